@@ -16,6 +16,7 @@ from libc.string cimport memcpy, memset
 
 from turnwire._native.csp import codec as _csp
 from turnwire.contract import LIMITS
+from turnwire.csp.bulk import SCANNER as CSP
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import Reason
 from turnwire.json.plan import TIME_COLUMN, Judgement, Sign, flat
@@ -120,7 +121,7 @@ cdef class Core:
     """
 
     cdef Plan plan
-    cdef object sources, finder_sources, kinds, finder
+    cdef object sources, kinds, finder
     cdef str own  # the wire whose own columns are asked for, where it is nSLIP or CSP/1
     cdef dict searches  # (limit, keep) -> those of the readable twin that nobody uses now
     cdef set filled
@@ -130,10 +131,8 @@ cdef class Core:
     def __cinit__(self, finder):
         self.finder, self.searches, self.own = finder, {}, finder.wire if finder.located else None
         self.plan = Plan(*finder._plan_arguments)
-        self.sources = {name: column for column in ("sender", "receiver", "conversation", "subject")
-                        for name in [source.name for source in finder.csp.sources(column)]}
-        self.finder_sources = list(self.sources.items())
-        self.kinds = bytes(finder.csp.kinds.tolist())
+        self.sources = {source: name for name, (_, source) in CSP.common.items() if name != "kind"}
+        self.kinds = bytes(finder.kinds["csp"])
         self.filled = {"offset", "length", "line", "place", "size", "inner", "wire", "depth", "time", "present", "own_bytes"}
         own = finder.scanner.columns if finder.located else ()
         for column in (*self.plan.columns, *own):
@@ -147,7 +146,7 @@ cdef class Core:
         if kept:
             return kept.pop()
         finder = self.finder
-        search = Search(finder.plan, csp_code=finder.csp.code, limit=limit, keep=keep, further=finder)
+        search = Search(finder, limit=limit, keep=keep)
         search.streams = NativeStreams(search)
         search.handlers["cri"] = search.streams.at_cri
         return search
@@ -162,7 +161,7 @@ cdef int attach_csp(tw_search *w, Core core) except -1:
     """Sets what CSP/1 needs: keys, limits, columns."""
     cdef Py_ssize_t place, text
     cdef Plan plan = core.plan
-    w.csp_code = core.finder.csp.code
+    w.csp_code = core.finder.csp
     memcpy(w.csp_kinds, <const char *>(<bytes>core.kinds), min(len(core.kinds), 9))
     w.csp_kind = NULL
     w.csp_present = 0
@@ -736,15 +735,14 @@ cdef class Block:
     cdef Part asked_part(self, list asked, size, base, line):
         """The results of the twin."""
         cdef Part part = Part()
-        rows = Rows(self.search, self.search.plan, (self.core.kinds, self.core.finder_sources), self.top.whole(), size, base,
-                    line, self.core.finder)
+        rows = Rows(self.search, self.top.whole(), size, base, line, self.dtypes)
         here, refused = [], []
         for one in asked:
             count, bad = len(rows.rows), len(rows.rejects)
             rows.add(one)
             here += [in_order(one)] * (len(rows.rows) - count)
             refused += [in_order(one)] * (len(rows.rejects) - bad)
-        part.columns, _, tables = rows.tables(self.dtypes, None)
+        part.columns, _, tables = rows.tables(None)
         part.columns.pop("arena", None)
         part.rejects = tables[0][0] if tables else {name: np.empty(0, dtype) for name, dtype in REJECT_DTYPES.items()}
         part.arena = b"".join(rows.arena)
@@ -834,7 +832,7 @@ cdef class Part:
 def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, memory=None):
     """(columns, rows, tables of rejects with how many there are in each, position, line) of a block: see
     ``log/_search_py.py``."""
-    if finder.text_codes or len(finder.documents) > 1 or "carrier" in dtypes:  # of which the readable twin alone knows
+    if finder.tokens or finder.lines or len(finder.documents) > 1 or "carrier" in dtypes:  # of which the readable twin alone knows
         return _search_py.searched(finder, block, final, line, state, keep, limit, dtypes)
     cdef Core core = finder._core if getattr(finder, "_core", None) is not None else Core(finder)
     finder._core = core

@@ -359,8 +359,8 @@ class BulkScanner(NamedTuple):
       the search found in ``data[start:stop]``: numbers, a packed row as bytes, spans moved by ``shift``.
     - refusal: a damaged record's bytes -> the reason, text and path of the error that ``decode`` raises for them, found
       without its place; or None where only ``decode`` can tell.
-    - read: for a wire that has a :class:`TextPlan` instead of a scan: (records, each as bytes; dtypes; place) ->
-      (arrays of the columns with these dtypes, bytes that stand at that place, of which texts are spans).
+    - read: for a wire that has a :class:`TextPlan` instead of a scan: (message, names of columns) -> what it has of
+      these, texts as bytes.
     """
 
     wire: str
@@ -375,6 +375,6 @@ class BulkScanner(NamedTuple):
     json: bool = False
     spans_lines: bool = False
     packed: Packed | None = None
-    read: Callable[..., tuple[dict[str, Any], bytes]] | None = None
+    read: Callable[..., dict[str, Any]] | None = None
     values: Callable[..., dict[str, Any]] | None = None
     refusal: Callable[[bytes], Refusal | None] | None = None

@@ -138,7 +138,9 @@ def test_following_ends_well_with_a_signal(tmp_path: Path, output: bool, number:
         assert running.stderr.read() == b""
     if output:
         assert (file / "part-00001.ndjson").read_bytes() == b'{"line":1}\n{"line":2}\n'
-        assert json.loads((file / "part-00001.position").read_bytes()) == json.loads(place.read_bytes())
+        assert json.loads((tmp_path / f".{file.name}.commit").read_bytes())["position"] == json.loads(
+            place.read_bytes()
+        )
     assert json.loads(place.read_bytes())["files"][0]["line"] in (3, 4)
 
 
@@ -156,9 +158,7 @@ def test_what_goes_on_is_a_folder_of_parts(tmp_path: Path) -> None:
             growing.write((GOOD + b"\n") * count)
         assert turnwire(*arguments).code == 0
         assert turnwire(*arguments).code == 0, "nothing new makes no part"
-    assert sorted(path.name for path in out.iterdir()) == [
-        f"part-0000{number}.{kind}" for number in (1, 2, 3) for kind in ("ndjson", "position")
-    ]
+    assert sorted(path.name for path in out.iterdir()) == [f"part-0000{number}.ndjson" for number in (1, 2, 3)]
     assert parts(out) == [1, 2, 3, 4, 5, 6]
     place.unlink()  # killed between the part and the position: the part says how far it is
     with open(log, "ab") as growing:
@@ -170,21 +170,6 @@ def test_what_goes_on_is_a_folder_of_parts(tmp_path: Path) -> None:
     done = turnwire("scan", log, "-q", "--resume", place, "-o", tmp_path / "y.ndjson")
     assert (done.code, "folder of parts" in done.err) == (3, True)
     assert (tmp_path / "y.ndjson").read_bytes() == b"of somebody else"
-
-
-@pytest.mark.parametrize("renamed", [False, True])
-def test_a_kill_between_a_position_and_its_part(tmp_path: Path, renamed: bool) -> None:
-    log, out = tmp_path / "log", tmp_path / "x.ndjson"
-    log.write_bytes((GOOD + b"\n") * 3)
-    arguments = ("scan", log, "-q", "--columns", "line", "--resume", tmp_path / "place", "-o", out)
-    assert turnwire(*arguments).code == 0
-    (tmp_path / "place").unlink()
-    (out / "part-00001.position").rename(out / "part-00001.pending")
-    if not renamed:
-        (out / "part-00001.ndjson").unlink()
-    assert turnwire(*arguments).code == 0
-    assert parts(out) == [1, 2, 3]
-    assert sorted(path.name for path in out.iterdir()) == ["part-00001.ndjson", "part-00001.position"]
 
 
 @needs_posix
@@ -199,13 +184,13 @@ def test_kill_9_and_going_on_gives_every_record_once(tmp_path: Path, rounds: int
         count += 500
         with subprocess.Popen(command(*arguments, "--batch-bytes", "2000"), env=environment()) as running:
             deadline = time.monotonic() + 120
-            while not any(out.glob(".turnwire-*")) and time.monotonic() < deadline:
+            while not any(tmp_path.glob(".x.ndjson.*.run/.turnwire-*")) and time.monotonic() < deadline:
                 time.sleep(0.01)
             time.sleep(0.05 * round_)
             running.kill()
     assert turnwire(*[word for word in arguments if word != "--follow"]).code == 0
     assert parts(out) == list(range(1, count + 1))
-    assert not any(out.glob(".turnwire-*"))
+    assert not any(tmp_path.glob(".x.ndjson.*.run"))
 
 
 @needs_posix
@@ -215,13 +200,13 @@ def test_a_log_that_goes_quiet_hides_nothing(tmp_path: Path, threads: str) -> No
     log, out, place = tmp_path / "log", tmp_path / "x.ndjson", tmp_path / "place"
     log.write_bytes((GOOD + b"\n") * 3)
     start = (
-        "import sys; from turnwire.log import scanning; from turnwire.log.output import parts; "
-        "steps = scanning.steps; scanning.steps = lambda found: aged(steps(found)); parts.PART_SECONDS = 1e9\n"
+        "import sys; from turnwire.log import scanning; from turnwire.log.output import outputs; "
+        "steps = scanning.steps; scanning.steps = lambda found: aged(steps(found)); outputs.PART_SECONDS = 1e9\n"
         "def aged(steps):\n"
         "    quiet = 0\n"
         "    for step in steps:\n"
         "        quiet = quiet + 1 if step is None else 0\n"
-        "        parts.PART_SECONDS = 0.0 if quiet > 2 else 1e9\n"
+        "        outputs.PART_SECONDS = 0.0 if quiet > 2 else 1e9\n"
         "        yield step\n"
         "from turnwire.cli import main; sys.exit(main())"
     )
@@ -231,7 +216,7 @@ def test_a_log_that_goes_quiet_hides_nothing(tmp_path: Path, threads: str) -> No
         try:
             for number in (1, 2):
                 deadline = time.monotonic() + 120
-                while not (out / f"part-0000{number}.position").exists() and time.monotonic() < deadline:
+                while not (out / f"part-0000{number}.ndjson").exists() and time.monotonic() < deadline:
                     time.sleep(0.01)
                 assert parts(out) == list(range(1, 3 * number + 1)), "the scan goes on"
                 with open(log, "ab") as growing:

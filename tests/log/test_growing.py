@@ -15,8 +15,8 @@ from tests.cli.running import turnwire as command
 from tests.log.engines import GOOD
 from turnwire.log import write
 from turnwire.log.output import growing
-from turnwire.log.output.growing import GrowingDirectory, kept_position
-from turnwire.log.output.outputs import PartitionedOutput
+from turnwire.log.output.growing import GrowingDirectory, recovered
+from turnwire.log.output.outputs import DirectoryOutput
 
 pytestmark = pytest.mark.once
 
@@ -91,24 +91,29 @@ class Killed(BaseException):
     """Stands for the end of a process."""
 
 
-def run(lake: Path, data: bytes, position: int) -> None:
+def kept_position(lake: Path) -> Any:
+    return recovered(lake).get("position")
+
+
+def run(lake: Path, data: bytes, position: int, by: str | None = "day") -> None:
     """One run that keeps a position."""
     found = turnwire.scan(data)
-    with PartitionedOutput(lake, found.columns, "ndjson", "day") as output:
+    with DirectoryOutput(lake, "ndjson", by) as output:
+        output.begin(found.columns)
         for batch in found:
             output.take(batch)
-        output.position = {"record": position}
+        output.commit({"record": position})
 
 
-@pytest.mark.parametrize("first", [True, False], ids=["the first run", "a later run"])
+@pytest.mark.parametrize(("by", "first"), [("day", True), ("day", False), (None, False)])
 @pytest.mark.parametrize("step", range(8))
 def test_a_run_that_is_killed_happened_whole_or_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool, step: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str | None, first: bool, step: int
 ) -> None:
     """Killed at each of its steps on the disk: what is kept says which, and then it is so."""
     lake = tmp_path / "lake"
     if not first:
-        run(lake, log("01", "02"), 2)
+        run(lake, log("01", "02"), 2, by)
     left = step
 
     def dying(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -125,7 +130,7 @@ def test_a_run_that_is_killed_happened_whole_or_not(
         monkeypatch.setattr(owner, name, dying(getattr(owner, name)))
     killed = False
     try:
-        run(lake, log("02", "03", "03"), 5)
+        run(lake, log("02", "03", "03"), 5, by)
     except Killed:
         killed = True
     monkeypatch.undo()
@@ -135,7 +140,7 @@ def test_a_run_that_is_killed_happened_whole_or_not(
     happened = kept == 5
     assert (rows(lake) if lake.exists() else 0) == (before + 3 if happened else before)
     assert killed or happened
-    run(lake, log("04"), kept + 1)
+    run(lake, log("04"), kept + 1, by)
     assert rows(lake) == (before + 3 if happened else before) + 1 and kept_position(lake) == {"record": kept + 1}
     assert sorted(os.listdir(tmp_path)) == [".lake.commit", "lake"]
 

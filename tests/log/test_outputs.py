@@ -25,9 +25,9 @@ from turnwire.atomic import PREFIX, SUFFIX, AtomicFile
 from turnwire.contract import Column
 from turnwire.errors import NotFlushed
 from turnwire.log import guarded, unguarded, write
-from turnwire.log.output import parts
+from turnwire.log.output import outputs
 from turnwire.log.output.json_lines import times
-from turnwire.log.output.parts import Parts
+from turnwire.log.output.outputs import DirectoryOutput
 from turnwire.log.output.writers import FORMATS
 from turnwire.nslip import base62
 from turnwire.registry import WIRES
@@ -332,34 +332,27 @@ def test_each_sign_of_a_formula_is_guarded(name: str, size: str) -> None:
         assert guarded(text) == text
 
 
-def test_a_folder_of_parts_is_one_process_alone_and_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the dead left goes, nothing of ours stays open behind a refusal, and the folder is there after a crash."""
-    synced: list[Path] = []
-    monkeypatch.setattr(parts, "sync_directory", synced.append)
+def test_a_folder_of_parts_is_one_process_alone_and_swept(tmp_path: Path) -> None:
+    """What the dead left goes, and nothing of ours stays open behind a refusal."""
     out, opened = tmp_path / "out.ndjson", Path("/proc/self/fd")
-    with Parts(out):
-        pass
-    with Parts(out):
-        assert synced == [tmp_path]
+    with DirectoryOutput(out):
         before = len(list(opened.iterdir())) if opened.exists() else 0
-        with pytest.raises(BlockingIOError), Parts(out):
+        with pytest.raises(BlockingIOError), DirectoryOutput(out):
             pass
         assert before in (0, len(list(opened.iterdir())))
     (out / "other").touch()
-    with pytest.raises(FileExistsError), Parts(out):
+    with pytest.raises(FileExistsError), DirectoryOutput(out):
         pass
-    (out / "other").unlink()
-    for name in (f"{PREFIX}1{SUFFIX}", "part-00001.pending"):
-        (out / name).write_bytes(b"{}")
-    with Parts(out):
+    (out / "other").rename(out / f"{PREFIX}1{SUFFIX}")
+    with DirectoryOutput(out):
         assert list(out.iterdir()) == []
 
 
 def test_a_part_is_as_old_as_its_first_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And where it is ended, that says how far it is."""
-    monkeypatch.setattr(parts.time, "monotonic", lambda: 1e6)
+    monkeypatch.setattr(outputs.time, "monotonic", lambda: 1e6)
     found = turnwire.scan(b"@a3|f0|c1|S0|d1|T1#\n")
-    with Parts(tmp_path / "out.ndjson") as output:
+    with DirectoryOutput(tmp_path / "out.ndjson") as output:
         output.begin(found.columns)
         for batch in found:
             output.take(batch)
@@ -367,6 +360,21 @@ def test_a_part_is_as_old_as_its_first_record(tmp_path: Path, monkeypatch: pytes
         output.commit({"record": 1})
         assert output.position == {"record": 1}
     assert [Path(path).name for path in output.paths] == ["part-00001.ndjson"]
+
+
+@pytest.mark.parametrize("last", [9, 10, 99_999, 100_000])
+def test_the_next_part_has_the_highest_number(last: int, tmp_path: Path) -> None:
+    out = tmp_path / "out.ndjson"
+    out.mkdir()
+    for number in (1, last - 1, last):
+        (out / f"part-{number:05}.ndjson").write_text("")
+    found = turnwire.scan(b"@a3|f0|c1|S0|d1|T1#\n")
+    with DirectoryOutput(out) as output:
+        output.begin(found.columns)
+        for batch in found:
+            output.take(batch)
+        output.commit({"record": 1})
+    assert [Path(path).name for path in output.paths] == [f"part-{last + 1:05}.ndjson"]
 
 
 def test_times_around_1970() -> None:

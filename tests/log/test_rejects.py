@@ -21,7 +21,6 @@ from tests.log.test_scan import LINES, scan_nslip
 from tests.vectors import load
 from turnwire import LIMITS, DecodeError, Decoder, extract, scan
 from turnwire.kick.spec import REQUIRED_FIELDS
-from turnwire.log.engine.columns import bulk_scanner
 from turnwire.log.output import rejects as quarantine
 from turnwire.sap import Result, Task, spec as sap
 from turnwire.sstp.spec import HEADER, PAYLOADS, Kind
@@ -114,17 +113,18 @@ def test_since_while_scanning() -> None:
 @pytest.mark.usefixtures("scan_core")
 def test_a_fault_in_front_of_a_range_is_in_an_earlier_line() -> None:
     """As of the first one that is raised. Of a range as long as what is shown of it nothing is left out."""
-    data, scanner = b"a\nb\n" + b"x" * 81, bulk_scanner("nslip")
+    data = b"a\nb\n" + b"x" * 81
     for length, more in ((80, ""), (81, "...")):
         found = {
-            name: np.array([number]) for name, number in (("offset", 14), ("fault", 11), ("line", 5), ("reason", 1))
+            name: np.array([number])
+            for name, number in (("offset", 14), ("fault", 11), ("line", 5), ("reason", 1), ("wire", 0))
         }
-        found["length"] = np.array([length])
-        error = quarantine.first_error(found, scanner, None, memoryview(data), 10)
+        found["length"] = found["own_bytes"] = np.array([length])
+        error = quarantine.first_error(found, None, memoryview(data), 10)
         assert (error.line, error.offset) == (3, 11)
         assert error.text.endswith(f"{b'x' * 80!r}{more}")
         counted = quarantine.Rejects()
-        counted.add(found, 1, memoryview(data), 10, None, scanner, False)
+        counted.add(found, 1, memoryview(data), 10, None, False)
         assert (len(counted), counted.bytes, counted.rows()) == (1, length, [])
     assert quarantine.fault_line({"fault": 11, "offset": 14, "line": 5, "raw": b"x\ny\nzzzz"}) == 5
 

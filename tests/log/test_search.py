@@ -87,7 +87,7 @@ PRETTY = {wire: json.dumps(json.loads(GOOD[wire]), indent=2, ensure_ascii=False)
 
 def search() -> Search:
     found = finder(None)
-    return Search(found.plan, csp_code=found.csp.code, further=found)
+    return Search(found)
 
 
 def found(data: str, which: Search | None = None) -> list[Match]:

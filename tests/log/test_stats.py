@@ -18,7 +18,6 @@ from tests.log.engines import GOOD, UPSTREAM
 from tests.sap.documents import TASK
 from turnwire import LIMITS, nslip, sap
 from turnwire.log import stats
-from turnwire.log.output.parts import Parts
 from turnwire.read.located import located
 
 pytestmark = pytest.mark.once
@@ -128,18 +127,6 @@ def test_rejects_that_look_alike_are_each_explained_by_themselves() -> None:
     lines = [line.replace(pressure, f'{{"a\\u00{code}":"x"}}') for code in ("41", "42", "41", "43")]
     found = [one.error.path for one in located("\n".join(lines).encode()) if one.error]
     assert found == [f"/constitutionalContext/pressure/a{letter}" for letter in "ABAC"]
-
-
-# --- folders of outputs -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("last", [2, 9, 10, 99_999, 100_000, 100_001])
-def test_the_last_part_has_the_highest_number(last: int, tmp_path: Path) -> None:
-    for number in (1, last - 1, last):
-        (tmp_path / f"part-{number:05}.ndjson").write_text("")
-        (tmp_path / f"part-{number:05}.position").write_text(json.dumps({"number": number}))
-    with Parts(tmp_path, "ndjson") as parts:
-        assert parts.position == {"number": last}
 
 
 # --- sums -------------------------------------------------------------------------------------------------------------

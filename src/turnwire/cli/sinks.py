@@ -9,7 +9,7 @@ from turnwire.cli.terminal import milliseconds, table
 
 if TYPE_CHECKING:
     from turnwire.log import Batch, Scan
-    from turnwire.log.output.parts import Parts
+    from turnwire.log.output.outputs import DirectoryOutput
 
 
 class NullSink:
@@ -114,14 +114,12 @@ class TableSink(JsonSink):
 
 
 class FileSink(NullSink):
-    """A file or a directory, there when the block ends well. position: whether the one behind the records is kept with
-    them."""
+    """A file or a directory, there when the block ends well."""
 
     full = False
 
-    def __init__(self, output: Any, position: bool = False) -> None:
+    def __init__(self, output: Any) -> None:
         self._output = output
-        self._position = position
 
     def __enter__(self) -> Self:
         self._output.__enter__()
@@ -135,31 +133,29 @@ class FileSink(NullSink):
         """Writes a batch."""
         self._output.take(batch)
 
-    def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
-        """Says at the end which position it is."""
-        if last and self._position:
-            self._output.position = position
-        return last or not self._position
 
+class DirectorySink(FileSink):
+    """A directory of parts that keeps the position behind its records. Who makes it enters and leaves ``output``."""
 
-class PartsSink(FileSink):
-    """A folder of parts, each with its position. Who makes it enters and leaves ``parts``."""
-
-    def __init__(self, parts: Parts, found: Scan) -> None:
-        super().__init__(parts)
-        parts.begin(found.columns)
+    def __init__(self, output: DirectoryOutput, found: Scan) -> None:
+        super().__init__(output)
+        output.begin(found.columns)
 
     @property
     def due(self) -> bool:  # type: ignore[override]
         """The open part is long or old enough."""
         return bool(self._output.due)
 
+    @property
+    def paths(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Files that were written."""
+        return tuple(self._output.paths)
+
     def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
         """Ends the part."""
         wanted = last or self.due
         if wanted:
             self._output.commit(position)
-            self.paths = tuple(self._output.paths)
         return wanted
 
 

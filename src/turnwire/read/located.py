@@ -94,7 +94,7 @@ class ScannedPiece(NamedTuple):
             yield tuple(zip(*rows, strict=True))
         for some in self.columns:
             found = some.columns
-            wires = found["wire"] if "wire" in found else [numbers[some.wire]] * len(found["offset"])
+            wires = [numbers[wire] for wire in found["wire"].tolist()]
             yield found["offset"], found["length"], wires, found["inner"] >= 0
 
     @property

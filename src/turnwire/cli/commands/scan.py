@@ -14,7 +14,7 @@ from turnwire.cli import inputs, options
 from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused, until_interrupted
 from turnwire.cli.output import STANDARD_OUTPUT, complain, complain_counts, opened, shown_output, standard_output
-from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PartsSink, PipeSink, TableSink
+from turnwire.cli.sinks import DirectorySink, FileSink, JsonSink, NullSink, PipeSink, TableSink
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -115,7 +115,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         started = time.monotonic()
         quarantine = _Quarantine(found, _quarantine_output(settings, stack))
         if parts is not None:
-            sink: NullSink = PartsSink(parts, found)
+            sink: NullSink = _directory_sink(parts, found)
         elif settings["output"] is not None:
             sink = stack.enter_context(_file_sink(found, settings))
         else:
@@ -156,30 +156,35 @@ def _check(settings: dict[str, Any]) -> None:
 
 
 def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
-    """The folder of parts of a scan that goes on, where it writes one; None elsewhere."""
-    path = settings["output"]
-    goes_on = settings["follow"] or settings["resume"] is not None
-    if path in (None, "-") or settings["partition_by"] is not None or not goes_on:
+    """The directory of a scan that goes on, where it writes one; None elsewhere."""
+    path, partition_by = settings["output"], settings["partition_by"]
+    goes_on = settings["resume"] is not None or (settings["follow"] and partition_by is None)
+    if path in (None, "-") or not goes_on:
         return None
-    from turnwire.log.output.parts import Parts
+    from turnwire.log.output.outputs import DirectoryOutput
 
     try:
-        parts = Parts(path, settings["format"], settings["formulas"])
+        parts = DirectoryOutput(path, settings["format"], partition_by, settings["formulas"])
     except ValueError as error:
         raise misused(error) from None
     return stack.enter_context(parts)
 
 
+def _directory_sink(parts: Any, found: Scan) -> NullSink:
+    try:
+        return DirectorySink(parts, found)
+    except ValueError as error:
+        raise misused(error) from None
+
+
 def _begins(settings: dict[str, Any], parts: Any) -> Any:
     """The position at which a scan goes on: behind what was written, if that is further than what --resume says."""
     kept = options.position(settings["resume"])
-    partitioned = settings["partition_by"] is not None and kept is not None
-    if parts is None and not partitioned:
+    if parts is None:
         return kept
-    from turnwire.log.output.growing import kept_position
-    from turnwire.log.output.parts import later
+    from turnwire.log.output.growing import later
 
-    return later(kept_position(settings["output"]) if partitioned else parts.position, kept) or {}
+    return later(parts.position, kept) or {}
 
 
 def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
@@ -208,14 +213,14 @@ def _shown_sink(found: Scan, wire: str | None, choose: bool, files: int, setting
 
 
 def _file_sink(found: Scan, settings: dict[str, Any]) -> NullSink:
-    from turnwire.log.output.outputs import FileOutput, PartitionedOutput, format_of_file
+    from turnwire.log.output.outputs import DirectoryOutput, FileOutput, format_of_file
 
     path, named, formulas = settings["output"], settings["format"], settings["formulas"]
     try:
         if settings["partition_by"] is not None:
-            how = named or "parquet", settings["partition_by"], formulas
-            output = PartitionedOutput(path, found.columns, *how)
-            return FileSink(output, position=settings["resume"] is not None)
+            output = DirectoryOutput(path, named, settings["partition_by"], formulas)
+            output.begin(found.columns)
+            return FileSink(output)
         if path != "-":
             return FileSink(FileOutput(path, found.columns, format_of_file(path, named), formulas))
     except ValueError as error:

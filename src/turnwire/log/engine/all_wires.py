@@ -7,7 +7,7 @@ threads scan blocks at the same time. The rules of the search are in docs/scan.m
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,15 +15,12 @@ import numpy as np
 
 from turnwire import _backend, registry
 from turnwire.contract import COMMON, FORMATS, LINES, MATCHED, OBJECT, TOKEN, BulkScanner, Column, Wire
-from turnwire.errors import Reason
-from turnwire.log.engine.columns import bulk_scanner, table_dtypes
+from turnwire.log.engine.columns import REASONS, bulk_scanner, table_dtypes
 from turnwire.log.input.memory import Pool, carve
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output.batch import Batch, Rows
-from turnwire.log.search.documents import DocumentWire
+from turnwire.log.search.further import TextWires
 from turnwire.log.search.state import SearchState
-from turnwire.log.search.text_rows import TEXTS
-from turnwire.log.search.text_wires import TextWires
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,37 +30,24 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 _core = _backend.load("log.search")
-_REASONS: tuple[Reason | None, ...] = (None, *Reason)
-_CODES = {reason: code for code, reason in enumerate(_REASONS)}
 MOST_KINDS = 255
 """The kinds of all wires, equal names counted once: one byte holds their numbers and one that stands for none."""
-
-
-class LineWire(NamedTuple):
-    """CSP/1 as a part of the search: its scanner, its number, and the codes of its kinds among those of all wires."""
-
-    scanner: BulkScanner
-    code: int
-    kinds: NDArray[np.uint8]
-
-    def sources(self, name: str) -> Iterable[Column]:
-        """The wire's own column that a common one comes from, if any."""
-        how = self.scanner.common.get(name)
-        return [column for column in self.scanner.columns if how == ("column", column.name)]
 
 
 class Finder:
     """The search of all wires, made from what each wire says of itself; ``wire``: whose records are kept (None: all).
 
     ``scanner`` is what a batch needs to know, ``own`` the wire's own scanner; ``code`` the number of the wire that is
-    kept, or None; ``wires``: whose records these are; ``alone``: whether the search does not know the wire, so that
-    only its own scan finds it; ``located``: whether it has columns of its own and no plan of JSON.
+    kept, or None; ``wires``: whose records these are; ``located``: whether it has columns of its own and no plan of
+    JSON; ``nslip``, ``csp``: their numbers; ``kinds``: the numbers of each wire's kinds; ``documents``: the wires that
+    have some; ``plans``, ``reading``: of the JSON wires, what their values are and where these stand.
     """
 
     def __init__(self, wire: str | None = None) -> None:
         from turnwire.json import scanner as json
+        from turnwire.json._rows_py import MessageSpans
         from turnwire.json.agreement import merge_plans
-        from turnwire.log.search.plan import Plan
+        from turnwire.json.plan import check_plans
 
         every, known = registry.names(), registry.wires()
         self.own = None if wire is None or wire == FORMATS else bulk_scanner(wire)
@@ -97,33 +81,26 @@ class Finder:
             self.columns = (json.INNER, *(_column(column, names, every) for column in COMMON))
             plans = tuple(_common_plan(plan, scanners[plan.wire], codes[plan.wire], every) for plan in shared)
         self.valid, self.escaped = json.bits(self.columns)
-        nslip = (every.index("nslip"), codes["nslip"], [_CODES.get(reason, 0) for reason in scanners["nslip"].reasons])
-        self._plan_arguments = (plans, self.columns, self.valid, self.escaped, _REASONS, nslip)
-        self.plan = Plan(*self._plan_arguments)
-        csp = scanners["csp"]
+        self.nslip, self.csp = every.index("nslip"), every.index("csp")
+        nslip = (self.nslip, codes["nslip"], [REASONS.index(reason) for reason in scanners["nslip"].reasons])
+        self._plan_arguments = (plans, self.columns, self.valid, self.escaped, REASONS, nslip)
+        check_plans(plans, self.columns)
+        self.plans, self.reading = plans, MessageSpans(plans)
+        self.texts = frozenset(column.name for column in self.columns if column.kind == "text")
         self.kinds = codes
         further = [registry.wire(name) for name in found if scanners[name].read is not None]
         numbers = {name: code for code, name in enumerate(every)}
         self.tokens, self.lines = (
             TextWires([wire for wire in further if wire.style == style], numbers) for style in (TOKEN, LINES)
         )
-        self.text_codes = self.tokens.codes + self.lines.codes
-        self.csp = LineWire(csp, every.index("csp"), np.array(codes["csp"], np.uint8))
-        self.documents = [
-            DocumentWire(registry.wire(name), every.index(name), codes[name], scanners[name])
-            for name in found
-            if registry.wire(name).has("documents")
-        ]
+        self.documents = [registry.wire(name) for name in found if registry.wire(name).has("documents")]
         self.scanner = self._scanner()
 
     def _scanner(self) -> BulkScanner:
         """The description that a batch needs."""
         from turnwire.json.scanner import plain
 
-        shared: dict[str, Any] = {
-            "spans_lines": True,
-            "reasons": _REASONS,
-        }
+        shared: dict[str, Any] = {"spans_lines": True, "reasons": REASONS}
         if self.own is not None and self.located:
             return _with_inner(self.own)._replace(**shared)
         if self.own is not None:
@@ -275,7 +252,10 @@ def _common_plan(plan: Any, scanner: BulkScanner, codes: list[int], every: tuple
     from turnwire.json.plan import Fill
 
     own = {column.name: column for column in scanner.columns}
-    sources = {common: scanner.common.get(common, ("", common))[1] for common in (*TEXTS, "sequence", "kind")}
+    sources = {
+        common: scanner.common.get(common, ("", common))[1]
+        for common in ("sender", "receiver", "conversation", "subject", "sequence", "kind")
+    }
     sources = {common: source for common, source in sources.items() if source in own}
     kindless = "kind" not in sources or own[sources["kind"]].kind != "enum"
     if kindless:
@@ -384,7 +364,7 @@ class Engine:
         if rejects and self._first_error:
             first = rejects[0][0]
             rejects = [(first, 1)]
-            rows = int(first["row"][0] if "row" in first else arrays["offset"][:rows].searchsorted(first["offset"][0]))
+            rows = int(first["row"][0])
             position = int(first["offset"][0] + first["length"][0]) - block.base
         buffer = memoryview(block.data)[: block.size].toreadonly()
         lengths = arrays["length"][:rows]
@@ -403,7 +383,7 @@ class Engine:
     def follows(self, state: SearchState | None, found: BlockResult) -> bool:
         """True if what was found in a block with a fresh state is right behind a block that left ``state``. If so,
         ``found.state`` becomes what the block leaves there."""
-        openings = [one.plan.opening for one in self._finder.documents]
+        openings = [one.documents.opening for one in self._finder.documents]
         return state is None or state.follows(found.state, bytes(found.buffer), openings)
 
     def restored(self, carried: dict[str, Any]) -> SearchState:

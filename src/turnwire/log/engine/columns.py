@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
 from turnwire.contract import COMMON, BulkScanner, Column, Wire
-from turnwire.errors import UnknownName, nearest
+from turnwire.errors import Reason, UnknownName, nearest
 from turnwire.log.search.texts import CARRIERS
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DTYPES = {"u64": "u8", "i64": "i8", "u8": "u1", "enum": "u1", "bool": "?", "timestamp": "i8", "f64": "f8"}
 
+REASONS: tuple[Reason | None, ...] = (None, *Reason)
+"""The reasons of rejects, at their codes."""
 _MOST_SCANNERS = 64
 
 POSITIONS = (

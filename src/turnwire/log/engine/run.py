@@ -12,16 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from turnwire.contract import Column
 from turnwire.errors import DecodeError, FileRefused, Reason, WireError
 from turnwire.log.engine.all_wires import BlockResult, Engine, Finder
+from turnwire.log.engine.columns import REASONS
 from turnwire.log.engine.ordered_pool import OrderedPool
 from turnwire.log.input.bookmarks import Bookmarks, Gap, bookmark
-from turnwire.log.input.compression import REASONS
 from turnwire.log.input.copies import TAIL
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock, Stop, Stopped, blocks, line_end
@@ -30,6 +30,7 @@ from turnwire.log.input.rotation import logs_first
 from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, sources
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
+from turnwire.log.search.rows import REJECT_DTYPES
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
@@ -49,13 +50,6 @@ _LOOKS = 10
 
 Piece = tuple[Reading, InputBlock] | Idle
 Tell = Callable[[int, "int | None", int, int], Any]
-
-
-class _Stream(NamedTuple):
-    """A compressed stream as the quarantine sees it, in the place of a wire."""
-
-    wire: str
-    reasons: tuple[Reason | None, ...] = REASONS
 
 
 class Run:
@@ -337,7 +331,7 @@ class Run:
             table, count = found.rejects[-1]
             last = int(table["offset"][count - 1])
             reading.rejected = last, last + int(table["length"][count - 1]), int(table["line"][count - 1])
-            reading.cut_off = self._engine.scanner.reasons[table["reason"][count - 1]] is Reason.CUT_OFF
+            reading.cut_off = REASONS[table["reason"][count - 1]] is Reason.CUT_OFF
 
     def _begin(self, reading: Reading) -> None:
         if reading.begun:
@@ -413,14 +407,12 @@ class Run:
         return InputBlock(data, size, left.base, block.line_end, block.last, block.taken)
 
     def _quarantine(self, reading: Reading, found: BlockResult) -> WireError | None:
-        scanner = self._engine.scanner
+        base = found.block.base
         for table, count in found.rejects:
-            base, keep = found.block.base, self._errors != "skip"
-            self.rejects.add(table, count, found.buffer, base, reading.name, scanner, keep)
+            self.rejects.add(table, count, found.buffer, base, reading.name, self._errors != "skip")
         if not found.rejects or self._errors != "raise":
             return None
-        table = found.rejects[0][0]
-        return quarantine.first_error(table, scanner, reading.name, found.buffer, found.block.base)
+        return quarantine.first_error(found.rejects[0][0], reading.name, found.buffer, base)
 
     def _batch(self, reading: Reading, found: BlockResult) -> Batch | None:
         first = self._bookmarks.record + self.records
@@ -447,12 +439,10 @@ class Run:
         fault = reading.fault
         if fault is None or (self._bookmarks.waits and not reading.closed and fault.reason is Reason.CUT_OFF):
             return None
-        values = (reading.offset, 0, reading.line, fault.place, REASONS.index(fault.reason))
-        types = quarantine.DTYPES.items()
-        table = {name: np.array([value], dtype) for (name, dtype), value in zip(types, values, strict=True)}
-        stream = _Stream(reading.kind or "")
-        keep = self._errors != "skip"
-        self.rejects.add(table, 1, memoryview(b""), reading.offset, reading.name, stream, keep)  # type: ignore[arg-type]
+        row = {"offset": reading.offset, "line": reading.line, "fault": fault.place, "inner": -1}
+        row["reason"] = REASONS.index(fault.reason)
+        table = {name: np.array([row.get(name, 0)], dtype) for name, dtype in REJECT_DTYPES.items()}
+        self.rejects.add(table, 1, memoryview(b""), reading.offset, reading.name, self._errors != "skip", reading.kind)
         if self._errors != "raise":
             return None
         text = f"byte {fault.place} as stored, after byte {reading.offset} as decompressed: {fault.text}"

@@ -154,7 +154,7 @@ class BlockStream:
         found = finder(None)
         self._scanner = found.scanner
         self._further = found.lines
-        self._lines_code = found.csp.code
+        self._lines_code = found.csp
         self._limits = limits
         self._engine = Engine(
             found,
@@ -391,13 +391,11 @@ class BlockStream:
         met: list[tuple[tuple[int, int], tuple[Batch, int] | DecodeError]] = [
             ((row, 1), (batch, row)) for row in wanted
         ]
-        offsets = found.arrays["offset"][: found.rows]
         for table, count in found.rejects:
             for row in range(count) if self._code is None else self._wanted(table["wire"][:count]):
                 one = {name: array[row : row + 1] for name, array in table.items()}
-                before = int(one["row"][0] if "row" in one else offsets.searchsorted(one["offset"][0]))
-                error = quarantine.first_error(one, self._scanner, None, found.buffer, found.block.base)
-                met.append(((before, 0), error))
+                error = quarantine.first_error(one, None, found.buffer, found.block.base)
+                met.append(((int(one["row"][0]), 0), error))
         self._ready.extend(one for _, one in sorted(met, key=lambda pair: pair[0]))
 
     def _wanted(self, codes: NDArray[np.uint8]) -> list[int]:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from turnwire.contract import COMMON, LINES, BulkScanner, Column, TextPlan, Wire
-from turnwire.errors import Reason
-from turnwire.log.engine.columns import POSITIONS
+from turnwire.log.engine.columns import POSITIONS, REASONS
 from turnwire.log.search.rows import DTYPES as SEARCHED
 
 if TYPE_CHECKING:
-    Arrays = dict[str, Any]
+    from collections.abc import Container
 
-REASONS: tuple[Reason | None, ...] = (None, *Reason)
 TAKEN = {"file", "timed", "arena", "own_bytes", *SEARCHED, *(column.name for column in POSITIONS)}
 """Names that no column of a wire can have: a scan has them for places."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_COLUMNS = 60
 _TEXT = {"text"}
 _FITTING = {
     "kind": {"enum"},
@@ -57,16 +53,29 @@ def scanner(wire: Wire) -> BulkScanner:
         for name, source in sources.items()
     }
     own = tuple(columns.values())
-    bits = {column.name: bit for bit, column in enumerate(own)}
 
-    def read(records: list[bytes], dtypes: Mapping[str, str], place: int) -> tuple[Arrays, bytes]:
-        return read_columns(wire, own, bits, records, dtypes, place)
+    values_of = plan.values or wire.plain_values
+
+    def read(message: Any, asked: Container[str]) -> dict[str, Any]:
+        values, found = values_of(message), dict[str, Any]()
+        for column in own:
+            value = values.get(column.name)
+            if column.name not in asked:
+                continue
+            if value is None and not column.nullable and column.names == (wire.name,):
+                value = wire.name
+            if value is not None:
+                found[column.name] = _value(wire, column, value)
+            elif not column.nullable:
+                text = f"the column {column.name!r} of {wire.name} is not nullable: values() gives nothing for it"
+                raise ValueError(text)
+        return found
 
     return BulkScanner(
         wire=wire.name,
         columns=own,
         present="u8",
-        bits=bits,
+        bits={column.name: bit for bit, column in enumerate(own)},
         escaped={},
         plain=bytes,
         reasons=REASONS,
@@ -77,63 +86,15 @@ def scanner(wire: Wire) -> BulkScanner:
     )
 
 
-_MOST_COLUMNS = 60
-
-
-def read_columns(
-    wire: Wire,
-    columns: tuple[Column, ...],
-    bits: Mapping[str, int],
-    records: list[bytes],
-    dtypes: Mapping[str, str],
-    place: int,
-) -> tuple[Arrays, bytes]:
-    """As ``BulkScanner.read`` says. Raises ValueError where a value is none for its column."""
-    arrays: Arrays = {name: np.zeros(len(records), dtype) for name, dtype in dtypes.items()}
-    present = np.zeros(len(records), np.uint64)
-    values_of = wire.plan.values or wire.plain_values
-    asked = [column for column in columns if column.name in dtypes or f"{column.name}.length" in dtypes]
-    texts: list[bytes] = []
-    for row, record in enumerate(records if asked else ()):
-        values = values_of(wire.decode(record))
-        for column in asked:
-            name, value = column.name, values.get(column.name)
-            if value is None and not column.nullable and column.kind == "enum" and column.names == (wire.name,):
-                value = wire.name
-            if value is None:
-                if not column.nullable:
-                    raise ValueError(
-                        f"the column {name!r} of {wire.name} is not nullable: values() gives nothing for it"
-                    )
-                continue
-            present[row] |= np.uint64(1 << bits[name])
-            if column.kind == "text":
-                text = _text(wire, column, value)
-                arrays[f"{name}.offset"][row], arrays[f"{name}.length"][row] = place, len(text)
-                place += len(text)
-                texts.append(text)
-            else:
-                arrays[name][row] = _value(wire, column, value)
-    if "present" in arrays:
-        arrays["present"] = present.astype(arrays["present"].dtype)
-    return arrays, b"".join(texts)
-
-
-def _wrong(wire: Wire, column: Column, value: Any) -> ValueError:
-    return ValueError(f"values() of {wire.name} gives {value!r} for {column.name!r}, a column of kind {column.kind!r}")
-
-
-def _text(wire: Wire, column: Column, value: Any) -> bytes:
-    if not isinstance(value, str):
-        raise _wrong(wire, column, value)
-    return value.encode("utf-8", "replace")
-
-
 def _value(wire: Wire, column: Column, value: Any) -> Any:
+    """A value as its column has it; a text as bytes."""
+    if column.kind == "text" and isinstance(value, str):
+        return value.encode("utf-8", "replace")
     if column.kind == "enum" and value in column.names:
         return column.names.index(value)
     if column.kind == "timestamp" and isinstance(value, datetime):
         return ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
-    if column.kind == "enum" or not isinstance(value, (int, float)):
-        raise _wrong(wire, column, value)
+    if column.kind in ("text", "enum") or not isinstance(value, (int, float)):
+        text = f"values() of {wire.name} gives {value!r} for {column.name!r}, a column of kind {column.kind!r}"
+        raise ValueError(text)
     return value

@@ -42,16 +42,6 @@ WORDS = {
 }
 """The reasons in words, for people who have only a reject of it."""
 
-REASONS = (
-    None,
-    Reason.CUT_OFF,
-    Reason.TRAILING_JUNK,
-    Reason.BAD_COMPRESSION,
-    Reason.RATIO_TOO_HIGH,
-    Reason.WINDOW_TOO_LARGE,
-)
-"""The reasons of faults, at their reject codes."""
-
 
 class Bytes(Protocol):
     """A source of compressed bytes: ``into`` fills a part of a view. 0: the end; None: nothing for the moment."""

@@ -1,9 +1,10 @@
 """A directory that takes further files run by run: those of a run are all there, or none is, whatever was killed.
 
 Each run writes to a hidden folder beside the directory, where no reader looks. That of the first gets the directory's
-name at the end. Of a later one ``.NAME.commit``, beside the directory too, says what is to be moved there, and with
-that the run has happened: who writes next moves what a killed process did not. The same file keeps the position of a
-scan that goes on, so that what is in the directory and how far the scan has got cannot differ.
+name at the end, unless the directory is wanted before. Of a later one ``.NAME.commit``, beside the directory too, says
+what is to be moved there, and with that the run has happened: who writes next moves what a killed process did not. The
+same file keeps the position of a scan that goes on, so that what is in the directory and how far the scan has got
+cannot differ.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from turnwire.atomic import AtomicDirectory, AtomicFile, done_before, locked, sync_directory
+from turnwire.atomic import AtomicDirectory, AtomicFile, done_before, locked, sweep, sync_directory
+from turnwire.places import explained
 
 _SUFFIX = ".run"
 
@@ -27,55 +29,79 @@ class GrowingDirectory:
     """A directory for a ``with`` block.
 
     Args:
-        path: its name. fits: whether a file in it, by its name there, is of such an output.
+        path: its name. fits: whether a file in it, by its name there, is of such an output. early: it is there from the
+            beginning, and takes the files of several runs.
 
     Attributes:
         path: where to write in the block. there: the names of the files that are there already.
         position: of the last run that kept one; what it is set to in the block is kept with the files of the block.
 
-    Raises OSError: FileExistsError where there is something else, BlockingIOError where another process writes there.
+    Raises OSError: FileExistsError or NotADirectoryError where there is something else, BlockingIOError where another
+    process writes there.
     """
 
-    def __init__(self, path: str | os.PathLike[str], fits: Callable[[str], bool]) -> None:
+    def __init__(self, path: str | os.PathLike[str], fits: Callable[[str], bool], *, early: bool = False) -> None:
         self.name = os.fspath(path)
         self.there: list[str] = []
         self.position: dict[str, Any] | None = None
         self._fits = fits
+        self._early = early
         self._place = Path(os.path.realpath(self.name))
-        self._commit_file = _commit_file(self._place)
-        self._kept: dict[str, Any] = {}
+        self._commit_file = self._place.with_name(f".{self._place.name}.commit")
         self._grows = False
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        self._grows = self._place.is_dir() and any(self._place.iterdir())
+        if self._early:
+            self._make()
+        self._grows = self._early or (self._place.is_dir() and any(self._place.iterdir()))
         with self._stack:
             if self._grows:
                 self._stack.enter_context(locked(self.name, "another process writes there"))
-            self._kept = _recovered(self._place)
-            self.position = self._kept.get("position")
+            self.position = recovered(self._place).get("position")
             if self._grows:
                 for left in self._place.parent.glob(f".{escape(self._place.name)}.*{_SUFFIX}"):
                     shutil.rmtree(left)  # nobody else holds the directory
+                sweep(self._place)
                 found = (path for path in self._place.rglob("*") if not path.is_dir())
                 self.there = sorted(path.relative_to(self._place).as_posix() for path in found)
                 if not all(map(self._fits, self.there)):
                     raise FileExistsError(17, "exists already and holds other files than such parts", self.name)
-                self.path = self._place.with_name(f".{self._place.name}.{os.urandom(8).hex()}{_SUFFIX}")
-                self.path.mkdir()
+                self._begin()
             else:
                 self.path = self._stack.enter_context(AtomicDirectory(self.name)).path
             self._stack = self._stack.pop_all()
         return self
 
+    def _make(self) -> None:
+        try:
+            self._place.mkdir()
+            sync_directory(self._place.parent)
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            raise explained(error, self.name) from None
+        except FileExistsError:
+            if not self._place.is_dir():
+                text = "is a file; with --follow or --resume the output is a folder of parts"
+                raise NotADirectoryError(20, text, self.name) from None
+
+    def _begin(self) -> None:
+        self.path = self._place.with_name(f".{self._place.name}.{os.urandom(8).hex()}{_SUFFIX}")
+        self.path.mkdir()
+
+    def commit(self, position: dict[str, Any]) -> None:
+        """Ends a run: its files are there, with the position. What is written then is of the next run."""
+        self.position = position
+        self._append({"position": position})
+        self._begin()
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, OSError) and error.filename is None:  # of a file in it that is open
-            error.filename = self.name
+        if isinstance(error, OSError) and Path(str(error.filename or self.path)).is_relative_to(self.path):
+            error.filename = self.name  # of a file in it that is open
         if error is not None:
             if self._grows:
-                shutil.rmtree(self.path, ignore_errors=True)
+                self._drop()
             self._stack.__exit__(kind, error, trace)
             return
         kept = {} if self.position is None else {"position": self.position}
@@ -87,6 +113,11 @@ class GrowingDirectory:
         if kept and not self._grows:
             _write(self._commit_file, kept)
 
+    def _drop(self) -> None:
+        """Removes the files of this run, unless it has happened."""
+        if _read(self._commit_file).get("folder") != self.path.name:
+            shutil.rmtree(self.path, ignore_errors=True)
+
     def _append(self, kept: dict[str, Any]) -> None:
         files = sorted(path.relative_to(self.path).as_posix() for path in self.path.rglob("*") if path.is_file())
         if files:
@@ -95,8 +126,7 @@ class GrowingDirectory:
             try:
                 _write(self._commit_file, {**kept, "folder": self.path.name, "files": files})
             except BaseException:
-                if _read(self._commit_file).get("folder") != self.path.name:  # else it has happened
-                    shutil.rmtree(self.path, ignore_errors=True)
+                self._drop()
                 raise
             _move(self._place, self.path.name, files)
         else:
@@ -107,19 +137,9 @@ class GrowingDirectory:
             self._commit_file.unlink(missing_ok=True)
 
 
-def kept_position(path: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """The position that the last run into a directory kept, None where none did. Raises OSError."""
-    position: dict[str, Any] | None = _recovered(Path(os.path.realpath(path))).get("position")
-    return position
-
-
-def _commit_file(place: Path) -> Path:
-    return place.with_name(f".{place.name}.commit")
-
-
-def _recovered(place: Path) -> dict[str, Any]:
+def recovered(place: Path) -> dict[str, Any]:
     """What the last run kept; what it did not come to move is moved, and a first run that did not end never was."""
-    file = _commit_file(place)
+    file = place.with_name(f".{place.name}.commit")
     kept = _read(file)
     if not kept:
         return {}
@@ -156,3 +176,10 @@ def _read(file: Path) -> dict[str, Any]:
 def _write(file: Path, kept: dict[str, Any]) -> None:
     with AtomicFile(file) as out:
         out.write(json.dumps(kept).encode() + b"\n")
+
+
+def later(one: dict[str, Any] | None, other: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The position behind more records: a kill can come between a run and the file that keeps the position."""
+    if not one or not other:
+        return one or other
+    return one if one.get("record", 0) > other.get("record", 0) else other

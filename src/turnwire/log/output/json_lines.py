@@ -19,61 +19,6 @@ SLICE = 4096
 """Rows turned into Python values at once."""
 
 
-class RowReader:
-    """The chosen columns of one batch: ``slice(start, stop)`` gives a list for each, None where a value is absent.
-
-    Times are RFC 3339 text, or with ``raw_times`` microseconds since 1970.
-    """
-
-    def __init__(self, batch: Batch, raw_times: bool = False) -> None:
-        self._batch = batch
-        self._raw_times = raw_times
-        self._bytes: dict[int, bytes] = {}  # by the buffer: its spans are cut from bytes, many times faster
-        self._columns = [self._prepared(column) for column in batch.columns]
-
-    def _prepared(self, column: Column) -> tuple[Column, Any, Any]:
-        name = column.name
-        if column.kind == "file":
-            return column, self._batch.file, None
-        valid = self._batch.valid(name) if column.nullable else None
-        return column, self._batch.values(column), None if valid is None or valid.all() else valid
-
-    def slice(self, start: int, stop: int) -> list[list[Any]]:
-        """The values of rows ``start`` to ``stop``, column by column."""
-        return [self._values(*prepared, start, stop) for prepared in self._columns]
-
-    def _values(self, column: Column, values: Any, valid: Any, start: int, stop: int) -> list[Any]:
-        if column.kind == "file":
-            return [values] * (stop - start)
-        if column.kind == "text":
-            return self._texts(values, start, stop)
-        listed: list[Any] = values[start:stop].tolist()
-        if column.kind == "timestamp" and not self._raw_times:
-            listed = times(listed)
-        if column.kind == "enum":
-            listed = [column.names[code] if code < len(column.names) else None for code in listed]
-        if valid is not None:
-            kept = valid[start:stop].tolist()
-            listed = [value if there else None for value, there in zip(listed, kept, strict=True)]
-        return listed
-
-    def _texts(self, column: Any, start: int, stop: int) -> list[str | None]:
-        whole = self._bytes.get(id(column.buffer))
-        if whole is None:
-            # Texts of JSON strings are in an arena, which goes on where the buffer ends.
-            whole = self._bytes[id(column.buffer)] = b"".join((column.buffer, column.arena))
-        spans = zip(
-            column.offsets[start:stop].tolist(),
-            column.lengths[start:stop].tolist(),
-            column.valid[start:stop].tolist(),
-            strict=True,
-        )
-        texts = [whole[place : place + length].decode() if valid else None for place, length, valid in spans]
-        for row in column.escaped[start:stop].nonzero()[0].tolist():
-            texts[row] = column[start + row]
-        return texts
-
-
 def times(values: Sequence[int | None]) -> list[str | None]:
     """Microseconds since 1970 as RFC 3339 in UTC, None where there are none."""
     filled = np.array([0 if value is None else value for value in values], "M8[us]")
@@ -82,11 +27,34 @@ def times(values: Sequence[int | None]) -> list[str | None]:
 
 
 def slices(batch: Batch, limit: int | None = None, raw_times: bool = False) -> Iterator[list[list[Any]]]:
-    """The first ``limit`` rows of a batch (all by default), in slices of what :class:`RowReader` gives."""
-    reader = RowReader(batch, raw_times)
+    """The first ``limit`` rows of a batch (all by default), a slice at a time: a list for each column, None where a
+    value is absent. Times are RFC 3339 text, or with ``raw_times`` microseconds since 1970."""
+    columns = [
+        (column, None, None)
+        if column.kind == "file"
+        else (column, batch.values(column), batch.valid(column.name) if column.nullable else None)
+        for column in batch.columns
+    ]
     count = len(batch) if limit is None else min(limit, len(batch))
     for start in range(0, count, SLICE):
-        yield reader.slice(start, min(start + SLICE, count))
+        rows = slice(start, min(start + SLICE, count))
+        yield [
+            [batch.file] * (rows.stop - start) if values is None else _listed(column, values, valid, rows, raw_times)
+            for column, values, valid in columns
+        ]
+
+
+def _listed(column: Column, values: Any, valid: Any, rows: slice, raw_times: bool) -> list[Any]:
+    if column.kind == "text":
+        return list(values[rows])
+    listed: list[Any] = values[rows].tolist()
+    if column.kind == "timestamp" and not raw_times:
+        listed = times(listed)
+    if column.kind == "enum":
+        listed = [column.names[code] if code < len(column.names) else None for code in listed]
+    if valid is not None:
+        listed = [value if there else None for value, there in zip(listed, valid[rows].tolist(), strict=True)]
+    return listed
 
 
 class JsonLines:

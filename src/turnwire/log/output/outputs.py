@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -117,7 +118,8 @@ def write(
     if partition_by is None:
         output: Any = FileOutput(name, found.columns, format_of_file(name, format), formulas)
     else:
-        output = PartitionedOutput(name, found.columns, format or "parquet", partition_by, formulas)
+        output = DirectoryOutput(name, format, partition_by, formulas)
+        output.begin(found.columns)
     for _ in written(found, output):
         pass
     paths: list[str] = output.paths
@@ -132,46 +134,57 @@ MOST_OPEN = 32
 """Files written at once; beyond that the one that was longest without a record is ended, and goes on as a new part."""
 
 
-class PartitionedOutput:
-    """As :class:`~turnwire.log.output.outputs.FileOutput`, for a directory, which may hold what earlier runs wrote: the
-    parts of this one are numbered on, and are there together.
+PART_BYTES = 64 << 20
+"""Bytes behind which a part of a scan that follows ends."""
+PART_SECONDS = 60.0
+"""Seconds after which it ends, also where nothing more comes."""
 
-    ``paths``: the files of this run, once they exist. ``position``: of the scan that is written, where it is to be kept
-    with them (:func:`turnwire.log.output.growing.kept_position`).
+
+class DirectoryOutput:
+    """As :class:`FileOutput`, for a directory, which may hold what earlier runs wrote: the parts of this one are
+    numbered on. Partitioned, they are there together; else each that is committed is, with its position.
+
+    ``paths``: the files of this run. ``position``: of the scan that was written last.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
-        columns: Sequence[Column],
-        format: str,
-        partition_by: str,
+        format: str | None = None,
+        partition_by: str | None = None,
         formulas: str = "guard",
     ) -> None:
-        expect_one_of(partition_by, "partition_by", PARTITIONS)
-        self._key = PARTITIONS[partition_by]
-        if self._key not in [column.name for column in columns]:
-            raise ValueError(f"partition_by={partition_by} needs the column {self._key!r}")
+        if partition_by is not None:
+            expect_one_of(partition_by, "partition_by", PARTITIONS)
         self._by = partition_by
-        # The file does not repeat what the name of the folder says: readers would find two columns of one name.
-        self._columns = [column for column in columns if column.name != partition_by]
-        self._format = format_of("", format)
+        self._format = format_of(os.fspath(path), format or (partition_by and "parquet"))
         self._formulas = formulas
-        self._tables = Tables(columns)
-        part = re.compile(rf"({partition_by}=[^/]+)/part-(\d+){re.escape(FORMATS[self._format])}")
-        self._name = part
-        self._directory = GrowingDirectory(path, lambda name: part.fullmatch(name) is not None)
-        self._open: OrderedDict[str, _PartFile] = OrderedDict()
+        folder = r"()part-(\d{5,})" if partition_by is None else rf"{partition_by}=([^/]+)/part-(\d+)"
+        self._name = re.compile(folder + re.escape(FORMATS[self._format]))
+        fits = self._name.fullmatch
+        self._directory = GrowingDirectory(path, lambda name: fits(name) is not None, early=partition_by is None)
+        self._open: OrderedDict[str, FileOutput] = OrderedDict()
         self._parts: dict[str, int] = {}
+        self._columns: Sequence[Column] = ()
+        self._began = 0.0
         self.paths: list[str] = []
+
+    def begin(self, columns: Sequence[Column]) -> None:
+        """Sets the columns of what is written. Raises ValueError where that of the partition is not among them."""
+        # The file does not repeat what the name of the folder says: readers would find two columns of one name.
+        self._columns = [column for column in columns if column.name != self._by]
+        if self._by is not None:
+            self._key = PARTITIONS[self._by]
+            if self._key not in [column.name for column in columns]:
+                raise ValueError(f"partition_by={self._by} needs the column {self._key!r}")
+            self._tables = Tables(columns)
 
     def __enter__(self) -> Self:
         self._directory.__enter__()
         for name in self._directory.there:
             match = self._name.fullmatch(name)
             assert match is not None, "or it would not be entered"
-            value = match[1].partition("=")[2]
-            self._parts[value] = max(self._parts.get(value, 0), int(match[2]) + 1)
+            self._parts[match[1]] = max(self._parts.get(match[1], 0), int(match[2]) + 1)
         return self
 
     @property
@@ -179,15 +192,14 @@ class PartitionedOutput:
         """The position that is kept with the files."""
         return self._directory.position
 
-    @position.setter
-    def position(self, place: dict[str, Any]) -> None:
-        self._directory.position = place
-
     def take(self, batch: Batch) -> None:
         """Writes the records of a batch, each to where it belongs."""
+        if self._by is None:
+            self._part("").take(batch)
+            return
         table = self._tables.table(batch)
         for value, rows in self._split(table):
-            self._part(value).take(rows.drop_columns([self._by]) if self._by == self._key else rows)
+            self._part(value).take_table(rows.drop_columns([self._by]) if self._by == self._key else rows)
 
     def _split(self, table: Any) -> Iterator[tuple[str, Any]]:
         import pyarrow.compute as compute
@@ -203,55 +215,47 @@ class PartitionedOutput:
             mask = compute.is_null(keys) if value is None else compute.equal(keys, value)
             yield value or NOWHERE, table.filter(mask)
 
-    def _part(self, value: str) -> _PartFile:
+    def _part(self, value: str) -> FileOutput:
         if value not in self._open:
             if len(self._open) >= MOST_OPEN:
-                self._open.popitem(last=False)[1].finish()
-            number = self._parts.get(value, 0)
-            self._parts[value] = number + 1
-            place = Path(f"{self._by}={value}", f"part-{number}{FORMATS[self._format]}")
+                self._open.popitem(last=False)[1].__exit__(None, None, None)
+            number = self._parts.setdefault(value, int(self._by is None))
+            self._parts[value] += 1
+            name = f"part-{number:05}" if self._by is None else f"{self._by}={value}/part-{number}"
+            place = Path(f"{name}{FORMATS[self._format]}")
             self.paths.append(str(Path(self._directory.name, place)))
-            self._open[value] = _PartFile(self._directory.path / place, self._columns, self._format, self._formulas)
+            (self._directory.path / place).parent.mkdir(exist_ok=True)
+            part = FileOutput(self._directory.path / place, self._columns, self._format, self._formulas)
+            self._open[value] = part.__enter__()
+            self._began = time.monotonic()
         self._open.move_to_end(value)
         return self._open[value]
+
+    @property
+    def due(self) -> bool:
+        """True if the part that is open, of what is not partitioned, is long enough, or old enough, to be ended."""
+        if self._by is not None or not self._open:
+            return False
+        return self._open[""].size >= PART_BYTES or time.monotonic() - self._began >= PART_SECONDS
+
+    def commit(self, position: dict[str, Any]) -> None:
+        """Ends the part that is open; ``position`` says how far the scan has got with it. What is partitioned ends, and
+        is there, with the block."""
+        if self._by is not None:
+            self._directory.position = position
+        elif self._open:
+            self._open.popitem()[1].__exit__(None, None, None)
+            self._directory.commit(position)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._by is None and self._open and error is None:  # it was not committed: its records are read again
+            kind, error = KeyboardInterrupt, KeyboardInterrupt()
         with ExitStack() as stack:
             stack.push(self._directory)
             for part in self._open.values():
-                stack.callback(part.close)
-            if error is None:
-                for part in self._open.values():
-                    part.finish()
-            else:
+                stack.push(part)
+            if error is not None:
                 stack.pop_all().__exit__(kind, error, trace)
-            self.paths.sort()
-
-
-class _PartFile:
-    """One file of a directory that is not there yet, and so needs no care of its own but to reach the disk."""
-
-    def __init__(self, path: Path, columns: Sequence[Column], format: str, formulas: str) -> None:
-        path.parent.mkdir(exist_ok=True)
-        self._file = open(path, "xb")  # noqa: SIM115  (closed by close)
-        self._writer: Any = writer(self._file, columns, format, formulas=formulas)
-
-    def take(self, table: Any) -> None:
-        """Writes some rows."""
-        self._writer.take_table(table)
-
-    def finish(self) -> None:
-        """Ends the file."""
-        self._writer.finish()
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-
-    def close(self) -> None:
-        """Closes it as it is."""
-        if not self._file.closed:
-            self._writer.abandon()
-            with suppress(OSError):  # on a full disk the last flush fails again
-                self._file.close()
+        self.paths.sort()

@@ -12,9 +12,9 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import OBJECT, BulkScanner, Column
-from turnwire.errors import DecodeError, Reason, UnknownKey
+from turnwire.errors import DecodeError, UnknownKey
 from turnwire.json.scanner import plain
-from turnwire.log.engine.columns import bulk_scanner
+from turnwire.log.engine.columns import REASONS, bulk_scanner
 from turnwire.log.input.compression import WORDS
 from turnwire.log.output.batch import Columns
 from turnwire.phrases import counted
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IN_MEMORY = 64 << 20
-DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
 COLUMNS = (
     Column("file", "file", nullable=True),
     Column("offset", "i64"),
@@ -36,18 +35,19 @@ COLUMNS = (
     Column("inner", "i64", nullable=True),
 )
 _NUMBERS = ("offset", "length", "line", "fault", "inner")
+_NAMES = np.array([str(reason) for reason in REASONS], object)
 
 
 class SomeRejects(NamedTuple):
-    """Rejects of one block, as columns (``_NUMBERS`` and the code of the ``reason``; of a scan of several wires the
-    ``wire``, its place in ``registry.codes()``). wire: whose they are, where they are of one; reasons: those of the
-    codes; raw: the bytes of all, one behind the other."""
+    """Rejects of one block. columns: arrays of ``_NUMBERS``, and of the names of the ``wire`` and the ``reason``; raw:
+    the bytes of all, one behind the other."""
 
     file: str | None
-    wire: str
     columns: dict[str, NDArray[Any]]
-    reasons: tuple[Reason | None, ...]
     raw: bytes
+
+    def __len__(self) -> int:
+        return len(self.columns["offset"])
 
 
 class Rejects(Columns):
@@ -62,8 +62,7 @@ class Rejects(Columns):
     columns = COLUMNS
 
     def __init__(self) -> None:
-        self._parts: list[dict[str, NDArray[Any]]] = []
-        self._names: list[tuple[str | None, str, tuple[Reason | None, ...], int]] = []
+        self._parts: list[tuple[str | None, dict[str, NDArray[Any]]]] = []
         self._raw: IO[bytes] = BytesIO()
         self._count = 0
         self.bytes = 0
@@ -87,20 +86,22 @@ class Rejects(Columns):
         buffer: memoryview,
         base: int,
         file: str | None,
-        scanner: BulkScanner,
         keep: bool,
+        stream: str | None = None,
     ) -> None:
-        """Takes over the first ``count`` rejects of a block; with ``keep`` false they are only counted."""
-        times = np.bincount(found["reason"][:count])
-        for code in times.nonzero()[0].tolist():
-            self.counts[str(scanner.reasons[code])] += int(times[code])
-        self.bytes += int(found.get("own_bytes", found["length"])[:count].sum())
+        """Takes over the first ``count`` rejects of a block; with ``keep`` false they are only counted. stream: the
+        compression of the file, where that is what is damaged."""
+        reasons = _NAMES[found["reason"][:count]]
+        self.counts.update(reasons.tolist())
+        self.bytes += int(found["own_bytes"][:count].sum())
         self._count += count
         if not keep:
             return
-        part = {name: array[:count].copy() for name, array in found.items() if name not in ("row", "own_bytes")}
-        self._parts.append({"inner": np.full(count, -1, np.int64), **part})
-        self._names.append((file, scanner.wire, scanner.reasons, count))
+        part = {name: found[name][:count].copy() for name in _NUMBERS}
+        part["reason"] = reasons
+        wires = registry.codes() if stream is None else (stream,)
+        part["wire"] = np.array(wires, object)[found["wire"][:count]]
+        self._parts.append((file, part))
         self._raw.seek(0, 2)
         starts = found["offset"][:count] - base
         stops = starts + found["length"][:count]
@@ -118,18 +119,13 @@ class Rejects(Columns):
 
     def __getitem__(self, name: str) -> Any:
         if name in _NUMBERS:
-            return np.concatenate([np.empty(0, np.int64), *(part[name] for part in self._parts)])
+            return np.concatenate([np.empty(0, np.int64), *(part[name] for _, part in self._parts)])
+        if name in ("wire", "reason"):
+            return [one for _, part in self._parts for one in part[name].tolist()]
         if name == "file":
-            return [file for file, _, _, count in self._names for _ in range(count)]
-        if name == "wire":
-            found = zip(self._names, self._parts, strict=True)
-            return [one for (_, wire, _, count), part in found for one in _wires(part, wire, count)]
-        if name == "reason":
-            found = zip(self._names, self._parts, strict=True)
-            return [one for (_, _, reasons, _), part in found for one in _words(part, reasons)]
+            return [file for file, part in self._parts for _ in part["offset"]]
         if name == "raw":
-            self._raw.seek(0)
-            return [self._raw.read(int(length)) for length in self["length"]]
+            return [row["raw"] for row in self.since(0)]
         raise self._no_column(name)
 
     def _no_column(self, name: object) -> UnknownKey:
@@ -152,11 +148,9 @@ class Rejects(Columns):
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of files in here, and for each reject the place of its own there (i32), or -1 for none."""
-        codes: dict[str | None, int] = {None: -1}
-        for file, *_ in self._names:
-            codes.setdefault(file, len(codes) - 1)
-        parts = [np.full(count, codes[file], np.int32) for file, _, _, count in self._names]
-        return [file for file in codes if file is not None], np.concatenate([np.empty(0, np.int32), *parts])
+        files = self["file"]
+        codes = {file: code for code, file in enumerate(dict.fromkeys(file for file in files if file is not None))}
+        return list(codes), np.array([codes.get(file, -1) for file in files], np.int32)
 
     def rows(self) -> list[dict[str, Any]]:
         """All rejects, one dict each, with plain Python values."""
@@ -165,18 +159,16 @@ class Rejects(Columns):
     def since(self, start: int) -> Iterator[dict[str, Any]]:
         """The rejects from number ``start`` on, as :meth:`rows` gives them, read one by one, also during a scan."""
         for some in self.parts_since(start):
-            numbers = (some.columns[name].tolist() for name in _NUMBERS)
-            reasons = _words(some.columns, some.reasons)
-            wires = _wires(some.columns, some.wire, len(reasons))
             at = 0
-            for offset, length, line, fault, inner, reason, name in zip(*numbers, reasons, wires, strict=True):
+            columns = (some.columns[name].tolist() for name in (*_NUMBERS, "wire", "reason"))
+            for offset, length, line, fault, inner, wire, reason in zip(*columns, strict=True):
                 yield {
                     "file": some.file,
                     "offset": offset,
                     "length": length,
                     "line": line,
                     "fault": fault,
-                    "wire": name,
+                    "wire": wire,
                     "reason": reason,
                     "raw": some.raw[at : at + length],
                     "inner": None if inner < 0 else inner,
@@ -186,21 +178,20 @@ class Rejects(Columns):
     def parts_since(self, start: int) -> Iterator[SomeRejects]:
         """The same as columns, those of a block at a time."""
         number = place = 0
-        for (file, wire, reasons, count), part in zip(self._names, self._parts, strict=True):
+        for file, part in self._parts:
+            count, begin = len(part["offset"]), place
             skipped = min(max(start - number, 0), count)
             number += count
-            at = place + int(part["length"][:skipped].sum())
             place += int(part["length"].sum())
-            if skipped == count:
-                continue
-            self._raw.seek(at)
-            columns = {name: column[skipped:] for name, column in part.items()}
-            yield SomeRejects(file, wire, columns, reasons, self._raw.read(place - at))
+            if skipped < count:
+                begin += int(part["length"][:skipped].sum())
+                self._raw.seek(begin)
+                columns = {name: column[skipped:] for name, column in part.items()}
+                yield SomeRejects(file, columns, self._raw.read(place - begin))
 
     def forget(self) -> None:
         """Keeps the counts only, and no longer the ranges found so far."""
         self._parts.clear()
-        self._names.clear()
         self._raw.seek(0)
         self._raw.truncate()
 
@@ -231,21 +222,6 @@ class Rejects(Columns):
     def __del__(self) -> None:
         if hasattr(self, "_raw"):  # not where making it was interrupted
             self.close()
-
-
-def _wires(columns: dict[str, NDArray[Any]], wire: str, count: int) -> list[str]:
-    """The wire that each range looked like: a scan of several wires says it for each."""
-    if "wire" not in columns:
-        return [wire] * count
-    names = registry.codes()
-    return [names[code] for code in columns["wire"].tolist()]
-
-
-def _words(columns: dict[str, NDArray[Any]], reasons: tuple[Reason | None, ...]) -> list[str]:
-    """The reason of each range."""
-    codes = columns["reason"].tolist()
-    names = {code: str(reasons[code]) for code in set(codes)}
-    return [names[code] for code in codes]
 
 
 def fault_line(reject: dict[str, Any]) -> int:
@@ -334,19 +310,17 @@ class Explainer:
         return found
 
 
-def first_error(
-    found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, buffer: memoryview, base: int
-) -> DecodeError:
+def first_error(found: dict[str, NDArray[Any]], file: str | None, buffer: memoryview, base: int) -> DecodeError:
     """The error that ``errors="raise"`` raises for the first reject of a block, of which ``buffer`` is at offset
     ``base``: ``offset`` and ``line`` are those of the fault in the input."""
-    reason = scanner.reasons[found["reason"][0]]
+    reason = REASONS[found["reason"][0]]
     assert reason is not None, "code 0 is not a reason"
     offset, length, fault = (int(found[name][0]) for name in ("offset", "length", "fault"))
     raw = bytes(buffer[offset - base : offset - base + length])
     text = f"a record of {length} bytes at byte {offset} is damaged: {raw[:80]!r}{'...' if length > 80 else ''}"
     between = bytes(buffer[max(min(offset, fault) - base, 0) : max(offset, fault) - base]).count(b"\n")
     line = int(found["line"][0]) + (between if fault > offset else -between)
-    wire = registry.codes()[found["wire"][0]] if "wire" in found else scanner.wire
+    wire = registry.codes()[found["wire"][0]]
     path = file if file is not None else explained(wire, str(reason), raw, None)[1]
     error = DecodeError(reason, text, offset=fault, line=line, wire=wire, path=path)
     error.raw = raw

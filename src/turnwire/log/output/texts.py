@@ -104,18 +104,19 @@ class TextColumn(Sequence["str | None"]):
             yield from self._texts(slice(row, row + _AT_ONCE))
 
     def _texts(self, rows: slice) -> list[str | None]:
-        """The texts of several rows: what arrays say of each is asked for once for all."""
-        buffer, arena = self.buffer, self.arena
-        marks = self.valid[rows].tolist(), self.escaped[rows].tolist()
+        """The texts of several rows. All bytes around them are copied at once: to cut these takes a fraction of the
+        time that cutting memory does."""
+        valid, starts, lengths = self.valid[rows], self.offsets[rows], self.lengths[rows]
+        marks = zip(valid.tolist(), self.escaped[rows].tolist(), starts.tolist(), lengths.tolist(), strict=True)
+        if not valid.any():
+            return [None] * len(valid)
+        first, size = int(starts[valid].min()), len(self.buffer)
+        stop = int((starts + lengths)[valid].max())
+        whole = b"".join((self.buffer[first:stop], self.arena[max(first - size, 0) : max(stop - size, 0)]))
         texts: list[str | None] = []
-        for valid, escaped, start, length in zip(
-            *marks, self.offsets[rows].tolist(), self.lengths[rows].tolist(), strict=True
-        ):
-            if not valid:
-                texts.append(None)
-                continue
-            span = span_of(buffer, arena, start, length)
-            texts.append(str(self.plain(bytes(span)) if escaped else span, "utf-8"))
+        for there, escaped, start, length in marks:
+            span = whole[start - first : start - first + length]
+            texts.append((self.plain(span) if escaped else span).decode() if there else None)
         return texts
 
     def to_numpy(self) -> NDArray[np.object_]:

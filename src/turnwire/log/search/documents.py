@@ -3,56 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from turnwire import registry
 from turnwire.errors import DecodeError, Reason
 from turnwire.fences import FENCE, fence_after
+from turnwire.log.engine.columns import bulk_scanner
 from turnwire.log.search.state import More, Walk
 from turnwire.log.search.texts import BOM, lines_of
 
 if TYPE_CHECKING:
-    from turnwire.contract import BulkScanner, DocumentPlan, Wire
+    from turnwire.contract import Wire
     from turnwire.log.search.search import Search
 
 AT_LINE = rb"(?P<fence> {0,3}(?:```|~~~))"
 
 
-class DocumentWire:
-    """A wire that has documents. code: its number; kinds: the numbers of its kinds; read: whether ``decode`` reads
-    their columns, as those of its messages (it has a ``TextPlan``)."""
-
-    def __init__(self, wire: Wire, code: int, kinds: Sequence[int], scanner: BulkScanner) -> None:
-        self.plan: DocumentPlan = wire.documents
-        self.code, self.read, self._decode, self._kinds = code, scanner.read is not None, wire.decode, kinds
-        there = {column.name for column in scanner.columns}
-        self._sources = [
-            (name, source) for name, (way, source) in scanner.common.items() if way == "column" and source in there
-        ]
-
-    def values(self, raw: memoryview, inside: bool) -> dict[str, Any]:
-        """The wire's own columns of a document, as far as they are not read again. Raises DecodeError."""
-        if self.read or self.plan.columns is None:
-            self._decode(raw.tobytes())
-            return {}
-        return dict(self.plan.columns(raw, fences=inside))
-
-    def common(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The same by the names that any wire has."""
-        there = {name: values[source] for name, source in self._sources if source in values}
-        if "kind" in there:
-            there["kind"] = self._kinds[there["kind"]]
-        return {"wire": self.code, **there}
-
-
 class Documents:
-    """Finds documents in files. wires: those that have some, Space first; named: the wire whose own
-    columns are wanted, None for those that any wire has."""
+    """Finds documents in files."""
 
-    def __init__(self, search: Search, wires: list[DocumentWire], named: str | None) -> None:
+    def __init__(self, search: Search) -> None:
         self._search = search
-        self._wires = wires
-        self._named = named
 
     def at_fence(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """A line that may open or close a code fence."""
@@ -68,33 +39,42 @@ class Documents:
         """A header line: it begins a document where nothing else was found in front, in its fence or in the file."""
         text, state = walk.text, walk.state
         mark = text.data.startswith(BOM, at)
-        wire = next((one for one in self._wires if one.plan.header.match(text.data, at + 3 * mark)), None)
+        place = at + 3 * mark
+        wire = next(
+            (one for one in self._search.finder.documents if one.documents.header.match(text.data, place)), None
+        )
         if wire is None or text.outer is not None or (mark and (at or state.begun)) or (state.fence and state.inside):
             return match.end()
         if len(walk.found) > state.since if state.fence else bool(walk.found):
             return match.end()
         if state.fence_touched if state.fence else state.touched:
             return match.end()
-        stop, whole = self._end(walk, at)
+        code, (stop, whole) = registry.codes().index(wire.name), self._end(walk, at)
         if stop - at > self._search.limit:
             piece = text.data[at : at + self._search.limit]
             stop = at + (piece.rfind(b"\n") + 1 or len(piece))
-            walk.add(at, stop, wire.code, reason=Reason.MESSAGE_TOO_LARGE, fault=at + self._search.limit)
+            walk.add(at, stop, code, reason=Reason.MESSAGE_TOO_LARGE, fault=at + self._search.limit)
             return stop
         if not whole:
             raise More(at)
         try:
-            values = wire.values(memoryview(text.data)[at:stop], state.inside)
+            value = self._value(wire, text.data, at, stop, state.inside)
         except DecodeError as error:
-            walk.add(at, stop, wire.code, reason=error.reason, fault=at + (error.offset or 0))
+            walk.add(at, stop, code, reason=error.reason, fault=at + (error.offset or 0))
         else:
-            walk.add(at, stop, wire.code, value=("document", self._columns(wire, values)))
+            walk.add(at, stop, code, value=("document", value))
         return stop
 
-    def _columns(self, wire: Any, values: dict[str, Any]) -> dict[str, Any]:
-        if wire.read:
-            return {}  # decode reads them, as those of its messages
-        return values if self._named is not None else dict(wire.common(values))
+    @staticmethod
+    def _value(wire: Wire, data: bytes, at: int, stop: int, inside: bool) -> Any:
+        """The wire's own columns of a document, or the document where these are read from that. Raises DecodeError."""
+        if bulk_scanner(wire.name).read is not None:
+            return wire.decode(data[at:stop])
+        if wire.documents.columns is None:
+            wire.decode(data[at:stop])
+            return {}
+        values = wire.documents.columns(memoryview(data)[at:stop], fences=inside).items()
+        return {name: (at + said[0], said[1]) if isinstance(said, tuple) else said for name, said in values}
 
     @staticmethod
     def _end(walk: Walk, at: int) -> tuple[int, bool]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
 from turnwire.json._objects_py import opened_at, parse
 from turnwire.json._text_py import Reader
 from turnwire.json._values_py import are_values
 from turnwire.json._wrapper_py import wrapper_time
 from turnwire.json.plan import MISSING, OTHER, RECORD, REJECT, Judgement, value_at
+from turnwire.log.engine.columns import REASONS
 from turnwire.log.search import carriers
 from turnwire.log.search.state import LONGEST_LINE, Match, More, SearchState, Walk
 from turnwire.log.search.texts import BOM, Text
@@ -47,14 +49,17 @@ class Tried(NamedTuple):
 
 
 class Objects:
-    """Finds messages of JSON wires, and what stands in other JSON. torn: a pattern for the keys of these wires."""
+    """Finds messages of JSON wires, and what stands in other JSON. torn: the keys of these wires; openings: a pattern
+    for these."""
 
-    def __init__(self, search: Search, torn: bytes) -> None:
+    def __init__(self, search: Search, torn: list[bytes], openings: bytes) -> None:
         self._search = search
-        self._plan = search.plan
-        self._limits = search.limits
-        self._torn = re.compile(torn)
-        self._judgement = Judgement(self._plan.plans, self._plan.reasons, Reader("json"), search.limit)
+        self._plans = search.finder.plans
+        self._limits = LIMITS._replace(message=search.limit)
+        self._inside = [f'"{key}"'.encode() for plan in self._plans for key in plan.inside]
+        self._torn = torn
+        self._openings = re.compile(openings)
+        self._judgement = Judgement(self._plans, REASONS, Reader("json"), search.limit)
 
     def tried(self, text: Text, at: int, end: int, state: SearchState, whole: bool = True) -> Tried:
         """The object at a place, up to ``end`` at most; whole: the text ends there, not the limit."""
@@ -76,17 +81,15 @@ class Objects:
                     state.hopeless |= {at + place for place in opened_at(data[at:stop], 0, fault)}
                 return Tried(None, fault=at + fault, cut=cut)
         if not any(
-            all(value_at(value, path) is not MISSING for path in clue)
-            for plan in self._plan.plans
-            for clue in plan.clues
+            all(value_at(value, path) is not MISSING for path in clue) for plan in self._plans for clue in plan.clues
         ):
             return Tried(OTHER, at + size, value=value)
         what, wire, reason, fault = self._judgement.whole(data[at : at + size])
-        return Tried(what, at + size, wire, self._plan.reasons[reason], at + fault, value=value)
+        return Tried(what, at + size, wire, REASONS[reason], at + fault, value=value)
 
     def add(self, walk: Walk, at: int, tried: Tried, *, inside: bool = True) -> None:
         """Adds what a good object is, or what it holds."""
-        code = self._plan.plans[tried.wire].code
+        code = self._plans[tried.wire].code
         if tried.what == RECORD:
             walk.add(at, tried.behind, code, value=(tried.wire, tried.value))
             return
@@ -130,7 +133,7 @@ class Objects:
 
     def _look_into(self, walk: Walk, at: int, end: int) -> None:
         text, strings = walk.text, self._search.strings
-        objects = any(token in text.data[at:end] for token in self._plan.inside)
+        objects = any(token in text.data[at:end] for token in self._inside)
         place = at + 1
         while (token := _TOKEN.search(text.data, place, end)) is not None:
             first, place = token.span()
@@ -236,10 +239,10 @@ class Objects:
     def _settle(self, walk: Walk, at: int, end: int, too_large: bool, inside: list[Match]) -> None:
         """A reject where the bytes carry the marks of a wire, else what is damaged inside."""
         raw = walk.text.data[at:end]
-        if at < end and any(token in raw for token in self._plan.torn):
+        if at < end and any(token in raw for token in self._torn):
             what, wire, reason, fault = self._judgement.torn(raw, too_large)
             if what == REJECT:
-                code, why = self._plan.plans[wire].code, self._plan.reasons[reason]
+                code, why = self._plans[wire].code, REASONS[reason]
                 walk.add(at, end, code, reason=why, fault=at + min(fault, len(raw)))
                 return
         walk.found.extend(inside)
@@ -275,7 +278,7 @@ class Objects:
         text, strings = walk.text, self._search.strings
         stop = min(text.line_end(at), walk.end)
         if not are_values(text.data[at:stop]):
-            torn = self._torn.match(text.data, match.end() - 1)
+            torn = self._openings.match(text.data, match.end() - 1)
             return match.end() if torn is None else self.at_torn(walk, torn.start(), torn)
         place, before = at, len(walk.found)
         while (token := _TOKEN.search(text.data, place, stop)) is not None:

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from turnwire import registry
 from turnwire.csp._columns_py import texts_of
-from turnwire.json._rows_py import Cell, filled
-from turnwire.log.search.search import Search
+from turnwire.json._rows_py import filled
+from turnwire.log.engine.columns import REASONS, bulk_scanner
 from turnwire.log.search.state import Match
 from turnwire.log.search.texts import BOM, CARRIERS, Text
 from turnwire.nslip.bulk import text_spans
 from turnwire.nslip.spec import Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from turnwire.log.engine.all_wires import Finder
-    from turnwire.log.search.plan import Plan
+    from turnwire.log.search.search import Search
 
 GREATEST = (1 << 63) - 1
 DTYPES = {
@@ -33,21 +33,18 @@ REJECT_DTYPES = {
     "reason": "u1",
     "wire": "u1",
 }
-_CONV, _TURN, _SRC, _DST, _ACT = range(5)
+_HEADER = ("conv_id", "turn", "src", "dst", "act")
+"""The first fields of what the parser of nSLIP gives."""
 
 
 class Rows:
     """The rows of one block. size: its bytes, behind which the arena begins; base: its place in the input; line: its
-    first line."""
+    first line; dtypes: of the arrays that are wanted."""
 
-    def __init__(
-        self, search: Search, plan: Plan, csp: Any, text: Text, size: int, base: int, line: int, finder: Finder
-    ) -> None:
-        self._values = finder.own.values if finder.located and finder.own is not None else None
-        self._code = finder.code
-        self.plan = plan
-        self.search = search
-        self.csp = csp  # (numbers of kinds, own column -> common column)
+    def __init__(self, search: Search, text: Text, size: int, base: int, line: int, dtypes: Mapping[str, Any]) -> None:
+        self._finder = search.finder
+        self._dtypes = dtypes
+        self._wanted = {name.partition(".")[0] for name in dtypes}
         self.text = text
         self.size = size
         self.base = base
@@ -85,7 +82,7 @@ class Rows:
                 "length": last - first,
                 "line": self.line_of(first),
                 "fault": self.base + fault,
-                "reason": self.plan.reasons.index(found.reason),
+                "reason": REASONS.index(found.reason),
                 "wire": found.wire,
                 "inner": inner if quote >= 0 else -1,
                 "row": len(self.rows),
@@ -105,127 +102,138 @@ class Rows:
             "inside_unclosed_heredoc": found.unclosed,
             "carrier": self._carrier(found),
         }
-        present = self._bit("inner") if quote >= 0 else 0
         place = found.start
         if found.text.outer is not None:
-            place = self.size + self.arena_size
-            said = found.text.data[found.start : found.stop]
-            self.arena += said, b"\n"
-            self.arena_size += len(said) + 1
+            place = self._kept(found.text.data[found.start : found.stop])
+            self._kept(b"\n")
         values["place"] = place
-        shift = place - found.start
-        if found.wire == self._code and self._values is not None:
-            own_values = self._values(found.text.data, found.start, found.stop, found.value, shift)
-            own_values["own_present"] = own_values.pop("present")
-            values |= own_values
-        if found.wire == self.search.nslip:
-            time, bits = self._nslip(found, values, shift)
-        elif isinstance(found.value, tuple) and found.value[0] == "further":
-            time, bits = None, 0
-        elif found.wire == self.search.csp.code:
-            time, bits = self._csp(found, values, shift)
-        else:
-            time, bits = self._json(found, values, shift)
+        time, bits = self._columns(found, values, place - found.start)
         if time is None and not (isinstance(found.value, tuple) and found.value[0] == "document"):
             time = found.text.line_time(found.text.line_start(found.start)) if found.text.outer is not None else None
             time = found.time if time is None else time
             time = found.text.time(found.start) if time is None else time
         values["time"] = time or 0
-        values["present"] = present | bits | (0 if time is None else self._bit("time"))
+        bits |= self._bit("inner") if quote >= 0 else 0
+        values["present"] = bits | (0 if time is None else self._bit("time"))
         self.rows.append(values)
+
+    def _kept(self, said: bytes) -> int:
+        """The place of bytes that are put into the arena."""
+        self.arena.append(said)
+        self.arena_size += len(said)
+        return self.size + self.arena_size - len(said)
 
     def _carrier(self, found: Match) -> int:
         """What the record came through: the outermost carrier."""
         text = found.text.outermost()
-        alone = text.outer is None and found.wire == self.search.csp.code
+        alone = text.outer is None and found.wire == self._finder.csp
         line = text.line_start(found.start)
         if alone and text.data[line : found.start].removeprefix(BOM):  # a prefix on its first line only
             return CARRIERS.index("prefix")
         return CARRIERS.index(text.carrier)
 
     def _bit(self, column: str) -> int:
-        return 1 << self.plan.valid[column] if column in self.plan.valid else 0
+        valid = self._finder.valid
+        return 1 << valid[column] if column in valid else 0
 
-    def _text(self, values: dict[str, Any], column: str, start: int, size: int, escaped: bool = False) -> int:
-        if column not in self.plan.valid:
-            return 0
-        values[f"{column}.offset"], values[f"{column}.length"] = start, size
-        return self._bit(column) | (1 << self.plan.escaped[column] if escaped else 0)
-
-    def _nslip(self, found: Match, values: dict[str, Any], shift: int) -> tuple[None, int]:
-        assert self.plan.nslip is not None
-        bits = 0
-        for name, number in (("sender", _SRC), ("receiver", _DST), ("conversation", _CONV)):
-            said = str(found.value[number]).encode()
-            bits |= self._text(values, name, self.size + self.arena_size, len(said))
-            if name in self.plan.valid:
-                self.arena.append(said)
-                self.arena_size += len(said)
-        for name, value in (("kind", self.plan.nslip[1][int(found.value[_ACT])]), ("sequence", found.value[_TURN])):
-            if name in self.plan.valid and value <= GREATEST:
-                values[name] = value
-                bits |= self._bit(name)
-        tag = text_spans(found.text.data, found.start, found.stop).get(Slot.TAG)
-        if tag is not None:
-            bits |= self._text(values, "subject", tag[0] + shift, tag[1], tag[2])
-        return None, bits
-
-    def _csp(self, found: Match, values: dict[str, Any], shift: int) -> tuple[None, int]:
-        kinds, sources = self.csp
-        if "kind" not in self.plan.valid or "wire" not in self.plan.valid:
+    def _columns(self, found: Match, values: dict[str, Any], shift: int) -> tuple[int | None, int]:
+        """Adds the columns of a record: its time, and the bits of those that any wire has."""
+        finder, wire = self._finder, registry.codes()[found.wire]
+        data, start, said = found.text.data, found.start, found.value
+        scanner = bulk_scanner(wire)
+        mine = found.wire == finder.code
+        if scanner.values is not None and finder.located and mine:
+            own = scanner.values(data, start, found.stop, said, shift)
+            values |= {("own_present" if name == "present" else name): value for name, value in own.items()}
             return None, 0
-        bits = self._bit("kind") | self._bit("wire")
-        values["kind"] = kinds[found.value[3] & 0xFF]
-        texts = texts_of(found.text.data, found.value)
-        for own, common in sources:
-            if own in texts:
-                bits |= self._text(values, common, texts[own][0] + shift, texts[own][1])
-        return None, bits
+        if found.wire == finder.nslip:
+            own = {**dict(zip(_HEADER, said, strict=False)), "act": int(said[4])}
+            tag = text_spans(data, start, found.stop).get(Slot.TAG)
+            own |= {} if tag is None else {"tag": tag}
+        elif found.wire == finder.csp:
+            own = {"intent": said[3] & 0xFF, **texts_of(data, said)}
+        elif isinstance(said[0], int):
+            return self._json(found, values, shift)
+        else:
+            wanted = {source for name, (_, source) in scanner.common.items() if name in self._wanted}
+            own = said[1] if scanner.read is None else scanner.read(said[1], self._wanted if mine else wanted)
+        if mine:
+            valid, present = (scanner.bits, "own_present") if finder.located else (finder.valid, "present")
+            bits = sum(self._put(values, name, value, shift, valid, finder.escaped) for name, value in own.items())
+            values[present] = bits
+            return values.get("time"), 0 if finder.located else bits
+        return self._common(wire, own, values, shift) if finder.code is None else (None, 0)
+
+    def _common(self, wire: str, own: Mapping[str, Any], values: dict[str, Any], shift: int) -> tuple[int | None, int]:
+        """The columns that any wire has, made from a wire's own ones."""
+        finder = self._finder
+        bits = self._bit("wire") if wire == "csp" else 0  # as the search in C writes it
+        for name, (how, source) in bulk_scanner(wire).common.items():
+            value = own.get(source)
+            if value is None:
+                continue
+            if name == "kind":
+                value = finder.kinds[wire][value]
+            elif how == "number":
+                value = str(int(value)).encode()
+            if isinstance(value, bytes | tuple) or value <= GREATEST:
+                bits |= self._put(values, name, value, shift, finder.valid, finder.escaped)
+        return values.get("time"), bits
+
+    def _put(
+        self,
+        values: dict[str, Any],
+        column: str,
+        value: Any,
+        shift: int,
+        valid: Mapping[str, int],
+        escaped: Mapping[str, int],
+    ) -> int:
+        """Adds the value of a column: a number, bytes, or a span of the text with whether it holds escapes. Returns its
+        bits."""
+        if column not in valid:
+            return 0
+        bits = 1 << valid[column]
+        if isinstance(value, bytes):
+            values[f"{column}.offset"], values[f"{column}.length"] = self._kept(value), len(value)
+        elif isinstance(value, tuple):
+            values[f"{column}.offset"], values[f"{column}.length"] = value[0] + shift, value[1]
+            bits |= 1 << escaped[column] if value[2:] == (True,) else 0
+        else:
+            values[column] = value
+        return bits
 
     def _json(self, found: Match, values: dict[str, Any], shift: int) -> tuple[int | None, int]:
-        wire, value = found.value
-        if wire == "document":
-            return None, self._document(value, values, shift + found.start)
-        plan = self.plan.plans[wire]
+        finder, (wire, value) = self._finder, found.value
+        plan = finder.plans[wire]
         variant = plan.variants[plan.variant_of(value)]
         raw = found.text.data
-        noted = self.plan.reading.noted(raw, found.start)
+        noted = finder.reading.noted(raw, found.start)
         time, bits = None, 0
         for fill in variant.fills:
             there = noted.get(fill.path, noted.get(fill.other))
-            if fill.column == "time":
-                cell = filled(fill, None, raw, there)
-                time = time if cell is None else cell.value
-                continue
-            known = self.plan.reading.values.get(fill.path if fill.path in noted else fill.other)
+            known = finder.reading.values.get(fill.path if fill.path in noted else fill.other)
             cell = filled(fill, known, raw, there)
-            if cell is not None:
-                bits |= self._cell(values, fill.column, cell, fill.constant if fill.how == "word" else 0, shift)
+            if cell is None:
+                continue
+            if fill.column == "time":
+                time = cell.value
+                continue
+            said: Any = cell.value
+            if fill.column in finder.texts:
+                said = cell.start, cell.end - cell.start, cell.escaped
+            elif fill.how == "word":
+                said += fill.constant
+            bits |= self._put(values, fill.column, said, shift, finder.valid, finder.escaped)
         return time, bits
 
-    def _document(self, said: dict[str, Any], values: dict[str, Any], place: int) -> int:
-        bits = 0
-        for name, value in said.items():
-            if isinstance(value, tuple):
-                bits |= self._text(values, name, place + value[0], value[1])
-            elif name in self.plan.valid:
-                values[name] = value
-                bits |= self._bit(name)
-        return bits
-
-    def _cell(self, values: dict[str, Any], column: str, cell: Cell, constant: int, shift: int) -> int:
-        if self.plan.kinds.get(column) == "text":
-            return self._text(values, column, cell.start + shift, cell.end - cell.start, cell.escaped)
-        values[column] = cell.value + constant if constant else cell.value
-        return self._bit(column)
-
     def tables(
-        self, dtypes: dict[str, Any], memory: Callable[..., dict[str, Any]] | None
+        self, memory: Callable[..., dict[str, Any]] | None
     ) -> tuple[dict[str, Any], int, list[tuple[dict[str, Any], int]]]:
-        """(columns of these types, rows, tables of rejects with how many there are in each). memory: (dtypes, rows) ->
+        """(columns, rows, tables of rejects with how many there are in each). memory: (dtypes, rows) ->
         arrays with room for so many."""
         count = len(self.rows)
-        types = {name: np.dtype(dtype) for name, dtype in {**DTYPES, **dtypes}.items()}
+        types = {name: np.dtype(dtype) for name, dtype in {**DTYPES, **self._dtypes}.items()}
         arrays: dict[str, Any] = {name: np.empty(count, dtype) for name, dtype in types.items()}
         if memory is not None:
             arrays = dict(memory(types, count))

@@ -9,68 +9,60 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from turnwire.contract import LIMITS
-from turnwire.log.search import csp, documents, objects, prefixed, streams, tokens
+from turnwire.log.search import csp, documents, objects, prefixed, streams
 from turnwire.log.search.state import Match, More, SearchState, Walk, in_order
 from turnwire.log.search.strings import Strings
 from turnwire.log.search.texts import Text
+from turnwire.log.search.tokens import IN_LINE as SLIP, NslipTokens
 
 if TYPE_CHECKING:
-    from turnwire.log.search.plan import Plan
+    from turnwire.log.engine.all_wires import Finder
 
 
 class Search:
-    """The search for all wires of a plan (see ``log.search.plan.Plan``).
+    """The search for the wires of a finder.
 
-    limit: bytes of one message; keep: records of nSLIP with slots and frames that this version does not know are taken;
-    csp: the number of CSP/1 among the wires; further: the wires that are registered beside (``Finder``).
-
+    limit: bytes of one message; keep: records of nSLIP with slots and frames that this version does not know are taken.
     handlers: the function for an opening, by its kind: (walk, place, match) -> where to go on; in_line: openings that
     may stand anywhere in a line.
     """
 
-    def __init__(
-        self, plan: Plan, *, csp_code: int, limit: int = LIMITS.message, keep: bool = False, further: Any = None
-    ) -> None:
-        self.plan = plan
+    def __init__(self, finder: Finder, *, limit: int = LIMITS.message, keep: bool = False) -> None:
+        self.finder = finder
         self.limit = limit
-        self.limits = LIMITS._replace(message=limit)
         self.keep = keep
-        self.nslip: int = plan.nslip[0] if plan.nslip else -1
-        by_style = [] if further is None else [one for one in (further.tokens, further.lines) if one]
-        self.strings = Strings(self, [mark for one in by_style for mark in one.marks])
-        self.csp = csp.CspMatcher(csp_code, limit)
+        tokens, lines = finder.tokens, finder.lines
+        self.strings = Strings(self, tokens.marks + lines.marks)
+        self.csp = csp.CspMatcher(finder.csp, limit)
         self.csp_lines = csp.CspLines(self)
         self.prefixed = prefixed.Prefixed(self)
-        torn = _named("torn", sorted(set(plan.torn), key=len, reverse=True))
-        self.objects = objects.Objects(self, torn)
+        keys = [f'"{key}"'.encode() for plan in finder.plans for key in plan.torn]
+        torn = _named("torn", sorted(set(keys), key=len, reverse=True))
+        self.objects = objects.Objects(self, keys, torn)
         self.streams = streams.Streams(self)
-        wires: list[Any] = [] if further is None else further.documents
-        at_document = documents.Documents(self, wires, further and further.wire)
-        at_further = tokens.FurtherWires(self, further and further.tokens, further and further.lines)
+        at_document = documents.Documents(self)
         self.handlers: dict[str, Callable[[Walk, int, re.Match[bytes]], int]] = {
             "head": at_document.at_head,
-            "lines": at_further.at_lines,
+            "lines": lambda walk, at, match: lines.at_lines(walk, at, limit) or match.end(),
             "csp": self.csp_lines.at_csp,
             "heredoc": self.csp_lines.at_heredoc,
             "fence": at_document.at_fence,
             "cri": self.streams.at_cri,
             "values": self.objects.at_values,
-            "slip": tokens.NslipTokens(self).at,
-            "token": at_further.at_token,
+            "slip": NslipTokens(self).at,
+            "token": lambda walk, at, match: tokens.at_token(walk, at, limit),
             "object": self.objects.at_object,
             "escaped": self.objects.at_escaped,
             "magic": self.prefixed.at_magic,
             "torn": self.objects.at_torn,
         }
-        heads = _named("head", [one.plan.opening for one in wires])
-        openings = {one: _named(name, one.openings) for name, one in self._further(further)}
-        at_line = [heads, openings.get(further and further.lines, _named("lines", [])), csp.AT_LINE, documents.AT_LINE]
-        at_line += [streams.AT_LINE, objects.AT_LINE]
-        in_line = [tokens.IN_LINE, openings.get(further and further.tokens, _named("token", [])), objects.IN_LINE]
-        in_line += [prefixed.IN_LINE]
+        heads = _named("head", [wire.documents.opening for wire in finder.documents])
+        at_line = [heads, _named("lines", lines.openings), csp.AT_LINE, documents.AT_LINE, streams.AT_LINE]
+        at_line.append(objects.AT_LINE)
+        in_line = [SLIP, _named("token", tokens.openings), objects.IN_LINE, prefixed.IN_LINE]
         self._at_line = re.compile(b"|".join(at_line)).groupindex.keys()
         self.in_line = re.compile(b"|".join(in_line), re.MULTILINE)
         self._openings = re.compile(b"|".join([rb"^(?:" + b"|".join(at_line) + rb")", *in_line, torn]), re.MULTILINE)
@@ -124,11 +116,6 @@ class Search:
             end = min(end, more.place)
         state.runs = {run for run, stop in state.open_runs if stop == walk.end and not text.final}
         return end
-
-    @staticmethod
-    def _further(further: Any) -> list[tuple[str, Any]]:
-        """The styles of further wires that there are."""
-        return [] if further is None else [("token", further.tokens), ("lines", further.lines)]
 
 
 def _named(kind: str, texts: list[bytes]) -> bytes:

@@ -7,27 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from turnwire.contract import Wire
 from turnwire.errors import DecodeError, Reason
+from turnwire.log.search.state import More, Walk
+from turnwire.log.search.texts import BOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from turnwire.contract import Wire
+
 _NEWLINE = re.compile(rb"\n")
-
-
-class TextSpan(NamedTuple):
-    """A range that a wire takes. wire: its number; reason: None of a record; fault: its place; is_open: the
-    lines go on behind the block."""
-
-    start: int
-    stop: int
-    wire: int
-    reason: Reason | None = None
-    fault: int = 0
-    is_open: bool = False
 
 
 class TextWires:
@@ -35,10 +26,8 @@ class TextWires:
 
     def __init__(self, wires: Iterable[Wire], codes: Mapping[str, int]) -> None:
         self._wires = [(wire, codes[wire.name], _any_of(wire.plan.opening)) for wire in wires]
-        plans = [wire.plan for wire, _, _ in self._wires]
-        self.codes = tuple(code for _, code, _ in self._wires)
-        self.openings = tuple(dict.fromkeys(opening for plan in plans for opening in plan.opening))
-        self.marks = tuple(dict.fromkeys(mark for opening in self.openings for mark in as_written(opening)))
+        self.openings = list(dict.fromkeys(opening for wire, *_ in self._wires for opening in wire.plan.opening))
+        self.marks = list(dict.fromkeys(mark for opening in self.openings for mark in as_written(opening)))
         self._opening = _any_of(self.openings)
 
     def __bool__(self) -> bool:
@@ -48,56 +37,73 @@ class TextWires:
         """True if a text begins as an opening does, or may when more of it is there."""
         return any(rest.startswith(opening) or opening.startswith(rest) for opening in self.openings)
 
-    def _reject(self, wire: Wire, code: int, data: bytes, at: int, stop: int) -> TextSpan:
-        reason, fault = _refusal(wire, data[at:stop])
-        return TextSpan(at, stop, code, reason, at + min(fault, stop - at))
-
-    def _whole(self, wire: Wire, code: int, data: bytes, at: int, stop: int) -> TextSpan:
-        """A whole candidate: a record where the wire's own reading takes it."""
+    @staticmethod
+    def _add(walk: Walk, wire: Wire, code: int, at: int, stop: int, whole: bool) -> int:
+        """Adds a candidate, and returns the place to go on at: a record where it is whole and the wire's own reading
+        takes it, else a reject."""
         try:
-            wire.decode(data[at:stop])
-        except DecodeError:
-            return self._reject(wire, code, data, at, stop)
-        return TextSpan(at, stop, code)
+            message = wire.decode(walk.text.data[at:stop])
+        except DecodeError as error:
+            reason, fault = error.reason, min(error.offset or 0, stop - at)
+        else:
+            if whole:
+                walk.add(at, stop, code, value=("message", message))
+                return stop
+            reason, fault = Reason.BAD_FRAMING, 0
+        walk.add(at, stop, code, reason=reason, fault=at + fault)
+        return max(stop, at + 1)
 
-    def token(self, data: bytes, at: int, line: int, limit: int) -> TextSpan | None:
-        """The token that begins with the opening at ``at``, in a line that ends at ``line``."""
+    def at_token(self, walk: Walk, at: int, limit: int) -> int:
+        """Matches what begins with the opening of a token, which ends in its line."""
+        data = walk.text.data
+        line = min(walk.text.line_end(at), walk.end)
         stop = min(line, at + limit)
         for wire, code, opening in self._wires:
             if opening.match(data, at) is None:
                 continue
             whole = wire.plan.whole.match(data, at, stop)
             if whole is not None and whole.end() > at:
-                return self._whole(wire, code, data, at, whole.end())
-            following = self._opening.search(data, at + 1, stop)
-            end = stop if following is None else following.start()
-            if wire.plan.damaged is not None and wire.plan.damaged(data[at:end]):
-                return self._reject(wire, code, data, at, end)
-        return None
+                end = whole.end()
+            else:
+                following = self._opening.search(data, at + 1, stop)
+                end = stop if following is None else following.start()
+                if wire.plan.damaged is None or not wire.plan.damaged(data[at:end]):
+                    continue
+                whole = None
+            if end == len(data):
+                walk.needs_line(at)
+            return self._add(walk, wire, code, at, end, whole is not None)
+        if line == len(data):
+            walk.needs_line(at)
+        return at + 1
 
-    def lines(self, data: bytes, at: int, stop: int, final: bool, limit: int) -> TextSpan | None:
-        """The lines that begin with the opening at ``at``."""
+    def at_lines(self, walk: Walk, line: int, limit: int) -> int:
+        """Matches what begins with a line that opens a record of several; 0 where nothing does."""
+        data = walk.text.data
+        stop = walk.state.taken.up_to(line, walk.end)
+        final = walk.text.final or stop < len(data)
+        at = line + 3 * data.startswith(BOM, line)
         newline = _NEWLINE.search(data, at, stop)
-        end = stop if newline is None else newline.start()
-        first = data[at:end].removesuffix(b"\r")
+        first = data[at : stop if newline is None else newline.start()].removesuffix(b"\r")
         for wire, code, opening in self._wires:
             if opening.match(data, at) is None:
                 continue
             if newline is None and not final and stop - at <= limit:
-                return TextSpan(at, stop, code, is_open=True)
+                raise More(line)
             if wire.plan.damaged is not None and not wire.plan.damaged(first):
                 continue
             to = self._following(opening, data, at + 1, min(stop, at + limit))
             whole = wire.plan.whole.match(data, at, to)
             if to == stop and not final and (whole is None or whole.end() in (at, stop)):
-                return TextSpan(at, stop, code, is_open=True)
+                raise More(line)
             if whole is not None and whole.end() > at:
-                return self._whole(wire, code, data, at, whole.end())
+                return self._add(walk, wire, code, at, whole.end(), True)
             if wire.plan.damaged is not None:
-                return self._reject(wire, code, data, at, at + len(first))
-        return None
+                return self._add(walk, wire, code, at, at + len(first), False)
+        return 0
 
-    def _following(self, opening: re.Pattern[bytes], data: bytes, start: int, stop: int) -> int:
+    @staticmethod
+    def _following(opening: re.Pattern[bytes], data: bytes, start: int, stop: int) -> int:
         """The place where the next line begins with an opening of a wire, or ``stop``."""
         while (found := opening.search(data, start, stop)) is not None:
             if data[found.start() - 1] == ord("\n"):
@@ -123,15 +129,6 @@ def _upper(digits: re.Match[bytes]) -> bytes:
     return digits[0].upper()
 
 
-def _any_of(texts: tuple[bytes, ...]) -> re.Pattern[bytes]:
+def _any_of(texts: Iterable[bytes]) -> re.Pattern[bytes]:
     """A pattern for these texts; one that never matches where there are none."""
     return re.compile(b"|".join(map(re.escape, texts)) or rb"(?!)")
-
-
-def _refusal(wire: Wire, raw: bytes) -> tuple[Reason, int]:
-    """The reason for which a wire refuses bytes, and the place of the fault."""
-    try:
-        wire.decode(raw)
-    except DecodeError as error:
-        return error.reason, error.offset or 0
-    return Reason.BAD_FRAMING, 0
