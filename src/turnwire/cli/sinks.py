@@ -127,7 +127,11 @@ class FileSink(NullSink):
 
     def __exit__(self, *error: Any) -> None:
         self._output.__exit__(*error)
-        self.paths = tuple(self._output.paths)
+
+    @property
+    def paths(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Files that were written."""
+        return tuple(self._output.paths)
 
     def take(self, batch: Batch) -> None:
         """Writes a batch."""
@@ -145,11 +149,6 @@ class DirectorySink(FileSink):
     def due(self) -> bool:  # type: ignore[override]
         """The open part is long or old enough."""
         return bool(self._output.due)
-
-    @property
-    def paths(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Files that were written."""
-        return tuple(self._output.paths)
 
     def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
         """Ends the part."""
