@@ -24,7 +24,8 @@ def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Itera
     """
     from turnwire.log.input.bookmarks import Bookmarks
     from turnwire.log.input.memory import Pool
-    from turnwire.log.input.reading import Stop, blocks
+    from turnwire.log.input.reading import Stop
+    from turnwire.log.input.source_blocks import blocks
     from turnwire.log.input.sources import ReadOptions, sources
 
     refused: list[OSError] = []
@@ -55,13 +56,12 @@ def unpacked(file: Any, limits: Limits = LIMITS) -> Iterator[BinaryIO]:
 
     Reading raises OSError; the end of the block raises DecodeError where the compressed stream is damaged.
     """
-    from turnwire.log.input.reading import Input, Stop, opened
+    from turnwire.log.input.reading import Input, Stop, decompressed
     from turnwire.log.input.signatures import refuse_binary
 
-    stop = Stop()
-    raw = Input(file, stop)
+    raw = Input(file, Stop())
     refuse_binary(raw.head(), getattr(file, "name", None), plain=True)
-    _, stream = opened(file, stop, limits, raw)
+    stream = decompressed(raw, limits)
     with io.BufferedReader(_Unpacked(raw, stream), _PIECE) as reader:
         yield reader
         _refuse_damage(getattr(stream, "fault", None), getattr(stream, "kind", None))

@@ -24,9 +24,10 @@ from turnwire.log.engine.ordered_pool import OrderedPool
 from turnwire.log.input.bookmarks import Bookmarks, Gap, bookmark
 from turnwire.log.input.copies import TAIL
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import InputBlock, Stop, Stopped, blocks, line_end
+from turnwire.log.input.reading import InputBlock, Stop, Stopped, line_end
 from turnwire.log.input.rotated_names import forget
 from turnwire.log.input.rotation import logs_first
+from turnwire.log.input.source_blocks import blocks
 from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, sources
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows

@@ -172,10 +172,10 @@ def missed(
     if found.latest is None:
         return None
     look, again, moved = _Look(name, log, found, job.bookmarks), False, False
+    if found.why is not None and (own := followed.get(found.latest.file)) is not None:
+        look.fit(found.latest, certain=os.fstat(own.fileno()).st_nlink > 0)  # it is read itself
     if has_rotated(name):
         listed, settled = rotated_files(name)
-        if found.why is not None and found.latest.file in followed:
-            look.fitted.append(found.latest)  # it is read itself
         settled = look.compare(listed, followed, {*job.bookmarks.done, *job.bookmarks.read}) and settled
         later, still = rotated_files(name)
         moved = not (settled and still) or _paths(listed) != _paths(later)
@@ -234,9 +234,10 @@ class _Look:
         self.pieces.sort(key=lambda piece: order[piece.path])
         return there
 
-    def _fit(self, mark: Bookmark) -> None:
+    def fit(self, mark: Bookmark, certain: bool = True) -> None:
+        """The text of a bookmark is in one of the files."""
         self.fitted.append(mark)
-        self._certain = self._certain or mark is self._latest
+        self._certain = self._certain or (certain and mark is self._latest)
 
     def _is_known(self, one: Rotated, file: Any) -> bool:
         """True if a file has a bookmark of its own; it is read from there, or closed."""
@@ -249,7 +250,7 @@ class _Look:
             self.why = change if latest.born == who.born > 0 and change else self.why  # it was cut, and renamed then
         if mark is None:
             return False
-        self._fit(mark)
+        self.fit(mark)
         if who.size > (mark.offset if format_of(who.head) is None else mark.size):
             self._take(one, file, mark)
         else:

@@ -1,4 +1,5 @@
-"""Follows one file: how much it holds by now, whether it is still the file of its name, and how far it was read."""
+"""Reads one open file from a place on in blocks, to its end or as it grows, and sees whether it still holds what was
+read."""
 
 from __future__ import annotations
 
@@ -10,48 +11,54 @@ from turnwire.errors import Reason
 from turnwire.log.input.bookmarks import (
     OPENING,
     Bookmark,
-    Identity,
-    StartPosition,
+    Gap,
     bookmark,
     holds,
     identity,
     unwritten,
 )
-from turnwire.log.input.compression import Decompressed
+from turnwire.log.input.compression import StreamDamage
 from turnwire.log.input.copies import TAIL
-from turnwire.log.input.reading import Cutter, Growing, Input, InputBlock
-from turnwire.log.input.signatures import format_of, may_become, refuse_binary
-from turnwire.log.input.sources import Reading, ReadOptions, Source
+from turnwire.log.input.reading import Input, InputBlock, decompressed, line_end
+from turnwire.log.input.signatures import may_become, refuse_binary
+from turnwire.log.input.sources import Reading, ReadOptions
 
+_NEWLINE = ord("\n")
 _PAUSE = 0.01
 """Seconds within which a write that changed the time of a file changes its size."""
 
 
 class Tail:
-    """One file that is followed, from a place on. Of a compressed one, what can be decompressed by now is read; a
-    member or frame that is half-written waits. Its end is where nobody writes to it any more.
+    """One open file that is read from where ``reading`` begins. A block ends with a line if there is a line end.
+
+    A file that ``grows`` is followed: what is there by now is read, and a half-written line, member or frame waits; its
+    end is where nobody writes to it any more. Where bookmarks are kept, each block is given once the file is seen to
+    hold what was read of it.
 
     written: when it was written last, as it was known to have its name (ns); read_at: the same when it was read last:
     what was copied before that holds nothing else; lost: why what was read is not in it any more; idle: looks since it
     had something new.
     """
 
-    def __init__(self, source: Source, file: Any, who: Identity, place: StartPosition, job: ReadOptions) -> None:
-        self.source = source
-        self.file = file
-        self.reading = Reading(source)
-        self.reading.identity = self.who = who
-        self.written = self.read_at = self._seen = who.written
+    def __init__(
+        self, reading: Reading, file: Any, job: ReadOptions, grows: bool = False, raw: Input | None = None
+    ) -> None:
+        self.reading, self.source, self.file, self.who = reading, reading.source, file, reading.identity
+        self.written = self.read_at = self._seen = 0 if self.who is None else self.who.written
         self._size = self._last_size = 0
         self.lost: Reason | None = None
         self.idle = 0
-        self.reading.begin_at(place)
-        self._line, self._tail = place.line, place.behind[1] if place.behind[0] == place.offset else b""
-        self._last_bytes = place.offset, self._tail  # the bytes that were read last
-        self._job = job
-        self._raw = Input(file, job.stop)
-        self._growing = Growing(self._raw)
-        self._cutter: Cutter | None = None
+        self._line = reading.line
+        place, tail = reading.behind
+        self._last_bytes = reading.offset, tail if place == reading.offset else b""  # those that were read last
+        self._job, self._grows = job, grows
+        self._watched = self.who is not None and job.bookmarks.waits
+        self._raw = raw or Input(file, job.stop)
+        self._raw.grows = grows
+        self._source: Any = None  # of bytes as decompressed, once its kind is known
+        self._base = reading.offset
+        self._carried = b""
+        self._within = False
         self._ended = False  # nothing more comes of this file
 
     @property
@@ -60,58 +67,176 @@ class Tail:
         return self.source.name or ""
 
     @property
+    def file_id(self) -> tuple[int, int]:
+        """Device and inode."""
+        assert self.who is not None
+        return self.who[:2]
+
+    @property
     def read(self) -> int:
         """The byte (as decompressed) up to which it was read."""
-        return self.reading.offset if self._cutter is None else self._cutter.end
+        return self._base + len(self._carried)
 
-    def _cut(self, certain: bool) -> Cutter | None:
-        """The cutter of the file into blocks; None as long as its first bytes do not say whether it is compressed.
+    @property
+    def _fault(self) -> StreamDamage | None:
+        """Why decompressing ended before its time."""
+        fault: StreamDamage | None = getattr(self._source, "fault", None)
+        return fault
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def _begin(self, certain: bool) -> bool:
+        """Goes to the place; False as long as the first bytes of a file do not say whether it is compressed.
         ``certain``: nothing follows them."""
-        if self._cutter is not None:
-            return self._cutter
-        head = self._raw.head()
-        if may_become(head) and not certain:
-            return None
-        refuse_binary(head, self.name)
-        kind, start = format_of(head), self.reading.offset
-        source = self._growing if kind is None else Decompressed(kind, self._growing, self._job.limits)
-        job = self._job
-        self._cutter = cutter = Cutter(self._raw, source, job.pool, job.batch_bytes, grows=True)
-        self.reading.kind = kind
-        if start and kind is None:
-            self._raw.seek(start)
-            cutter.base = start
-        elif start and cutter.skip(start) < start:
-            self.lost = Reason.FILE_REPLACED
-        return cutter
+        if self._source is not None:
+            return True
+        if self._grows:
+            head = self._raw.head()
+            if may_become(head) and not certain:
+                return False
+            refuse_binary(head, self.name)
+        self._source = decompressed(self._raw, self._job.limits)
+        self.reading.kind = getattr(self._source, "kind", None)
+        if not self._base:
+            return True
+        if self.reading.kind is None:
+            self._raw.seek(self._base)
+        elif (found := self._skip(self._base)) < self._base:
+            self.lost = Reason.FILE_REPLACED if self._grows else None
+            if not self._grows:
+                self._job.tell(Gap(self.name, found, None, Reason.FILE_REPLACED))
+                self._base = found
+        return True
+
+    def _skip(self, count: int) -> int:
+        """Reads over so many bytes; how many there were."""
+        scratch, left = memoryview(bytearray(1 << 20)), count
+        while left:
+            done = self._source.into(scratch[: min(left, len(scratch))])
+            if done == 0 or (done is None and self._grows):
+                break
+            left -= done or 0
+        return count - left
+
+    def blocks(self) -> Iterator[InputBlock]:
+        """All blocks up to the end; the last one is marked as such."""
+        yield from (block for _, block in self.news())
 
     def news(self, certain: bool = False) -> Iterator[tuple[Reading, InputBlock]]:
-        """The lines that are there by now; where nothing can come any more, the end and why."""
-        cutter = None if self._ended else self._cut(certain)
-        if cutter is None:
+        """The blocks that are there by now; where nothing can come any more, the end and why."""
+        if self._ended or not self._begin(certain):
             return
         self.idle += 1
-        while self.lost is None:
-            kept, written = cutter.kept, self._changed_at()
-            block = cutter.read()
-            if not self._growing.gone and (self.rewritten() or self._mixed(block, len(kept))):
-                cutter.take_back(block, kept)  # cut since the last look: some of it belongs to another text
-                continue
-            self.read_at = max(self.read_at, written)
-            if block is None:
-                self._last_bytes = cutter.end, (self._tail + cutter.kept)[-TAIL:]
+        while self.lost is None and not self._ended:
+            carried, written = self._carried, self._changed_at() if self._watched else 0
+            block = self._next()
+            if self._watched and not self._raw.gone and (self.rewritten() or self._mixed(block, len(carried))):
+                # It was cut since the last look: some of what was read belongs to another text.
+                self._base -= 0 if block is None else block.size
+                self._carried, self._within = carried, False
                 break
-            self._taken(block, cutter)
+            self.read_at = max(self.read_at, written)
+            self._taken(block)
+            if block is None:
+                if self._grows:
+                    break
+                continue  # a pipe paused
+            if block.last:
+                self.reading.fault, self._ended = self._fault, True
             yield self.reading, block
-        if cutter.fault is not None and self.lost is None:
-            yield self._finished(cutter)
+        if not self._grows and not self._ended:
+            yield self.reading, self._cut_just_now()
+        elif self._grows and self._fault is not None and self.lost is None:
+            yield self._finished()
 
-    def _taken(self, block: InputBlock, cutter: Cutter) -> None:
-        data = bytes(memoryview(block.data)[: block.size])
-        self._line += data.count(b"\n")
-        self._tail = (self._tail + data)[-TAIL:]
-        self._last_bytes = cutter.end, (self._tail + cutter.kept)[-TAIL:]
-        self.idle = 0
+    def _next(self) -> InputBlock | None:
+        """The next block that ends with a line, or is full; None where there is none yet."""
+        # A line is carried over from nearly every block: with room for one, all of them are of one size.
+        size, most = len(self._carried), self._job.batch_bytes
+        data = self._job.pool.take(most + max(size, 1))
+        view = memoryview(data.data)[: most + size]
+        view[:size] = self._carried
+        ended, full = False, True
+        while size < len(view):
+            count = self._source.into(view[size:])
+            if not count:
+                full, ended = False, count == 0
+                break
+            size += count
+        stop = line_end(view, 0, size)
+        last = ended and not self._grows
+        if stop < 0 or last:
+            stop = size if full or last else 0
+        self._carried = bytes(view[stop:size])
+        if not stop and not last:
+            return None
+        self._base += stop
+        ends = not stop or view[stop - 1] == _NEWLINE
+        within, self._within = self._within, not ends
+        if not full and 2 * size < len(view):
+            data = data[:size].copy()  # whoever keeps it keeps no more than what was read
+        return InputBlock(data, stop, self._base - stop, ends, last, self._raw.taken, within)
+
+    def _taken(self, block: InputBlock | None) -> None:
+        """Keeps the last bytes that were read, and counts lines."""
+        if not self._watched:
+            return
+        data = b"" if block is None else bytes(memoryview(block.data)[max(block.size - TAIL, 0) : block.size])
+        start, tail = self._last_bytes
+        tail = tail[: max(self._base - (0 if block is None else block.size) - start + len(tail), 0)]
+        self._last_bytes = self.read, (tail + data + self._carried)[-TAIL:]
+        if block is not None:
+            self.idle = 0
+            self._line += memoryview(block.data)[: block.size].tobytes().count(b"\n") if self._grows else 0
+
+    def _cut_just_now(self) -> InputBlock:
+        """The end of what is read of a file: the next scan finds what it held. Where nothing was read of it, no more is
+        known of it than before: a copy of it may be older than what was written to it last."""
+        who = self.who
+        before = [] if who is None else self._job.bookmarks.files.get(who[:2], [])
+        if who is not None and before and self._base == before[-1].read:
+            self.reading.identity = who._replace(written=before[-1].written)
+        return InputBlock(b"", 0, self._base, True, True)
+
+    def end(self, gone: bool) -> Iterator[tuple[Reading, InputBlock]]:
+        """The rest of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
+        is half-written has no end to wait for."""
+        self._raw.grows, self._raw.gone = False, gone
+        yield from self.news(certain=True)
+        if not self._ended and self._source is not None:
+            yield self._finished()
+
+    def _finished(self) -> tuple[Reading, InputBlock]:
+        self.reading.fault = None if self.lost is not None else self._fault
+        self.reading.closed = self._ended = True
+        data, self._carried = self._carried, b""
+        self._base += len(data)
+        block = InputBlock(data, len(data), self._base - len(data), not data, True, self._raw.taken)
+        self._taken(block)
+        return self.reading, block
+
+    def go_on_in(self, file: Any) -> bool:
+        """Reads on in an open copy of the file, compressed or not, from where it stopped; False where it holds less
+        than what was read."""
+        old, stop = (self._raw, self._source), self.read
+        self._raw = Input(file, self._job.stop)
+        self._raw.grows = True
+        self._source = decompressed(self._raw, self._job.limits)
+        who = identity(file)
+        assert who is not None
+        kind = getattr(self._source, "kind", None)
+        if (who.size if kind is None else self._skip(stop)) < stop:
+            self._raw, self._source = old
+            return False
+        if kind is None:
+            self._raw.seek(stop)
+        self.file.close()
+        self.file, self.lost = file, None
+        self.reading.identity = self.who = who
+        self.reading.kind = kind
+        return True
+
+    # --- the file it is -----------------------------------------------------------------------------------------------
 
     def _changed_at(self) -> int:
         return os.fstat(self.file.fileno()).st_mtime_ns
@@ -123,7 +248,7 @@ class Tail:
             there = os.stat(self.name)
         except FileNotFoundError:
             return False  # rotation is under way, or the file is gone: it may still be written to
-        if (there.st_dev, there.st_ino) != self.who[:2]:
+        if (there.st_dev, there.st_ino) != self.file_id:
             return True
         self._seen, self._size = status.st_mtime_ns, status.st_size
         return False
@@ -140,89 +265,41 @@ class Tail:
             if not (0 < self.written < status.st_mtime_ns and 0 < self._last_size == status.st_size):
                 return False
             self._job.stop.sleep(pause)
-        return self.read <= OPENING and (self._cutter is None or self._cutter.kind is None)
+        return self.read <= OPENING and self.reading.kind is None
 
     def looked(self) -> None:
         """The look is over, and it was still the file of its name and held what was read."""
+        assert self.who is not None
         self.written, self._last_size = max(self.written, self._seen), self._size
         self.reading.identity = self.who = self.who._replace(written=self.written)
 
     def rewritten(self) -> bool:
         """True if the file was cut, or holds other bytes than were read: what is in it was not read yet."""
-        cutter = self._cutter
-        size = os.fstat(self.file.fileno()).st_size
-        compressed = cutter is not None and cutter.kind is not None
-        if size < (self._raw.taken if cutter is None or compressed else cutter.end):
+        now, packed = identity(self.file), self.reading.kind is not None
+        assert now is not None and self.who is not None
+        if now.size < (self._raw.taken if packed or self._source is None else self.read):
             self.lost = Reason.FILE_SHRUNK
-        elif cutter is not None and not compressed and not holds(self.file, *self._last_bytes):
+        elif not now.head.startswith(self.who.head) or not (packed or holds(self.file, *self._last_bytes)):
             self.lost = Reason.FILE_REPLACED
-        else:
-            now: Identity | None = identity(self.file)
-            if now is not None and not now.head.startswith(self.who.head):
-                self.lost = Reason.FILE_REPLACED
-            elif now is not None and len(now.head) > len(self.who.head):
-                self.reading.identity = self.who = now._replace(
-                    written=self.written
-                )  # it was shorter when it was opened
+        elif len(now.head) > len(self.who.head):  # it was shorter when it was opened
+            self.reading.identity = self.who = now._replace(written=self.written)
         return self.lost is not None
 
     def _mixed(self, block: InputBlock | None, before: int) -> bool:
         """True if what was just read is not in the file any more: it was cut between two reads of one block, or behind
         them. ``before``: how many bytes of it were read earlier, and were compared already."""
-        cutter = self._cutter
-        assert cutter is not None
-        if cutter.kind is not None or unwritten(self.file):
+        if self.reading.kind is not None or unwritten(self.file):
             return False
         data = b"" if block is None else bytes(memoryview(block.data)[: block.size])
-        data = (data + cutter.kept)[before:]
-        if not holds(self.file, cutter.end, data):
+        if not holds(self.file, self.read, (data + self._carried)[before:]):
             self.lost = Reason.FILE_REPLACED
         return self.lost is not None
 
     def mark(self, written: int) -> Bookmark:
         """The bookmark of what was read, of a file that was written then. A compressed file has no bytes by which a
         copy is told."""
-        cutter, who = self._cutter, self.who._replace(written=written)
-        if cutter is None or cutter.kind is not None:
-            place = self.reading.offset if cutter is None else cutter.base
-            return bookmark(self.name, who, (place, self._line), self._raw.taken, None)
-        recorded = self.reading.recorded > 0
-        return bookmark(self.name, who, (cutter.base, self._line), cutter.end, None, self._last_bytes, recorded)
-
-    def go_on_in(self, file: Any) -> bool:
-        """Reads on in an open copy of the file, compressed or not, from where it stopped; False where it holds less
-        than what was read."""
-        cutter = self._cutter
-        assert cutter is not None and cutter.kind is None
-        raw = Input(file, self._job.stop)
-        growing, kind = Growing(raw), format_of(raw.head())
-        source: Any = growing if kind is None else Decompressed(kind, growing, self._job.limits)
-        who = identity(file)
-        assert who is not None
-        if kind is None:
-            raw.seek(cutter.end)
-            reached = who.size
-        else:
-            reached = Cutter(raw, source, self._job.pool, self._job.batch_bytes, grows=True).skip(cutter.end)
-        if reached < cutter.end:
-            return False
-        self.file.close()
-        self.file, self._raw, self._growing, self.lost = file, raw, growing, None
-        self.reading.identity, self.who, self.reading.kind = who, who, kind
-        cutter.go_on_in(raw, source)
-        return True
-
-    def end(self, gone: bool) -> Iterator[tuple[Reading, InputBlock]]:
-        """The rest of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
-        is half-written has no end to wait for."""
-        self._growing.open, self._growing.gone = False, gone
-        yield from self.news(certain=True)
-        if not self._ended and self._cutter is not None:
-            yield self._finished(self._cutter)
-
-    def _finished(self, cutter: Cutter) -> tuple[Reading, InputBlock]:
-        self.reading.fault = None if self.lost is not None else cutter.fault
-        self.reading.closed = self._ended = True
-        block = cutter.finish()
-        self._taken(block, cutter)
-        return self.reading, block
+        assert self.who is not None
+        who, place = self.who._replace(written=written), (self._base, self._line)
+        if self._source is None or self.reading.kind is not None:
+            return bookmark(self.name, who, place, self._raw.taken, None)
+        return bookmark(self.name, who, place, self.read, None, self._last_bytes, self.reading.recorded > 0)
