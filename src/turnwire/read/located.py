@@ -18,7 +18,7 @@ from turnwire.read.wrapping import Text, inside_end
 
 if TYPE_CHECKING:
     from turnwire.log import Batch
-    from turnwire.log.output.rejects import Explainer, SomeRejects
+    from turnwire.log.output.rejects import SomeRejects
 
 _COLUMNS = ("offset", "length", "line", "wire", "inner")
 _UNCLOSED = "inside_unclosed_heredoc"
@@ -132,10 +132,8 @@ def pieces(
 ) -> Iterator[ScannedPiece]:
     """Yields what :func:`located` gives, batch by batch; takes and raises what it does. columns: rejects are given as
     columns only: an object for each, and words for what is wrong with it, take longest."""
-    from turnwire.log.output.rejects import Explainer
     from turnwire.log.scanning import scan
 
-    explainer = Explainer(unknown)
     wanted = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
     errors = "collect" if rejects else "skip"
     found = scan(source, wire=wire, columns=wanted, unknown=unknown, limits=limits, fences=fences, errors=errors)
@@ -146,7 +144,7 @@ def pieces(
         elif columns:
             new = ScannedPiece(batch, [], tuple(found.rejects.parts_since(done)))
         else:
-            new = ScannedPiece(batch, [_of_reject(one, explainer) for one in found.rejects.since(done)])
+            new = ScannedPiece(batch, [_of_reject(one, unknown) for one in found.rejects.since(done)])
         done = len(found.rejects)
         yield new
 
@@ -310,11 +308,11 @@ def _of_batch(batch: Batch) -> Iterator[Located]:
         yield Located(file, offset, length, line, inner, wire, raw, decoders[wire](raw), None, doubtful)
 
 
-def _of_reject(reject: dict[str, Any], explainer: Explainer) -> Located:
-    from turnwire.log.output.rejects import fault_line
+def _of_reject(reject: dict[str, Any], unknown: str) -> Located:
+    from turnwire.log.output.rejects import explained, fault_line
 
     reason = Reason(reject["reason"])
-    text, path = explainer(reject)
+    text, path = explained(reject["wire"], reject["reason"], reject["raw"], reject["inner"], unknown)
     line = fault_line(reject)
     error = DecodeError(reason, text, offset=reject["fault"], line=line, wire=reject["wire"], path=path)
     places = (reject["offset"], reject["length"], reject["line"], reject["inner"])

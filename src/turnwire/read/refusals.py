@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire import registry
 from turnwire.checklists import ClauseFault, RecordChecklist
 from turnwire.errors import DecodeError, Reason
 
@@ -37,12 +36,9 @@ class Refusals:
     first: the byte of the first of them, beyond all where there is none."""
 
     def __init__(self, judge: RecordChecklist, wire: str) -> None:
-        from turnwire.log.output.rejects import Explainer
-
         self.waiting: list[Row] = []
         self.first = _NOWHERE
         self._judge, self._wire = judge, wire
-        self._explainer = Explainer()
         self._known: dict[tuple[Any, ...], _Said] = {}
         self._reach = None if type(judge).reach is RecordChecklist.reach else judge.reach
 
@@ -54,16 +50,12 @@ class Refusals:
 
     def _rows(self, some: Any) -> Any:
         columns, raw = some.columns, some.raw
+        rows = (columns["wire"] == self._wire).nonzero()[0]
         stops = columns["length"].cumsum()
-        rows: Any = slice(None)
-        if "wire" in columns:
-            rows = (columns["wire"] == registry.names().index(self._wire)).nonzero()[0]
-        elif some.wire != self._wire:
-            return
         starts = (stops - columns["length"])[rows].tolist()
         numbers = (columns[name][rows].tolist() for name in ("offset", "inner", "line", "fault", "reason"))
-        for start, stop, offset, inner, line, fault, code in zip(starts, stops[rows].tolist(), *numbers, strict=True):
-            yield offset, inner, line, fault, some.reasons[code], raw[start:stop]
+        for start, stop, offset, inner, line, fault, reason in zip(starts, stops[rows].tolist(), *numbers, strict=True):
+            yield offset, inner, line, fault, Reason(reason), raw[start:stop]
 
     def tell(self, offset: int = _NOWHERE, inner: int = -1) -> None:
         """Tells those in front of a record at a byte; inner: the one in what a JSON string says, or -1."""
@@ -87,8 +79,9 @@ class Refusals:
         self._judge.refused(error, line, fault, raw)
 
     def _say(self, offset: int, inner: int, fault: int, reason: Reason, raw: bytes) -> _Said:
-        reject = {"offset": offset, "fault": fault, "wire": self._wire, "reason": str(reason), "raw": raw}
-        text, path = self._explainer({**reject, "inner": None if inner < 0 else inner})
+        from turnwire.log.output.rejects import explained
+
+        text, path = explained(self._wire, str(reason), raw, None if inner < 0 else inner)
         further = raw.count(b"\n", 0, max(fault - offset, 0))
         said = _Said(text, path, further, self._judge.breaks(reason), f"{reason}: {text}")
         if len(raw) <= _LONGEST:

@@ -169,9 +169,7 @@ def _findings(
 ) -> Iterator[Finding]:
     """The findings in logs, in the order of the input."""
     import turnwire
-    from turnwire.log.output.rejects import Explainer, fault_line
-
-    explained = Explainer(validator.unknown)
+    from turnwire.log.output.rejects import explained, fault_line
 
     def faults(start: int) -> list[Finding]:
         """The rejects from number ``start`` on."""
@@ -183,7 +181,7 @@ def _findings(
                 one["wire"],
                 _severity(one["reason"]),
                 one["reason"],
-                explained(one)[0],
+                explained(one["wire"], one["reason"], one["raw"], one["inner"], validator.unknown)[0],
             )
             for one in scan.rejects.since(start)
         ]

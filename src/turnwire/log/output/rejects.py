@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
@@ -11,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire import registry
-from turnwire.contract import OBJECT, BulkScanner, Column
+from turnwire.contract import Column
 from turnwire.errors import DecodeError, UnknownKey
 from turnwire.json.scanner import plain
 from turnwire.log.engine.columns import REASONS, bulk_scanner
@@ -237,13 +236,8 @@ def explained(wire: str, reason: str, raw: bytes, inner: int | None, unknown: st
     for each string around them, until it does."""
     if wire not in registry.codes():
         return f"{WORDS[reason]} (a byte of the stream as stored)", None
-    return _explained(bulk_scanner(wire), reason, raw, inner, unknown)
-
-
-def _explained(
-    scanner: BulkScanner, reason: str, raw: bytes, inner: int | None, unknown: str
-) -> tuple[str, str | None]:
-    refusal, decode, escaped = scanner.refusal, scanner.decode, True
+    scanner, escaped = bulk_scanner(wire), True
+    refusal, decode = scanner.refusal, scanner.decode
     while escaped:
         told = None if refusal is None else refusal(raw)
         if told is not None:
@@ -259,55 +253,6 @@ def _explained(
         raw, escaped = said, said != raw
     # One message alone may hold what a record of a log may not; then the reason has to say it all.
     return reason.replace("_", " "), None
-
-
-_UUID = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_DIGITS = bytes.maketrans(b"123456789", b"000000000")
-_SECTION = re.compile(r" \(sections? [0-9., and]+\)")
-_DIGIT = re.compile("[0-9]")
-_LONGEST, _MOST, _TRIED = 4096, 256, 64
-
-
-class Explainer:
-    """Explains rejects as :func:`explained` does; those that are alike but for their numbers and UUIDs once.
-
-    Of a JSON wire such records are refused alike where they are refused for one reason at one byte (``WirePlan``), and
-    the words are the same where they have no number in them.
-    """
-
-    def __init__(self, unknown: str = "error") -> None:
-        self._unknown = unknown
-        self._known: dict[tuple[Any, ...], tuple[str, str | None]] = {}
-        self._alike: dict[str, bool] = {}
-        self._scanners: dict[str, BulkScanner] = {}
-        self._missed = 0
-
-    def __call__(self, reject: dict[str, Any]) -> tuple[str, str | None]:
-        """The fault of a row of :meth:`Rejects.since`, and the JSON pointer to it, or None."""
-        wire, reason, raw, inner = reject["wire"], reject["reason"], reject["raw"], reject["inner"]
-        scanner = self._scanners.get(wire)
-        if scanner is None:
-            if wire not in registry.codes():
-                return explained(wire, reason, raw, inner, self._unknown)
-            scanner = self._scanners[wire] = bulk_scanner(wire)
-            self._alike[wire] = registry.wire(wire).style == OBJECT
-        escaped = inner is not None or b"\\" in raw  # what is escaped is quoted without its digits
-        if escaped or len(raw) > _LONGEST or self._missed > _TRIED or not self._alike[wire]:
-            return _explained(scanner, reason, raw, inner, self._unknown)
-        shape = _UUID.sub(b"\0", raw).translate(_DIGITS)
-        key = wire, reason, reject["fault"] - reject["offset"], shape
-        found = self._known.get(key)
-        if found is not None:
-            self._missed = 0
-            return found
-        self._missed += 1
-        found = _explained(scanner, reason, raw, inner, self._unknown)
-        said = _SECTION.sub("", found[0]) + (found[1] or "")
-        if b"(section" not in raw and _DIGIT.search(said) is None:
-            if len(self._known) >= _MOST:
-                self._known.clear()
-            self._known[key] = found
-        return found
 
 
 def first_error(found: dict[str, NDArray[Any]], file: str | None, buffer: memoryview, base: int) -> DecodeError:
