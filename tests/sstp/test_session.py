@@ -13,14 +13,10 @@ from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
 from turnwire.errors import Reason, RuleError
 from turnwire.sstp.acknowledgements import (
-    ACKNOWLEDGEMENTS,
     MOST,
-    Beginning,
-    beginning,
     is_acknowledgement,
     is_doubtful,
     is_receipt,
-    words,
 )
 from turnwire.sstp.session import Clocks, same
 from turnwire.sstp.spec import Kind
@@ -467,25 +463,6 @@ def test_contributions(text, found):
     issues = session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))
     assert reasons(issues) == found
     assert all(issue.severity == "info" for issue in issues)
-
-
-TEXTS = st.lists(
-    st.sampled_from(
-        ["ok", "Done", "received", "the", "I", "budget", "is", "3", "stra\u00dfe", "STRASSE", "\ufb00", "ff", "\u00e7a"]
-    )
-    | st.sampled_from(
-        [" ", " ", " ", "\t", "\u3000", "\x1f", ".", "!", ", ", "\u3002", "-", "'s", "\u0307", "\u212a", "k"]
-    ),
-    max_size=7,
-).map("".join)
-
-
-@given(TEXTS, st.sampled_from([ACKNOWLEDGEMENTS, ("budget approved", "\u00e7a marche")]))
-def test_what_begins_otherwise_is_no_acknowledgement(text, forms):
-    said, forms = words(text), frozenset(map(words, forms))
-    begins = beginning(said, forms)
-    assert begins is Beginning.FORM or not is_acknowledgement(said, forms)
-    assert begins is not Beginning.NEITHER or not is_doubtful(text, forms)
 
 
 def test_what_reading_refuses_is_found_and_changes_nothing():

@@ -9,10 +9,8 @@ emoji is an acknowledgement, too. Users extend the table:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
-from enum import Enum
+from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import NamedTuple
 
 
 def _listed(forms: str) -> frozenset[str]:
@@ -128,56 +126,47 @@ def words(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .,!\u3002\uff01")
 
 
-def is_acknowledgement(said: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None) -> bool:
+def is_acknowledgement(said: str, forms: frozenset[str] = ACKNOWLEDGEMENTS, question: str | None = None) -> bool:
     """True if a text, as :func:`words` makes it, is put together of forms and emoji alone; where it answers a question,
     only if no part of it can be the answer."""
-    if not said:
+    starts, _, longest = _shape(forms)
+    if not said or not _may_begin(said, starts):
         return False
     bare = _EMOJI.sub(". ", said)
     parts = [part for part in map(words, _PARTS.split(bare)) if part]
-    longest = _table(forms).longest
     if question is None:
         return all(_is_combined(part, longest, forms.__contains__) for part in parts) and (bool(parts) or bare != said)
-    if bare != said or not parts:
-        return False
     is_mere = partial(is_receipt, question=question, forms=forms)
-    return all(_is_combined(part, longest, is_mere) for part in parts)
+    return bare == said and bool(parts) and all(_is_combined(part, longest, is_mere) for part in parts)
 
 
 def is_doubtful(
-    text: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None, plain: str | None = None
+    text: str, forms: frozenset[str] = ACKNOWLEDGEMENTS, question: str | None = None, plain: str | None = None
 ) -> bool:
     """True if a text is put together of forms and paraphrases; where it answers a question, also whether it begins by
     saying that it arrived. plain: the text as :func:`words` makes it."""
-    if len(text) > MOST:
-        return False
     plain = words(text) if plain is None else plain
-    parted = _PARTS.search(plain)
-    first = words(plain if parted is None else plain[: parted.start()])
-    paraphrase = _PARAPHRASE.fullmatch(plain) is not None
-    if first and not paraphrase and not _says_no_more(first, forms):
-        return False
-    if question is not None and not _is_receipt(first, question, forms):
+    if len(text) > MOST or not _may_begin(plain, _shape(forms)[1]):
         return False
     parts = [part for part in map(words, _PARTS.split(plain)) if part]
-    return paraphrase or (bool(parts) and all(_says_no_more(part, forms) for part in parts))
+    if question is not None and not (parts and _is_receipt(parts[0], question, forms)):
+        return False
+    return _PARAPHRASE.fullmatch(plain) is not None or (
+        bool(parts) and all(part in forms or part in _MILD or _PARAPHRASE.fullmatch(part) for part in parts)
+    )
 
 
-def is_receipt(said: str, question: str, forms: Collection[str] = ACKNOWLEDGEMENTS) -> bool:
+def is_receipt(said: str, question: str, forms: frozenset[str] = ACKNOWLEDGEMENTS) -> bool:
     """True if a form, as :func:`words` makes it, answers no question: it says only that this one arrived, and the
     question does not ask for it by one of its words."""
     return said in forms and _is_receipt(said, question, forms)
 
 
-def _is_receipt(said: str, question: str, forms: Collection[str]) -> bool:
+def _is_receipt(said: str, question: str, forms: frozenset[str]) -> bool:
     if said in ANSWERS or (said not in forms and _RECEIPT.search(said) is None):
         return False
     asked = words(question)
     return not any(word in asked for word in said.split() if len(word) > 3 or not word.isascii())
-
-
-def _says_no_more(part: str, forms: Collection[str]) -> bool:
-    return part in forms or part in _MILD or _PARAPHRASE.fullmatch(part) is not None
 
 
 def _is_combined(part: str, longest: int, is_form: Callable[[str], bool]) -> bool:
@@ -191,34 +180,15 @@ def _is_combined(part: str, longest: int, is_form: Callable[[str], bool]) -> boo
     return len(said) in ends
 
 
-class Beginning(Enum):
-    """The most that a text can be by the word with which it begins."""
-
-    FORM = "form"
-    PARAPHRASE = "paraphrase"
-    NEITHER = "neither"
-
-
-def beginning(plain: str, forms: Collection[str]) -> Beginning:
-    """The most that a text can be, as :func:`words` makes it: most texts begin as no form and no paraphrase does."""
-    start = plain.partition(" ")[0]
-    if not (start.isalnum() and start.isascii()) or start in _table(forms).starts:
-        return Beginning.FORM
-    return Beginning.PARAPHRASE if start in _STARTS else Beginning.NEITHER
-
-
-class _Table(NamedTuple):
-    """Facts about a table of forms: the words with which they begin, and how many words the longest has."""
-
-    starts: frozenset[str]
-    longest: int
-
-
 @lru_cache(maxsize=8)
-def _table_of(forms: frozenset[str]) -> _Table:
+def _shape(forms: frozenset[str]) -> tuple[frozenset[str], frozenset[str], int]:
+    """The words with which forms begin; these and those with which paraphrases do; how many words the longest form
+    has."""
     starts = frozenset(re.split("[^0-9A-Za-z]", form, maxsplit=1)[0] for form in forms)
-    return _Table(starts, max((form.count(" ") + 1 for form in forms), default=0))
+    return starts, starts | _STARTS, max((form.count(" ") + 1 for form in forms), default=0)
 
 
-def _table(forms: Collection[str]) -> _Table:
-    return _table_of(forms if isinstance(forms, frozenset) else frozenset(forms))
+def _may_begin(plain: str, starts: frozenset[str]) -> bool:
+    """False if a text surely begins with none of these words: most do, and looking closer takes longer."""
+    start = plain.partition(" ")[0]
+    return not (start.isalnum() and start.isascii()) or start in starts

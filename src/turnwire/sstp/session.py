@@ -13,14 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from turnwire.errors import Issue, Reason, RuleError
-from turnwire.sstp.acknowledgements import (
-    ACKNOWLEDGEMENTS,
-    Beginning,
-    beginning,
-    is_acknowledgement,
-    is_doubtful,
-    words,
-)
+from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS, is_acknowledgement, is_doubtful, words
 from turnwire.sstp.messages import Message
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import ADDRESSEE, ANYONE, MAIN_TEXT, NEXT_SPEAKER, OTHERS, PROOFS, WIRE, Kind
@@ -354,17 +347,13 @@ class Session:
     def _contribution(self, kind: Kind, actor: str, speaker: str, text: str, said: str) -> Iterator[Issue]:
         forms = self._acknowledgements
         where = f"/payload/{MAIN_TEXT[kind]}"
-        begins = beginning(said, forms)
-        if begins is not Beginning.NEITHER:
-            asked = self._queries.get(speaker) if kind is Kind.KNOWLEDGE else None
-            question = None if asked is None else _main_text(asked[-1])
-            if begins is Beginning.FORM and is_acknowledgement(said, forms, question):
-                yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
-                return
-            if is_doubtful(text, forms, question, said):
-                yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
-                return
-        if self._last and self._last[1] == said and said.count(" ") >= 2 and not same(self._last[0], actor):
+        asked = self._queries.get(speaker) if kind is Kind.KNOWLEDGE else None
+        question = None if asked is None else _main_text(asked[-1])
+        if is_acknowledgement(said, forms, question):
+            yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
+        elif is_doubtful(text, forms, question, said):
+            yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
+        elif self._last and self._last[1] == said and said.count(" ") >= 2 and not same(self._last[0], actor):
             yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")
 
     # --- what a message changes
