@@ -16,7 +16,7 @@ from turnwire.errors import Issue, Reason, RuleError
 from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS, is_acknowledgement, is_doubtful, words
 from turnwire.sstp.messages import Message
 from turnwire.sstp.rules import findings
-from turnwire.sstp.spec import ADDRESSEE, ANYONE, MAIN_TEXT, NEXT_SPEAKER, OTHERS, PROOFS, WIRE, Kind
+from turnwire.sstp.spec import ADDRESSEE, ANYONE, MAIN_TEXT, OTHERS, PROOFS, WIRE, Kind
 
 RULES: dict[Reason, tuple[str, str]] = {
     # reason: (severity, rule of the specification)
@@ -45,13 +45,9 @@ _TWINS = str.maketrans(
 )
 
 
-def same(left: str, right: str) -> bool:
-    """True if two names mean one actor: equal but for case and Unicode composition."""
-    return left == right or folded(left) == folded(right)
-
-
+@lru_cache(4096)
 def folded(name: str) -> str:
-    """The form in which names are compared."""
+    """The form in which names are compared: two that are equal but for case and Unicode composition mean one actor."""
     return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
 
 
@@ -69,13 +65,11 @@ class Turn(NamedTuple):
     """The turn: who may speak next. who is "anyone", "others" (than ``actor``) or "addressee" (``actor`` alone)."""
 
     who: str
-    actor: str | None = None
+    actor: str = ""
 
     def admits(self, speaker: str) -> bool:
         """True if ``speaker`` may speak now."""
-        if self.who == ANYONE or self.actor is None:
-            return True
-        return same(speaker, self.actor) == (self.who == ADDRESSEE)
+        return self.who == ANYONE or (folded(speaker) == folded(self.actor)) == (self.who == ADDRESSEE)
 
 
 class Clocks:
@@ -102,18 +96,16 @@ class Clocks:
             self.lasts[-1] = clock
             return
         place = bisect_right(self.firsts, clock)
-        joins_left = place > 0 and self.lasts[place - 1] == clock - 1
-        joins_right = place < len(self.firsts) and self.firsts[place] == clock + 1
-        if joins_left and joins_right:
-            self.lasts[place - 1] = self.lasts.pop(place)
+        first = last = clock
+        if place and self.lasts[place - 1] == clock - 1:
+            place -= 1
+            first = self.firsts.pop(place)
+            del self.lasts[place]
+        if place < len(self.firsts) and self.firsts[place] == clock + 1:
             del self.firsts[place]
-        elif joins_left:
-            self.lasts[place - 1] = clock
-        elif joins_right:
-            self.firsts[place] = clock
-        else:
-            self.firsts.insert(place, clock)
-            self.lasts.insert(place, clock)
+            last = self.lasts.pop(place)
+        self.firsts.insert(place, first)
+        self.lasts.insert(place, last)
 
 
 _USUAL = frozenset(map(words, ACKNOWLEDGEMENTS))
@@ -127,16 +119,11 @@ class _SessionFindings(NamedTuple):
 
     issues: list[Issue]
     taken: bool
-    actor: str = ""
     speaker: str = ""
     addressee: str | None = None
-    session_id: str | None = None
     said: str = ""
     forged: bool = False
     allowed: bool = True
-
-
-_ANYONE = Turn(ANYONE)
 
 
 class Session:
@@ -178,10 +165,9 @@ class Session:
         self._clocks: dict[tuple[str | None, str], Clocks] = {}
         self._forged: set[tuple[str | None, str, int]] = set()
         self._last: tuple[str, str] | None = None  # speaker of the last message, and what it said
-        self._folded: dict[str, str] = {}
         if isinstance(roster, Mapping):
             for actor, known in roster.items():
-                self._identities.setdefault(self._fold(actor), frozenset((known,) if isinstance(known, str) else known))
+                self._identities.setdefault(folded(actor), frozenset((known,) if isinstance(known, str) else known))
 
     @property
     def actors(self) -> tuple[str, ...]:
@@ -209,12 +195,6 @@ class Session:
             self._names_of.setdefault(folded(name), name)
             self._outlines.setdefault(outline(name), name)
 
-    def _fold(self, name: str) -> str:
-        found = self._folded.get(name)
-        if found is None:
-            found = self._folded[name] = folded(name)
-        return found
-
     def next_clock(self, actor: str, session_id: str | None = None) -> int:
         """The logical_clock of the next message of ``actor`` (in this session, when no other is named)."""
         clocks = self._clocks.get((self._of(session_id), actor))
@@ -237,11 +217,15 @@ class Session:
         free the floor. Raises RuleError for an error when the monitor is strict.
         """
         found = self._found(message, identity)
-        if self.strict:
-            self._refuse(found.issues)
+        for issue in found.issues if self.strict else ():
+            if issue.severity == "error":
+                rule = RULES[issue.reason][1] if issue.reason in RULES else "message"
+                raise RuleError(issue.reason, issue.text, rule=rule, wire=WIRE, path=str(issue.where))
         if found.taken:
             self._take(message, found)
         return found.issues
+
+    # --- the rules: what each finds, without changing anything
 
     def _found(self, message: Message, identity: str | None) -> _SessionFindings:
         if not isinstance(message, Message):
@@ -250,101 +234,69 @@ class Session:
             broken = next((issue for issue in findings(message._fields) if issue.severity == "error"), None)
             if broken is not None:
                 return _SessionFindings([broken], False)
-        header, kind = message._fields["header"], message.KIND
-        actor: str = header.get("actor_id")
-        session_id, addressee, text = header.get("session_id"), message.addressee, _main_text(message)
-        forged = identity is not None and not self._is(identity, actor)
-        speaker, said = ("", "") if forged else (self._fold(actor), words(text))
-        issues = list(self._names(message, actor, session_id, addressee, identity, forged))
-        allowed = forged or self._admits(kind, actor, speaker)
-        if not forged:
-            issues += self._clock(header.get("logical_clock"), (self._of(session_id), actor))
-            if not allowed:
-                issues += self._turn(actor)
-            issues += self._contribution(kind, actor, speaker, text, said)
-        return _SessionFindings(issues, True, actor, speaker, addressee, session_id, said, forged, allowed)
-
-    def _refuse(self, issues: list[Issue]) -> None:
-        """Raises the first error."""
-        for issue in issues:
-            if issue.severity == "error":
-                rule = RULES[issue.reason][1] if issue.reason in RULES else "message"
-                raise RuleError(issue.reason, issue.text, rule=rule, wire=WIRE, path=str(issue.where))
-
-    # --- the rules: what each finds, without changing anything
+        actor: str = message.actor_id
+        forger = None if identity is None or self._is(identity, actor) else identity
+        issues = list(self._names(message, actor, forger))
+        if forger is not None:
+            return _SessionFindings(issues, True, addressee=message.addressee, forged=True)
+        speaker, text = folded(actor), _main_text(message)
+        said = words(text)
+        issues += self._clock(message.logical_clock, (self._of(message.session_id), actor))
+        # One more proof of a task that was delegated to them may come when others are to speak.
+        proves = message.KIND in PROOFS and speaker in self._proving and self.turn.who == OTHERS
+        allowed = proves or self.turn.admits(actor)
+        if not allowed:
+            waits = f"{actor!r} spoke last and waits for a response"
+            told = f"only {self.turn.actor!r} may speak now, not {actor!r}" if self.turn.who == ADDRESSEE else waits
+            issues.append(_finding(Reason.OUT_OF_TURN, "/header/actor_id", told))
+        issues += self._contribution(message.KIND, speaker, text, said)
+        return _SessionFindings(issues, True, speaker, message.addressee, said, False, allowed)
 
     def _is(self, identity: str, actor: str) -> bool:
-        known = self._identities.get(self._fold(actor))
-        return identity in known if known is not None else same(identity, actor)
+        known = self._identities.get(folded(actor))
+        return identity in known if known is not None else folded(identity) == folded(actor)
 
-    def _names(
-        self,
-        message: Message,
-        actor: str,
-        session_id: str | None,
-        addressee: str | None,
-        identity: str | None,
-        forged: bool,
-    ) -> Iterator[Issue]:
+    def _names(self, message: Message, actor: str, forger: str | None) -> Iterator[Issue]:
+        session_id, addressee = message.session_id, message.addressee
         if session_id is not None and self.session_id not in (None, session_id):
             text = f"the session is {self.session_id!r}, and this message says {session_id!r}"
             yield _finding(Reason.SESSION_MISMATCH, "/header/session_id", text)
-        if forged:
-            text = f"{identity!r} speaks in the name of {actor!r}"
+        if forger is not None:
+            text = f"{forger!r} speaks in the name of {actor!r}"
             yield _finding(Reason.IDENTITY_MISMATCH, "/header/actor_id", text)
         if actor not in self._actors:
-            twin = self._twin(actor)
-            if twin is not None:
-                yield _finding(Reason.LOOK_ALIKE, "/header/actor_id", f"{actor!r} looks like {twin!r}")
-            elif self._closed:
-                yield _finding(Reason.UNKNOWN_ACTOR, "/header/actor_id", f"{actor!r} is not in the roster")
-        if addressee is not None and not self._knows(addressee):
-            where = _addressee_place(message)
-            twin = self._twin(addressee)
-            if twin is not None:
-                yield _finding(Reason.LOOK_ALIKE, where, f"{addressee!r} looks like {twin!r}")
-            elif self._closed:
-                yield _finding(Reason.UNKNOWN_ADDRESSEE, where, f"nobody in the roster is called {addressee!r}")
+            text = f"{actor!r} is not in the roster"
+            yield from self._stranger(actor, "/header/actor_id", Reason.UNKNOWN_ACTOR, text)
+        if addressee is not None and folded(addressee) not in self._names_of:
+            text = f"nobody in the roster is called {addressee!r}"
+            yield from self._stranger(addressee, _addressee_place(message), Reason.UNKNOWN_ADDRESSEE, text)
 
-    def _knows(self, name: str) -> bool:
-        return self._fold(name) in self._names_of
-
-    def _twin(self, name: str) -> str | None:
-        """An actor of another name that this one could be taken for."""
-        found = self._names_of.get(self._fold(name))
+    def _stranger(self, name: str, where: str, reason: Reason, text: str) -> Iterator[Issue]:
+        """Of a name that no actor has: another one that it could be taken for, or that it is not in the roster."""
         shape = outline(name)
-        return found if found is not None else self._outlines.get(shape) if shape else None
+        twin = self._names_of.get(folded(name)) or (self._outlines.get(shape) if shape else None)
+        if twin is not None:
+            yield _finding(Reason.LOOK_ALIKE, where, f"{name!r} looks like {twin!r}")
+        elif self._closed:
+            yield _finding(reason, where, text)
 
     def _clock(self, clock: int, key: tuple[str | None, str]) -> Iterator[Issue]:
         actor, used = key[1], self._clocks.get(key, _UNUSED)
-        where = "/header/logical_clock"
+        reason, text = None, ""
         if clock in used:
-            yield _finding(Reason.CLOCK_REPEAT, where, f"{actor!r} has used clock {clock} before")
+            reason, text = Reason.CLOCK_REPEAT, f"{actor!r} has used clock {clock} before"
         elif (*key, clock) in self._forged:
+            reason = Reason.CLOCK_REPEAT
             text = f"clock {clock} of {actor!r} was used before, by somebody speaking in that name"
-            yield _finding(Reason.CLOCK_REPEAT, where, text)
         elif clock <= used.last:
-            yield _finding(Reason.CLOCK_BACK, where, f"{actor!r} steps back to clock {clock} after {used.last}")
+            reason, text = Reason.CLOCK_BACK, f"{actor!r} steps back to clock {clock} after {used.last}"
         elif clock > used.last + 1:
             text = f"{actor!r} goes from clock {used.last} to {clock}; {used.last + 1} is next"
-            yield _finding(Reason.CLOCK_GAP, where, text)
+            reason = Reason.CLOCK_GAP
+        if reason is not None:
+            yield _finding(reason, "/header/logical_clock", text)
 
-    def _turn(self, actor: str) -> Iterator[Issue]:
-        """Of somebody who may not speak now."""
-        if self.turn.who == ADDRESSEE:
-            text = f"only {self.turn.actor!r} may speak now, not {actor!r}"
-        else:
-            text = f"{actor!r} spoke last and waits for a response"
-        yield _finding(Reason.OUT_OF_TURN, "/header/actor_id", text)
-
-    def _admits(self, kind: Kind, actor: str, speaker: str) -> bool:
-        """True if the message may come now: the floor is its speaker's, or it is one more proof of theirs."""
-        who, other = self.turn
-        if who == ANYONE or other is None or (self._fold(other) == speaker) == (who == ADDRESSEE):
-            return True
-        return kind in PROOFS and speaker in self._proving and who == OTHERS and same(other, actor)
-
-    def _contribution(self, kind: Kind, actor: str, speaker: str, text: str, said: str) -> Iterator[Issue]:
+    def _contribution(self, kind: Kind, speaker: str, text: str, said: str) -> Iterator[Issue]:
         forms = self._acknowledgements
         where = f"/payload/{MAIN_TEXT[kind]}"
         asked = self._queries.get(speaker) if kind is Kind.KNOWLEDGE else None
@@ -353,17 +305,17 @@ class Session:
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
         elif is_doubtful(text, forms, question, said):
             yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
-        elif self._last and self._last[1] == said and said.count(" ") >= 2 and not same(self._last[0], actor):
+        elif self._last and self._last[1] == said and said.count(" ") >= 2 and folded(self._last[0]) != speaker:
             yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")
 
     # --- what a message changes
 
     def _take(self, message: Message, found: _SessionFindings) -> None:
-        _, _, actor, speaker, addressee, session_id, said, forged, allowed = found
-        clock: int = message._fields["header"].get("logical_clock")
+        _, _, speaker, addressee, said, forged, allowed = found
+        actor, clock, session_id = message.actor_id, message.logical_clock, message.session_id
         if forged:
             self._forged.add((self._of(session_id), actor, clock))
-            self.turn = _ANYONE
+            self.turn = Turn(ANYONE)
             return
         if self.session_id is None:
             self.session_id = session_id
@@ -385,18 +337,14 @@ class Session:
         elif delegated is not None:
             self._proving.add(speaker)
         if kind is Kind.QUERY:
-            self._queries.setdefault(self._fold(addressee or ""), []).append(message)
+            self._queries.setdefault(folded(addressee or ""), []).append(message)
         elif kind is Kind.DELEGATION:
-            self._delegations.setdefault(self._fold(addressee or ""), []).append(message)
-        if allowed:
-            self.turn = self._turn_after(kind, actor, addressee)
-
-    def _turn_after(self, kind: Kind, actor: str, addressee: str | None) -> Turn:
-        if addressee is not None:
-            unreachable = self._closed and not self._knows(addressee)
-            return _ANYONE if unreachable else Turn(ADDRESSEE, addressee)
-        who = NEXT_SPEAKER[kind]
-        return Turn(OTHERS if who == ADDRESSEE else who, actor)
+            self._delegations.setdefault(folded(addressee or ""), []).append(message)
+        if allowed and addressee is None:
+            self.turn = Turn(OTHERS, actor)
+        elif allowed and addressee is not None:
+            unreachable = self._closed and folded(addressee) not in self._names_of
+            self.turn = Turn(ANYONE) if unreachable else Turn(ADDRESSEE, addressee)
 
 
 def _finding(reason: Reason, where: str, text: str) -> Issue:

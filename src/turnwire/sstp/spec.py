@@ -130,18 +130,7 @@ NAME_FIELDS = frozenset({"actor_id", "session_id", "directed_to", "assigned_to"}
 """Fields that hold a name: anything in angle brackets is a placeholder there."""
 
 ANYONE, OTHERS, ADDRESSEE = "anyone", "others", "addressee"
-
-NEXT_SPEAKER: dict[Kind, str] = {
-    Kind.INTENT: OTHERS,
-    Kind.QUERY: ADDRESSEE,
-    Kind.KNOWLEDGE: OTHERS,
-    Kind.DELEGATION: ADDRESSEE,
-    Kind.COMMIT: OTHERS,
-    Kind.EVIDENCE_BUNDLE: OTHERS,
-    Kind.MEMORY_DELTA: OTHERS,
-}
-"""Kind of a message -> who may speak after it ("Turn discipline"). What has an addressee gives the floor to the
-addressee alone."""
+"""Who may speak next: after a message with an addressee that one alone, after any other all but its speaker."""
 
 PROOFS = frozenset({Kind.EVIDENCE_BUNDLE, Kind.KNOWLEDGE})
 """Kinds that somebody to whom a task was delegated may send without waiting: one evidence bundle after the other, and
