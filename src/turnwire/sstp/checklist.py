@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnwire import checklists
@@ -10,7 +9,7 @@ from turnwire.checklists import Checklist, Clause, Specification, Unjudged, log_
 from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
-from turnwire.sstp.codec import check, decode, salvage
+from turnwire.sstp.codec import check
 from turnwire.sstp.messages import Message
 from turnwire.sstp.near_misses import near_misses, texts_around
 from turnwire.sstp.session import Session
@@ -38,23 +37,14 @@ CLAUSES = (
 REASONS: dict[Reason, str] = {
     Reason.UNKNOWN_KIND: "kind",
     Reason.SCHEMA_MISMATCH: "schema",
-    Reason.OUT_OF_RANGE: "ranges",
-    Reason.NOT_FINITE: "ranges",
-    Reason.NEGATIVE: "ranges",
-    Reason.EMPTY_VALUE: "actor",
-    Reason.ADDRESSEE_CONFLICT: "addressee",
-    Reason.UNKNOWN_ADDRESSEE: "addressee",
-    Reason.UNKNOWN_ACTOR: "actor",
-    Reason.LOOK_ALIKE: "actor",
-    Reason.IDENTITY_MISMATCH: "actor",
-    Reason.CLOCK_GAP: "clock",
-    Reason.CLOCK_REPEAT: "clock",
-    Reason.CLOCK_BACK: "clock",
+    Reason.CODE_FENCE: "raw",
+    **dict.fromkeys((Reason.OUT_OF_RANGE, Reason.NOT_FINITE, Reason.NEGATIVE), "ranges"),
+    **dict.fromkeys((Reason.EMPTY_VALUE, Reason.UNKNOWN_ACTOR, Reason.LOOK_ALIKE, Reason.IDENTITY_MISMATCH), "actor"),
+    **dict.fromkeys((Reason.ADDRESSEE_CONFLICT, Reason.UNKNOWN_ADDRESSEE), "addressee"),
+    **dict.fromkeys((Reason.CLOCK_GAP, Reason.CLOCK_REPEAT, Reason.CLOCK_BACK), "clock"),
     Reason.SESSION_MISMATCH: "session",
     Reason.OUT_OF_TURN: "one_speaker",
-    Reason.ACKNOWLEDGEMENT: "contribution",
-    Reason.DOUBTFUL_ACKNOWLEDGEMENT: "contribution",
-    Reason.ECHO: "contribution",
+    **dict.fromkeys((Reason.ACKNOWLEDGEMENT, Reason.DOUBTFUL_ACKNOWLEDGEMENT, Reason.ECHO), "contribution"),
 }
 """Reason that reading, ``check`` and the session monitor find -> the clause. Missing fields, wrong types and
 placeholders go by their place; all other refusals of reading mean that there is no such object."""
@@ -91,23 +81,18 @@ class SstpChecklist(checklists.RecordChecklist):
 
     A message without session_id belongs to the only session there is; of several, to the one in which its actor spoke
     last, else to one without a name.
-
-    Args:
-        wrapped: number of a message that was given without a file -> what it was in.
     """
 
     foresees = True
 
-    def __init__(self, wrapped: Mapping[int, str] | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._numbers = wrapped or {}
         self._sessions: dict[str | None, Session] = {}
         self._only: Session | None = None  # as long as there is one with a name
         self._spoke: dict[str, Session] = {}
         self._asked: dict[int, tuple[int, int | None, Message]] = {}  # by the identity of a query or delegation
         self._most_asked = _ASKED
-        self._noted: set[tuple[bool, bool, bool]] = set()
-        self._wrapped: dict[tuple[int, int], str] = {}
+        self._wrapped: dict[tuple[int, int | None], str] = {}
 
     def look(self, found: Any) -> None:
         """Sees what is beside the messages and is nearly one, and how each is wrapped. One that is in prose or
@@ -129,44 +114,23 @@ class SstpChecklist(checklists.RecordChecklist):
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one message."""
         expect(message, Message, "an SSTP message or its text is judged")
-        how = None
-        if offset is None:
-            how = self._numbers.get(line)
-        elif self._wrapped:
-            how = self._wrapped.get((line, offset))
+        how = self._wrapped.get((line, offset))
         if how is not None:
             self.fault("raw", line, f"the message is inside {how}", offset)
-        self._checked(message, line, offset)
-        session = self._session(message)
-        directed, begun = session.turn.who == ADDRESSEE, bool(session._actors)
-        found = session._found(message, None)
-        self._turns(found.issues, directed, line, offset)
-        if found.taken:  # every fault was told: nothing has changed for whoever only asks whether it is admitted
-            session._take(message, found)
-        asks = (found if found.taken else message).addressee is not None
-        if (begun, directed, asks) not in self._noted:
-            self._applies(begun, directed, asks)
-        if asks:
-            self._asked[id(message)] = line, offset, message
-        if len(self._asked) > self._most_asked:
-            self._forget_answered()
-
-    def _checked(self, message: Message, line: int, offset: int | None) -> None:
         for issue in () if message._plain else check(message):
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, offset)
-
-    def _turns(self, issues: list[Issue], directed: bool, line: int, offset: int | None) -> None:
-        for issue in issues:
+        session = self._session(message)
+        directed, several = session.turn.who == ADDRESSEE, bool(session._actors)
+        found = session._found(message, None)
+        for issue in found.issues:
             if issue.reason is Reason.OUT_OF_TURN and directed:
                 self.fault("addressee", line, issue.text, offset)
             else:
                 self._issue(issue, line, offset)
-
-    def _applies(self, several: bool, directed: bool, asks: bool) -> None:
-        """Notes the clauses that have something to say of a message: whether anybody spoke before, who had the floor
-        was asked, and it asks somebody."""
-        self._noted.add((several, directed, asks))
+        if found.taken:  # every fault was told: nothing has changed for whoever only asks whether it is admitted
+            session._take(message, found)
+        asks = (found if found.taken else message).addressee is not None
         self.applied |= _ALWAYS
         if several:
             self.applied.update(("one_speaker", "contribution"))
@@ -174,6 +138,9 @@ class SstpChecklist(checklists.RecordChecklist):
             self.applied.add("addressee")
         if asks:
             self.applied.add("response")
+            self._asked[id(message)] = line, offset, message
+        if len(self._asked) > self._most_asked:
+            self._forget_answered()
 
     def _forget_answered(self) -> None:
         """Keeps of what was asked the open ones only."""
@@ -222,7 +189,7 @@ class SstpChecklist(checklists.RecordChecklist):
 
 
 _ALWAYS = frozenset(("object", "raw", "kind", "header", "payload", "schema", "ranges", "actor", "clock", "session"))
-CHECKLIST = Specification(CLAUSES, UNJUDGED, SstpChecklist, around=True, options=("wrapped",))
+CHECKLIST = Specification(CLAUSES, UNJUDGED, SstpChecklist, around=True)
 """The specification that SSTP is judged by."""
 
 
@@ -235,30 +202,8 @@ def conformance(*messages: Message | str | bytes) -> Checklist:
         checklist: Checklist = reading("judging").conform(WIRE, record_bytes(messages[0]) or b"")
         if checklist.records or checklist.rejects:
             return checklist
-    wrapped: dict[int, str] = {}
-    numbered = [pair for number, message in enumerate(messages, 1) for pair in _read(number, message, wrapped)]
-    found: Checklist = reading("judging").conformance(WIRE, numbered, wrapped=wrapped)
+    found: Checklist = reading("judging").conformance(WIRE, enumerate(messages, 1))
     return found
-
-
-def _read(number: int, message: Any, wrapped: dict[int, str]) -> Iterator[tuple[int, Any]]:
-    """The messages in a text; where there is none, why it is none itself."""
-    if not isinstance(message, (str, bytes)):
-        yield number, message
-        return
-    try:
-        yield number, decode(message)
-        return
-    except DecodeError as error:
-        refusal = error
-    found = salvage(message if isinstance(message, str) else message.decode(errors="replace"))
-    for one in found:
-        how = one.how.rpartition("/")[2]
-        if how not in ("bare", "json"):
-            wrapped[number] = how
-        yield number, one.message
-    if not found:
-        yield number, refusal
 
 
 def _clause(reason: Reason, where: str) -> str:
