@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -224,22 +222,6 @@ def test_a_task_that_its_agent_lets_go_is_another_ones_at_once(tmp_path: Path) -
             return await calling
 
     assert asyncio.run(asyncio.wait_for(main(), 120)).output == 2
-
-
-def test_a_task_of_a_process_that_is_gone_is_free_at_once(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "t")
-    one = do()
-
-    async def what(agent: sap.Agent) -> sap.Result:
-        dead = Transcript(ledger, lease=3600)
-        ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
-        machine, _, name = dead.holder.rsplit(":", 2)
-        dead.holder = f"{machine}:{int(ended.stdout)}:{name}"
-        assert (await dead.claim(one.task_id)).until
-        dead.close()
-        return await agent.call(one)
-
-    assert run(offering(lambda task, context: context.attempt, transcript=ledger), what).output == 2
 
 
 def test_results_are_found_after_a_restart(tmp_path: Path) -> None:

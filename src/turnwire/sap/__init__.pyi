@@ -30,7 +30,6 @@ from turnwire.sap.calls import Caller as Caller
 from turnwire.sap.checklist import Checklist as Checklist, conform_files as conform_files, conformance as conformance
 from turnwire.sap.codec import decode as decode, detect as detect, encode as encode
 from turnwire.sap.handlers import Capability as Capability, Context as Context, Refusal as Refusal
-from turnwire.sap.jobs import STAGES as STAGES, Stage as Stage
 from turnwire.sap.learning import (
     LearningLoop as LearningLoop,
     Signal as Signal,

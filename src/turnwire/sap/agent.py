@@ -16,7 +16,7 @@ from turnwire.sap.builders import Frozen, Outcome, Refused, ack, invalid, nack, 
 from turnwire.sap.codec import encode, text_as_read
 from turnwire.sap.execution import MAX_RESULT, Execution, seconds_to_deadline, seconds_to_record
 from turnwire.sap.handlers import Capability, Handler
-from turnwire.sap.jobs import Job, Line, Memory, Reply, Stage, key_of, size_of_job, size_of_result
+from turnwire.sap.jobs import Job, Line, Memory, Reply, key_of, size_of_job, size_of_result
 from turnwire.sap.lifecycle import content_of
 from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
 from turnwire.sap.schema import validator
@@ -362,11 +362,9 @@ class Agent:
         """The Nack of a task that may have no place in the queue; one that is answered already gets its old Result."""
         known = await self._transcript.admit(job.key, job.text) if self._transcript is not None else None
         if known is not None and known.content is not None and known.content != _content(job):
-            job.advance(Stage.REFUSED)
             return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
-        job.advance(Stage.ACCEPTED)
         if known is not None and known.result is not None:
-            self._end(job, known.result, thaw(known.result))
+            self._end(job, known.result)
         if job.traced and not job.done.done() and (known is None or known.content is None):
             await self._report(job, Status.QUEUED)
         return None
@@ -455,23 +453,21 @@ class Agent:
         await self._finish(job, await self._execution.result(job))
 
     async def _started(self, job: Job) -> None:
-        job.advance(Stage.RUNNING)
+        job.begun.set_result(None)
         if job.traced:
             await self._report(job, Status.RUNNING)
 
     async def _report(self, job: Job, status: Status) -> None:
-        text = job.freeze_result(result_for(job.task, Outcome(status=status), self.producer))
+        text = encode(result_for(job.task, Outcome(status=status), self.producer))
         if self._transcript is not None:
             await self._transcript.append((RESULT_KIND, text, job.key))
         self._deliver(job, text, job)
 
     async def _finish(self, job: Job, result: Result | Frozen | str) -> None:
         """Fixes the Result of a job and sends it. Never raises but for a cancellation."""
-        self._end(job, *await self._execution.finalize(job, result))
+        self._end(job, await self._execution.finalize(job, result))
 
-    def _end(self, job: Job, text: str, result: Result) -> None:
-        job.advance(Stage.FINISHED)
-        job.freeze_result(result, text)
+    def _end(self, job: Job, text: str) -> None:
         size = size_of_result(text)
         if not self.reserve(size):
             self._memory.used += size  # another agent made it, and it is in the transcript
@@ -506,10 +502,9 @@ class Agent:
         return None if job.endpoint is None else self.routes.get(job.endpoint.partition(":")[0])
 
     def _sent(self, of: Job, text: str) -> None:
-        if of.stage is not Stage.FINISHED or of.done.result() != text:
+        if self._jobs.get(of.key) is not of or not of.done.done() or of.done.result() != text:
             return
-        of.advance(Stage.DELIVERED)
-        self._jobs.pop(of.key, None)
+        del self._jobs[of.key]
         self._ended[of.key] = of
         self._ended_bytes += of.held
         while len(self._ended) > self._remembered:

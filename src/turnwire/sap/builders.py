@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from turnwire.contract import LIMITS
 from turnwire.errors import CallError, DecodeError, EncodeError, WireError
@@ -36,6 +36,9 @@ from turnwire.sap.messages import (
 )
 from turnwire.sap.spec import VERSION, WIRE, AgentKind, Alignment, CacheMode, ErrorCode, PressureLevel, Priority, Status
 from turnwire.sap.times import UUID, write_time
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def time_now() -> str:
@@ -79,30 +82,7 @@ NOBODY = Issuer(agent_id="anonymous", agent_kind=AgentKind.USER)
 """The issuer of tasks for which no other is named."""
 
 
-def make_task(
-    capability: str,
-    payload: Mapping[str, Any],
-    *,
-    issuer: str | Issuer = NOBODY,
-    context: ContextLike | None = None,
-    agent_id: str | None = None,
-    routing_hints: Mapping[str, Any] | None = None,
-    cache: CacheMode | str | CachePolicy | None = None,
-    output_schema: Mapping[str, Any] | None = None,
-    output_format: str | None = None,
-    priority: Priority | str | None = None,
-    deadline: datetime | str | None = None,
-    seconds: float | None = None,
-    tokens: float | None = None,
-    trace: bool | None = None,
-    reply_to: str | None = None,
-    expect_ack: bool | None = None,
-    parent: str | Task | None = None,
-    tags: Sequence[str] | None = None,
-    meta: Mapping[str, Any] | None = None,
-    task_id: str | None = None,
-    correlation_id: str | None = None,
-) -> Task:
+def make_task(capability: str, payload: Mapping[str, Any], **fields: Unpack[TaskFields]) -> Task:
     """A Task with fresh ids, issued now. What is None is left out; without a ``context`` its pressureLevel is instant.
 
     Args:
@@ -111,35 +91,45 @@ def make_task(
         agent_id: the agent that is to do it. cache: a mode, or a whole CachePolicy.
         deadline: an aware datetime or its text. seconds, tokens: the budget.
         parent: the parent Task, or its id; its correlationId is taken over.
+        routing_hints, output_schema, output_format, priority, trace, reply_to, expect_ack, tags, meta, task_id,
+            correlation_id: the fields of these names.
     """
+    if unknown := fields.keys() - TaskFields.__annotations__.keys():
+        raise TypeError(f"make_task() takes no argument {min(unknown)!r}")
+    get = fields.get
+    issuer, parent, deadline = get("issuer", NOBODY), get("parent"), get("deadline")
+    correlation = parent.correlation_id if isinstance(parent, Task) else str(uuid.uuid4())
+    parts: dict[str, JsonObject] = {
+        "output_contract": OutputContract(schema=plain(get("output_schema")), format=get("output_format")),
+        "telemetry": Telemetry(
+            priority=get("priority"),
+            deadline=write_time(deadline) if isinstance(deadline, datetime) else deadline,
+            budget=_or_none(Budget(tokens=get("tokens"), seconds=get("seconds"))),
+            trace=get("trace"),
+        ),
+        "reply_to": ReplyTo(endpoint=get("reply_to"), expect_ack=get("expect_ack")),
+    }
     made = Task(
-        task_id=task_id or str(uuid.uuid4()),
+        task_id=get("task_id") or str(uuid.uuid4()),
         parent_task_id=parent.task_id if isinstance(parent, Task) else parent,
-        correlation_id=correlation_id or (parent.correlation_id if isinstance(parent, Task) else str(uuid.uuid4())),
+        correlation_id=get("correlation_id") or correlation,
         issued_at=time_now(),
         issuer=issuer if isinstance(issuer, Issuer) else Issuer(agent_id=issuer, agent_kind=AgentKind.AGENT),
-        target=Target(agent_id=agent_id, capability=capability, routing_hints=plain(routing_hints)),
-        constitutional_context=_context(context, cache),
-        payload=plain(payload),
+        target=Target(agent_id=get("agent_id"), capability=capability, routing_hints=plain(get("routing_hints"))),
+        constitutional_context=_context(fields.get("context"), fields.get("cache")),
+        payload=payload,
+        **{name: _or_none(part) for name, part in parts.items()},
+        tags=get("tags"),
+        meta=get("meta"),
     )
     if parent is None:
         del made.parent_task_id
-    if output_schema is not None or output_format is not None:
-        made.output_contract = OutputContract(schema=plain(output_schema), format=output_format)
-    budget = Budget(tokens=tokens, seconds=seconds)
-    telemetry = Telemetry(
-        priority=priority,
-        deadline=write_time(deadline) if isinstance(deadline, datetime) else deadline,
-        budget=budget if budget.fields else None,
-        trace=trace,
-    )
-    made.telemetry = telemetry if telemetry.fields else None
-    reply = ReplyTo(endpoint=reply_to, expect_ack=expect_ack)
-    made.reply_to = reply if reply.fields else None
-    made.tags = None if tags is None else list(tags)
-    made.meta = plain(meta)
     made.fields = plain(made.fields)
     return made
+
+
+def _or_none(part: JsonObject) -> Any:
+    return part if part.fields else None
 
 
 def _context(given: ContextLike | None, cache: CacheMode | str | CachePolicy | None) -> ConstitutionalContext:

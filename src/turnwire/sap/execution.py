@@ -268,8 +268,8 @@ class Execution:
 
     # ---------------------------------------------------------------- how a Result becomes final
 
-    async def finalize(self, job: Job, result: Result | Frozen | str) -> tuple[str, Result]:
-        """The one terminal Result of a job, frozen and to read. Never raises but for a cancellation."""
+    async def finalize(self, job: Job, result: Result | Frozen | str) -> str:
+        """The one terminal Result of a job, frozen. Never raises but for a cancellation."""
         try:
             text, made = (result, thaw(result)) if isinstance(result, str) else await self._frozen(job, result)
             if self.transcript is not None and text is not result:
@@ -280,7 +280,7 @@ class Execution:
             made = self.failed(job, ErrorCode.INTERNAL, f"the result could not be recorded: {said(error)}")
             text = encode(made)
         await self._learn(job.task, made)
-        return text, made
+        return text
 
     async def _frozen(self, job: Job, given: Result | Frozen) -> tuple[str, Result]:
         """The Result as it leaves; where it is too large its output goes by reference, or it fails."""

@@ -92,13 +92,6 @@ class Cancelled(Exception):
     """A task was cancelled before its handler was done."""
 
 
-class Stuck(Refusal):
-    """Every place of a pool is held by a call that overran its time."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(ErrorCode.RATE_LIMIT, text)
-
-
 class Died(Exception):
     """A call ended with what no call may end with; ``cause`` is that."""
 
@@ -160,13 +153,13 @@ class HandlerPool:
         isolated: bool = False,
     ) -> Any:
         """Runs the call and gives its value. Raises what it raises (Died for what is not an Exception), Overrun,
-        Cancelled, Stuck.
+        Cancelled, and Refusal(RATE_LIMIT) where no place is free.
 
         seconds: how long it may take. stop: ends the wait when it is done. isolated: in a process, which is killed when
         the time is over.
         """
         if self.stuck:
-            raise Stuck(self.words)
+            raise Refusal(ErrorCode.RATE_LIMIT, self.words)
         one = _Call()
         if isolated:
             from turnwire.sap.processes import Process

@@ -1,4 +1,4 @@
-"""One task within an agent: its stages as a table, all that the agent keeps of it, and the line in which it waits."""
+"""One task within an agent: all that the agent keeps of it, and the line in which it waits."""
 
 from __future__ import annotations
 
@@ -6,61 +6,26 @@ import asyncio
 import pickle
 import sys
 from collections.abc import Awaitable, Callable
-from enum import StrEnum
 from itertools import count
 
 from turnwire.errors import Unreachable
 from turnwire.sap.access import Principal
 from turnwire.sap.builders import thaw
-from turnwire.sap.codec import encode
 from turnwire.sap.messages import Ack, CacheEvidence, Nack, Result, Task
-from turnwire.sap.spec import TERMINAL, Priority, Status
-
-
-class Stage(StrEnum):
-    """A stage of a task within an agent."""
-
-    RECEIVED = "received"  # it is being judged; nobody else has heard of it
-    REFUSED = "refused"  # a Nack; it holds nothing
-    ACCEPTED = "accepted"  # an Ack; it waits for its turn
-    RUNNING = "running"  # its handler may be at work
-    FINISHED = "finished"  # its terminal Result is fixed, and in the transcript where there is one
-    DELIVERED = "delivered"  # whoever was to get the Result has got it, or could not be reached
-
-
-STAGES: dict[Stage, frozenset[Stage]] = {
-    Stage.RECEIVED: frozenset({Stage.REFUSED, Stage.ACCEPTED}),
-    Stage.REFUSED: frozenset(),
-    Stage.ACCEPTED: frozenset({Stage.RUNNING, Stage.FINISHED}),
-    Stage.RUNNING: frozenset({Stage.FINISHED}),
-    Stage.FINISHED: frozenset({Stage.DELIVERED}),
-    Stage.DELIVERED: frozenset(),
-}
-"""The steps from stage to stage. What is finished without a handler (a hit, a miss, an old Result) goes past
-RUNNING."""
-
-SHOWN: dict[Stage, frozenset[Status]] = {
-    Stage.RECEIVED: frozenset(),
-    Stage.REFUSED: frozenset(),
-    Stage.ACCEPTED: frozenset({Status.QUEUED}),
-    Stage.RUNNING: frozenset({Status.RUNNING}),
-    Stage.FINISHED: TERMINAL,
-    Stage.DELIVERED: TERMINAL,
-}
-"""The statuses of section 5 that a Result may have which leaves in a stage."""
+from turnwire.sap.spec import Priority
 
 Reply = Callable[[Result], Awaitable[None]]
 """Takes each Result of a task, progress included, in order."""
 
 
 class Job:
-    """One task of one principal on its way through :data:`STAGES`.
+    """One task of one principal on its way from its admission to its receivers.
 
     What decides about it is taken here, once: ``text`` (the Task as it came), its ids, and ``key`` (principal and
     taskId). ``task`` is never handed out; handlers, vetters and callers get copies.
 
     Attributes:
-        admission: done when it is judged, with the Nack of what is refused. begun: done when it is RUNNING.
+        admission: done when it is judged, with the Nack of what is refused. begun: done when its handler is called.
         done: done with the frozen terminal Result, cancelled where there will be none. stop: done when the task is to
             be cancelled.
         cache_key: of the task in the agent's cache, where it was looked for there; cache: the evidence of that.
@@ -95,7 +60,6 @@ class Job:
         self.kept = kept
         self.limit = limit
         self.held = 0
-        self.stage = Stage.RECEIVED
         self.attempt = 1
         self.claimed = False
         self.cache_key: str | None = None
@@ -125,27 +89,6 @@ class Job:
     def drop_task(self) -> None:
         """Keeps the text alone, which is much smaller than the objects that are made of it."""
         self._task = None
-
-    def advance(self, stage: Stage) -> None:
-        """Goes on to a stage. Raises RuntimeError for a step that is not in the table: a fault of ours."""
-        if stage not in STAGES[self.stage]:
-            raise RuntimeError(f"a task that is {self.stage} does not become {stage}")
-        self.stage = stage
-        if stage is Stage.RUNNING:
-            self.begun.set_result(None)
-
-    def freeze_result(self, result: Result, text: str | None = None) -> str:
-        """The text of a Result that is to leave in this stage; text: it is frozen already.
-
-        Raises RuntimeError for a status that does not belong to the stage, and for the Result of another task; raises
-        EncodeError.
-        """
-        fields = result._fields
-        if fields["status"] not in SHOWN[self.stage]:
-            raise RuntimeError(f"a task that is {self.stage} gives no Result {result.status}")
-        if fields["taskId"].lower() != self.task_id.lower():
-            raise RuntimeError("the Result is of another task")
-        return encode(result) if text is None else text
 
     def result(self) -> Result | None:
         """A copy of the terminal Result, None while there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
@@ -75,7 +75,8 @@ class JsonObject(contract.Serialisable):
                 self.fields[member.name] = self.DEFAULTS[member.name]
 
     def __init_subclass__(cls, section: str = "", name: str = "") -> None:
-        cls.MEMBERS = {name: value for name, value in vars(cls).items() if isinstance(value, JsonField)}
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, JsonField)}
+        cls.MEMBERS = {**cls.MEMBERS, **own}
         if section:
             fields = tuple(member.field for member in cls.MEMBERS.values())
             cls.TABLE = Table(name or cls.__name__, section, fields)
@@ -185,42 +186,35 @@ class JsonObject(contract.Serialisable):
         return schema_of(cls.TABLE)
 
 
-class _DataclassFields:
-    """``__dataclass_fields__``: section 10 wants envelopes that map 1:1 to dataclasses.
+class _DataclassPart:
+    """``__dataclass_fields__`` and ``__dataclass_params__``: section 10 wants envelopes that map 1:1 to dataclasses.
 
-    Of a class they are its attributes. Of an object they are the fields that are there, by their names on the wire,
+    The fields of a class are its attributes. Of an object they are those that are there, by their names on the wire,
     unknown ones among them: so ``dataclasses.asdict``, and every library that writes dataclasses, gives the JSON object
     itself. Where a field has the name of something else that the object has, there are none, and those refuse it.
     The constructor does not take unknown fields, so ``dataclasses.replace`` leaves them out; ``replace`` keeps them.
     """
 
-    def __get__(self, record: JsonObject | None, owner: type[JsonObject]) -> dict[str, Any]:
-        from dataclasses import field, make_dataclass
-
-        names = owner.MEMBERS if record is None else fields_of(record)
-        if record is not None and any(hasattr(owner, name) for name in names if name not in owner.MEMBERS):
-            raise AttributeError("__dataclass_fields__")
-        if not all(name.isidentifier() and not iskeyword(name) for name in names):
-            raise AttributeError("__dataclass_fields__")
-        known = {*owner.MEMBERS, *_wire_names(owner)}
-        fields = [(name, Any, field(init=name in known)) for name in names]
-        found: dict[str, Any] = vars(make_dataclass(owner.__name__, fields))["__dataclass_fields__"]
-        return found
-
-
-class _DataclassParameters:
-    """``__dataclass_params__``: those of a dataclass that makes nothing."""
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __get__(self, record: JsonObject | None, owner: type[JsonObject]) -> Any:
-        from dataclasses import make_dataclass
+        from dataclasses import field, make_dataclass
 
-        made = make_dataclass(owner.__name__, (), init=False, repr=False, eq=False)
-        return vars(made)["__dataclass_params__"]
+        names: Iterable[str] = owner.MEMBERS if record is None else fields_of(record)
+        if self._name == "__dataclass_params__":  # those of one that makes nothing
+            names = ()
+        strange = record is not None and any(hasattr(owner, name) for name in names if name not in owner.MEMBERS)
+        if strange or not all(name.isidentifier() and not iskeyword(name) for name in names):
+            raise AttributeError(self._name)
+        known = {*owner.MEMBERS, *_wire_names(owner)}
+        fields = [(name, Any, field(init=name in known)) for name in names]
+        return vars(make_dataclass(owner.__name__, fields, init=False, repr=False, eq=False))[self._name]
 
 
 # On the class above all others, as orjson reads the members of a dataclass without a regard to who owns the values.
-JsonObject.__dataclass_fields__ = _DataclassFields()  # type: ignore[attr-defined]
-JsonObject.__dataclass_params__ = _DataclassParameters()  # type: ignore[attr-defined]
+for _name in ("__dataclass_fields__", "__dataclass_params__"):
+    setattr(JsonObject, _name, _DataclassPart(_name))
 set_fields = JsonObject.__dict__["_fields"].__set__
 """Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
 set_source = JsonObject.__dict__["_source"].__set__
@@ -459,13 +453,10 @@ class Attachment(JsonObject, section="4.1"):
     digest: JsonField[str | None] = JsonField(Kind.DIGEST)
 
 
-class Artifact(JsonObject, section="4.2"):
+class Artifact(Attachment, section="4.2"):
     """An output kept elsewhere (section 4.2)."""
 
     __slots__ = ()
-    uri: JsonField[str | None] = JsonField(Kind.TEXT)
-    kind: JsonField[str | None] = JsonField(Kind.TEXT)
-    digest: JsonField[str | None] = JsonField(Kind.DIGEST)
 
 
 class PolicyCheck(JsonObject, section="4.2"):
@@ -643,30 +634,30 @@ class Result(Message, section="4.2"):
     meta: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT)
 
 
-class Ack(Message, section="4.3"):
+class _Receipt(Message):
+    __slots__ = ()
+    message_id: JsonField[str] = JsonField(Kind.TEXT, MUST, text="The taskId by default.")
+    correlation_id: JsonField[str | None] = JsonField(
+        Kind.UUID, MUST, nullable=True, text="null where none could be read."
+    )
+    status: JsonField[Receipt | str] = JsonField(Kind.ENUM, MUST, shape=Receipt)
+    reason: JsonField[str | None] = JsonField(Kind.TEXT)
+
+
+class Ack(_Receipt, section="4.3"):
     """A task was accepted for processing (section 4.3)."""
 
     __slots__ = ()
     DEFAULTS: ClassVar[dict[str, Any]] = {"status": Receipt.ACK.value}
-    message_id: JsonField[str] = JsonField(Kind.TEXT, MUST, text="The taskId by default.")
-    correlation_id: JsonField[str | None] = JsonField(
-        Kind.UUID, MUST, nullable=True, text="null where none could be read."
-    )
     status: JsonField[Receipt | str] = JsonField(Kind.ENUM, MUST, shape=Receipt, values=("ACK",))
-    reason: JsonField[str | None] = JsonField(Kind.TEXT)
 
 
-class Nack(Message, section="4.3"):
+class Nack(_Receipt, section="4.3"):
     """A task was refused before any work, with the reason (section 4.3)."""
 
     __slots__ = ()
     DEFAULTS: ClassVar[dict[str, Any]] = {"status": Receipt.NACK.value}
-    message_id: JsonField[str] = JsonField(Kind.TEXT, MUST, text="The taskId by default.")
-    correlation_id: JsonField[str | None] = JsonField(
-        Kind.UUID, MUST, nullable=True, text="null where none could be read."
-    )
     status: JsonField[Receipt | str] = JsonField(Kind.ENUM, MUST, shape=Receipt, values=("NACK",))
-    reason: JsonField[str | None] = JsonField(Kind.TEXT)
 
 
 MESSAGES = (Task.TABLE, Result.TABLE, Ack.TABLE, Nack.TABLE)

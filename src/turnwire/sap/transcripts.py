@@ -13,8 +13,6 @@ it, until it is let go, or its time is over.
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 import time
 import uuid
 from collections.abc import Callable
@@ -181,7 +179,7 @@ class Transcript(Batching):
     def __init__(self, ledger: Ledger, *, lease: float = 10.0) -> None:
         super().__init__(ledger)
         self.lease = lease
-        self.holder = f"{_machine()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+        self.holder = uuid.uuid4().hex
 
     async def append(self, *rows: Row) -> None:
         """Appends rows, all or none; they are in the ledger when this returns."""
@@ -279,34 +277,9 @@ class Transcript(Batching):
                 holder, until, attempt = said["holder"], said["until"], attempt + 1
         if holder is None:
             return None
-        if holder != self.holder and _is_gone(holder):
-            until = 0.0
         return Claim(holder == self.holder and until > 0, attempt, until, holder)
 
 
 def _said(entry: Entry) -> dict[str, Any]:
     said: dict[str, Any] = _reader.read(entry.body)
     return said
-
-
-def _machine() -> str:
-    """This machine and, where there is such a thing, its space of process ids: what os.getpid means something in."""
-    try:
-        space = os.stat("/proc/self/ns/pid").st_ino
-    except OSError:
-        space = 0
-    return f"{socket.gethostname()}/{space}".replace(":", "_")
-
-
-def _is_gone(holder: str) -> bool:
-    """True if the process of a holder has surely ended: it was one of this machine, and there is none of that id."""
-    machine, pid, _ = holder.rsplit(":", 2)
-    if machine != _machine() or os.name != "posix":
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
