@@ -288,28 +288,25 @@ def test_values_that_no_json_has_are_named_by_their_type(sstp):
 # --- agents: the right message is the easy one
 
 
-def speak(agent, kind, **header):
-    return {
-        Kind.INTENT: lambda: agent.intent("g", success_criteria="c", assumptions=("a",), **header),
-        Kind.QUERY: lambda: agent.query("q", directed_to="b", uncertainty=0.5, **header),
-        Kind.KNOWLEDGE: lambda: agent.knowledge("k", confidence=1, **header),
-        Kind.DELEGATION: lambda: agent.delegation(
-            "t", assigned_to="b", output_schema_id="ioc.result.v0", evaluation_criteria="e", **header
-        ),
-        Kind.COMMIT: lambda: agent.commit("d", scope="s", commit_mode="unilateral", **header),
-        Kind.EVIDENCE_BUNDLE: lambda: agent.evidence_bundle(
-            "c", artifacts=[{"type": "fact", "name": "n", "value": 1}], verdict="pass", checks_run=["x"], **header
-        ),
-        Kind.MEMORY_DELTA: lambda: agent.memory_delta(
-            "s", memory_type="episodic", derived_rule="r", propagation="domain-wide", **header
-        ),
-    }[kind]()
+SAID = {
+    Kind.INTENT: {"success_criteria": "c", "assumptions": ["a"]},
+    Kind.QUERY: {"directed_to": "b", "uncertainty": 0.5},
+    Kind.KNOWLEDGE: {"confidence": 1},
+    Kind.DELEGATION: {"assigned_to": "b", "output_schema_id": "ioc.result.v0", "evaluation_criteria": "e"},
+    Kind.COMMIT: {"scope": "s", "commit_mode": "unilateral"},
+    Kind.EVIDENCE_BUNDLE: {
+        "artifacts": [{"type": "fact", "name": "n", "value": 1}], "verdict": "pass", "checks_run": ["x"],
+    },
+    Kind.MEMORY_DELTA: {"memory_type": "episodic", "derived_rule": "r", "propagation": "domain-wide"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", Kind)
 def test_every_kind_is_complete(kind):
     agent = package.Agent("alex", "s")
-    message = speak(agent, kind, risk_score=0.1, policy_labels=["retention:3d"], provenance="p")
+    header = {"risk_score": 0.1, "policy_labels": ["retention:3d"], "provenance": "p"}
+    message = agent.say(package.CLASSES[kind], "said", **SAID[kind], **header)
+    assert message.subject == "said"
     assert package.decode(package.encode(message)) == message and package.check(message) == []
     assert list(message.header) == [field.name for field in HEADER]
     assert list(message.payload) == [field.name for field in PAYLOADS[kind]]
@@ -321,32 +318,33 @@ def test_clocks_and_turns_come_out_right():
     session = package.Session(["a", "b"], strict=True)
     first, second = package.Agent("a", "s"), package.Agent("b", "s")
     for _ in range(3):
-        assert session.feed(first.query("q?", directed_to="b", uncertainty=0.2)) == []
-        assert session.feed(second.knowledge("k!", confidence=0.9)) == []
+        assert session.feed(first.say(package.Query, "q?", directed_to="b", uncertainty=0.2)) == []
+        assert session.feed(second.say(package.Knowledge, "k!", confidence=0.9)) == []
     assert session.open_queries == []
     late = package.Agent("a", "s", clock=session.next_clock("a"))
-    assert session.feed(late.intent("g", success_criteria="c")) == []
+    assert session.feed(late.say(package.Intent, "g", success_criteria="c")) == []
 
 
 def test_a_refused_message_uses_up_no_clock():
     agent = package.Agent("a", "s")
     with pytest.raises(EncodeError) as caught:
-        agent.knowledge("k", confidence=1.5)
+        agent.say(package.Knowledge, "k", confidence=1.5)
     assert (caught.value.reason, caught.value.path) == (Reason.OUT_OF_RANGE, "/payload/confidence")
     with pytest.raises(TypeError, match="actor"):
-        agent.knowledge("k", confidence=1, actor="x")
-    assert agent.knowledge("k", confidence=1).logical_clock == 1
+        agent.say(package.Knowledge, "k", confidence=1, actor="x")
+    assert agent.say(package.Knowledge, "k", confidence=1).logical_clock == 1
     with pytest.raises(EncodeError):
-        package.Agent("<your-agent-id>", "s").knowledge("k", confidence=1)
+        package.Agent("<your-agent-id>", "s").say(package.Knowledge, "k", confidence=1)
 
 
 def test_threads_share_an_agent():
     agent = package.Agent("a", "s")
     clocks = []
-    threads = [
-        Thread(target=lambda: clocks.extend(agent.knowledge("k", confidence=1).logical_clock for _ in range(50)))
-        for _ in range(4)
-    ]
+
+    def speak():
+        clocks.extend(agent.say(package.Knowledge, "k", confidence=1).logical_clock for _ in range(50))
+
+    threads = [Thread(target=speak) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
