@@ -43,6 +43,16 @@ def type_fault(value: object, wire: str) -> DecodeError:
     return DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1, wire=wire)
 
 
+_KINDS = ((bool, "a boolean"), (str, "a string"), ((int, float), "a number"), (list, "an array"), (dict, "an object"))
+
+
+def kind_of(value: object) -> str:
+    """The kind of a value of JSON, in words; of any other, its type."""
+    if value is None:
+        return "null"
+    return next((word for kind, word in _KINDS if isinstance(value, kind)), type(value).__name__)
+
+
 def input_bytes(data: object, wire: str) -> bytes:
     """The UTF-8 form of ``data`` (a lone surrogate becomes three bytes that no UTF-8 reader takes)."""
     if isinstance(data, str):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.json import text as json_text
+from turnwire.json.faults import kind_of
 from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
 from turnwire.kick.times import seconds
 from turnwire.message import (
@@ -104,7 +105,7 @@ def field_fault(fields: Mapping[str, Any]) -> tuple[Reason, str, str] | None:
             continue
         value = fields[name]
         if not isinstance(value, str):
-            return BAD_TYPE[name], name, f"{name} is a string, not {_json_kind(value)}"
+            return BAD_TYPE[name], name, f"{name} is a string, not {kind_of(value)}"
         if name == "type" and value not in TYPES:
             return Reason.BAD_ENUM_TYPE, name, f"type is one of {', '.join(TYPES)}"
         if name == "channel" and channel_parts(value)[0] is None:
@@ -122,13 +123,6 @@ def field_error(data: Any, fields: Mapping[str, Any]) -> DecodeError:
     offset = json_text.locate(raw, f"/{name}")
     line = raw.count(b"\n", 0, offset) + 1
     return DecodeError(reason, words, offset=offset, line=line, wire=WIRE, path=f"/{name}")
-
-
-def _json_kind(value: Any) -> str:
-    for kind, name in ((bool, "a boolean"), ((int, float), "a number"), (list, "an array"), (dict, "an object")):
-        if isinstance(value, kind):
-            return name
-    return "null" if value is None else type(value).__name__
 
 
 def represent(envelope: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -10,18 +11,9 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.json.held import maker
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Kind
 
-KEYS = tuple(
-    dict.fromkeys(
-        (
-            "header",
-            "payload",
-            *(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields),
-            *ARTIFACT_FIELDS,
-        )
-    )
-)
-"""The keys of the specification; messages share these strings."""
 _KNOWN = frozenset(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields)
+KEYS = tuple(dict.fromkeys(("header", "payload", *sorted(_KNOWN), *ARTIFACT_FIELDS)))
+"""The keys of the specification; messages share these strings."""
 _OF_HEADER = frozenset(field.name for field in HEADER if field.name != "kind")
 _OF_PAYLOAD = {kind.value: frozenset(field.name for field in fields) for kind, fields in PAYLOADS.items()}
 
@@ -44,6 +36,11 @@ class Fields(dict[str, Any]):
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
+
+
+def _header(name: str, words: str) -> Any:
+    """A property of messages that is a field of their header."""
+    return property(lambda message: fields_of(message)["header"].get(name), doc=words)
 
 
 class Message(contract.Message):
@@ -156,25 +153,13 @@ class Message(contract.Message):
         name = MAIN_TEXT.get(kind)
         return None if name is None else contract.text_or_none(fields_of(self)["payload"].get(name))
 
-    @property
-    def actor_id(self) -> Any:
-        """The name of the speaker."""
-        return fields_of(self)["header"].get("actor_id")
-
-    @property
-    def schema_id(self) -> Any:
-        """``header.schema_id``."""
-        return fields_of(self)["header"].get("schema_id")
-
-    @property
-    def session_id(self) -> Any:
-        """``header.session_id``, or None."""
-        return fields_of(self)["header"].get("session_id")
-
-    @property
-    def logical_clock(self) -> Any:
-        """``header.logical_clock``: 1 for the first message of an actor in a session, then one more each."""
-        return fields_of(self)["header"].get("logical_clock")
+    actor_id = _header("actor_id", "The name of the speaker.")
+    schema_id = _header("schema_id", "``header.schema_id``.")
+    session_id = _header("session_id", "``header.session_id``, or None.")
+    logical_clock = _header(
+        "logical_clock",
+        "``header.logical_clock``: 1 for the first message of an actor in a session, then one more each.",
+    )
 
     @property
     def directed_to(self) -> str | None:
@@ -285,13 +270,13 @@ def _plain(value: Any) -> Any:
 
 def retention_days(labels: Any) -> int | None:
     """The N of the label ``retention:Nd`` (days, ASCII digits); the smallest of several; None without one."""
-    days = []
-    for label in labels if isinstance(labels, list) else ():
-        if isinstance(label, str) and label.startswith("retention:") and label.endswith("d"):
-            number = label[len("retention:") : -1]
-            if number.isascii() and number.isdigit() and len(number) < 10:
-                days.append(int(number))
-    return min(days, default=None)
+    found = (
+        [_RETENTION.fullmatch(label) for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
+    )
+    return min((int(label[1]) for label in found if label is not None), default=None)
+
+
+_RETENTION = re.compile("retention:([0-9]{1,9})d")
 
 
 class Intent(Message):

@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any
 
 from turnwire.errors import Issue, Reason
+from turnwire.json.faults import kind_of
 from turnwire.sstp.spec import (
     ARTIFACT_FIELDS,
     HEADER,
@@ -24,7 +25,6 @@ from turnwire.sstp.spec import (
 )
 
 _KINDS = {kind.value: kind for kind in Kind}
-_WORDS = ((bool, "a boolean"), (str, "a string"), ((int, float), "a number"), (list, "an array"), (dict, "an object"))
 _SPACE = " \t\n\r\v\f"
 _EMPTY = {
     "actor_id": ("info", "an empty name tells nobody apart"),
@@ -43,7 +43,7 @@ def findings(fields: dict[str, Any], *, writing: bool = False) -> Iterator[Issue
     broken = [name for name in ("header", "payload") if not isinstance(fields.get(name), dict)]
     for name in broken:
         if name in fields:
-            yield _error(Reason.WRONG_TYPE, f"/{name}", f"{name} is an object, not {_kind_of(fields[name])}")
+            yield _error(Reason.WRONG_TYPE, f"/{name}", f"{name} is an object, not {kind_of(fields[name])}")
         else:
             yield _error(Reason.MISSING_FIELD, f"/{name}", f"a message has a {name}")
     if broken:
@@ -98,15 +98,9 @@ def _error(reason: Reason, where: str, text: str) -> Issue:
     return Issue(reason, where, "error", text)
 
 
-def _kind_of(value: Any) -> str:
-    if value is None:
-        return "null"
-    return next((word for kind, word in _WORDS if isinstance(value, kind)), type(value).__name__)
-
-
 def _field(field: Field, part: dict[str, Any], path: str, absent: str | None) -> Iterable[Issue]:
     if field.name in part:
-        return _JUDGES[field.type](part[field.name], f"{path}/{field.name}", field)
+        return _judged(part[field.name], f"{path}/{field.name}", field)
     if absent:
         return (Issue(Reason.MISSING_FIELD, f"{path}/{field.name}", absent, f"{field.name} is required"),)
     return ()
@@ -123,13 +117,46 @@ def _fine(value: Any, kind: str) -> bool:
     return type(value) is list and not value and kind != "text_or_null"
 
 
-def _text(value: Any, where: str, field: Field) -> Iterator[Issue]:
-    if not isinstance(value, str):
-        yield _error(Reason.WRONG_TYPE, where, f"{field.name} is a string, not {_kind_of(value)}")
-    elif field.name in _EMPTY and not value.strip(_SPACE):
-        yield Issue(Reason.EMPTY_VALUE, where, *_EMPTY[field.name])
-    else:
-        yield from _placeholder(value, where, field.name)
+_FORMS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("text", "text_or_null"), (str, "a string")),
+    "clock": (int, "an integer"),
+    "fraction": ((int, float), "a number"),
+    **dict.fromkeys(("texts", "list", "artifacts"), (list, "an array")),
+}
+"""Type of a field -> the types of its values, in Python and in words."""
+
+
+def _judged(value: Any, where: str, field: Field) -> Iterator[Issue]:
+    """The findings about the value of a field."""
+    name, kind = field.name, field.type
+    types, words = _FORMS[kind]
+    if not isinstance(value, types) or isinstance(value, bool):
+        if value is not None or kind != "text_or_null":
+            shown = repr(value) if kind == "clock" and isinstance(value, float) else kind_of(value)
+            yield _error(Reason.WRONG_TYPE, where, f"{name} is {words}, not {shown}")
+    elif types is str:
+        if name in _EMPTY and not value.strip(_SPACE):
+            yield Issue(Reason.EMPTY_VALUE, where, *_EMPTY[name])
+        else:
+            yield from _placeholder(value, where, name)
+    elif kind == "clock":
+        if value < 0:
+            yield _error(Reason.NEGATIVE, where, f"{name} counts from 1 and is never negative")
+        elif value == 0:
+            yield Issue(Reason.OUT_OF_RANGE, where, "warning", f"{name} counts from 1")
+    elif kind == "fraction":
+        if isinstance(value, float) and not isfinite(value):
+            yield _error(Reason.NOT_FINITE, where, f"{name} is a finite number")
+        elif not 0 <= value <= 1:
+            yield Issue(Reason.OUT_OF_RANGE, where, "warning", f"{name} lies between 0 and 1")
+    elif kind == "texts":
+        for index, item in enumerate(value):
+            if not isinstance(item, str):
+                text = f"{name} is an array of strings; this item is {kind_of(item)}"
+                yield _error(Reason.WRONG_TYPE, f"{where}/{index}", text)
+    elif kind == "artifacts":
+        for index, item in enumerate(value):
+            yield from _artifact(item, f"{where}/{index}")
 
 
 def _placeholder(value: str, where: str, name: str) -> Iterator[Issue]:
@@ -138,65 +165,18 @@ def _placeholder(value: str, where: str, name: str) -> Iterator[Issue]:
         yield Issue(Reason.PLACEHOLDER, where, "warning", f"{value} is a placeholder that was never filled in")
 
 
-def _text_or_null(value: Any, where: str, field: Field) -> Iterator[Issue]:
-    if value is not None:
-        yield from _text(value, where, field)
-
-
-def _clock(value: Any, where: str, field: Field) -> Iterator[Issue]:
-    if not isinstance(value, int) or isinstance(value, bool):
-        yield _error(Reason.WRONG_TYPE, where, f"{field.name} is an integer, not {_shown(value)}")
-    elif value < 0:
-        yield _error(Reason.NEGATIVE, where, f"{field.name} counts from 1 and is never negative")
-    elif value == 0:
-        yield Issue(Reason.OUT_OF_RANGE, where, "warning", f"{field.name} counts from 1")
-
-
-def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else _kind_of(value)
-
-
-def _fraction(value: Any, where: str, field: Field) -> Iterator[Issue]:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        yield _error(Reason.WRONG_TYPE, where, f"{field.name} is a number, not {_kind_of(value)}")
-    elif isinstance(value, float) and not isfinite(value):
-        yield _error(Reason.NOT_FINITE, where, f"{field.name} is a finite number")
-    elif not 0 <= value <= 1:
-        yield Issue(Reason.OUT_OF_RANGE, where, "warning", f"{field.name} lies between 0 and 1")
-
-
-def _list(value: Any, where: str, field: Field) -> Iterator[Issue]:
-    if not isinstance(value, list):
-        yield _error(Reason.WRONG_TYPE, where, f"{field.name} is an array, not {_kind_of(value)}")
-
-
-def _texts(value: Any, where: str, field: Field) -> Iterator[Issue]:
-    if not isinstance(value, list):
-        yield from _list(value, where, field)
+def _artifact(item: Any, where: str) -> Iterator[Issue]:
+    if not isinstance(item, dict):
+        yield _error(Reason.WRONG_TYPE, where, f"an artifact is an object, not {kind_of(item)}")
         return
-    for index, item in enumerate(value):
-        if not isinstance(item, str):
-            text = f"{field.name} is an array of strings; this item is {_kind_of(item)}"
-            yield _error(Reason.WRONG_TYPE, f"{where}/{index}", text)
-
-
-def _artifacts(value: Any, where: str, field: Field) -> Iterator[Issue]:
-    if not isinstance(value, list):
-        yield from _list(value, where, field)
-        return
-    for index, item in enumerate(value):
-        place = f"{where}/{index}"
-        if not isinstance(item, dict):
-            yield _error(Reason.WRONG_TYPE, place, f"an artifact is an object, not {_kind_of(item)}")
-            continue
-        for name in ARTIFACT_FIELDS:
-            if name not in item:
-                yield Issue(Reason.MISSING_FIELD, f"{place}/{name}", "warning", f"an artifact has a {name}")
-            elif isinstance(item[name], str):
-                yield from _placeholder(item[name], f"{place}/{name}", name)
-            elif name != "value":
-                text = f"the {name} of an artifact is a string, not {_kind_of(item[name])}"
-                yield _error(Reason.WRONG_TYPE, f"{place}/{name}", text)
+    for name in ARTIFACT_FIELDS:
+        if name not in item:
+            yield Issue(Reason.MISSING_FIELD, f"{where}/{name}", "warning", f"an artifact has a {name}")
+        elif isinstance(item[name], str):
+            yield from _placeholder(item[name], f"{where}/{name}", name)
+        elif name != "value":
+            text = f"the {name} of an artifact is a string, not {kind_of(item[name])}"
+            yield _error(Reason.WRONG_TYPE, f"{where}/{name}", text)
 
 
 def _schema_id(value: Any, kind: Kind) -> Iterator[Issue]:
@@ -209,7 +189,7 @@ def _addressee(field: Field, header: dict[str, Any], payload: dict[str, Any]) ->
     """directed_to of a query is in the payload or in the header; in both only when they agree."""
     places = [(part, path) for part, path in ((payload, "/payload"), (header, "/header")) if field.name in part]
     for part, path in places:
-        yield from _text(part[field.name], f"{path}/{field.name}", field)
+        yield from _judged(part[field.name], f"{path}/{field.name}", field)
     if not places:
         yield Issue(Reason.MISSING_FIELD, f"/payload/{field.name}", "warning", "a query names the agent it asks")
     yield from _conflict(header, payload)
@@ -220,14 +200,3 @@ def _conflict(header: dict[str, Any], payload: dict[str, Any]) -> Iterator[Issue
     if isinstance(first, str) and isinstance(second, str) and first != second:
         text = f"directed_to says {first[:40]!r} in the header and {second[:40]!r} in the payload"
         yield _error(Reason.ADDRESSEE_CONFLICT, "/payload/directed_to", text)
-
-
-_JUDGES = {
-    "text": _text,
-    "text_or_null": _text_or_null,
-    "clock": _clock,
-    "fraction": _fraction,
-    "list": _list,
-    "texts": _texts,
-    "artifacts": _artifacts,
-}
