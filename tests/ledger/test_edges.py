@@ -66,25 +66,6 @@ def test_whose_words_are_told(
     assert Trusted(signers, witnesses, least).words == words
 
 
-@pytest.mark.parametrize("gone", [{0, 1, 2}, {1, 2}, {2}, {0, 2}])
-def test_of_several_nodes_that_are_missing_the_first_is_named(gone: set[int], tmp_path: Path) -> None:
-    path = tmp_path / "a.ledger"
-    with Ledger(path) as ledger:
-        ledger.append_many([("k", "v")] * 256 * 3)
-    with sqlite3.connect(path) as raw:
-        triggers = raw.execute(
-            "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'nodes'"
-        ).fetchall()
-        for name, _ in triggers:
-            raw.execute(f"DROP TRIGGER {name}")
-        raw.executemany("DELETE FROM nodes WHERE level = 8 AND position = ?", [(place,) for place in gone])
-        for _, text in triggers:
-            raw.execute(text)
-    raw.close()
-    fault = verify_file(path).fault
-    assert fault is not None and fault.text == f"the node at level 8, position {min(gone)} is missing"
-
-
 def test_many_entries_are_fetched_page_by_page() -> None:
     """Neither each by a search of its own, nor all at once."""
     with Ledger(":memory:") as ledger:

@@ -160,7 +160,6 @@ REWRITES = [
 ]
 TABLES = [
     ("entries", "body", "rowid, at, kind, key, body, chain"),
-    ("nodes", "hash", "level, position, hash"),
     ("about", "value", "name, value"),
 ]
 
@@ -195,13 +194,11 @@ def test_an_insert_out_of_order_is_refused(ledger: Ledger, rowid: int | None) ->
     "statement",
     [
         "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES (301, 1, 'x', '', x'00', zeroblob(32))",
-        "INSERT INTO nodes VALUES (8, 1, zeroblob(32))",
-        "INSERT INTO nodes VALUES (16, 0, zeroblob(32))",
         "INSERT INTO about VALUES ('more', '1')",
         "DROP TRIGGER entries_no_update",
-        "DROP TRIGGER nodes_in_order",
+        "DROP TRIGGER about_in_order",
         "DROP INDEX entries_by_key",
-        "DROP TABLE nodes",
+        "DROP TABLE about",
         "CREATE TABLE other (a)",
         "CREATE TRIGGER t AFTER INSERT ON entries BEGIN SELECT 1; END",
         "ALTER TABLE entries RENAME COLUMN key TO name",
@@ -235,7 +232,7 @@ class Intruder:
 def test_every_flipped_byte_in_every_row_is_found(ledger: Ledger) -> None:
     ledger.append_many([("kind", f"body {number}", "key") for number in range(260)])
     intruder = Intruder(ledger)
-    tables = {"entries": "at, kind, key, body, chain", "nodes": "level, position, hash", "about": "name, value"}
+    tables = {"entries": "at, kind, key, body, chain", "about": "name, value"}
     flips = 0
     for table, columns in tables.items():
         where = "rowid IN (1, 2, 130, 256, 257, 260)" if table == "entries" else "1"
@@ -325,8 +322,6 @@ def test_a_ledger_forged_from_the_start_needs_a_kept_head(tmp_path: Path, monkey
         ("entries", "(?, 1, 'x', '', 'text', zeroblob(32))"),
         ("entries", "(?, 1, 'x', '', 7, zeroblob(32))"),
         ("entries", "(?, 1, 'x', '', x'00', 'text')"),
-        ("nodes", "('high', ?, zeroblob(32))"),
-        ("nodes", "(8, ?, 'text')"),
         ("about", "('more', CAST(? AS BLOB))"),
     ],
 )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
-from turnwire.ledger import Ledger, hashing, merkle
+from turnwire.errors import RuleError
+from turnwire.ledger import Ledger, merkle, rows
 
 pytestmark = pytest.mark.once
 
-LEAVES = tuple(merkle.leaf_hash(bytes([number])) for number in range(70))
+LEAVES = tuple(sha256(bytes([0, number])).digest() for number in range(70))
 
 
 @cache
@@ -35,22 +35,19 @@ def node(level: int, index: int) -> bytes:
 
 def test_the_known_roots_of_the_certificate_transparency_test_vectors() -> None:
     leaves = [b"", b"\x00", b"\x10", b"\x20\x21", b"\x30\x31", b"\x40\x41\x42\x43"]
-    hashes = tuple(merkle.leaf_hash(leaf) for leaf in leaves)
+    hashes = tuple(sha256(b"\0" + leaf).digest() for leaf in leaves)
     assert hashes[0].hex() == "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"
     assert by_definition(hashes[:2]).hex() == "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"
-    frontier = merkle.Frontier()
-    for hash_ in hashes:
-        frontier.push(hash_)
-    assert frontier.root() == by_definition(hashes)
+    assert merkle.fold(hashes[:4]) == by_definition(hashes[:4])
+    assert merkle.root(6, lambda level, at: by_definition(hashes[at << level : at + 1 << level])) == by_definition(
+        hashes
+    )
 
 
 @pytest.mark.parametrize("size", range(71))
 def test_roots_and_proofs_of_every_shape(size: int) -> None:
     expected = by_definition(LEAVES[:size])
-    frontier = merkle.Frontier()
-    for leaf in LEAVES[:size]:
-        frontier.push(leaf)
-    assert merkle.root(size, node) == expected == frontier.root()
+    assert merkle.root(size, node) == expected
     for index in range(size):
         path = merkle.inclusion(index, size, node)
         assert merkle.root_from_inclusion(LEAVES[index], index, size, path) == expected
@@ -90,38 +87,23 @@ def test_what_is_no_proof() -> None:
         merkle.consistency(4, 3, node)
 
 
-@pytest.mark.once
-def test_heads_hash_each_entry_of_the_open_tile_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With ever larger entries, a head after each would else cost 128 times what is written."""
-    hashed: list[int] = []
-    by_head: list[bool] = []  # an append hashes its entry, too
-    of_row = hashing.leaf_of
-
-    def leaf_of(*row: Any) -> bytes:
-        if by_head:
-            hashed.append(row[0])
-        return of_row(*row)
-
-    path = tmp_path / "a.ledger"
-    frontier = merkle.Frontier()
-    with Ledger(path, synchronous="NORMAL") as ledger:
-        monkeypatch.setattr(hashing, "leaf_of", leaf_of)
+def test_heads_and_proofs_hash_each_entry_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ever larger entries, a head after each would else cost many times what is written."""
+    of_row = rows.leaf_of
+    with Ledger(tmp_path / "a.ledger", synchronous="NORMAL") as ledger:
+        hashed: list[int] = []
         for number in (1, 1, 3, 250, 1, 1, 40, 0, 220, 5):  # up to each side of a whole tile, and over one
             ledger.append_many(("x", b"y" * 9) for _ in range(number))
             size = len(ledger)
-            while frontier.size < size:
-                frontier.push(of_row(*ledger[frontier.size + 1][:5]))
-            by_head.append(True)
-            assert (ledger.head().size, ledger.head().root) == (size, frontier.root().hex())
-            by_head.clear()
-        assert hashed == [*range(1, 256), *range(257, 298), *range(513, 523)]
-        del hashed[:]
-        by_head.append(True)
+            hashed.clear()
+            with monkeypatch.context() as patch:
+                patch.setattr(rows, "leaf_of", lambda *row: hashed.append(row[0]) or of_row(*row))
+                head = ledger.head()
+            assert hashed == [*range(size - number + 1, size + 1)]
+            assert (head.size, head.root) == (size, by_definition(tuple(entry.leaf for entry in ledger)).hex())
         raw = ledger._writer.connection  # type: ignore[union-attr]
         raw.execute("DROP TRIGGER entries_no_update")
-        raw.execute("UPDATE entries SET body = X'00', chain = zeroblob(32) WHERE rowid = ?", (size,))
-        changed = merkle.Frontier()
-        for entry in ledger:
-            changed.push(of_row(*entry[:5]))
-        assert ledger.head().root == changed.root().hex()
-        assert hashed == [*range(513, size + 1)]
+        raw.execute("UPDATE entries SET body = X'00' WHERE rowid = 300")
+        with pytest.raises(RuleError, match="entries up to 512 are not those that were proved"):
+            ledger.prove(301)
+        assert ledger.prove(1).holds(head)

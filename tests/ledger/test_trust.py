@@ -22,8 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from turnwire.cli.program import run
 from turnwire.errors import NotFlushed, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, Ledger, verify_file
-from turnwire.ledger.hashing import seal
-from turnwire.ledger.schema import first_link
+from turnwire.ledger.rows import first_link, seal
 
 pytestmark = pytest.mark.once
 
@@ -84,18 +83,10 @@ def refused(path: Path) -> None:
         Ledger(path)
 
 
-@pytest.mark.parametrize("name", ["entries", "entries_by_key", "nodes"])
+@pytest.mark.parametrize("name", ["entries", "entries_by_key"])
 def test_two_tables_in_the_same_pages_are_found_before_anything_is_acknowledged(path: Path, name: str) -> None:
     """The texts of the schema stay what they are."""
     lead(path, {name: "about"})
-    refused(path)
-
-
-def test_an_index_in_the_pages_of_the_tree_is_found_before_anything_is_acknowledged(path: Path) -> None:
-    """Both are trees of the same kind for SQLite, which writes into either."""
-    with Ledger(path) as ledger:
-        ledger.append("x", b"with a key", key="k")
-    lead(path, {"nodes": "entries_by_key", "entries_by_key": "nodes"})
     refused(path)
 
 
@@ -173,7 +164,7 @@ def test_nothing_is_signed_that_is_not_proved(path: Path, row: int) -> None:
 def test_what_was_signed_is_not_taken_back(path: Path) -> None:
     with Ledger(path, signer=Ed25519PrivateKey.generate()) as ledger:
         ledger.head()
-        tamper(path, "DELETE FROM entries WHERE rowid > 600", "DELETE FROM nodes WHERE position >= 2")
+        tamper(path, "DELETE FROM entries WHERE rowid > 600")
         with pytest.raises(RuleError, match="does not continue"):
             ledger.head()
 
@@ -187,7 +178,7 @@ def test_what_was_signed_is_kept_in_mind_when_an_entry_is_broken(path: Path) -> 
         for _ in range(2):
             with pytest.raises(RuleError, match="chain at entry 701"):
                 ledger.head()
-        rows, _, chain = seal(0, 1, [("x", b"other", "")] * 701, first_link(ledger.id))
+        rows, chain = seal(0, 1, [("x", b"other", "")] * 701, first_link(ledger.id))
         changed = (f"({row[0]}, {row[1]}, 'x', '', x'{row[4].hex()}', x'{row[5].hex()}')" for row in rows)
         columns = "rowid, at, kind, key, body, chain"
         tamper(path, "DELETE FROM entries", f"INSERT INTO entries ({columns}) VALUES {', '.join(changed)}")
@@ -199,7 +190,7 @@ def test_what_was_signed_is_kept_in_mind_when_an_entry_is_broken(path: Path) -> 
 def test_an_end_that_was_taken_away_is_not_built_upon(path: Path) -> None:
     with Ledger(path) as ledger:
         ledger.append("x", b"1")
-        tamper(path, "DELETE FROM entries WHERE rowid > 600", "DELETE FROM nodes WHERE position >= 2")
+        tamper(path, "DELETE FROM entries WHERE rowid > 600")
         with pytest.raises(RuleError, match="does not continue"):
             ledger.append("x", b"2")
 
@@ -428,7 +419,7 @@ def test_a_backup_that_was_killed_goes_with_the_next_one(path: Path, tmp_path: P
     assert os.listdir(folder) == ["second.db"]
 
 
-@pytest.mark.parametrize("pair", list(combinations(["about", "entries", "entries_by_key", "nodes"], 2)), ids="-".join)
+@pytest.mark.parametrize("pair", list(combinations(["about", "entries", "entries_by_key"], 2)), ids="-".join)
 def test_whatever_tables_are_exchanged_nothing_is_read_or_acknowledged(path: Path, pair: tuple[str, str]) -> None:
     """SQLite finds some of them only when it reads the pages."""
     one, other = pair

@@ -12,7 +12,7 @@ from turnwire import Reason, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, InclusionProof, merkle
 from turnwire.ledger.checkpoint import private_key
 
-LEAVES = [merkle.leaf_hash(bytes([number])) for number in range(12)]
+LEAVES = [hashlib.sha256(bytes([0, number])).digest() for number in range(12)]
 PRIVATE = bytes(range(32))
 PAIR = ["00" * 32, "11" * 64]
 

@@ -77,24 +77,6 @@ def test_what_others_wrote_is_in_front_of_what_follows(before: int, two: tuple[L
     assert one.verify()
 
 
-def test_rows_that_a_writer_has_hashed_are_not_read_again(two: tuple[Ledger, Ledger]) -> None:
-    """A node of the tree is made of 256 rows: they are read where others have written some of them."""
-    read: list[Any] = []
-    for ledger in two:
-        writer_of(ledger).connection.set_trace_callback(
-            lambda text: read.append(text) if text.startswith("SELECT rowid, at") else None
-        )
-    one, other = two
-    for number in (255, 1, 256, 100):
-        one.append_many([("k", "v")] * number)
-    assert read == []
-    other.append_many([("k", "v")] * 156)
-    assert len(read) == 1
-    one.append_many([("k", "v")] * 256)
-    assert len(read) == 1
-    assert one.verify()
-
-
 def test_what_was_not_written_after_all_is_not_believed(
     two: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,11 +84,14 @@ def test_what_was_not_written_after_all_is_not_believed(
     one, _ = two
     one.append("k", "v")
 
-    def full(*_: Any) -> None:
+    insert = writer_of(one)._insert
+
+    def full(rows: list[Any]) -> None:
+        insert(rows)
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(writer_of(one), "_close_tile", full)
+        patch.setattr(writer_of(one), "_insert", full)
         with pytest.raises(sqlite3.OperationalError, match="full"):
             one.append_many([("k", "lost")] * 300)
     assert one.append_many([("k", "v")] * 300) == range(2, 302)

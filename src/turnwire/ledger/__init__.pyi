@@ -3,8 +3,7 @@ from turnwire.ledger.checkpoint import (
     ConsistencyProof as ConsistencyProof,
     InclusionProof as InclusionProof,
 )
-from turnwire.ledger.schema import Entry as Entry
+from turnwire.ledger.rows import Entry as Entry, Fault as Fault
 from turnwire.ledger.store import Ledger as Ledger
-from turnwire.ledger.tree import Fault as Fault
 from turnwire.ledger.verify import Verdict as Verdict, require as require, verify_file as verify_file
 from turnwire.ledger.writing import Batch as Batch

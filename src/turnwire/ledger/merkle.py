@@ -14,111 +14,61 @@ Node = Callable[[int, int], bytes]
 EMPTY_ROOT = sha256().digest()
 
 
-def leaf_hash(data: bytes) -> bytes:
-    """The hash of one leaf: SHA-256(0x00 || data)."""
-    return sha256(b"\x00" + data).digest()
-
-
 def node_hash(left: bytes, right: bytes) -> bytes:
     """The hash of an inner node: SHA-256(0x01 || left || right)."""
     return sha256(b"\x01" + left + right).digest()
 
 
-class Frontier:
-    """The right edge of a growing tree: the roots of its complete subtrees, largest first.
-
-    Attributes:
-        size: how many leaves were pushed.
-    """
-
-    __slots__ = ("_roots", "size")
-
-    def __init__(self) -> None:
-        self._roots: list[bytes] = []
-        self.size = 0
-
-    def push(self, leaf: bytes) -> list[bytes]:
-        """Adds a leaf hash; answers the hashes of the subtrees it completes, from level 0 upwards."""
-        completed = [leaf]
-        roots = self._roots
-        count = self.size
-        while count & 1:
-            leaf = sha256(b"\x01" + roots.pop() + leaf).digest()
-            completed.append(leaf)
-            count >>= 1
-        roots.append(leaf)
-        self.size += 1
-        return completed
-
-    def root(self) -> bytes:
-        """The root over all leaves pushed so far."""
-        return _fold(self._roots)
+def fold(hashes: Sequence[bytes]) -> bytes:
+    """The root over 1, 2, 4 ... leaf hashes or inner nodes of one level."""
+    while len(hashes) > 1:
+        hashes = list(map(node_hash, hashes[::2], hashes[1::2]))
+    return hashes[0]
 
 
-def _fold(roots: Sequence[bytes]) -> bytes:
-    if not roots:
-        return EMPTY_ROOT
-    top = roots[-1]
-    for left in reversed(roots[:-1]):
-        top = node_hash(left, top)
-    return top
-
-
-def subtree(start: int, end: int, node: Node) -> bytes:
-    """The root over the leaves ``start .. end``; ``start`` is a multiple of the power of two that covers the range."""
+def root(size: int, node: Node, start: int = 0) -> bytes:
+    """The root over the leaves from ``start`` up to ``size`` (section 2.1.1). ``start`` is a multiple of the power of
+    two that covers them."""
     roots = []
-    while start < end:
-        level = (end - start).bit_length() - 1
+    while start < size:
+        level = (size - start).bit_length() - 1
         roots.append(node(level, start >> level))
         start += 1 << level
-    return _fold(roots)
-
-
-def root(size: int, node: Node) -> bytes:
-    """The root of a tree of ``size`` leaves (section 2.1.1)."""
-    return subtree(0, size, node)
+    top = roots.pop() if roots else EMPTY_ROOT
+    for left in reversed(roots):
+        top = node_hash(left, top)
+    return top
 
 
 def inclusion(index: int, size: int, node: Node) -> list[bytes]:
     """The proof that leaf ``index`` is in the tree of ``size`` leaves (section 2.1.3.1)."""
     if not 0 <= index < size:
         raise IndexError(f"leaf {index} is not in a tree of {size}")
-    path: list[bytes] = []
-    start, end = 0, size
-    while end - start > 1:
-        middle = start + _split(end - start)
-        if index < middle:
-            path.append(subtree(middle, end, node))
-            end = middle
-        else:
-            path.append(subtree(start, middle, node))
-            start = middle
-    return path[::-1]
-
-
-def _split(size: int) -> int:
-    """The largest power of two smaller than ``size``."""
-    return 1 << ((size - 1).bit_length() - 1)
+    return _siblings(index + 1, size, node, False)
 
 
 def consistency(old: int, new: int, node: Node) -> list[bytes]:
     """The proof that the tree of ``new`` leaves continues the tree of ``old`` leaves (section 2.1.4.1)."""
     if not 0 <= old <= new:
         raise IndexError(f"a tree of {new} leaves does not continue one of {old}")
+    return [] if old in (0, new) else _siblings(old, new, node, True)
+
+
+def _siblings(last: int, end: int, node: Node, is_subtree: bool) -> list[bytes]:
+    """The siblings on the path from the leaf before ``last``, or from the subtree that ends there, up to the root over
+    ``end`` leaves; where that subtree is not a tree's beginning, its own root comes first."""
     path: list[bytes] = []
-    if old in (0, new):
-        return path
-    start, end, whole = 0, new, True
-    while old != end:
-        middle = start + _split(end - start)
-        if old <= middle:
-            path.append(subtree(middle, end, node))
+    start = 0
+    while last != end if is_subtree else end - start > 1:
+        middle = start + (1 << ((end - start - 1).bit_length() - 1))  # the largest power of two that is smaller
+        if last <= middle:
+            path.append(root(end, node, middle))
             end = middle
         else:
-            path.append(subtree(start, middle, node))
-            start, whole = middle, False
-    if not whole:
-        path.append(subtree(start, end, node))
+            path.append(root(middle, node, start))
+            start = middle
+    if is_subtree and start:
+        path.append(root(end, node, start))
     return path[::-1]
 
 

@@ -1,37 +1,130 @@
-"""The rows of a ledger as they are read: each is proved by its own link of the chain and the one before it.
+"""The rows of a ledger: their hashes, the chain that proves each, and the Merkle tree over all.
 
-What it costs to prove a row does not depend on the rows behind it. Whoever rewrites a row, its link and all that stands
-behind it is found by a head that was kept elsewhere, and by nothing else.
+entry  = seq (8 bytes) at (8) length of kind (2) length of key (4) kind key body      big-endian, UTF-8
+leaf   = SHA-256(0x00 entry)          a leaf of RFC 9162
+chain  = SHA-256(0x02 previous leaf)  the hash chain
+
+What it costs to prove a row by its link and the one before it does not depend on the rows behind it. Whoever rewrites a
+row, its link and all that stands behind it is found by a head that was kept elsewhere, and by nothing else.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from typing import Any
+import struct
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from typing import Any, NamedTuple
 
-from turnwire.ledger import hashing
-from turnwire.ledger.connection import broken
-from turnwire.ledger.schema import Entry
+import msgspec
+
+from turnwire.errors import Reason, RuleError
+from turnwire.ledger import merkle
+from turnwire.ledger.schema import FORMAT
 
 SELECT = (
     "SELECT (SELECT chain FROM entries AS before WHERE before.rowid = entries.rowid - 1), "
     "rowid, at, kind, key, body, chain FROM entries"
 )
 """The link before an entry, and its values."""
+_BEHIND = "SELECT rowid, at, kind, key, body, chain FROM entries WHERE rowid > ? ORDER BY rowid"
+_TILE = "SELECT rowid, at, kind, key, body FROM entries WHERE rowid > ? AND rowid <= ? ORDER BY rowid"
+TILE = 8
+"""The level of the inner nodes that are kept: one for 256 leaves."""
+TILE_SIZE = 1 << TILE
+_HEAD = struct.Struct(">cQqHI")
+
+Row = tuple[int, int, str, str, bytes, bytes]  # seq, at, kind, key, body, chain
+
+
+class Fault(NamedTuple):
+    """The first place that fails. ``seq``: the entry, None where it is in no entry; ``where``: what was looked at."""
+
+    where: str
+    seq: int | None
+    text: str
+
+
+class ProofFailed(Exception):
+    """The proof fails; ``fault`` says where."""
+
+    def __init__(self, where: str, text: str, seq: int | None = None) -> None:
+        self.fault = Fault(where, seq, text)
+
+
+class Entry(NamedTuple):
+    """One entry. seq: 1, 2, 3 ...; at: UTC microseconds since 1970; key: what it is found by ("" for none)."""
+
+    seq: int
+    at: int
+    kind: str
+    key: str
+    body: bytes
+    chain: bytes
+
+    @property
+    def leaf(self) -> bytes:
+        """The leaf hash of this entry, as its inclusion proof has it."""
+        return leaf_of(self.seq, self.at, self.kind, self.key, self.body)
+
+    def json(self) -> Any:
+        """The body read as JSON."""
+        return msgspec.json.decode(self.body)
+
+
+def broken(text: str) -> RuleError:
+    """The error of a ledger that is not what it was."""
+    return RuleError(Reason.LEDGER_BROKEN, text, rule="ledger")
+
+
+def first_link(ledger_id: str) -> bytes:
+    """The start of a ledger's chain: two ledgers never share a chain."""
+    return sha256(f"turnwire ledger {FORMAT}\n{ledger_id}".encode()).digest()
+
+
+def leaf_of(seq: int, at: int, kind: str, key: str, body: bytes) -> bytes:
+    """The leaf hash of an entry. at: UTC microseconds since 1970."""
+    kind_bytes, key_bytes = kind.encode(), key.encode()
+    head = _HEAD.pack(b"\x00", seq, at, len(kind_bytes), len(key_bytes))
+    return sha256(head + kind_bytes + key_bytes + body).digest()
+
+
+def link(previous: bytes, leaf: bytes) -> bytes:
+    """The next link of the hash chain."""
+    return sha256(b"\x02" + previous + leaf).digest()
+
+
+def _stored_leaf(seq: Any, at: Any, kind: Any, key: Any, body: Any) -> bytes | None:
+    """The leaf hash of a stored row; None for types, lengths and times that were never written."""
+    try:
+        return leaf_of(seq, at, kind, key, body)
+    except (struct.error, UnicodeEncodeError, AttributeError, TypeError):
+        return None
+
+
+def seal(last: int, at: int, items: Sequence[tuple[str, bytes, str]], chain: bytes) -> tuple[list[Row], bytes]:
+    """Rows for (kind, body, key) items that follow entry ``last``, and the chain after them."""
+    rows: list[Row] = []
+    for seq, (kind, body, key) in enumerate(items, last + 1):
+        chain = link(chain, leaf_of(seq, at, kind, key, body))
+        rows.append((seq, at, kind, key, body, chain))
+    return rows, chain
 
 
 def proved(row: tuple[Any, ...], first_link: bytes) -> Entry:
     """The entry of a row of :data:`SELECT`. Raises RuleError(ledger_broken) where its link is not that of its content
     behind the link before it; first_link: the one before the first entry."""
-    before, seq, at, kind, key, body, chain = row
+    before, seq, *values, chain = row
     if seq == 1:
         before = first_link
-    if before is None or hashing.link_of(before, seq, at, kind, key, body) != chain:
+    leaf = _stored_leaf(seq, *values)
+    if type(before) is not bytes or leaf is None or link(before, leaf) != chain:
         raise broken(f"entry {seq} is not what was appended: its link of the chain does not fit")
-    return Entry(seq, at, kind, key, body, chain)
+    return Entry(*row[1:])
 
 
-def proved_end(connection: sqlite3.Connection, first_link: bytes) -> tuple[int, bytes]:
+def last_link(connection: sqlite3.Connection, first_link: bytes) -> tuple[int, bytes]:
     """The number of the last entry, which is proved, and its link of the chain; (0, the first link) where there is
     none. Raises RuleError(ledger_broken)."""
     row = connection.execute(f"{SELECT} ORDER BY rowid DESC LIMIT 1").fetchone()
@@ -39,3 +132,79 @@ def proved_end(connection: sqlite3.Connection, first_link: bytes) -> tuple[int, 
         return 0, first_link
     last = proved(row, first_link)
     return last.seq, last.chain
+
+
+def require_continued(connection: sqlite3.Connection, size: int, link: bytes) -> None:
+    """Raises RuleError(ledger_broken) where entry ``size`` is not there with that link of the chain."""
+    if size and connection.execute("SELECT chain FROM entries WHERE rowid = ?", (size,)).fetchone() != (link,):
+        raise broken(f"the file does not continue the {size} entries that it had")
+
+
+class ProvedRows:
+    """The rows of a ledger that were read and proved, from the first on: their chain and their tree.
+
+    size, chain: how many, and the link of the last.
+    """
+
+    def __init__(self, identity: str) -> None:
+        self.size = 0
+        self.chain = self._first_link = first_link(identity)
+        self._tiles: list[bytes] = []
+        self._open: list[bytes] = []  # leaves behind the last whole tile
+
+    def go_on(self, connection: sqlite3.Connection) -> None:
+        """Reads the rows behind those that were read. Raises ProofFailed at the first that the chain does not fit."""
+        for seq, *values, chain in connection.execute(_BEHIND, (self.size,)):
+            expected = self.size + 1
+            if seq != expected:
+                raise ProofFailed("rows", "the entry is missing", expected)
+            leaf = _stored_leaf(seq, *values)
+            if leaf is None:
+                raise ProofFailed("rows", "a value has another type than was written", expected)
+            following = link(self.chain, leaf)
+            if following != chain:
+                raise ProofFailed("chain", "the entry is not what the chain says", expected)
+            self.chain, self.size = following, expected
+            self._open.append(leaf)
+            if len(self._open) == TILE_SIZE:
+                self._tiles.append(merkle.fold(self._open))
+                self._open = []
+
+    def sized(self, size: int | None) -> int:
+        """The number of rows that is asked for; None: all. Raises IndexError for more than there are."""
+        if size is not None and size > self.size:
+            raise IndexError(f"the ledger has {self.size} entries, not {size}")
+        return self.size if size is None else size
+
+    def nodes(self, connection: sqlite3.Connection) -> merkle.Node:
+        """The tree over these rows. Leaves of whole tiles are hashed again, from a connection that still has them;
+        raises RuleError(ledger_broken) where they are not those that were proved."""
+
+        @cache
+        def leaves_of(tile: int) -> Sequence[bytes]:
+            if tile == len(self._tiles):
+                return self._open
+            end = (tile + 1) * TILE_SIZE
+            found = [_stored_leaf(*row) or b"" for row in connection.execute(_TILE, (end - TILE_SIZE, end))]
+            if len(found) < TILE_SIZE or merkle.fold(found) != self._tiles[tile]:
+                raise broken(f"entries up to {end} are not those that were proved")
+            return found
+
+        def node(level: int, position: int) -> bytes:
+            if level >= TILE:
+                return merkle.fold(self._tiles[position << (level - TILE) : (position + 1) << (level - TILE)])
+            tile, inside = divmod(position << level, TILE_SIZE)
+            return merkle.fold(leaves_of(tile)[inside : inside + (1 << level)])
+
+        return node
+
+    def root(self, connection: sqlite3.Connection, size: int | None = None) -> bytes:
+        """The tree head over the first ``size`` rows, or over all."""
+        return merkle.root(self.size if size is None else size, self.nodes(connection))
+
+    def had(self, connection: sqlite3.Connection, size: int, root: str, chain: str) -> bool:
+        """True if the tree over the first ``size`` of these rows and their chain were these, both hex."""
+        if not 0 <= size <= self.size:
+            return False
+        row = connection.execute("SELECT chain FROM entries WHERE rowid = ?", (size,)).fetchone()
+        return ((row or (self._first_link,))[0].hex(), self.root(connection, size).hex()) == (chain, root)

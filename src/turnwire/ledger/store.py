@@ -6,26 +6,15 @@ import io
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import expect
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
-from turnwire.ledger.connection import (
-    ReadLock,
-    broken,
-    in_memory,
-    open_read_only,
-    open_reader,
-    open_writer,
-    require_continued,
-    require_schema,
-)
-from turnwire.ledger.rows import SELECT, proved
-from turnwire.ledger.schema import Entry, first_link, last_entry
-from turnwire.ledger.tree import HashedRows, Nodes, OpenTile, ProofFailed
+from turnwire.ledger.connection import Check, damage_told, in_memory, open_read_only, open_writer, require_schema
+from turnwire.ledger.rows import SELECT, Entry, ProofFailed, ProvedRows, broken, first_link, proved, require_continued
 from turnwire.ledger.writing import Batch, Item, Writer, item
 
 if TYPE_CHECKING:
@@ -87,22 +76,20 @@ class Ledger:
         self._timeout = timeout
         self._signer = None if signer is None else private_key(signer)
         self._writer: Writer | None = None
+        # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
+        self._lock = threading.RLock() if self.in_memory else threading.Lock()
+        self._check: Check = lambda: None
         if read_only:
-            self._reader, lock, self.id = open_read_only(path, timeout)
-            self._read_lock = ReadLock(lock)
+            self._reader, self._check, self.id = open_read_only(path, timeout)
         else:
-            connection, self.id = open_writer(path, timeout, synchronous)
-            # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
-            self._reader = connection if self.in_memory else open_reader(path, timeout)
-            self._read_lock = ReadLock(threading.RLock() if self.in_memory else threading.Lock())
-            self._writer = Writer(connection, self.id, path, self._read_lock if self.in_memory else threading.Lock())
+            connection, self._reader, self.id = open_writer(path, timeout, synchronous)
+            self._writer = Writer(connection, self.id, path, self._lock if self.in_memory else threading.Lock())
         self._first_link = first_link(self.id)
-        self._hashed = HashedRows(self.id)  # the rows that are proved
-        self._open = OpenTile()
+        self._tree = ProvedRows(self.id)
         if after is not None:
             try:
-                with self._snapshot() as nodes:
-                    self._require_after(nodes.connection, after)
+                with self._proved_rows() as (rows, connection):
+                    self._require_after(rows, connection, after)
             except BaseException:
                 self.close()
                 raise
@@ -115,14 +102,11 @@ class Ledger:
 
     def close(self) -> None:
         """Closes the file. What was appended stays."""
-        with suppress(OSError):  # of what was read, each reader was told
-            if self._writer is None:
-                with self._read_lock:
-                    self._reader.close()
-            else:
-                with self._writer.lock, self._read_lock:
-                    self._writer.connection.close()
-                    self._reader.close()
+        with suppress(OSError), self._writer.lock if self._writer else nullcontext():  # each reader was told of those
+            if self._writer is not None:
+                self._writer.connection.close()
+            with self._reading():
+                self._reader.close()
 
     # ---------------------------------------------------------------- writing
 
@@ -169,15 +153,25 @@ class Ledger:
 
     # ---------------------------------------------------------------- reading
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Holds the lock of who reads. Raises RuleError(ledger_broken) where SQLite finds the file damaged meanwhile,
+        OSError where it was opened as one that nobody writes and has changed."""
+        with self._lock, damage_told():
+            try:
+                yield
+            finally:
+                self._check()
+
     def __len__(self) -> int:
-        with self._read_lock:
+        with self._reading():
             (last,) = self._reader.execute("SELECT coalesce(max(rowid), 0) FROM entries").fetchone()
         size: int = last
         return size
 
     def __getitem__(self, seq: int) -> Entry:
         """The entry with that number. Raises IndexError, RuleError(ledger_broken)."""
-        with self._read_lock:
+        with self._reading():
             row = self._reader.execute(f"{SELECT} WHERE rowid = ?", (_number(seq),)).fetchone()
         if row is None:
             raise IndexError(f"the ledger has no entry {seq}")
@@ -196,7 +190,7 @@ class Ledger:
         query = f"{SELECT} WHERE rowid >= ? AND rowid < ? AND kind = coalesce(?, kind) ORDER BY rowid LIMIT {_PAGE}"
         start, stop = _number(start), _number(stop)
         while True:
-            with self._read_lock:
+            with self._reading():
                 rows = self._reader.execute(query, (start, stop, kind)).fetchall()
             yield from map(made, rows)
             if len(rows) < _PAGE:
@@ -208,7 +202,7 @@ class Ledger:
         before = _FARTHEST
         limit = 1  # the newest is mostly the one that is wanted
         while True:
-            with self._read_lock:
+            with self._reading():
                 rows = self._reader.execute(_FIND, (kind, key, before, limit)).fetchall()
             yield from map(self._proved, rows)
             if len(rows) < limit:
@@ -223,56 +217,54 @@ class Ledger:
     def head(self) -> Checkpoint:
         """The checkpoint of now: signed when the ledger has a signer. Keep it where this machine cannot change it.
 
-        Before it signs, it reads the rows that came since the last time (all of them, the first time), so that every
-        head that one object signs continues those before. Raises RuleError(ledger_broken) and signs nothing where
-        a row is not what the chain says.
+        It reads the rows that came since the last head or proof (all of them, the first time), so that every head of
+        one object continues those before. Raises RuleError(ledger_broken) and signs nothing where a row is not what
+        the chain says.
         """
-        with self._snapshot() as nodes:
+        with self._proved_rows() as (rows, connection):
             if self._signer is not None:
-                require_schema(nodes.connection)
-                self._go_on(nodes.connection)
-                last, top, link = self._hashed.size, self._hashed.root(), self._hashed.chain
-            else:
-                last, link = last_entry(nodes.connection, self.id)
-                self._open.give(nodes, last, link)
-                top = merkle.root(last, nodes).hex()
+                require_schema(connection)
+            size, top, link = rows.size, rows.root(connection), rows.chain
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        checkpoint = Checkpoint(self.id, last, top, link.hex(), now)
+        checkpoint = Checkpoint(self.id, size, top.hex(), link.hex(), now)
         return checkpoint if self._signer is None else checkpoint.signed(self._signer)
 
-    def _go_on(self, connection: sqlite3.Connection, wanted: Collection[int] = ()) -> None:
-        """Proves the rows that came since the last time. Raises RuleError(ledger_broken)."""
-        proved = self._hashed
-        if proved.size:
-            require_continued(connection, proved.size, proved.chain)
-        try:
-            proved.go_on(connection, wanted)
-        except ProofFailed as found:
-            raise broken(f"{found.fault.where} at entry {found.fault.seq}: {found.fault.text}") from None
+    @contextmanager
+    def _proved_rows(self) -> Iterator[tuple[ProvedRows, sqlite3.Connection]]:
+        """All rows, proved: those that came since the last time are read. Raises RuleError(ledger_broken)."""
+        with self._reading():
+            self._reader.execute("BEGIN")
+            try:
+                require_continued(self._reader, self._tree.size, self._tree.chain)
+                self._tree.go_on(self._reader)
+                yield self._tree, self._reader
+            except ProofFailed as found:
+                raise broken(f"{found.fault.where} at entry {found.fault.seq}: {found.fault.text}") from None
+            finally:
+                self._reader.execute("COMMIT")
 
-    def _require_after(self, connection: sqlite3.Connection, after: Checkpoint) -> None:
+    def _require_after(self, rows: ProvedRows, connection: sqlite3.Connection, after: Checkpoint) -> None:
         expect(after, Checkpoint, "a Checkpoint is continued")
         if after.ledger != self.id:
             raise broken(f"the kept head is of ledger {after.ledger}, this is {self.id}")
-        self._go_on(connection, {after.size})
-        if self._hashed.size < after.size:
-            raise broken(f"the kept head has {after.size} entries, the file {self._hashed.size}: its tail is cut off")
-        if self._hashed.seen.get(after.size) != (after.root, after.chain):
+        if rows.size < after.size:
+            raise broken(f"the kept head has {after.size} entries, the file {rows.size}: its tail is cut off")
+        if not rows.had(connection, after.size, after.root, after.chain):
             raise broken(f"the first {after.size} entries are not those of the kept head")
 
     def prove(self, seq: int, size: int | None = None) -> InclusionProof:
-        """That entry ``seq`` is among the first ``size`` (default: all) entries. Raises IndexError,
-        RuleError(ledger_broken)."""
-        with self._snapshot() as nodes:
-            size = self._size(nodes, size)
+        """That entry ``seq`` is among the first ``size`` (default: all) entries, which it reads as :meth:`head` does.
+        Raises IndexError, RuleError(ledger_broken)."""
+        with self._proved_rows() as (rows, connection):
+            size, nodes = rows.sized(size), rows.nodes(connection)
             path = tuple(merkle.inclusion(seq - 1, size, nodes))
-            self._proved(nodes.connection.execute(f"{SELECT} WHERE rowid = ?", (seq,)).fetchone())
             return InclusionProof(seq, size, nodes(0, seq - 1), path, merkle.root(size, nodes))
 
     def consistency(self, a: int, b: int | None = None) -> ConsistencyProof:
-        """That the ledger of ``b`` (default: all) entries continues the ledger of ``a`` entries. Raises IndexError."""
-        with self._snapshot() as nodes:
-            b = self._size(nodes, b)
+        """That the ledger of ``b`` (default: all) entries continues the ledger of ``a`` entries. Raises as
+        :meth:`prove` does."""
+        with self._proved_rows() as (rows, connection):
+            b, nodes = rows.sized(b), rows.nodes(connection)
             path = tuple(merkle.consistency(a, b, nodes))
             return ConsistencyProof(a, b, path, merkle.root(a, nodes), merkle.root(b, nodes))
 
@@ -290,7 +282,7 @@ class Ledger:
         from turnwire.ledger.verify import Trusted, verify_connection, verify_file
 
         if self.in_memory:
-            with self._read_lock:
+            with self._reading():
                 asked = Trusted(trusted, witnesses, threshold)
                 return verify_connection(self._reader, self.path, *heads, trusted=asked)
         return verify_file(
@@ -305,24 +297,5 @@ class Ledger:
         """
         from turnwire.ledger.copying import copied
 
-        with self._read_lock:
+        with self._reading():
             return copied(self._reader, self.id, path)
-
-    @contextmanager
-    def _snapshot(self) -> Iterator[Nodes]:
-        with self._read_lock:
-            self._reader.execute("BEGIN")
-            try:
-                yield Nodes(self._reader)
-            finally:
-                self._reader.execute("COMMIT")
-
-    @staticmethod
-    def _size(nodes: Nodes, wanted: int | None) -> int:
-        (last,) = nodes.connection.execute("SELECT coalesce(max(rowid), 0) FROM entries").fetchone()
-        if wanted is None:
-            size: int = last
-            return size
-        if wanted > last:
-            raise IndexError(f"the ledger has {last} entries, not {wanted}")
-        return wanted

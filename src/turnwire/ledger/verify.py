@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError, expect
 from turnwire.ledger import merkle
 from turnwire.ledger.connection import LOST_LOG, input_output, ledger_id, lost_its_log, open_to_read, told
-from turnwire.ledger.schema import APPLICATION_ID, TABLES, strange_schema
-from turnwire.ledger.tree import Fault, HashedRows, ProofFailed
+from turnwire.ledger.rows import Fault, ProofFailed, ProvedRows
+from turnwire.ledger.schema import APPLICATION_ID, SCHEMA, strange_schema
 
 if TYPE_CHECKING:
     from turnwire.ledger.checkpoint import Checkpoint
@@ -41,69 +42,66 @@ class Verdict(NamedTuple):
 class _Verification:
     """One run over a file; its attributes are what is known so far."""
 
-    def __init__(self, heads: tuple[Checkpoint, ...], trusted: Trusted) -> None:
+    def __init__(self, connection: sqlite3.Connection, heads: tuple[Checkpoint, ...], trusted: Trusted) -> None:
+        self.connection = connection
         self.heads = heads
         self.trusted = trusted
-        self.rows: HashedRows | None = None
+        self.rows: ProvedRows | None = None
+        self.root = merkle.EMPTY_ROOT
         self.proved: list[str] = []
 
-    def run(self, connection: sqlite3.Connection, path: object) -> None:
-        connection.execute("BEGIN")
-        self._schema(connection)
-        identity = ledger_id(connection, path)
-        self.rows = rows = HashedRows(identity)
-        rows.go_on(connection, {head.size for head in self.heads})
+    def run(self, path: object) -> None:
+        self.connection.execute("BEGIN")
+        self._schema()
+        identity = ledger_id(self.connection, path)
+        self.rows = rows = ProvedRows(identity)
+        try:
+            rows.go_on(self.connection)
+        finally:
+            self.root = rows.root(self.connection)
         self.proved.append(f"{rows.size} entries are the ones that were appended, in order, by their hash chain")
-        self._nodes(connection, rows)
-        self._pages(connection)
+        self.proved.append(f"the root of the Merkle tree over them is {self.root.hex()}")
+        self._pages()
         for head in self.heads:
             self._head(head, identity, rows)
 
-    def _schema(self, connection: sqlite3.Connection) -> None:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
+    def _schema(self) -> None:
+        (application,) = self.connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION_ID:
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+            found = self.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+            tables = {name for (name,) in found}
             if not application and not tables:
-                raise ProofFailed(NO_LEDGER, LOST_LOG if lost_its_log(connection) else "it is empty")
-            if not tables & TABLES:
+                raise ProofFailed(NO_LEDGER, LOST_LOG if lost_its_log(self.connection) else "it is empty")
+            if not tables & SCHEMA.keys():
                 raise ProofFailed(NO_LEDGER, "it is an SQLite database of another application")
             raise ProofFailed("schema", "the file does not say that it is a ledger")
-        strange = strange_schema(connection)
+        strange = strange_schema(self.connection)
         if strange is not None:
             raise ProofFailed("schema", strange)
         self.proved.append("tables and append-only triggers are as they were made")
 
-    def _nodes(self, connection: sqlite3.Connection, rows: HashedRows) -> None:
-        for level, position, stored in connection.execute("SELECT level, position, hash FROM nodes"):
-            if rows.nodes.pop((level, position), None) != stored:
-                raise ProofFailed("tree", f"the node at level {level}, position {position} is wrong")
-        if rows.nodes:
-            level, position = min(rows.nodes)
-            raise ProofFailed("tree", f"the node at level {level}, position {position} is missing")
-        self.proved.append(f"the Merkle tree over them is whole; its root is {rows.root()}")
-
-    def _pages(self, connection: sqlite3.Connection) -> None:
+    def _pages(self) -> None:
         # Not quick_check, for which a record of the index with a field too many before its row number is no fault.
-        (cache,) = connection.execute("PRAGMA cache_size").fetchone()
-        connection.execute(f"PRAGMA cache_size = {_CACHE}")
+        (cache,) = self.connection.execute("PRAGMA cache_size").fetchone()
+        self.connection.execute(f"PRAGMA cache_size = {_CACHE}")
         try:
-            (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            (found,) = self.connection.execute("PRAGMA integrity_check(1)").fetchone()
         finally:
-            connection.execute(f"PRAGMA cache_size = {cache}")
+            self.connection.execute(f"PRAGMA cache_size = {cache}")
         if found != "ok":
             raise ProofFailed("pages", found)
-        (extra,) = connection.execute("SELECT count(*) FROM about WHERE name NOT IN ('format', 'id')").fetchone()
+        (extra,) = self.connection.execute("SELECT count(*) FROM about WHERE name NOT IN ('format', 'id')").fetchone()
         if extra:
             raise ProofFailed("schema", "about holds a name that does not belong there")
         self.proved.append("pages and indexes of the file are consistent")
 
-    def _head(self, head: Checkpoint, identity: str, rows: HashedRows) -> None:
+    def _head(self, head: Checkpoint, identity: str, rows: ProvedRows) -> None:
         if head.ledger != identity:
             raise ProofFailed("head", f"the kept head is of ledger {head.ledger}, this is {identity}")
         self.trusted.require(head)
         if head.size > rows.size:
             raise ProofFailed("head", f"the kept head has {head.size} entries: the tail is cut off", rows.size + 1)
-        if head.size < 0 or rows.seen[head.size] != (head.root, head.chain):
+        if not rows.had(self.connection, head.size, head.root, head.chain):
             raise ProofFailed("head", f"the first {head.size} entries are not those of the kept head")
         self.proved.append(f"it continues the {self.trusted.words}head of {head.time} with {head.size} entries")
 
@@ -149,45 +147,38 @@ def verify_file(
     FileNotFoundError, or OSError for a file that cannot be read.
     """
     asked = Trusted(trusted, witnesses, threshold)
-    connection, lock = open_to_read(path, timeout)
-    try:
-        with lock:
+    connection, check = open_to_read(path, timeout)
+    with closing(connection):
+        try:
             return verify_connection(connection, path, *heads, trusted=asked)
-    finally:
-        connection.close()
+        finally:
+            check()
 
 
 def verify_connection(connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Trusted) -> Verdict:
-    """Proves the ledger of an open connection, in one transaction. path: its name in errors."""
-    run = _Verification(heads, trusted)
-    fault = _fault(run, connection, path)
-    rows = run.rows
-    if rows is None:
-        return Verdict(0, merkle.EMPTY_ROOT.hex(), "", tuple(run.proved), fault)
-    return Verdict(rows.size, rows.root(), rows.chain.hex(), tuple(run.proved), fault)
-
-
-def _fault(run: _Verification, connection: sqlite3.Connection, path: object) -> Fault | None:
-    """The fault that a run finds. Raises OSError where the file cannot be read."""
+    """Proves the ledger of an open connection, in one transaction. path: its name in errors. Raises OSError where the
+    file cannot be read."""
+    run = _Verification(connection, heads, trusted)
+    fault = None
     try:
-        run.run(connection, path)
+        run.run(path)
     except ProofFailed as failure:
-        return failure.fault
-    except sqlite3.DatabaseError as error:
-        if (failed := input_output(error, path)) is not None:
+        fault = failure.fault
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if isinstance(error, sqlite3.Error) and (failed := input_output(error, path)) is not None:
             raise failed from error
         code = getattr(error, "sqlite_errorcode", None)  # what the module itself raises has none
         if code == sqlite3.SQLITE_NOTADB and run.rows is None:
-            return Fault(NO_LEDGER, None, "it is not an SQLite database")
-        return Fault("file", 1 if run.rows is None else run.rows.size + 1, str(error))
-    except UnicodeDecodeError as error:
-        return Fault("file", 1 if run.rows is None else run.rows.size + 1, told(error))
+            fault = Fault(NO_LEDGER, None, "it is not an SQLite database")
+        else:
+            fault = Fault("file", 1 if run.rows is None else run.rows.size + 1, told(error))
     except RuleError as error:
-        return Fault("file", None, error.text)
+        fault = Fault("file", None, error.text)
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")  # nothing was written
-    return None
+    size, chain = (0, "") if run.rows is None else (run.rows.size, run.rows.chain.hex())
+    return Verdict(size, run.root.hex(), chain, tuple(run.proved), fault)
 
 
 def require(verdict: Verdict) -> Verdict:

@@ -12,11 +12,8 @@ from typing import Any
 
 from turnwire.errors import Reason, RuleError
 from turnwire.json.canonical import canonical
-from turnwire.ledger import hashing
-from turnwire.ledger.connection import broken, damage, in_memory, require_continued, require_schema
-from turnwire.ledger.rows import proved_end
-from turnwire.ledger.schema import TILE, TILE_SIZE, first_link
-from turnwire.ledger.tree import Nodes
+from turnwire.ledger.connection import damage, in_memory, require_schema, transaction
+from turnwire.ledger.rows import Row, broken, first_link, last_link, require_continued, seal
 
 _GROUP = 64  # rows of one statement, where there are many
 _VALUES = "(?, ?, ?, ?, ?, ?)"
@@ -24,7 +21,6 @@ _INSERT = "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES {}"
 _INSERT_ONE = f"{_INSERT.format(_VALUES)} RETURNING rowid"
 _INSERT_GROUP = _INSERT.format(", ".join([_VALUES] * _GROUP))
 _COUNT = "SELECT count(*) FROM entries WHERE rowid BETWEEN ? AND ?"
-_INSERT_NODE = "INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)"
 _NAME_LIMIT = 0xFFFF  # bytes
 _SURELY_SHORT = _NAME_LIMIT // 4  # characters
 
@@ -82,13 +78,11 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, identity: str, path: str | os.PathLike[str], lock: Any) -> None:
         self.connection = connection
         self.lock = lock
-        self._id = identity
         self._path = path
         self._waiting: deque[_Ticket] = deque()
         self._known_version = -1  # of the file, as SQLite counts other connections' commits
-        self._last = 0
-        self._chain = b""  # is read with the version
-        self._tile: list[bytes] | None = []  # leaves since the last complete tile; None: to be read again
+        self._last, self._chain = 0, first_link(identity)
+        self._first_link = self._chain
         self._schema_version = -1  # that was looked at
         self._file = self._file_now()
 
@@ -120,7 +114,6 @@ class Writer:
     def _commit(self, own: _Ticket) -> None:
         """Writes the caller's ticket and all that wait. What is taken gets its number or an error, whatever comes
         between; a ticket that an interruption let fall is its own caller's to write."""
-        execute = self.connection.execute
         taken = [own]
         firsts: list[int] = []
         try:
@@ -129,19 +122,20 @@ class Writer:
                 if ticket is not own:
                     taken.append(ticket)
             if self.connection.in_transaction:  # an interruption came between an error and its end
-                execute("ROLLBACK")
-            execute("BEGIN IMMEDIATE")
-            self._catch_up()
-            now = time.time_ns() // 1000
-            for ticket in taken:
-                if ticket.expected is not None and ticket.expected != self._last:
-                    text = f"the last entry is {self._last}, not {ticket.expected}: somebody else has written"
-                    ticket.error = RuleError(Reason.APPEND_CONFLICT, text, rule="expect")
-                    firsts.append(0)
-                    continue
-                firsts.append(self._last + 1)
-                self._insert(ticket.items, now)
-            execute("COMMIT")
+                self.connection.execute("ROLLBACK")
+            with transaction(self.connection, "IMMEDIATE"):
+                self._catch_up()
+                now = time.time_ns() // 1000
+                for ticket in taken:
+                    if ticket.expected is not None and ticket.expected != self._last:
+                        text = f"the last entry is {self._last}, not {ticket.expected}: somebody else has written"
+                        ticket.error = RuleError(Reason.APPEND_CONFLICT, text, rule="expect")
+                        firsts.append(0)
+                        continue
+                    firsts.append(self._last + 1)
+                    rows, self._chain = seal(self._last, now, ticket.items, self._chain)
+                    self._insert(rows)
+                    self._last += len(rows)
             for ticket, first in zip(taken, firsts, strict=True):
                 ticket.first = first
         except BaseException as error:
@@ -149,8 +143,6 @@ class Writer:
             for ticket in taken:
                 if not ticket.first and ticket.error is None:
                     ticket.error = damage(error) or error
-            if self.connection.in_transaction:
-                execute("ROLLBACK")
             if not isinstance(error, Exception):
                 raise
 
@@ -163,27 +155,12 @@ class Writer:
             if schema != self._schema_version:
                 require_schema(self.connection)
                 self._schema_version = schema
-            if self._known_version != -1 and self._last:
+            if self._known_version != -1:
                 require_continued(self.connection, self._last, self._chain)
-            self._last, self._chain = proved_end(self.connection, first_link(self._id))
-            self._tile = None if self._last % TILE_SIZE else []
+            self._last, self._chain = last_link(self.connection, self._first_link)
             self._known_version = version
 
-    def _insert(self, items: list[Item], now: int) -> None:
-        start = 0
-        while start < len(items):  # up to the end of a tile at a time
-            piece = items[start : start + TILE_SIZE - self._last % TILE_SIZE]
-            rows, leaves, self._chain = hashing.seal(self._last, now, piece, self._chain)
-            self._insert_rows(rows)
-            self._last += len(piece)
-            start += len(piece)
-            if self._tile is not None:
-                self._tile += leaves
-            if not self._last % TILE_SIZE:
-                self._close_tile(self._last, self._tile)
-                self._tile = []
-
-    def _insert_rows(self, rows: list[Any]) -> None:
+    def _insert(self, rows: list[Row]) -> None:
         """Inserts rows and sees that each is there: a trigger that is none of ours could leave one out. Many are
         counted where they are, once all are in, which costs a seventh of having each number returned."""
         execute = self.connection.execute
@@ -197,15 +174,3 @@ class Writer:
             stored += execute(_INSERT_ONE, row).fetchall() == [(row[0],)]
         if stored != len(rows):
             raise broken(f"only {stored} of {len(rows)} entries were stored: nothing is")
-
-    def _close_tile(self, seq: int, leaves: list[bytes] | None) -> None:
-        """Stores the inner nodes that the entry ``seq`` completes."""
-        source = Nodes(self.connection)
-        if leaves is not None:
-            source.tiles[seq // TILE_SIZE - 1] = leaves
-        level = TILE
-        while not seq % (1 << level):
-            position = (seq >> level) - 1
-            hash_ = source.computed(level, position)
-            self.connection.execute(_INSERT_NODE, (level, position, hash_))
-            level += TILE
