@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import find, strategies as st
+from hypothesis import Phase, find, settings, strategies as st
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.errors import UnknownName
+
+FIRST = settings(max_examples=5, phases=[Phase.generate])
 
 
 def test_keys_as_keywords() -> None:
@@ -54,4 +56,4 @@ def test_the_next_id_of_a_store() -> None:
     ],
 )
 def test_hypothesis_builds_each_class_from_its_signature(cls: Any) -> None:
-    assert isinstance(find(st.builds(cls), lambda _: True), cls)
+    assert isinstance(find(st.builds(cls), lambda _: True, settings=FIRST), cls)

@@ -49,7 +49,9 @@ class Interrupting:
         sys.settrace(self.before)
 
     def _call(self, frame, event, _):
-        return self._line if frame.f_code.co_filename.endswith(INTERRUPTED) else None
+        code = frame.f_code
+        reads_all = code.co_name == "plain"  # a thousand lines that change nothing
+        return self._line if code.co_filename.endswith(INTERRUPTED) and not reads_all else None
 
     def _line(self, frame, event, _):
         # CPython looks for signals after calls and at jumps: none comes between the end of a block and its __exit__
@@ -192,7 +194,7 @@ def test_every_order_of_late_writers(writers):
 def test_any_history_of_crashes_and_late_writers(tmp_path):
     """Random writers, each with its own connection, interrupted anywhere, begun anew at times, trying again."""
     rng = random.Random(7)
-    for round_ in range(12):
+    for round_ in range(6):
         path = tmp_path / f"{round_}.ledger"
         ledgers = [Ledger(path, synchronous="NORMAL") for _ in range(3)]
         stores = [csp.Store({"A": "1"}, journal=ledger) for ledger in ledgers]

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, ClauseFault, Specification, Unjudged, checklist_of
+from turnwire.checklists import Checklist, Clause, Specification, Unjudged, checklist_of
 from turnwire.csp.codec import check, doubts, parse
 from turnwire.csp.laws import Routing
 from turnwire.csp.lints import Linter
@@ -150,31 +150,10 @@ class CspChecklist(checklists.RecordChecklist):
             message.line = line
         self._record(message, line, offset, strictly=offset is not None)
 
-    def admits(self, message: CspMessage, line: int) -> ClauseFault | None:
-        """Judges one message unless it breaks a clause. It is what strict writing writes."""
-        issues = [issue for issue in self.linter.found(message) if issue.severity == "warning"]
-        found = [(REASONS[issue.reason], issue.text) for issue in issues]
-        found += list(_of_record(message))
-        found += [("fileop", issue.text) for issue in doubts(message) if issue.reason is Reason.UNKNOWN_OP]
-        if self.routing is None:
-            self.routing = Routing(self.linter.laws)
-        if not found:
-            found += [("laws", text) for text in self.routing.feed(message, self.linter.defs)]
-        if not found and (self.stateful or isinstance(message.block, Patch)):
-            error = self._replaying.feed(message, kept=False)  # what it refuses changes nothing
-            found += [] if error is None else [("state", f"{error.reason}: {error.text}")]
-        if found:
-            return ClauseFault(found[0][0], line, found[0][1])
-        self.stateful = self.stateful or isinstance(message.block, Patch)
-        self.linter.context.learn(message)
-        self._tasks(message, line, None)
-        return None
-
     def forget(self, room: int) -> None:
         """Forgets the oldest tasks, agents, results and files beyond ``room``, and the checkpoints at which no message
         can come any more. A task that is forgotten stays open."""
-        context = self.linter.context
-        context.forget(room)
+        self.linter.forget(room)
         while len(self.waiting_tasks) > room:
             name = next(iter(self.waiting_tasks))
             waiting = self.waiting_tasks.pop(name)
@@ -183,7 +162,7 @@ class CspChecklist(checklists.RecordChecklist):
             else:
                 self._given_up += 1
         if self.stateful and len(self._replaying.store) > 2 * (room + 1):
-            self._replaying.store.forget(context.named())
+            self._replaying.store.forget(self.linter.named())
 
     def _unanswered(self, name: str, line: int, offset: int | None, owner: str) -> None:
         self.left("answers", line, f"{owner} has not answered {name}", offset)
@@ -203,7 +182,7 @@ class CspChecklist(checklists.RecordChecklist):
     def _text(self, text: str, line: int, offset: int) -> None:
         """Judges a line that is not a record: of all rules, only one has more to say of it."""
         self.fault("magic", line, f"{Reason.JUNK}: {text[:60]!r}", offset)
-        filler = self.linter.context.filler("the text", text)
+        filler = self.linter.filler("the text", text)
         if filler is not None:
             self.doubt("filler", line, f"{Reason.FILLER}: {filler}", offset)
 
@@ -213,30 +192,33 @@ class CspChecklist(checklists.RecordChecklist):
             self.fault(clause, line, text, offset)
         block = record.block if isinstance(record, CspMessage) else None
         kinds: tuple[type, type] = type(record), type(block)
-        first = isinstance(record, Preamble) and not self.linter.context.spoken
+        first = isinstance(record, Preamble) and not self.linter.spoken
         self.applied |= _applied(*kinds, first, isinstance(record, Preamble) and bool(record.laws))
-        for issue in self.linter.feed(record):
+        for issue in self.linter.found(record):
             if issue.severity == "warning":
                 self.fault(REASONS[issue.reason], line, issue.text, offset)
             else:
                 self.doubt(REASONS[issue.reason], line, f"{issue.reason}: {issue.text}", offset)
-        # Without a preamble and a patch there is no state to speak of, and a CTX names what another log holds.
-        self.stateful = self.stateful or first or isinstance(block, Patch)
-        if self.stateful and (first or isinstance(record, CspMessage)):
-            assert isinstance(record, (CspMessage, Preamble)), "a preamble is the first"
-            error = self._replaying.feed(record, kept=not strictly)
-            if error is not None:
-                self.fault("state", line, f"{error.reason}: {error.text}", offset)
         if isinstance(record, Preamble) and not first:
-            for name in self.linter.context.contradicted(record):
+            for name in self.linter.contradicted(record):
                 self.fault(
                     "state", line, f"{Reason.CHECKPOINT_EXISTS}: C0 is frozen, and {name} is another there", offset
                 )
         if isinstance(record, CspMessage):
-            self._tasks(record, line, offset)
             self._laws(record, line, offset)
             if isinstance(block, FileOp):
                 self._operation(record, line, offset)
+        # Without a preamble and a patch there is no state to speak of, and a CTX names what another log holds.
+        stateful = self.stateful or first or isinstance(block, Patch)
+        if stateful and (first or isinstance(record, CspMessage)):
+            assert isinstance(record, (CspMessage, Preamble)), "a preamble is the first"
+            error = self._replaying.feed(record, kept=not strictly and not self._tries)
+            if error is not None:
+                self.fault("state", line, f"{error.reason}: {error.text}", offset)
+        self.stateful = stateful
+        self.linter.learn(record)
+        if isinstance(record, CspMessage):
+            self._tasks(record, line, offset)
 
     def _operation(self, message: CspMessage, line: int, offset: int | None) -> None:
         """A word beyond the table is read, and breaks its clause all the same."""
@@ -258,7 +240,7 @@ class CspChecklist(checklists.RecordChecklist):
             self.routing = Routing(self.linter.laws)
         if self.routing.laws and isinstance(message.block, Task):
             self.applied.add("laws")
-        for text in self.routing.feed(message, self.linter.defs):
+        for text in self.routing.feed(message, self.linter.state.defs):
             self.fault("laws", line, text, offset)
 
     def breaks(self, reason: Reason) -> str:

@@ -47,6 +47,7 @@ _TEXT = {
     Reason.INSIDE_UNCLOSED_HEREDOC: "the message is inside what an unclosed heredoc would have taken",
     Reason.HEREDOC_EXPECTED: "CONTENT takes a heredoc: <<< and >>> on lines of their own",
     Reason.BAD_UTF8: "the text is not valid UTF-8",
+    Reason.LONE_SURROGATE: "a lone surrogate has no UTF-8 form",
     Reason.MESSAGE_TOO_LARGE: "the message is longer than the limit",
     Reason.TOO_MANY_FIELDS: "the block has more fields than the limit",
     Reason.KEY_TOO_LONG: "the key is longer than the limit",
@@ -78,20 +79,10 @@ def issue(reason: Reason, line: int, severity: str = "warning", text: str | None
 
 
 def input_bytes(data: Any) -> bytes:
-    """The UTF-8 form of text or contiguous bytes. Raises DecodeError(wrong_type|bad_utf8)."""
+    """The UTF-8 form of text or contiguous bytes. Raises DecodeError(wrong_type|bad_utf8|lone_surrogate)."""
     if isinstance(data, str):
-        try:
-            return data.encode()
-        except UnicodeEncodeError as error:
-            before = data[: error.start]
-            raise DecodeError(
-                Reason.LONE_SURROGATE,
-                "a lone surrogate has no UTF-8 form",
-                offset=len(before.encode()),
-                line=before.count("\n") + 1,
-                wire=WIRE,
-            ) from None
-    if isinstance(data, bytes):
+        raw = data.encode("utf-8", "surrogatepass")
+    elif isinstance(data, bytes):
         raw = data
     else:
         try:
@@ -105,7 +96,8 @@ def input_bytes(data: Any) -> bytes:
         try:
             raw.decode()
         except UnicodeDecodeError as error:
-            raise decode_fault(Reason.BAD_UTF8, error.start, raw.count(b"\n", 0, error.start) + 1) from None
+            reason = Reason.LONE_SURROGATE if isinstance(data, str) else Reason.BAD_UTF8
+            raise decode_fault(reason, error.start, raw.count(b"\n", 0, error.start) + 1) from None
     return raw
 
 

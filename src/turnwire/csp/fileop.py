@@ -122,9 +122,7 @@ def _applied(
 ) -> Plan:
     old = _current(top.joinpath(*parts), path)
     new, added, removed = _wanted(block, old, path, resolve, top.joinpath(*parts), recount)
-    missing = tuple(_missing_directories(top, parts[:-1]))
-    if block.op == "CREATE":
-        _check_parents(top, parts[:-1], path)
+    missing = tuple(_missing_directories(top, parts[:-1], path))
     plan = Plan(
         block.op,
         Path(*parts),
@@ -212,17 +210,14 @@ def _check_base(base: str, old: bytes, path: str, resolve: Resolver | None, file
         raise refusal(Reason.BASE_MISMATCH, f"BASE is {base}, the file is {digest(old)}", path)
 
 
-def _missing_directories(top: Path, parts: tuple[str, ...]) -> Iterator[str]:
+def _missing_directories(top: Path, parts: tuple[str, ...], path: str) -> Iterator[str]:
+    """The directories that must be made for a file; raises RuleError where anything else stands in their place."""
     for count in range(1, len(parts) + 1):
-        if not os.path.lexists(top.joinpath(*parts[:count])):
-            yield "/".join(parts[:count])
-
-
-def _check_parents(top: Path, parts: tuple[str, ...], path: str) -> None:
-    for count in range(1, len(parts) + 1):
-        parent = top.joinpath(*parts[:count])
-        if os.path.lexists(parent) and not parent.is_dir():
-            raise refusal(Reason.NOT_A_FILE, f"{'/'.join(parts[:count])} is not a directory", path)
+        place, parent = "/".join(parts[:count]), top.joinpath(*parts[:count])
+        if not os.path.lexists(parent):
+            yield place
+        elif not parent.is_dir():
+            raise refusal(Reason.NOT_A_FILE, f"{place} is not a directory", path)
 
 
 # --- writing --------------------------------------------------------------------------------------------------------

@@ -92,55 +92,20 @@ class Definitions(NamedTuple):
     names: Snapshot
     size: int
 
-    def value_of(self, name: str) -> str | None:
-        """The value of a name."""
-        return self.defs.get(name)
+    def having(self, name: str, value: str | None) -> Definitions:
+        """The definitions in which a name has another value; None removes it.
 
-    def name_of(self, value: str) -> str | None:
-        """The first name of a value."""
-        return self.names.get(value)
-
-
-class NextState:
-    """The state that follows another, change by change."""
-
-    def __init__(self, before: Definitions) -> None:
-        self._before = before
-        self._values: dict[str, str | None] = {}
-        self._names: dict[str, str | None] = {}
-
-    def name_of(self, value: str) -> str | None:
-        """The first name of a value."""
-        return self._names[value] if value in self._names else self._before.name_of(value)
-
-    def value_of(self, name: str) -> str | None:
-        """The value of a name."""
-        return self._values[name] if name in self._values else self._before.value_of(name)
-
-    def set(self, name: str, value: str) -> None:
-        """Defines a name, or gives it another value."""
-        self.remove(name)
-        if self.name_of(value) is None:
-            self._names[value] = name
-        self._values[name] = value
-
-    def remove(self, name: str) -> None:
-        """Removes a name. Another one of the same value is not the name of that value."""
-        value = self.value_of(name)
-        if value is not None:
-            if self.name_of(value) == name:
-                self._names[value] = None
-            self._values[name] = None
-
-    def state(self) -> Definitions:
-        """The state after the changes."""
-        if not self._values:
-            return self._before
-        defs, names, size = self._before
-        for name, value in self._values.items():
-            before = defs.get(name)
-            size += (0 if value is None else size_of(name, value)) - (0 if before is None else size_of(name, before))
-        return Definitions(defs.changed_by(self._values), names.changed_by(self._names), size)
+        Another name of the value that it had does not become the name of that value.
+        """
+        before = self.defs.get(name)
+        names: dict[str, str | None] = {}
+        if before is not None and self.names.get(before) == name:
+            names[before] = None
+        if value is not None and (value in names or value not in self.names):
+            names[value] = name
+        size = self.size + (0 if value is None else size_of(name, value))
+        size -= 0 if before is None else size_of(name, before)
+        return Definitions(self.defs.changed_by({name: value}), self.names.changed_by(names), size)
 
 
 def size_of(name: str, value: str) -> int:

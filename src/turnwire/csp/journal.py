@@ -1,9 +1,10 @@
-"""The journal of a store: one that it has for itself, or a ledger that other stores write too."""
+"""The journal of a store, which other stores may write, too."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Any, Protocol, runtime_checkable
 
 from turnwire.csp.checkpoints import init_body, refusal
 from turnwire.csp.codec import decode, encode
@@ -14,23 +15,22 @@ INIT = "csp-init"
 """Kind of the entry that holds C0. Messages are of kind ``csp``."""
 
 
+@runtime_checkable
 class Journal(Protocol):
-    """A place in which a store writes what it accepted, e.g. a ``turnwire.ledger.Ledger``.
+    """A place in which stores write what they accepted: a ``turnwire.ledger.Ledger``, or what does as it does."""
 
-    One with a method ``entries(start)`` is shared: its ``append`` takes ``expect=``, the number of the last entry,
-    answers the number of the new one, and raises RuleError(append_conflict) where others were first.
-    """
+    def __len__(self) -> int:
+        """The number of the last entry."""
 
-    def append(self, kind: str, body: bytes, /) -> Any:
-        """Keeps one entry; an error it raises stops the store before it changes."""
+    def entries(self, start: int = 1, *, kind: str | None = None) -> Iterable[Any]:
+        """Entries (``seq``, ``kind``, ``body``) from ``start`` on, of one kind where it is given."""
 
-
-def is_shared(journal: Any) -> bool:
-    """True if other stores may write to a journal, and it can tell."""
-    return callable(getattr(journal, "entries", None))
+    def append(self, kind: str, body: bytes, *, expect: int | None = None) -> int:
+        """Keeps one entry behind the one with the number ``expect``; answers its number. Raises
+        RuleError(append_conflict) where others were first; any error stops the store before it changes."""
 
 
-def first_entry(journal: Any, body: bytes) -> int:
+def first_entry(journal: Journal, body: bytes) -> int:
     """The number of the entry that holds C0, written unless it is there. Raises RuleError(bad_ledger)."""
     while True:
         last = len(journal)
@@ -41,8 +41,7 @@ def first_entry(journal: Any, body: bytes) -> int:
             seq: int = found.seq
             return seq
         try:
-            seq = journal.append(INIT, body, expect=last)
-            return seq
+            return journal.append(INIT, body, expect=last)
         except RuleError as error:
             if error.reason is not Reason.APPEND_CONFLICT or len(journal) == last:
                 raise

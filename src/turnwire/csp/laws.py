@@ -1,10 +1,9 @@
-"""Laws [PROJECT LAWS]: those that route tasks to agents, and which of them a text repeats word for word."""
+"""Laws [PROJECT LAWS] that route tasks to agents."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import islice
 from typing import NamedTuple
 
 from turnwire.csp.messages import CspMessage, Task
@@ -100,29 +99,3 @@ def _stems(text: str) -> list[str]:
         stem = _ENDINGS.sub("", word)
         stems.append(stem if len(stem) >= _STEM_LEAST else word)
     return stems
-
-
-class LawTexts:
-    """The texts of laws, for the question which of them are in another text. least: characters of the shortest that
-    is asked about."""
-
-    def __init__(self, least: int) -> None:
-        self._least = least
-        self._texts: dict[str, str] = {}  # id -> text, in the order in which they were stated
-        self._ids: dict[str, dict[str, None]] = {}  # text -> ids: any number of laws may say the same
-
-    def update(self, laws: Mapping[str, str]) -> None:
-        """Takes laws; one whose id is known has a new text."""
-        for name, text in laws.items():
-            before = self._texts.get(name)
-            if before is not None and before != text:
-                self._ids.get(before, {}).pop(name, None)
-            self._texts[name] = text
-            if len(text) >= self._least:
-                self._ids.setdefault(text, {})[name] = None
-
-    def within(self, value: str, most: int | None = None) -> list[str]:
-        """The ids of the laws whose text is in a value, in the order in which they were stated. most: of each text, no
-        more than so many ids are looked at, and no more are given."""
-        found = {name for text, ids in self._ids.items() if text in value for name in islice(ids, most)}
-        return [name for name in self._texts if name in found][:most] if found else []

@@ -7,13 +7,13 @@ expanded, filler, full_rewrite, synonym and undef of any other name are heuristi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from turnwire.csp.faults import explain
-from turnwire.csp.history import Definitions, NextState, Snapshot, size_of, state_of
-from turnwire.csp.laws import LawTexts
+from turnwire.csp.history import Definitions, Snapshot, size_of, state_of
 from turnwire.csp.messages import (
     CspMessage,
     Document,
@@ -47,18 +47,19 @@ REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 """A patch rewrites a state of at least so many names where it writes over this share of its bytes."""
 
 
-class LintContext:
-    """The knowledge with which a record is judged: names, checkpoints, tasks, files; and the values of that record."""
+class Linter:
+    """The token rules over the records of a conversation, one after the other. store: the state before the first.
 
-    def __init__(self, store: Store | None) -> None:
+    What is known when a record is judged: names, checkpoints, tasks, files; and the values of that record.
+    """
+
+    def __init__(self, store: Store | None = None) -> None:
         self.store = store
         self._fillers: dict[str, str | None] = {}  # of short texts: statuses, agents and paths come again
         self.local: dict[str, Definitions] = {}
         self.state = state_of({} if store is None else store.defs)
         """The definitions at the head."""
         self.laws: dict[str, str] = {} if store is None else dict(store.laws)
-        self.law_texts = LawTexts(LAW_TEXT_LEAST)
-        self.law_texts.update(self.laws)
         self.head = "C0" if store is None else store.head
         self.passed: set[str] = set()  # checkpoints that were the head before
         self.tasks: dict[str, str | None] = {}  # id -> the CTX that it was given at
@@ -78,7 +79,21 @@ class LintContext:
                 self.learn(entry.message, state=False)
             self.spoken = True
 
-    def take(self, record: Record) -> None:
+    def feed(self, record: Record) -> list[Issue]:
+        """Judges the next record by the token rules; ``where`` is its line."""
+        issues = self.found(record)
+        self.learn(record)
+        return issues
+
+    def found(self, record: Record) -> list[Issue]:
+        """The same of a record that is not taken in."""
+        self._take(record)
+        kinds: tuple[type, type] = type(record), type(record.block if isinstance(record, CspMessage) else None)
+        for rule in _rules_of(*kinds):
+            rule(record, self)
+        return self.issues
+
+    def _take(self, record: Record) -> None:
         """Takes the record that is judged now. Content of files is no value."""
         self.issues = []
         self.line = record.line
@@ -99,13 +114,10 @@ class LintContext:
 
     def _beside(self, defs: Snapshot) -> Definitions:
         """The names at a checkpoint of the store, by what differs from the state known last: most are alike."""
-        before = next(reversed(self.local.values()), self.state)
-        changes = NextState(before)
-        for name in before.defs.changed(defs):
-            changes.remove(name)
-            if name in defs:
-                changes.set(name, defs[name])
-        return changes.state()
+        found = next(reversed(self.local.values()), self.state)
+        for name in found.defs.changed(defs):
+            found = found.having(name, defs.get(name))
+        return found
 
     def warn(self, reason: Reason, text: str) -> None:
         """Notes a fact about the record."""
@@ -123,19 +135,16 @@ class LintContext:
             said = filler(value)
             if len(value) <= _SHORT and len(self._fillers) < _REMEMBERED:
                 self._fillers[value] = said
-        return None if said is None or self.state.name_of(value) is not None else f"{key} {said}"
+        return None if said is None or value in self.state.names else f"{key} {said}"
 
     def learn(self, record: Record, state: bool = True) -> None:
         """Takes in a record that has been judged."""
         if isinstance(record, Preamble) and not self.spoken:  # behind the first message it changes nothing
-            changes = NextState(self.state)
             for name, value in record.defs.items():
-                changes.set(name, value)
+                self.state = self.state.having(name, value)
             self.defined.update(record.defs)
-            self.state = changes.state()
             self.local["C0"] = self.state
             self.laws.update(record.laws)
-            self.law_texts.update(record.laws)
         if not isinstance(record, CspMessage):
             return
         self.spoken = True
@@ -159,7 +168,7 @@ class LintContext:
     def contradicted(self, record: Preamble) -> list[str]:
         """The names and laws of C0 that a later preamble states with another value."""
         first = self.local.get("C0", self.state)
-        names = [name for name, value in record.defs.items() if first.value_of(name) not in (None, value)]
+        names = [name for name, value in record.defs.items() if first.defs.get(name) not in (None, value)]
         return names + [law for law, text in record.laws.items() if self.laws.get(law, text) != text]
 
     def forget(self, room: int) -> None:
@@ -182,49 +191,13 @@ class LintContext:
 
     def patch(self, block: Patch) -> None:
         """Takes in what a patch changes."""
-        changes = NextState(self.at(block.base))
+        state = self.at(block.base)
         for sign, name, value in block.ops:
-            if sign == "-":
-                changes.remove(name)
-            else:
-                changes.set(name, value or "")
+            state = state.having(name, None if sign == "-" else value or "")
         if block.apply is not None and not (self.store is not None and block.apply in self.store):
             self.passed.add(self.head)
-            self.head, self.state = block.apply, changes.state()
+            self.head, self.state = block.apply, state
             self.local[block.apply] = self.state
-
-
-class Linter:
-    """The token rules over the records of a conversation, one after the other. store: the state before the first."""
-
-    def __init__(self, store: Store | None = None) -> None:
-        self.context = LintContext(store)
-
-    @property
-    def laws(self) -> dict[str, str]:
-        """The laws that were stated so far."""
-        return self.context.laws
-
-    @property
-    def defs(self) -> Mapping[str, str]:
-        """The definitions at the head."""
-        return self.context.state.defs
-
-    def feed(self, record: Record) -> list[Issue]:
-        """Judges the next record by the token rules; ``where`` is its line."""
-        issues = self.found(record)
-        self.context.learn(record)
-        return issues
-
-    def found(self, record: Record) -> list[Issue]:
-        """The same of a record that is not taken in."""
-        context = self.context
-        context.take(record)
-        block = record.block if isinstance(record, CspMessage) else None
-        kinds: tuple[type, type] = type(record), type(block)
-        for rule in _rules_of(*kinds):
-            rule(record, context)
-        return context.issues
 
 
 def lint(document: Document | CspMessage, store: Store | None = None) -> list[Issue]:
@@ -248,138 +221,140 @@ def _tokens(value: str) -> list[str]:
 # --- the rules: each is given only the records that _RULES names for it -----------------------------------------------
 
 
-def _restate_preamble(record: Any, context: LintContext) -> None:
-    if context.spoken:
-        context.hint(Reason.RESTATE, explain(Reason.RESTATE))
+def _restate_preamble(record: Any, linter: Linter) -> None:
+    if linter.spoken:
+        linter.hint(Reason.RESTATE, explain(Reason.RESTATE))
 
 
-def _restate_patch(record: Any, context: LintContext) -> None:
-    before = context.at(record.block.base)
+def _restate_patch(record: Any, linter: Linter) -> None:
+    before = linter.at(record.block.base)
     for sign, name, value in record.block.ops:
-        if sign == "~" and before.value_of(name) == value:
-            context.hint(Reason.RESTATE, f"{name} already has this value")
+        if sign == "~" and before.defs.get(name) == value:
+            linter.hint(Reason.RESTATE, f"{name} already has this value")
 
 
-def _restate(record: Any, context: LintContext) -> None:
-    text = context.text
-    if "DEF " not in text and "LAWS" not in text and not context.law_texts.within(text, 1):
+def _restate(record: Any, linter: Linter) -> None:
+    text = linter.text
+    if "DEF " not in text and "LAWS" not in text and not _repeated(linter, text):
         return
-    for key, value in context.values:
+    for key, value in linter.values:
         if _DEFINES.search(value):
-            context.hint(Reason.RESTATE, f"{key} repeats DEF or LAWS: name the checkpoint in CTX")
-        for law in context.law_texts.within(value, MOST_REPEATED):
-            context.hint(Reason.RESTATE, f"{key} repeats {law}")
+            linter.hint(Reason.RESTATE, f"{key} repeats DEF or LAWS: name the checkpoint in CTX")
+        for law in _repeated(linter, value):
+            linter.hint(Reason.RESTATE, f"{key} repeats {law}")
 
 
-def _expanded(record: Any, context: LintContext) -> None:
-    names = context.at(record.ctx).names
+def _repeated(linter: Linter, value: str) -> list[str]:
+    """The first laws whose text is in a value."""
+    found = (law for law, text in linter.laws.items() if len(text) >= LAW_TEXT_LEAST and text in value)
+    return list(islice(found, MOST_REPEATED))
+
+
+def _expanded(record: Any, linter: Linter) -> None:
+    names = linter.at(record.ctx).names
     sender, receiver = record.sender or "", record.receiver or ""
-    if not names or names.keys().isdisjoint(_tokens(f"{sender},{receiver},{context.text}")):
+    if not names or names.keys().isdisjoint(_tokens(f"{sender},{receiver},{linter.text}")):
         return
-    for key, value in (("FROM", sender), ("TO", receiver), *context.values):
+    for key, value in (("FROM", sender), ("TO", receiver), *linter.values):
         for token in _tokens(value):
             name = names.get(token) if token else None
             if name is not None and name != token:
-                context.hint(Reason.EXPANDED, f"{key} writes {token!r} out: its id is {name}")
+                linter.hint(Reason.EXPANDED, f"{key} writes {token!r} out: its id is {name}")
 
 
-def _undef(record: Any, context: LintContext) -> None:
+def _undef(record: Any, linter: Linter) -> None:
     """A name that was defined at another checkpoint is a fact; what looks like a name in IN may be a file (LICENSE),
     and in OWNER and TO it is an agent."""
-    defs = context.at(record.ctx).defs
+    defs = linter.at(record.ctx).defs
     if not defs:
         return
-    for key, value in (("TO", record.receiver or ""), *context.values):
+    for key, value in (("TO", record.receiver or ""), *linter.values):
         if key not in _SCOPES:
             continue
         for token in _tokens(value):
-            if token in context.agents or token in context.produced or token in defs:
+            if token in linter.agents or token in linter.produced or token in defs:
                 continue
             if not _DEFINED_NAME.fullmatch(token) or _GIVEN_ID.fullmatch(token):
                 continue
-            if token in context.defined:
-                context.warn(Reason.UNDEF, f"{key} names {token}, which is not defined at {record.ctx}")
+            if token in linter.defined:
+                linter.warn(Reason.UNDEF, f"{key} names {token}, which is not defined at {record.ctx}")
             elif key == "IN" and token not in (record.sender, record.receiver):
-                context.hint(Reason.UNDEF, f"IN names {token}, which no checkpoint defines")
+                linter.hint(Reason.UNDEF, f"IN names {token}, which no checkpoint defines")
 
 
-def _ctx_stale(record: Any, context: LintContext) -> None:
-    if record.ctx not in context.passed or record.ctx == context.head:
+def _ctx_stale(record: Any, linter: Linter) -> None:
+    if record.ctx not in linter.passed or record.ctx == linter.head:
         return
     block = record.block
     task = block.id if isinstance(block, Result) else block.get("AT") if isinstance(block, Error) else None
-    if task is None or context.tasks.get(task) != record.ctx:  # an answer may be given where its task was
-        context.warn(Reason.CTX_STALE, f"CTX is {record.ctx}, the head is {context.head}")
+    if task is None or linter.tasks.get(task) != record.ctx:  # an answer may be given where its task was
+        linter.warn(Reason.CTX_STALE, f"CTX is {record.ctx}, the head is {linter.head}")
 
 
-def _no_task(record: Any, context: LintContext) -> None:
+def _no_task(record: Any, linter: Linter) -> None:
     block = record.block
     task = block.id if isinstance(block, Result) else block.get("AT") or ""
-    if task not in context.tasks and (isinstance(block, Result) or _TASK_ID.fullmatch(task)):
-        context.warn(Reason.NO_TASK, f"no TASK {task} was given")
+    if task not in linter.tasks and (isinstance(block, Result) or _TASK_ID.fullmatch(task)):
+        linter.warn(Reason.NO_TASK, f"no TASK {task} was given")
 
 
-def _dup_result(record: Any, context: LintContext) -> None:
+def _dup_result(record: Any, linter: Linter) -> None:
     task = record.block.id
-    if task in context.final:
-        context.warn(Reason.DUP_RESULT, f"{task} was answered already: {context.final[task]}")
+    if task in linter.final:
+        linter.warn(Reason.DUP_RESULT, f"{task} was answered already: {linter.final[task]}")
 
 
-def _filler_text(record: Any, context: LintContext) -> None:
-    told = context.filler("the text", record.text)
+def _filler_text(record: Any, linter: Linter) -> None:
+    told = linter.filler("the text", record.text)
     if told is not None:
-        context.hint(Reason.FILLER, told)
+        linter.hint(Reason.FILLER, told)
 
 
-def _filler(record: Any, context: LintContext) -> None:
-    for key, value in context.values:
-        told = context.filler(key, value)
+def _filler(record: Any, linter: Linter) -> None:
+    for key, value in linter.values:
+        told = linter.filler(key, value)
         if told is not None:
-            context.hint(Reason.FILLER, told)
+            linter.hint(Reason.FILLER, told)
 
 
-def _full_rewrite(record: Any, context: LintContext) -> None:
+def _full_rewrite(record: Any, linter: Linter) -> None:
     block = record.block
-    before = context.at(block.base)
+    before = linter.at(block.base)
     if len(before.defs) >= REWRITE_LEAST:
-        old = ((name, before.value_of(name)) for name in {op.name for op in block.ops})
+        old = ((name, before.defs.get(name)) for name in {op.name for op in block.ops})
         touched = sum(size_of(name, value) for name, value in old if value is not None)
         if touched >= REWRITE_SHARE * before.size:
             text = f"the patch writes over {touched} of {before.size} bytes of {block.base}"
-            context.hint(Reason.FULL_REWRITE, text)
+            linter.hint(Reason.FULL_REWRITE, text)
 
 
-def _created_again(record: Any, context: LintContext) -> None:
+def _created_again(record: Any, linter: Linter) -> None:
     block = record.block
-    if block.op == "CREATE" and block.get("PATH") in context.files:
-        context.hint(Reason.FULL_REWRITE, f"{block.get('PATH')} is there already: send a PATCH")
+    if block.op == "CREATE" and block.get("PATH") in linter.files:
+        linter.hint(Reason.FULL_REWRITE, f"{block.get('PATH')} is there already: send a PATCH")
 
 
-def _synonym(record: Any, context: LintContext) -> None:
-    if context.spoken:
-        return
-    changes = NextState(context.state)
-    new = list(record.defs.items())
-    _tell_synonyms(new, changes, context)
+def _synonym(record: Any, linter: Linter) -> None:
+    if not linter.spoken:
+        _tell_synonyms(list(record.defs.items()), linter.state, linter)
 
 
-def _synonym_patch(record: Any, context: LintContext) -> None:
-    changes = NextState(context.at(record.block.base))
+def _synonym_patch(record: Any, linter: Linter) -> None:
+    state = linter.at(record.block.base)
     for op in record.block.ops:
-        changes.remove(op.name)
-    _tell_synonyms([(op.name, op.value or "") for op in record.block.ops if op.sign != "-"], changes, context)
+        state = state.having(op.name, None)
+    _tell_synonyms([(op.name, op.value or "") for op in record.block.ops if op.sign != "-"], state, linter)
 
 
-def _tell_synonyms(new: list[tuple[str, str]], changes: NextState, context: LintContext) -> None:
-    for number, (name, value) in enumerate(new, 1):
-        other = changes.name_of(value)
+def _tell_synonyms(new: list[tuple[str, str]], state: Definitions, linter: Linter) -> None:
+    for name, value in new:
+        other = state.names.get(value)
         if other is not None and other != name and value:
-            context.hint(Reason.SYNONYM, f"{name} and {other} both stand for {value!r}")
-        if number < len(new):
-            changes.set(name, value)
+            linter.hint(Reason.SYNONYM, f"{name} and {other} both stand for {value!r}")
+        state = state.having(name, value)
 
 
-Rule = Callable[[Any, LintContext], None]
+Rule = Callable[[Any, Linter], None]
 _RULES: tuple[tuple[Rule, tuple[type, ...]], ...] = (
     (_restate_preamble, (Preamble,)),
     (_restate_patch, (Patch,)),

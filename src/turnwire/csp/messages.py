@@ -396,15 +396,8 @@ class CspMessage(_Parts, contract.Message):
         """``ctx``."""
         return self.ctx
 
-    @property
-    def sequence(self) -> None:
-        """None: CSP/1 has no numbers."""
-        return
-
-    @property
-    def time(self) -> None:
-        """None: CSP/1 has no times."""
-        return
+    sequence = time = None
+    """CSP/1 has neither numbers nor times."""
 
     @property
     def subject(self) -> str | None:
@@ -448,12 +441,7 @@ class Template(_Parts, contract.Message):
         """TEMPLATE; a template has no other common value."""
         return "TEMPLATE"
 
-    @property
-    def sender(self) -> None:
-        """None."""
-        return
-
-    receiver = conversation = sequence = time = subject = sender
+    sender = receiver = conversation = sequence = time = subject = None
 
     def to_dict(self) -> dict[str, Any]:
         """``flags`` and ``lines``, and ``mode`` where it is true."""

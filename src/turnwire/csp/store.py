@@ -29,10 +29,10 @@ from turnwire.csp.checkpoints import (
 )
 from turnwire.csp.codec import decode, encode
 from turnwire.csp.history import Snapshot
-from turnwire.csp.journal import INIT, Journal, first_entry, is_shared, read_init, read_message
+from turnwire.csp.journal import INIT, Journal, first_entry, read_init, read_message
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.spec import WIRE
-from turnwire.errors import Reason, RuleError, WireError, expect_one_of
+from turnwire.errors import Reason, RuleError, WireError, expect, expect_one_of
 
 _WHOLE_EVERY = 1024
 _LETTERS = "TEPFC"
@@ -45,11 +45,12 @@ class Store:
 
     Args:
         defs, laws: the content of C0; laws stay frozen (reading 7).
-        journal: gets ``("csp-init", C0 as JSON)`` and ``("csp", text)`` for each entry, before it takes effect.
+        journal: a ``turnwire.ledger.Ledger``; it gets ``("csp-init", C0 as JSON)`` and ``("csp", text)`` for each
+            entry, before that takes effect.
 
-    A journal that several stores may write, such as a ``turnwire.ledger.Ledger``, decides who was first: every entry is
-    appended on condition that nothing came before it, otherwise the store takes what came and judges again. A store
-    on a journal that holds one with the same C0 goes on with that; RuleError(bad_ledger) where it has another C0.
+    Of several stores on one journal it decides who was first: every entry is appended on condition that nothing came
+    before it, otherwise the store takes what came and judges again. A store on a journal that holds one with the same
+    C0 goes on with that; RuleError(bad_ledger) where it has another C0.
 
     An interruption leaves a store good. Apply the same message again then: it is in the log once.
     """
@@ -61,16 +62,11 @@ class Store:
         *,
         journal: Journal | None = None,
     ) -> None:
-        self._create(dict(defs), MappingProxyType(dict(laws)))
-        if journal is not None:
-            self._begin(journal)
-            self.catch_up()
-
-    def _create(self, defs: dict[str, str], laws: Mapping[str, str]) -> None:
-        """C0, in memory only."""
-        digest = sha256(init_body(defs, laws)).hexdigest()
+        defs, laws = dict(defs), MappingProxyType(dict(laws))
+        body = init_body(defs, laws)
+        digest = sha256(body).hexdigest()
         root = Snapshot(defs)
-        self._journal: Any = None
+        self._journal = journal
         self._checkpoints = {"C0": Checkpoint("C0", root, laws, None, None, digest, 0, whole_digest(root))}
         self._order = ["C0"]
         self._log: list[LogEntry] = []
@@ -83,16 +79,9 @@ class Store:
         self._skipped: dict[int, str] = {}
         self._step: Step | None = None  # accepted, and perhaps not yet wholly taken
         self._doubt: tuple[str, int] | None = None  # a text that may be written, and how long the log was before it
-
-    def _begin(self, journal: Journal) -> None:
-        """Writes C0 to a journal, or finds that it is there already."""
-        root = self._checkpoints["C0"]
-        body = init_body(dict(root.defs), root.laws)
-        if not is_shared(journal):
-            journal.append(INIT, body)
-        else:
+        if journal is not None:
             self._seen = first_entry(journal, body)
-        self._journal = journal
+            self.catch_up()
 
     # --- reading ---
 
@@ -270,10 +259,8 @@ class Store:
         if step is None:
             return
         self._doubt = text, len(self._log)
-        if is_shared(self._journal):
+        if self._journal is not None:
             step = step._replace(seen=self._journal.append(WIRE, text.encode(), expect=self._seen))
-        elif self._journal is not None:
-            self._journal.append(WIRE, text.encode())
         self._step = step
         self._settle()
 
@@ -284,7 +271,7 @@ class Store:
         """
         self._settle()
         before = self._seen
-        if is_shared(self._journal):
+        if self._journal is not None:
             for entry in self._journal.entries(self._seen + 1):
                 self._replay(entry)
         return self._seen - before
@@ -366,33 +353,21 @@ class Store:
     # --- what a journal kept ---
 
     @classmethod
-    def reopen(cls, journal: Any) -> Store:
+    def reopen(cls, journal: Journal) -> Store:
         """The store whose entries a journal kept, such as a ``turnwire.ledger.Ledger``; it goes on writing there.
 
-        ``journal`` gives its entries (``seq``, ``kind``, ``body``) when it is iterated; those of other kinds are passed
-        over. An entry that is there twice, or that a store refuses, is nothing (:attr:`skipped`): whatever writers
-        crashed or were late, a journal can be read. Raises RuleError(bad_ledger) where there is no store or another
-        one, digest_mismatch for an entry that no store writes; ``path`` names the entry.
+        Entries of other kinds are passed over. One that is there twice, or that a store refuses, is nothing
+        (:attr:`skipped`): whatever writers crashed or were late, a journal can be read. Raises RuleError(bad_ledger)
+        where there is no store or another one, digest_mismatch for an entry that no store writes; ``path`` names the
+        entry.
         """
-        store: Store | None = None
-        for entry in journal:
-            kind = getattr(entry, "kind", None)
-            if kind is None:
-                raise TypeError(f"a journal gives entries, not {type(entry).__name__}")
-            if store is not None:
-                store._replay(entry)
-            elif kind == INIT:
-                defs, laws = read_init(entry)
-                store = cls(defs, laws)
-                store._seen = entry.seq
-            elif kind == WIRE:
-                raise refusal(
-                    Reason.BAD_LEDGER, "the entry comes before its store", f"entry {entry.seq}", rule="journal"
-                )
-        if store is None:
+        expect(journal, Journal, "a store is kept in a Ledger")
+        first = next((entry for entry in journal.entries() if entry.kind in (INIT, WIRE)), None)
+        if first is None:
             raise refusal(Reason.BAD_LEDGER, "no store was kept here", None, rule="journal")
-        store._journal = journal
-        return store
+        if first.kind == WIRE:
+            raise refusal(Reason.BAD_LEDGER, "the entry comes before its store", f"entry {first.seq}", rule="journal")
+        return cls(*read_init(first), journal=journal)
 
     def _replay(self, entry: Any) -> None:
         """Takes one entry of the journal; one that is there again, or is refused, is nothing."""
