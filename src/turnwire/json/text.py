@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, checked_limits
+from turnwire.errors import DecodeError, Reason
 from turnwire.json.faults import input_bytes
 from turnwire.json.pointers import place_of as locate
 
@@ -24,7 +25,7 @@ else:
     _core = _backend.load("json.text")
     _writer = _backend.load("json.write")
 
-__all__ = ["compacted", "input_bytes", "locate", "read_object", "reader", "text_of", "write"]
+__all__ = ["compacted", "input_bytes", "locate", "read_object", "reader", "refusal", "text_of", "write"]
 
 
 def read_object(data: str | Buffer, wire: str, *, limits: Limits = LIMITS) -> dict[str, Any]:
@@ -43,6 +44,16 @@ def read_object(data: str | Buffer, wire: str, *, limits: Limits = LIMITS) -> di
 def reader(wire: str, keys: tuple[str, ...] = ()) -> _core.Reader:
     """A reusable reader whose errors name ``wire``; ``keys`` are the keys expected often, which it then shares."""
     return _core.Reader(wire, keys)
+
+
+def refusal(data: Any, wire: str, reason: Reason, text: str, path: str | None = None) -> DecodeError:
+    """The error for the value that a JSON pointer names, in a text that was read as JSON; without a text (None) it has
+    no place."""
+    if data is None:
+        return DecodeError(reason, text, wire=wire, path=path)
+    raw = input_bytes(data, wire)
+    offset = locate(raw, path or "")
+    return DecodeError(reason, text, offset=offset, line=raw.count(b"\n", 0, offset) + 1, wire=wire, path=path)
 
 
 def write(value: Any, wire: str | None = None, *, limits: Limits = LIMITS) -> str:

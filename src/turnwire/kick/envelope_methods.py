@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self
 
-    from turnwire.kick.codec import Envelope
     from turnwire.kick.space import Space
     from turnwire.kick.spec import MessageType
 
@@ -52,18 +51,6 @@ def _split_channel(channel: str) -> tuple[str | None, str | None]:
 
 
 _short_channel = lru_cache(1024)(_split_channel)
-
-
-def space(envelope: Envelope) -> Space:
-    """The content, read leniently; kept until ``content`` is another string."""
-    from turnwire.kick.space import parse_space
-
-    parsed = envelope._parsed
-    if parsed is None or parsed[0] is not envelope.content:
-        parsed = (envelope.content, parse_space(envelope.content, mode="lenient"))
-        envelope._parsed = parsed
-    found: Space = parsed[1]
-    return found
 
 
 def state(envelope: Any) -> tuple[Any, ...]:
@@ -119,10 +106,7 @@ def field_error(data: Any, fields: Mapping[str, Any]) -> DecodeError:
     if fault is None:
         raise AssertionError("build refuses only what field_fault explains")
     reason, name, words = fault
-    raw = json_text.input_bytes(data, WIRE)
-    offset = json_text.locate(raw, f"/{name}")
-    line = raw.count(b"\n", 0, offset) + 1
-    return DecodeError(reason, words, offset=offset, line=line, wire=WIRE, path=f"/{name}")
+    return json_text.refusal(data, WIRE, reason, words, f"/{name}")
 
 
 def represent(envelope: Any) -> str:
@@ -217,7 +201,12 @@ class EnvelopeMethods(Message):
     @property
     def space(self) -> Space:
         """The content as a Space document, read leniently when first asked for."""
-        return space(self)  # type: ignore[arg-type]
+        from turnwire.kick.space import parse_space
+
+        if self._parsed is None or self._parsed[0] is not self.content:  # kept until that is another string
+            self._parsed = self.content, parse_space(self.content, mode="lenient")
+        found: Space = self._parsed[1]
+        return found
 
     @property
     def family(self) -> str | None:
@@ -251,17 +240,14 @@ class EnvelopeMethods(Message):
 
         return without_dialect(json_schema())
 
-    def __repr__(self) -> str:
-        return represent(self)
+    __repr__ = represent
+    __eq__ = equal
 
     def _repr_html_(self) -> str:
         from turnwire.showing import fields
 
         names = (*FIELDS, *(["extra"] if self._extra else []))
         return fields(type(self).__name__, [(name, getattr(self, name)) for name in names])
-
-    def __eq__(self, other: object) -> bool:
-        return equal(self, other)
 
     def __copy__(self) -> Self:
         return type(self)(*state(_handed_out(self)))

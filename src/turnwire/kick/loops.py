@@ -22,7 +22,7 @@ from turnwire.kick.spec import (
     Signal,
     TaskState,
 )
-from turnwire.kick.tracking import LoopMemory, Query, Recent, Task, Tell, Unfinished, Violation, event, first_line
+from turnwire.kick.tracking import Followed, LoopMemory, Recent, Task, Tell, Unfinished, event, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -262,7 +262,7 @@ class TaskLoop:
 
 # --- questions -----------------------------------------------------------------------------------------------------
 
-ANSWER, ASKING, EITHER = "answer", "asking", "either"
+ANSWER = "answer"
 
 
 def is_answer(name: str | None, content: str) -> bool:
@@ -270,15 +270,6 @@ def is_answer(name: str | None, content: str) -> bool:
     the content's first section."""
     section = first_section(content)
     return name == ANSWER or (section is not None and section.type == ANSWER)
-
-
-def kind_of(envelope: Envelope) -> str:
-    """The kind that an envelope on ``⫻query/*`` says it is: an answer where the channel or the type of the content's
-    first section is "answer"; a question where that section is another ``⫻query/…``; else it may be either."""
-    if is_answer(channel_parts(envelope.channel)[1], envelope.content):
-        return ANSWER
-    section = first_section(envelope.content)
-    return ASKING if section is not None and section.name == "query" else EITHER
 
 
 class Questions:
@@ -289,21 +280,23 @@ class Questions:
         self._table = kept.table
 
     def query(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
-        """``⫻query/*``: an answer where a question is open on that correlation, else a question. One that says of
-        itself that it is a question answers none."""
-        kind, correlation = kind_of(envelope), envelope.correlation_id
-        if correlation is None and kind == ANSWER:
+        """``⫻query/*``: an answer where it says so, or where a question is open on that correlation; else a question.
+        One whose first section is another ``⫻query/…`` says that it is a question, and answers none."""
+        section, correlation = first_section(envelope.content), envelope.correlation_id
+        answers = is_answer(channel_parts(envelope.channel)[1], envelope.content)
+        asks = not answers and section is not None and section.name == "query"
+        if correlation is None and answers:
             tell(event(EventKind.UNCORRELATED, envelope, "an answer has the correlation_id of its question"))
             return
         if correlation is not None:
-            if kind != ASKING and self.answered(envelope, tell):
+            if not asks and self.answered(envelope, tell):
                 return
             there = self._table.has(QUESTION, correlation)
-            if kind == ANSWER or not any(self._table.has(word, correlation) for word in _KNOWN):
+            if answers or not any(self._table.has(word, correlation) for word in _KNOWN):
                 text = f"nothing that was sent has the correlation_id {correlation!r}"
                 tell(event(EventKind.UNCORRELATED, envelope, "this answers no question" if there else text))
                 return
-        query = Query(envelope, self._kept.count())
+        query = Followed(envelope, None, self._kept.count())
         self._table.put(query, QUESTION, query.id, query.group)
         self._table.put(query, ASKED, None, *_pairs(query, envelope.sender))
         self._kept.watch(query, "answer", now)
@@ -321,13 +314,12 @@ class Questions:
         fit = [self._table.first(state, (correlation, asker, asked)) for asked in (sender, BROADCAST)]
         query = min((one for one in fit if one is not None), key=lambda one: one.number, default=None)
         if query is None:
-            text = f"the question went to {mine.asked!r}, not to {sender!r}"
+            text = f"the question went to {mine.agent!r}, not to {sender!r}"
             tell(event(EventKind.UNAUTHORISED, envelope, text, mine))
-        elif query.answered and query.asked != BROADCAST:
+        elif query.ended and query.agent != BROADCAST:
             tell(event(EventKind.LATE, envelope, "the question has its answer", query))
         else:
-            if not query.answered:
-                query.answered = True
+            if not query.ended:
                 self._table.put(query, ANSWERED, *_pairs(query, asker))
                 self._kept.end(query, ASKED)
             tell(event(EventKind.ANSWERED, envelope, "", query))
@@ -335,16 +327,16 @@ class Questions:
 
     def unfinished(self) -> list[Unfinished]:
         """The questions without an answer, in order."""
-        return [Unfinished("question", one.id, None, f"{one.asked} has not answered") for one in self._table.all(ASKED)]
+        return [Unfinished("question", one.id, None, f"{one.agent} has not answered") for one in self._table.all(ASKED)]
 
 
 _KNOWN = (QUESTION, DISPATCH, GROUP, VIOLATION)
 """The words under which something has a correlation that a question can be about."""
 
 
-def _pairs(query: Query, asker: str) -> list[Hashable]:
+def _pairs(query: Followed, asker: str) -> list[Hashable]:
     """Who asked, and who asked whom, on each correlation of a question."""
-    return [pair for key in (query.id, query.group) for pair in ((key, asker), (key, asker, query.asked))]
+    return [pair for key in (query.id, query.group) for pair in ((key, asker), (key, asker, query.agent))]
 
 
 # --- violations ----------------------------------------------------------------------------------------------------
@@ -373,7 +365,7 @@ class Escalation:
         groups = dict.fromkeys(task.group for task in about if task is not None)
         if envelope.correlation_id is not None:
             groups = {envelope.correlation_id: None, **groups}
-        violation = Violation(envelope, name, self._kept.count())
+        violation = Followed(envelope, name, self._kept.count())
         marks: list[Hashable] = [violation.id, violation.group, *groups]
         if name is not None:
             marks.append((NAME, name))
@@ -396,14 +388,13 @@ class Escalation:
             text = f"a violation goes to {' or '.join(self._decide)}, not {envelope.receiver!r}"
             tell(event(EventKind.MISDIRECTED, envelope, text, violation, name=name))
             return
-        if not violation.escalated:
-            violation.escalated = True
+        if not violation.ended:
             self._kept.end(violation, WAITING)
         keys = (violation.id, violation.group, envelope.id, envelope.correlation_id or envelope.id)
         self._table.put(violation, DECISION, *((key, envelope.receiver) for key in keys))
         tell(event(EventKind.ESCALATED, envelope, "", violation, name=name))
 
-    def _escalated(self, envelope: Envelope, name: str | None) -> Violation | None:
+    def _escalated(self, envelope: Envelope, name: str | None) -> Followed | None:
         """The violation that is escalated: by correlation, else by the task that it names or has paused; the oldest
         that waits comes first."""
         task = self._tasks.named(name)

@@ -56,7 +56,14 @@ def _section_lines(space: Space) -> list[int | str]:
 
 
 def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
-    broken = [_wrong_type(name, value) for name, value in _fields(envelope) if not isinstance(value, str)]
+    values = {name: getattr(envelope, name) for name in FIELDS}
+    if envelope.correlation_id is None:
+        del values["correlation_id"]
+    broken = [
+        Issue(BAD_TYPE[name], f"/{name}", "warning", f"{name} is a string, not {type(value).__name__}")
+        for name, value in values.items()
+        if not isinstance(value, str)
+    ]
     if broken:
         return broken
     issues = []
@@ -111,15 +118,6 @@ _UUID4 = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9
 def is_uuid4(text: str) -> bool:
     """True if a text is a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
     return _UUID4.fullmatch(text) is not None
-
-
-def _fields(envelope: Envelope) -> list[tuple[str, Any]]:
-    values = [(name, getattr(envelope, name)) for name in FIELDS]
-    return values[:-1] if envelope.correlation_id is None else values
-
-
-def _wrong_type(name: str, value: Any) -> Issue:
-    return Issue(BAD_TYPE[name], f"/{name}", "warning", f"{name} is a string, not {type(value).__name__}")
 
 
 @lru_cache(maxsize=256)

@@ -25,6 +25,7 @@ else:
 
 MOST_SHOWN = 60
 """Sections that a notebook shows."""
+_NAMES = ("preamble", "sections", "issues", "bom", "fences", "stuffing")
 _new = tuple.__new__  # makes an Issue in half the time: a header of four bytes may have one
 
 __all__ = ["Section", "Space", "parse_space"]
@@ -41,7 +42,7 @@ class Space(contract.Message):
         fences, stuffing: the options it was read with, which writing follows.
     """
 
-    __slots__ = ("__weakref__", "bom", "fences", "issues", "preamble", "sections", "stuffing")
+    __slots__ = ("__weakref__", *_NAMES)
     __match_args__ = ("preamble", "sections", "issues")
     __hash__ = None  # type: ignore[assignment]
 
@@ -121,8 +122,7 @@ class Space(contract.Message):
 
     def replace(self, **changes: Any) -> Space:
         """A copy with some attributes replaced; the sections are shared."""
-        names = ("preamble", "sections", "issues", "bom", "fences", "stuffing")
-        values = {name: getattr(self, name) for name in names}
+        values = dict(zip(_NAMES, self._state(), strict=True))
         contract.refuse_unknown(type(self), changes, values)
         return Space(**{**values, **changes})
 
@@ -153,16 +153,14 @@ class Space(contract.Message):
         return self._state() == other._state()
 
     def _state(self) -> tuple[Any, ...]:
-        return self.preamble, self.sections, self.issues, self.bom, self.fences, self.stuffing
+        return tuple(getattr(self, name) for name in _NAMES)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, self._state()
 
 
-def _rebuild(
-    preamble: str, sections: list[Section], issues: list[Issue], bom: bool, fences: bool, stuffing: bool
-) -> Space:
-    return Space(preamble, sections, issues, bom=bom, fences=fences, stuffing=stuffing)
+def _rebuild(*state: Any) -> Space:
+    return Space(**dict(zip(_NAMES, state, strict=True)))
 
 
 def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = False, stuffing: bool = False) -> Space:

@@ -67,29 +67,30 @@ class Followed:
     """Something that has begun and has to end.
 
     id: of the envelope that began it. name: the id of its task, or None. group: its correlation, or its own id. number:
-    counts what begins. keys: those under which the table has it, by their word. watch: the number of the alarm that
-    counts; older ones are void.
+    counts what begins. agent: to whom it went. ended: whether it has its end. keys: those under which the table has it,
+    by their word. watch: the number of the alarm that counts; older ones are void.
     """
 
-    __slots__ = ("group", "id", "keys", "name", "number", "watch")
+    __slots__ = ("agent", "ended", "group", "id", "keys", "name", "number", "watch")
 
     def __init__(self, envelope: Envelope, name: str | None, number: int) -> None:
         self.id = envelope.id
         self.name = name
         self.group = envelope.correlation_id or envelope.id
+        self.agent = envelope.receiver
         self.number = number
+        self.ended = False
         self.keys: dict[str, set[Hashable]] = {}
         self.watch = 0
 
 
 class Task(Followed):
-    """A task: the agent it was given to, its state, whether it is paused, and the paths of what was made."""
+    """A task: its state, whether it is paused, and the paths of what was made."""
 
-    __slots__ = ("agent", "artifacts", "paused", "started", "state")
+    __slots__ = ("artifacts", "paused", "started", "state")
 
     def __init__(self, envelope: Envelope, name: str | None, number: int, now: float | None) -> None:
         super().__init__(envelope, name, number)
-        self.agent = envelope.receiver
         self.state = TaskState.DISPATCHED
         self.paused = False
         self.started = now
@@ -98,27 +99,6 @@ class Task(Followed):
     def __repr__(self) -> str:
         paused = ", paused" if self.paused else ""
         return f"<Task {self.name!r} of {self.agent!r}: {self.state}{paused}>"
-
-
-class Query(Followed):
-    """A question: whom it went to, and whether it was answered."""
-
-    __slots__ = ("answered", "asked")
-
-    def __init__(self, envelope: Envelope, number: int) -> None:
-        super().__init__(envelope, None, number)
-        self.asked = envelope.receiver
-        self.answered = False
-
-
-class Violation(Followed):
-    """An ``⫻alert/violation``, and whether it was escalated."""
-
-    __slots__ = ("escalated",)
-
-    def __init__(self, envelope: Envelope, name: str | None, number: int) -> None:
-        super().__init__(envelope, name, number)
-        self.escalated = False
 
 
 class Table:
@@ -212,27 +192,18 @@ class Alarms:
             self.set(watched, kind, time, 0.0)
 
 
-class Recent:
-    """Remembers at least the last ``size`` keys, at most twice as many."""
-
-    __slots__ = ("_new", "_old", "_size")
+class Recent(OrderedDict[str, Any]):
+    """Remembers the last ``size`` keys."""
 
     def __init__(self, size: int) -> None:
+        super().__init__()
         self._size = size
-        self._new: dict[str, Any] = {}
-        self._old: dict[str, Any] = {}
-
-    def get(self, key: str) -> Any:
-        """The value under a key, or None."""
-        found = self._new.get(key)
-        return self._old.get(key) if found is None else found
 
     def put(self, key: str, value: Any) -> None:
-        """Keeps a value (not None) under a key."""
-        if len(self._new) >= self._size:
-            self._old = self._new
-            self._new = {}
-        self._new[key] = value
+        """Keeps a value under a key."""
+        self[key] = value
+        if len(self) > self._size:
+            self.popitem(last=False)
 
 
 class EnvelopeReaders(NamedTuple):
@@ -269,8 +240,9 @@ class LoopMemory:
         self.alarms.set(what, kind, start, getattr(self.deadlines, kind))
 
     def end(self, what: Followed, *words: str) -> None:
-        """Something has ended: it has no alarm and no keys of these words any more, and is forgotten once ``remember``
+        """Ends something: it has no alarm and no keys of these words any more, and is forgotten once ``remember``
         further things have ended."""
+        what.ended = True
         self.alarms.clear(what)
         self.table.take(what, *words)
         self._ended.append(what)

@@ -42,6 +42,10 @@ COLUMNS = (
     Column("memory_type", "text", nullable=True),
 )
 
+_HOW = {"text": "text", "clock": "integer", "fraction": "number", "artifacts": "count"}
+"""Type of a field -> how it fills the column of its name."""
+_FILLED = {column.name for column in COLUMNS} - {"kind", "directed_to"}
+
 
 def _need(part: str, field: Field) -> Need:
     return Need(f"{part}/{field.name}", _KINDS[field.type], field.need == "read")
@@ -58,15 +62,13 @@ def _variant(kind: Kind) -> Variant:
         *header,
         *payload,
     )
-    names = {field.name for field in PAYLOADS[kind]}
-    fills = [Fill("kind", "word", "header/kind"), Fill("logical_clock", "integer", "header/logical_clock")]
-    fills += [Fill(name, "text", f"header/{name}") for name in ("actor_id", "schema_id", "session_id", "provenance")]
-    fills += [Fill("risk_score", "number", "header/risk_score"), Fill("text", "text", f"payload/{MAIN_TEXT[kind]}")]
-    fills += [Fill(name, "number", f"payload/{name}") for name in ("confidence", "uncertainty") if name in names]
-    texts = ("assigned_to", "commit_mode", "verdict", "memory_type")
-    fills += [Fill(name, "text", f"payload/{name}") for name in texts if name in names]
-    if "artifacts" in names:
-        fills.append(Fill("artifacts", "count", "payload/artifacts"))
+    fills = [Fill("kind", "word", "header/kind"), Fill("text", "text", f"payload/{MAIN_TEXT[kind]}")]
+    fills += [
+        Fill(field.name, _HOW[field.type], f"{part}/{field.name}")
+        for part, fields in (("header", HEADER), ("payload", PAYLOADS[kind]))
+        for field in fields
+        if field.name in _FILLED
+    ]
     if kind is Kind.DELEGATION:
         fills.append(Fill("addressee", "text", "payload/assigned_to"))
     if kind is Kind.QUERY:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
-from turnwire.json.text import compacted, input_bytes, locate, reader, write
+from turnwire.json.text import compacted, reader, refusal, write
 from turnwire.registry import reading
 from turnwire.sstp.messages import CLASSES, KEYS, Message
 from turnwire.sstp.rules import findings
@@ -62,7 +62,7 @@ def from_fields(fields: dict[str, Any]) -> Message:
 def judged(fields: dict[str, Any], data: Any) -> Message:
     """The message over an object that is not plain. Raises the DecodeError for its first fault."""
     if (found := fault(fields)) is not None:
-        raise _refusal(*found, data)
+        raise refusal(data, WIRE, *found)
     return CLASSES[fields["header"]["kind"]].of(fields)
 
 
@@ -72,15 +72,6 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
         if issue.severity == "error":
             return issue.reason, issue.text, str(issue.where)
     return None
-
-
-def _refusal(reason: Reason, text: str, path: str | None, data: Any) -> DecodeError:
-    if data is None:
-        return DecodeError(reason, text, wire=WIRE, path=path)
-    raw = input_bytes(data, WIRE)
-    offset = locate(raw, path or "")
-    line = raw.count(b"\n", 0, offset) + 1
-    return DecodeError(reason, text, offset=offset, line=line, wire=WIRE, path=path)
 
 
 def check(message: Message) -> list[Issue]:
@@ -109,7 +100,10 @@ def encode(message: Message, strict: bool = True) -> str:
     fields = message._fields
     plain = message._plain or _plain_codec.is_plain(fields)
     if not plain or (strict and "session_id" not in fields["header"]):
-        _refuse(fields, strict)
+        refused = ("error", "warning") if strict else ("error",)
+        for issue in findings(fields, writing=strict):
+            if issue.severity in refused:
+                raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
     if fields["header"]["kind"] != message.KIND:
         words = f"{type(message).__name__} writes {message.KIND}, not {fields['header']['kind']}"
         raise EncodeError(Reason.MISMATCH, words, wire=WIRE, path="/header/kind")
@@ -119,14 +113,6 @@ def encode(message: Message, strict: bool = True) -> str:
 def plain_text() -> Any:
     """What the core writes of a message without doubts: (message, strict) -> text, or None for what encode writes."""
     return _plain_codec.text
-
-
-def _refuse(fields: dict[str, Any], strict: bool) -> None:
-    """Raises the EncodeError for the first finding that may not be written, if there is one."""
-    refused = ("error", "warning") if strict else ("error",)
-    for issue in findings(fields, writing=strict):
-        if issue.severity in refused:
-            raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
 
 
 _read = reader(WIRE, KEYS).read

@@ -270,10 +270,8 @@ def _plain(value: Any) -> Any:
 
 def retention_days(labels: Any) -> int | None:
     """The N of the label ``retention:Nd`` (days, ASCII digits); the smallest of several; None without one."""
-    found = (
-        [_RETENTION.fullmatch(label) for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
-    )
-    return min((int(label[1]) for label in found if label is not None), default=None)
+    texts = (label for label in labels if isinstance(label, str)) if isinstance(labels, list) else ()
+    return min((int(found[1]) for found in map(_RETENTION.fullmatch, texts) if found is not None), default=None)
 
 
 _RETENTION = re.compile("retention:([0-9]{1,9})d")

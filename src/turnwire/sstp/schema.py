@@ -66,12 +66,16 @@ def _type(name: str, strict: bool) -> dict[str, Any]:
         return {"type": "integer", "minimum": 1 if strict else 0}
     if name == "fraction":
         return {"type": "number", "minimum": 0, "maximum": 1} if strict else {"type": "number"}
-    if name == "texts":
-        return {"type": "array", "items": {"type": "string"}}
     if name == "artifacts":
         parts: dict[str, Any] = {part: {} if part == "value" else {"type": "string"} for part in ARTIFACT_FIELDS}
         artifact = {"type": "object", "properties": parts, **({"required": list(ARTIFACT_FIELDS)} if strict else {})}
         return {"type": "array", "items": artifact}
-    if name == "list":
-        return {"type": "array"}
-    return {"type": ["string", "null"] if name == "text_or_null" else "string"}
+    return dict(_TYPES[name])
+
+
+_TYPES: dict[str, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "text_or_null": {"type": ["string", "null"]},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "list": {"type": "array"},
+}
