@@ -21,8 +21,9 @@ import contextlib
 import logging
 import re
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
@@ -63,16 +64,15 @@ CORRELATION = "X-Correlation-Id"
 TASK_ID = "Sap-Task-Id"
 INBOX = "Sap-Inbox"
 SIGNER, SIGNATURE = "Sap-Principal", "Sap-Signature"
-WISH_SECONDS = 1.0
-"""After so many seconds without an answer the wish to end a task is said again."""
 CONNECT_SECONDS = 5.0
 """Seconds for which a server is looked for at the beginning; one that is lost later is looked for as long as it
 takes."""
+PATIENCE = 1.0
+"""Seconds for which an answer is waited for before what was asked is looked at again: it may have been lost."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _DENIED = re.compile('publish to "([^"]*)"')
 _INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
-T = TypeVar("T")
 _log = logging.getLogger("turnwire.sap")
 
 
@@ -115,10 +115,6 @@ def signed(keys: Mapping[str, bytes]) -> Identify:
     return identify
 
 
-class Reconnected(Exception):
-    """The server was lost, and is there again."""
-
-
 class Link:
     """A connection and the names of one prefix."""
 
@@ -130,8 +126,7 @@ class Link:
         self.connection: Any = None
         self.stream: Any = None
         self._options = dict(options or {})
-        self._lost: asyncio.Future[None] | None = None  # done when a server that was lost is there again
-        self._publishing: set[tuple[str, asyncio.Future[None]]] = set()  # subject in lower case, done where denied
+        self._denied: set[str] = set()  # subjects where the server lets this client publish nothing, in lower case
 
     async def open(self, queue: str, waiting: int, keep_seconds: float) -> None:
         """Connects, and makes the streams that are not there. Raises Unreachable."""
@@ -139,8 +134,8 @@ class Link:
         connection = Connection()
         try:
             async with asyncio.timeout(seconds):
-                mine = {"error_cb": self._noticed, "reconnected_cb": self._back}
-                await connection.connect(self.url, **{"max_reconnect_attempts": -1, **self._options, **mine})
+                options = {"max_reconnect_attempts": -1, **self._options, "error_cb": self._noticed}
+                await connection.connect(self.url, **options)
         except (OSError, NatsError, TimeoutError) as error:
             await connection.close()
             raise Unreachable(f"no NATS server at {self.url}: {connection.last_error or error}") from error
@@ -164,65 +159,36 @@ class Link:
         """Ends the connection."""
         if self.connection is not None:
             connection, self.connection = self.connection, None
-            self._wake()
             await connection.close()
 
     async def _noticed(self, error: Exception) -> None:
         """Takes what nats-py tells of the connection: that the server lets nobody publish somewhere, among other
         things."""
-        denied = _DENIED.search(str(error).lower())
-        waiting = [denial for subject, denial in self._publishing if denied is not None and subject == denied[1]]
-        for denial in waiting:
-            if not denial.done():
-                denial.set_result(None)
-        if waiting:
-            return
-        if (told := self._options.get("error_cb")) is not None:
+        if (denied := _DENIED.search(str(error).lower())) is not None:
+            self._denied.add(denied[1])
+        elif (told := self._options.get("error_cb")) is not None:
             await told(error)
         elif self.connection is not None:  # else whoever opens the link is told
             _log.error("the connection to %s: %s: %s", self.url, type(error).__name__, error)
 
-    async def _back(self) -> None:
-        self._wake()
-        if (told := self._options.get("reconnected_cb")) is not None:
-            await told()
-
-    def _wake(self) -> None:
-        if self._lost is not None and not self._lost.done():
-            self._lost.set_result(None)
-
-    async def unless_lost(self, work: Awaitable[T], denial: asyncio.Future[None] | None = None) -> T:
-        """Waits for work, and gives its value. Raises Reconnected when the server is lost meanwhile, and as soon as it
-        is there again: what it was asked it may have forgotten, and what it said may not have been heard. Raises
-        PermissionError when ``denial`` is done before, Unreachable when this end closes the connection."""
-        if self._lost is None or self._lost.done():
-            self._lost = asyncio.get_running_loop().create_future()
-        waiting: asyncio.Future[T] = asyncio.ensure_future(work)
-        ends: set[asyncio.Future[Any]] = {waiting, self._lost} if denial is None else {waiting, self._lost, denial}
-        try:
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if waiting.done():
-                return waiting.result()
-            if denial is not None and denial.done():
-                raise PermissionError("the server does not let this client publish there")
-            raise Reconnected if self.connection is not None else Unreachable("the connection was closed")
-        finally:
-            waiting.cancel()
-
     async def publish(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
-        """Puts a message into a stream; once more when the server was lost before it confirmed that.
+        """Puts a message into a stream; again where the server did not confirm that: it may have been lost meanwhile.
 
         Raises PermissionError where the server does not let this client do that, and what nats-py raises.
         """
-        publishing = subject.lower(), asyncio.get_running_loop().create_future()
-        self._publishing.add(publishing)
-        try:
-            while True:
-                with contextlib.suppress(Reconnected):
-                    sending = self.stream.publish(subject, text, headers=dict(headers))
-                    return await self.unless_lost(sending, publishing[1])
-        finally:
-            self._publishing.discard(publishing)
+        while True:
+            with contextlib.suppress(NatsTimeout):
+                await self.stream.publish(subject, text, timeout=PATIENCE, headers=dict(headers))
+                return
+            if subject.lower() in self._denied:
+                raise PermissionError("the server does not let this client publish there")
+
+    @property
+    def losses(self) -> int:
+        """The number of times that the server was lost and is there again: what it was asked, or said, it may have
+        forgotten."""
+        found: int = self.connection.stats["reconnects"] if self.connection is not None else 0
+        return found
 
     def tasks_stream(self, queue: str) -> str:
         """The stream of a queue."""
@@ -252,7 +218,7 @@ class Link:
 HEADERS = 512  # bytes of a message that are kept for its headers
 AT_ONCE = 16  # tasks of one capability that are with the agent at a time, at least
 CANCELS = 10_000  # wishes that are kept for tasks that have not come yet
-FETCH_SECONDS, AGAIN_SECONDS = 5.0, 0.5  # for which a task is asked for, and between failures to ask
+AGAIN_SECONDS = 0.5  # between failures to ask for a task
 _LATER = frozenset({ErrorCode.RATE_LIMIT.value, ErrorCode.INTERNAL.value})
 
 
@@ -354,11 +320,11 @@ class Worker:
             handling.add_done_callback(self._handled)
 
     async def _next(self) -> Any:
-        """The next message; a server that was lost and is there again is asked anew at once."""
+        """The next message."""
         while True:
             try:
-                with contextlib.suppress(TimeoutError, Reconnected):
-                    (message,) = await self._link.unless_lost(self._tasks.fetch(1, timeout=FETCH_SECONDS))
+                with contextlib.suppress(NatsTimeout):
+                    (message,) = await self._tasks.fetch(1, timeout=PATIENCE)
                     return message
             except Exception:
                 _log.exception("the queue gives no tasks for now")  # the client connects again by itself
@@ -545,16 +511,16 @@ class Client(Caller):
         subject = self._link.subject("results", uuid_key(task.task_id), self._principal)
         results = await self._link.connection.subscribe(subject)
         try:
-            while True:
+            while True:  # it is sent again where the server was lost, which does not execute it again
+                losses = self._link.losses
                 receipt = await self._sent(task)
                 if isinstance(receipt, Nack):
                     raise Refused(receipt)
-                with contextlib.suppress(Reconnected):  # then it is sent again, which does not execute it again
-                    while True:
-                        result = await self._next(task.task_id, results, lambda answer: self.checked(task, answer))
-                        yield result
-                        if is_final(result):
-                            return
+                take = partial(self.checked, task)
+                while (result := await self._next(task.task_id, results, take, self._timeout, losses)) is not None:
+                    yield result
+                    if is_final(result):
+                        return
         finally:
             await results.unsubscribe()
 
@@ -586,14 +552,12 @@ class Client(Caller):
                 await self._link.connection.publish(wish, text, headers=self._signature(text) or None)
                 left = end - asyncio.get_running_loop().time()
                 try:
-                    found = await self._next(
-                        task_id, results, lambda answer: self._kept(task_id, answer), min(left, WISH_SECONDS)
-                    )
+                    found = await self._next(task_id, results, partial(self._kept, task_id), min(left, PATIENCE))
                 except (Unanswered, BadAnswer):
-                    if left <= WISH_SECONDS:
+                    if left <= PATIENCE:
                         raise
                 else:
-                    if is_final(found):
+                    if found is not None and is_final(found):
                         return found
         finally:
             await results.unsubscribe()
@@ -612,20 +576,23 @@ class Client(Caller):
         return {SIGNER: self._principal.name, SIGNATURE: sign(text, self._signer)}
 
     async def _next(
-        self, task_id: str, results: Any, check: Callable[[Any], Result], seconds: float | None = None
-    ) -> Result:
-        """The next Result of the task; what others publish there is not taken, and named where nothing else comes."""
+        self, task_id: str, results: Any, check: Callable[[Any], Result], seconds: float, losses: int | None = None
+    ) -> Result | None:
+        """The next Result of the task; what others publish there is not taken, and named where nothing else comes. None
+        where the server was lost since ``losses``: it may have come meanwhile."""
         strange: list[str] = []
-        end = asyncio.get_running_loop().time() + (self._timeout if seconds is None else seconds)
+        losses = self._link.losses if losses is None else losses
+        end = asyncio.get_running_loop().time() + seconds
         while (left := end - asyncio.get_running_loop().time()) > 0:
             try:
-                message = await self._link.unless_lost(results.next_msg(timeout=left))
+                message = await results.next_msg(timeout=min(left, PATIENCE))
                 return check(read_answer(message.data))
             except BadAnswer as error:
                 _log.warning("a Result for task %s was not taken: %s", task_id, error)
                 strange.append(str(error))
             except NatsTimeout:
-                break
+                if losses != self._link.losses:
+                    return None
             except ConnectionClosedError as error:
                 raise Unreachable(f"the connection was lost: {error}") from error
         if strange:
@@ -640,12 +607,12 @@ class Client(Caller):
             async with asyncio.timeout(self._ack_seconds if waits else None):
                 message = None
                 while message is None:
-                    if (refused := await self._put(task, inbox)) is not None:
+                    losses = self._link.losses
+                    if (refused := await self._put(task, inbox)) is not None or not waits:
                         return refused
-                    if not waits:
-                        return None
-                    with contextlib.suppress(Reconnected):
-                        message = await self._link.unless_lost(receipts.next_msg(timeout=None))
+                    while message is None and losses == self._link.losses:
+                        with contextlib.suppress(NatsTimeout):
+                            message = await receipts.next_msg(timeout=PATIENCE)
         except (TimeoutError, NoRespondersError) as error:
             raise Unanswered(f"no worker took task {task.task_id}") from error
         except ConnectionClosedError as error:
