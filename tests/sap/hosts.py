@@ -16,6 +16,8 @@ from typing import Any, Protocol
 
 import httpx
 import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from turnwire import sap
 from turnwire.sap.transports import bus, http, mcp, nats
@@ -132,7 +134,9 @@ async def over_bus(agent: sap.Agent, _clients: AsyncExitStack, _machine: Machine
 @asynccontextmanager
 async def over_http(agent: sap.Agent, clients: AsyncExitStack, machine: Machine) -> AsyncIterator[Clients]:
     table = {token: who for who, token in TOKENS.items() if who is not None}
-    async with agent, serve(http.app(agent, identify=table, body_seconds=0.2)) as url:
+    hurried = http.app(agent, identify=table, body_seconds=0.05)  # for bodies that stall alone: others take their time
+    app = Starlette(routes=[Mount("/hurried", hurried), Mount("/", http.app(agent, identify=table))])
+    async with agent, serve(app) as url:
         machine.url = url
         unread = httpx.AsyncClient(
             verify=False, timeout=SECONDS

@@ -258,8 +258,8 @@ def test_names_of_secrets_are_seen_behind_and_before_anything(name: str) -> None
 
 
 @pytest.mark.parametrize("value", [*SECRET_VALUES, *(value[:7] for value in SECRET_VALUES)])
-def test_forms_of_secrets_are_seen_wherever_they_stand(value: str) -> None:
-    for before in (*range(0, 18), 31, 32, 33, 47, 48, 63, 64, 65):
+def test_forms_of_secrets_are_seen_wherever_they_stand(value: str, twin: str) -> None:
+    for before in (*range(0, 18), 31, 32, 33, 47, 48, 63, 64, 65) if twin == "native" else (0, 1):
         for fill, tail in ((" ", ""), ("é", " "), (".", "é"), ("-", " " * 40)):
             payload = {"text": fill * before + value + tail}
             task = sap.decode(json.dumps(changed(TASK, "/payload", payload), ensure_ascii=False))

@@ -149,7 +149,7 @@ def mutations(value: Any) -> list[Any]:
     """Copies of a document with one value replaced or taken away."""
     made = []
     for pointer in pointers(value, ""):
-        for other in (None, True, -1, 0.5, 7, "x", "PARTIAL", [], {}, ["x"], {"x": 1}, ...):
+        for other in (None, True, -1, 0.5, "PARTIAL", ["x"], {"x": 1}, ...):
             made.append(changed(value, pointer, other))
     return made
 

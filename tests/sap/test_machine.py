@@ -13,7 +13,7 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -352,19 +352,16 @@ class TransportMachine(AgentModel):
         fresh = one.replace(task_id=task("work.plain", {}).task_id)
 
         async def stalled() -> None:
-            async def body() -> AsyncIterator[bytes]:
-                yield sap.encode(fresh).encode()[:-1]
-                if gone:
-                    raise ConnectionAbortedError
-                await asyncio.sleep(0.6)  # httpx sends the whole body before it reads the answer
-
-            headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKENS[one.issuer.agent_id]}"}
-            async with httpx.AsyncClient(verify=False) as raw:
-                try:
-                    answered = await raw.post(f"{self.url}/tasks", content=body(), headers=headers)
-                    assert answered.status_code == 408
-                except (ConnectionAbortedError, httpx.TransportError):
-                    assert gone
+            url, body = httpx.URL(self.url), sap.encode(fresh).encode()
+            lines = ("POST /hurried/tasks HTTP/1.1", "Host: b", "Content-Type: application/json")
+            token = f"Authorization: Bearer {TOKENS[one.issuer.agent_id]}"
+            head = "\r\n".join((*lines, token, f"Content-Length: {len(body)}", "", ""))
+            reader, writer = await asyncio.open_connection(url.host, url.port)
+            writer.write(head.encode() + body[:-1])
+            await writer.drain()
+            if not gone:
+                assert b" 408 " in await reader.readline()
+            writer.close()
 
         rows = len(self.ledger)
         self.do(stalled())

