@@ -18,7 +18,7 @@ from turnwire.session.writing import read_events
 from turnwire.tokens.formats import FORMATS, lossless
 
 NAMES = ("o200k_base", "cl100k_base", "llama3", "qwen3", "gemma3")
-RIVALS = ("json array", "toon", "gcf", "soon")
+RIVALS = ("toon", "gcf", "soon")
 SEEDS = (1, 2, 3)
 EVENTS = 50
 
@@ -37,11 +37,9 @@ def floor(events: list[Any], counter: tokens.Tokenizer) -> int:
 
 
 def cost(name: str, events: list[Any], counter: tokens.Tokenizer) -> int | None:
-    """The tokens of events in a format, its legend included; None where they do not come back."""
-    written, why = lossless(FORMATS[name], events, True)
-    if written is None or why:
-        return None
-    return counter.count("\n".join(written.texts)) + counter.count(written.legend)
+    """The tokens of events in a format; None where they do not come back."""
+    texts, why = lossless(FORMATS[name], events, True)
+    return None if texts is None or why else counter.count("\n".join(texts))
 
 
 def ratios(size: int) -> None:

@@ -115,16 +115,6 @@ def comparison(messages: Any, given: Context | None, per: str) -> str:
     return markdown(names, rows) + absent
 
 
-def parts(messages: list[Any]) -> str:
-    """What the parts of each message's wire cost with the first tokenizer."""
-    rows = []
-    for message in messages:
-        found = tokens.ablate(message, TOKENIZERS[0])
-        costs = ", ".join(f"{part.part} {part.tokens}" for part in found if part.tokens > 0)
-        rows.append([found[0].wire, str(found[0].of), costs])
-    return markdown(["wire", "tokens#", "tokens less without (each by itself)"], rows)
-
-
 def facts() -> str:
     """What the tables were counted with."""
     rows = [[name, tokens.vocabulary(name).models, tokens.vocabulary(name).provenance] for name in TOKENIZERS]
@@ -144,9 +134,6 @@ def tables() -> str:
     four, hundred = real_nslip(4), real_nslip(100)
     request = turnwire.decode(REQUEST)
     given = context()
-    wires = [request]
-    for wire in ("csp", "sstp", "kick", "sap"):
-        wires.append(turnwire.convert(request, wire, context=given).message)
     sections = [
         ("What was counted with", facts()),
         (
@@ -156,15 +143,10 @@ def tables() -> str:
             "`benchmarks/token_tables.py`.\n\n" + comparison(request, given, "message"),
         ),
         (
-            "What the parts cost",
-            "The same REQUEST, o200k_base: how many tokens fewer it would be without a part. Parts do not add up.\n\n"
-            + parts(wires),
-        ),
-        (
             "A short conversation",
             "Real: the first four lines of that file, counted as one text. `a + b`: the messages, and what a reader\n"
-            "must have seen once (the prompt of a wire, the legend of the arrays, what the way back takes from the\n"
-            "context). Ranks and ratios count both.\n\n" + comparison(four, given, "conversation"),
+            "must have seen once (the prompt of a wire, what the way back takes from the context).\n"
+            "Ranks and ratios count both.\n\n" + comparison(four, given, "conversation"),
         ),
         (
             "A hundred messages",

@@ -12,7 +12,7 @@ from turnwire.errors import Reason, UnknownName, expect_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from re import Pattern
     from typing import Any, NamedTuple
 
@@ -88,10 +88,10 @@ MATCHED = ("nslip", "csp")
 
 _NEEDED = ("detect", "decode", "encode", "message", "check", "prompt")
 _OPTIONAL = {
-    **dict.fromkeys(("short_prompt", "bulk", "plan", "work", "parts", "plain", "shape", "checklist"), None),
+    **dict.fromkeys(("short_prompt", "bulk", "plan", "work", "plain", "shape", "checklist"), None),
     **dict.fromkeys(("documents", "replay", "table"), None),
     **dict.fromkeys(("pairs", "marks"), ()),
-    **{"advice": {}, "doubtful": (0, ()), "always_strict": False},
+    **{"doubtful": (0, ()), "always_strict": False},
 }
 """The further attributes of a wire, and what stands for those that it has not."""
 
@@ -123,8 +123,6 @@ class Wire:
     - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
     - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
-    - parts: a pattern whose named groups are the parts of a message's text (``tokens``). advice: what can be changed to
-      make messages cheaper, name -> (how to say it, the change: texts of messages in order -> those after it).
     - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``.
     - documents: a :class:`DocumentPlan`, if it has documents beside messages. replay: what replays a history of it.
     - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
@@ -152,10 +150,8 @@ class Wire:
         plan: Any
         pairs: tuple[Any, ...]
         work: Callable[[bytes], Any] | None
-        parts: Pattern[str] | None
         plain: Callable[[Any], dict[str, Any]] | None
         doubtful: tuple[int, tuple[str, ...]]
-        advice: Mapping[str, tuple[str, Callable[[Sequence[str]], list[str]]]]
         shape: Any
         checklist: Any
         documents: Any

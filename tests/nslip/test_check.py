@@ -24,7 +24,6 @@ from turnwire.nslip import (
     encode,
     rules,
 )
-from turnwire.nslip.tokens import short_ids
 from turnwire.read.judging import conform
 
 
@@ -283,12 +282,3 @@ def test_nearly_messages_behind_a_prefix_are_told_once():
     for one, empty in ((f'{{"m": "{good}"}}', '{"m": "@#"}'), (f'x "@#" {good}', 'x "@#" @#'), (f"@: {good}", "@: @#")):
         (framing,) = [line for line in conform("nslip", f"{one}\n{empty}\n".encode()) if line.clause.id == "framing"]
         assert [fault.line for fault in framing.faults].count(2) == 1, one
-
-
-@pytest.mark.parametrize(("prefix", "numbered"), [*((one, True) for one in "gkpr"), *((one, False) for one in "qse")])
-def test_ids_count_from_0_in_each_conversation_and_scalars_stay(prefix, numbered):
-    texts = [f"@a1|f0|c{c}|S1|d2|T1|{prefix}{value}#" for c, value in (("zz", "abc"), ("zz", "abd"), ("y", "abd"))]
-    values = ("0", "1", "0") if numbered else ("abc", "abd", "abd")
-    assert short_ids(texts) == [
-        f"@a1|f0|c{c}|S1|d2|T1|{prefix}{value}#" for c, value in zip("001", values, strict=True)
-    ]

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 import turnwire
-from examples import mixed_log
 from tests.cli.running import REAL
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, context
 from turnwire import tokens
@@ -18,7 +17,6 @@ from turnwire.registry import WIRES, wire_of
 from turnwire.tokens.advice import NOTICEABLE
 from turnwire.tokens.budget import Meter, Price, Sample, priced, spend
 from turnwire.tokens.means import ALL, means
-from turnwire.tokens.parts import applied, changes_of
 
 pytestmark = pytest.mark.once
 
@@ -118,25 +116,6 @@ def test_advice_adds_up() -> None:
     assert f"{own.tokens:,}" in advice.table() and "to change first" in advice.table()
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_each_change_is_what_it_saves(wire: str) -> None:
-    """Whoever applies a piece of advice saves the share that it says; what it gives is read by its wire."""
-    found = [entry.text.rstrip("\n") for entry in mixed_log.log(60, seed=5).sound if entry.wire == wire]
-    texts = [turnwire.encode(turnwire.decode(text)) for text in found]
-    advice = tokens.advise(turnwire.registry.wire(wire).joined.join([*texts, ""]).encode(), wires=[wire])
-    said = {change.part: change for change in advice.changes if change.part not in ("session", "form")}
-    before = sum(tokens.count_many(texts))
-    for part, (text, apply) in changes_of(wire).items():
-        changed = applied(texts, wire, apply)
-        for new in changed:
-            turnwire.decode(new)
-        saved = before - sum(tokens.count_many(changed))
-        assert (part in said) == (saved >= NOTICEABLE * before)
-        if part in said:
-            assert said[part].share == pytest.approx(saved / before) and said[part].text == text.format(wire=wire)
-            assert said[part].tokens == pytest.approx(saved, abs=1)
-
-
 @pytest.mark.parametrize(("spaced", "told"), [(1, False), (2, True), (3, True)])
 def test_white_space_is_told_from_three_hundredths_on(spaced: int, told: bool) -> None:
     """Of 30 messages, each of which costs about two thirds more where it is indented."""
@@ -155,22 +134,6 @@ def test_messages_of_several_wires_have_a_mean_of_all(lines: list[str]) -> None:
     names = [name for name in WIRES if name in {wire_of(turnwire.decode(line)) for line in lines}]
     assert [each.wire for each in found] == [*names, *[ALL] * (len(names) > 1)]
     assert [each.messages for each in found] == [*[1] * len(names), *[len(lines)] * (len(names) > 1)]
-
-
-def test_changes_say_what_they_do() -> None:
-    lines = [
-        REQUEST.replace("c1", f"c{c}").replace("g1|k1", f"g{g}|k{g}")
-        for c, g in (("zz", "9x"), ("a", "9y"), ("zz", "9y"))
-    ]
-    short = [REQUEST.replace("c1", f"c{c}").replace("g1|k1", f"g{g}|k{g}") for c, g in ((0, 0), (1, 0), (0, 1))]
-    assert applied(lines, "nslip", changes_of("nslip")["ids"][1]) == short
-    times = SAP.replace("00:00:00Z", "00:00:00.123+00:00")
-    assert applied([times], "sap", changes_of("sap")["timestamps"][1]) == [SAP]
-    long = REQUEST.replace("goal_1", "a goal that takes a good many words to say")
-    once = applied([long, REQUEST, long], "nslip", changes_of("nslip")["text"][1])
-    assert once == [long, REQUEST, REQUEST.replace("goal_1", "s1")]
-    empty = SSTP.replace('"uncertainty"', '"assumptions":[],"uncertainty"')
-    assert applied([empty, "{"], "sstp", lambda texts: ["no message", "{"]) == [empty, "{"], "what is not read stays"
 
 
 def test_a_session_is_advised_for_what_it_saves() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import itertools
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -13,15 +12,14 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.tokens.material import CSP, KICK, REQUEST, SAP, SSTP, TEXTS, UUID
-from turnwire import registry, tokens
+from tests.tokens.material import REQUEST
+from turnwire import tokens
 from turnwire.errors import EncodeError, Reason
 from turnwire.tokens.advice import Advice, Cost
 from turnwire.tokens.budget import FIRST, KEEP, Sample, Spent, priced
 from turnwire.tokens.comparison import Row, _ranked
-from turnwire.tokens.formats import Format, Written, lossless, messages_of
+from turnwire.tokens.formats import Format, lossless, messages_of
 from turnwire.tokens.means import Mean, _mean, _sorted
-from turnwire.tokens.parts import LONG, _lean, _once, _whole_seconds, edited, spans
 from turnwire.tokens.tokenizer import CHUNK
 
 pytestmark = pytest.mark.once
@@ -77,73 +75,6 @@ def test_a_mean_is_of_what_was_measured(alone: bool | None, together: bool | Non
     assert (bare.ratio, bare.ratio_together, bare.note) == (None, None, "")
 
 
-TIMES = [f"2026-01-31T23:59{second}{zone}" for second in ("", ":01", ":01.5", ":01.123456")
-         for zone in ("", "Z", "+01:00", "-11:30", "+0100", "-0000")]  # fmt: skip
-NO_TIMES = ["2026-01-31", "23:59", "2026-01-31 23:59", "2026-01-31T23", "2026-01-31T23:59:01.", "2026-01-31T23:59+01",
-            "2026-01-31T23:59ZZ", "2026-1-31T23:59", "x2026-01-31T23:59Z"]  # fmt: skip
-
-
-@pytest.mark.parametrize("wire", ["sstp", "sap", "kick"])
-def test_what_is_in_a_string_of_json(wire: str) -> None:
-    """Times and ids are parts of their own where they are all of it."""
-    for part, values in (
-        ("timestamps", TIMES),
-        ("uuids", [UUID, UUID.upper()]),
-        ("text", [*NO_TIMES, f"{UUID}0", UUID[1:]]),
-    ):
-        for value in values:
-            found = [(name, end - start) for name, start, end in spans(f'{{"a":"{value}"}}', wire)]
-            assert found == [("separators", 1), ("names", 3), ("separators", 1), ("quotes", 1), (part, len(value)),
-                             ("quotes", 1), ("separators", 1)], value  # fmt: skip
-
-
-def test_a_document_has_no_parts() -> None:
-    for text in ("⫻a/b\nx\n", '⫻a/b:c/1\n"x": {}\n'):
-        assert registry.wire("kick").writes_as_document(text) and list(spans(text, "kick")) == []
-    assert all(list(spans(text, wire)) for wire, text in TEXTS.items())
-
-
-def test_parts_are_taken_out_at_once_where_there_are_both() -> None:
-    bare = json.loads(SSTP)
-    for wire, text, both in (
-        ("sap", SAP, True),
-        ("kick", KICK, True),
-        ("sstp", json.dumps(bare), False),
-        ("csp", CSP, False),
-    ):
-        found = [part.part for part in tokens.ablate([text])]
-        assert ("uuids and timestamps" in found) is both, wire
-        assert both or not {"uuids", "timestamps"} <= set(found)
-    bare["payload"]["question"] = UUID
-    assert "uuids and timestamps" not in [part.part for part in tokens.ablate([json.dumps(bare)])]
-
-
-@pytest.mark.parametrize(
-    ("time", "short"),
-    [
-        *(
-            (f"2026-01-31T23:59:01{zone}", "2026-01-31T23:59:01Z")
-            for zone in ("Z", "+00:00", "-00:00", "+0000", "-0000")
-        ),
-        *((f"2026-01-31T23:59:01.{digits}Z", "2026-01-31T23:59:01Z") for digits in ("0", "5", "123456789")),
-        ("2026-01-31T23:59:01.5+00:00", "2026-01-31T23:59:01Z"),
-        ("2026-01-31T23:59:01.5+01:00", "2026-01-31T23:59:01+01:00"),
-        *((kept, kept) for kept in ("2026-01-31T23:59:01", "2026-01-31T23:59-00:30", "2026-01-31T23:59:01+10:00")),
-    ],
-)
-def test_times_in_whole_seconds(time: str, short: str) -> None:
-    text = f'{{"a":"{time}","b":"{time}x"}}'
-    assert edited(text, "sap", _whole_seconds) == f'{{"a":"{short}","b":"{time}x"}}'
-
-
-def test_members_that_say_nothing_are_left_out_at_every_level() -> None:
-    """Items of lists stay, and so does what is 0 or false."""
-    nothing: dict[str, Any] = {"a": None, "b": "", "c": [], "d": {}}
-    said = {"e": 0, "f": False, "g": " ", "h": [None, "", [], {}], "i": 0.0}
-    assert _lean({**nothing, **said}) == said
-    assert _lean({"x": {**nothing, **said}, "y": [{**nothing, **said}, [nothing]]}) == {"x": said, "y": [said, [{}]]}
-
-
 @pytest.mark.parametrize(
     "kind", [str, str.encode, lambda text: bytearray(text.encode()), lambda text: memoryview(text.encode())]
 )
@@ -170,7 +101,7 @@ def test_messages_are_given_in_many_ways(kind: Any) -> None:
     ],
 )
 def test_values_are_the_same_whatever_the_order_of_members(value: Any, back: Any, same: bool) -> None:
-    form = Format("x", None, lambda values, together: Written(["x"]), lambda written, together: [back])
+    form = Format("x", None, lambda value: "x", lambda text: back)
     assert lossless(form, [value], False)[1] == ("" if same else "other values come back")
 
 
@@ -239,14 +170,6 @@ def test_a_price_is_a_number_from_0_up(price: tuple[float, float]) -> None:
         priced({"o200k_base": price})
 
 
-@pytest.mark.parametrize("more", [-2, -1, 0, 1, 30])
-def test_a_text_that_is_long_enough_is_written_once(more: int) -> None:
-    texts = [f'@a0|f0|c1|S2|d3|T{turn}|u"{"y" * (LONG + more)}"#' for turn in range(3)]
-    found = _once(texts, "nslip")
-    assert found[0] == texts[0]
-    assert found[1:] == ([text[:20] + '"s1"#' for text in texts[1:]] if more >= 0 else texts[1:])
-
-
 @pytest.mark.parametrize("size", [1, 2, 10, FIRST - 1, FIRST, FIRST + 1, 3 * FIRST])
 def test_the_first_messages_of_a_sample_follow_each_other(size: int) -> None:
     sample = Sample(size)
@@ -254,7 +177,7 @@ def test_the_first_messages_of_a_sample_follow_each_other(size: int) -> None:
         place = sample.wants()
         if place is not None:
             sample.put(place, number, str(number))
-    assert sample.first == list(range(min(size, FIRST))) and sample.first_texts == list(map(str, sample.first))
+    assert sample.first == list(range(min(size, FIRST)))
     assert len(sample.messages) == size and len(set(sample.messages)) == size
     assert [str(one) for one in sample.messages] == sample.texts
 

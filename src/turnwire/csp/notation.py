@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, expect
-from turnwire.json.parts import TIME, UUID
 
 _REF = re.compile(r"(.+):([0-9]{1,18})(?:-([0-9]{1,18}))?", re.DOTALL)
 
@@ -120,21 +119,3 @@ def _compact_run(run: list[str]) -> list[str]:
     else:
         line = run[0] + "".join(f" {key}:{value}" for key, _, value in pairs)
     return [line] if _expand_line(line) == run else run
-
-
-# --- tokens -----------------------------------------------------------------------------------------------------------
-
-PARTS = re.compile(
-    rf"""
-    (?P<magic>^CSP/1$)
-  | (?P<words>^(?:FROM|TO|CTX|INTENT|TASK|RESULT|ERROR|PATCH|FILEOP|PLAN|QUERY|MEM|BASE|APPLY|[A-Z][A-Z0-9_]*)(?=[ \n]))
-  | (?P<heredocs>^(?:<{{3,}}|>{{3,}})$)
-  | (?P<newlines>\n)
-  | (?P<uuids>{UUID})
-  | (?P<timestamps>{TIME})
-  | (?P<ids>\ [TEPFC]\d+\b)
-  | (?P<text>[^\n]+?)(?=\ [TEPFC]\d+\b|{UUID}|{TIME}|$)
-""",
-    re.VERBOSE | re.MULTILINE,
-)
-"""The parts of a message's text, for counting tokens: a named group for each."""

@@ -19,7 +19,6 @@ DESCRIPTOR = Wire(
     bulk=".bulk:SCANNER",
     pairs=".pairs:PAIRS",
     work=".pairs:work",
-    parts=".notation:PARTS",
     plain=".messages:plain",
     shape="turnwire.conversion.csp:SHAPE",
     checklist=".checklist:CHECKLIST",

@@ -148,7 +148,6 @@ class Format(NamedTuple):
             plain=reading.plain,
             plan=made.plans,
             bulk=made.scanner,
-            parts="turnwire.json.parts:PARTS",
             pairs=(PairRule("call", frozenset(self.asks), (answer,)),),
             work=reading.work,
             table=self,

@@ -20,9 +20,7 @@ DESCRIPTOR = Wire(
     bulk=".bulk:SCANNER",
     pairs=".pairs:PAIRS",
     work=".pairs:work",
-    parts=".tokens:PARTS",
     plain=".codec:plain",
-    advice=".tokens:ADVICE",
     shape="turnwire.conversion.nslip:SHAPE",
     checklist=".checklist:CHECKLIST",
 )

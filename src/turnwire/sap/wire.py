@@ -18,7 +18,6 @@ DESCRIPTOR = Wire(
     plan=".bulk:PLAN",
     pairs=".pairs:PAIRS",
     work=".pairs:work",
-    parts="turnwire.json.parts:PARTS",
     shape="turnwire.conversion.sap:SHAPE",
     checklist=".checklist:CHECKLIST",
 )

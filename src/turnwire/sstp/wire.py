@@ -17,7 +17,6 @@ DESCRIPTOR = Wire(
     bulk=".bulk:SCANNER",
     plan=".bulk:PLAN",
     pairs=".pairs:PAIRS",
-    parts="turnwire.json.parts:PARTS",
     shape="turnwire.conversion.sstp:SHAPE",
     checklist=".checklist:CHECKLIST",
 )

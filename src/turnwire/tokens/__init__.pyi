@@ -9,5 +9,4 @@ from turnwire.tokens.loading import (
     tokenizers as tokenizers,
     vocabulary as vocabulary,
 )
-from turnwire.tokens.parts import Part as Part, ablate as ablate
 from turnwire.tokens.tokenizer import Tokenizer as Tokenizer

@@ -14,7 +14,6 @@ from turnwire.tokens.comparison import Row, compare
 from turnwire.tokens.formats import text_of
 from turnwire.tokens.loading import DEFAULT, load
 from turnwire.tokens.means import BASE, SESSION, TABULAR
-from turnwire.tokens.parts import rewrites
 from turnwire.tokens.rendering import Layout, Section, aligned, as_text, write_page
 from turnwire.tokens.tokenizer import Tokenizer
 
@@ -248,11 +247,12 @@ def advice_on(
         counter = next(each for each in counters if each.name == name)
         kept, price = found.samples[wire], prices.get(name)
         costs += _costs(own, kept, wires, counter, price, context, absent)
-        changes += _changes(own, kept, counter, price, absent)
+        if len(kept.messages) == own.meter.messages:  # white space is told only where all messages are known
+            written = sum(counter.count_many([text_of(message) for message in kept.messages]))
+            changes += _change(own.wire, name, "form", SPACES, own.meter.tokens - written, own.meter.tokens, price)
     for cost in costs:
         for among in (_wires_alone(costs), [each for each in costs if each.wire in (cost.log, SESSION)]):
-            if (change := _to_other(cost, among)) is not None:
-                changes.append(change)
+            changes += _to_other(cost, among, prices.get(cost.tokenizer))
     facts = {
         "messages": {wire: kept.seen for wire, kept in found.samples.items()},
         "sampled": {wire: len(kept.messages) for wire, kept in found.samples.items()},
@@ -319,46 +319,24 @@ def _cost(
     )
 
 
-def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, absent: dict[str, str]) -> list[Change]:
-    """The savings of each change, applied to the first messages; white space only where all are known."""
-    if not kept.messages:
-        return []
-    if not registry.wire(own.wire).has("parts"):
-        absent[f"changes of times and texts in {own.wire}"] = "the wire does not name its parts (Wire.parts)"
-    canonical = [text_of(message) for message in kept.first]
-    # What is changed is the canonical text; what is paid is the text as written, with its white space.
-    scale = sum(counter.count_many(canonical)) / sum(counter.count_many(kept.first_texts)) if kept.first else 0.0
-    saved = [(part, text, share * scale) for part, text, share in rewrites(canonical, own.wire, counter)]
-    if len(kept.messages) == own.meter.messages:
-        written = sum(counter.count_many([text_of(message) for message in kept.messages]))
-        saved.append(("form", SPACES, 1 - written / own.meter.tokens))
-    total = own.meter.tokens
-    return [
-        Change(own.wire, counter.name, part, text, round(total * share), share, _money(total * share, price))
-        for part, text, share in saved
-        if share >= NOTICEABLE
-    ]
-
-
 def _wires_alone(costs: Sequence[Cost]) -> list[Cost]:
     return [cost for cost in costs if cost.wire not in (*BASELINES, SESSION)]
 
 
-def _to_other(cost: Cost, costs: Sequence[Cost]) -> Change | None:
-    """The change from a log's own wire to the cheapest of these that carries the same, or None."""
+def _to_other(cost: Cost, costs: Sequence[Cost], price: Price | None) -> list[Change]:
+    """The change from a log's own wire to the cheapest of these that carries the same, if it is not that."""
     if cost.wire != cost.log:
-        return None
+        return []
     same = [each for each in costs if (each.log, each.tokenizer) == (cost.log, cost.tokenizer) and each.round_trip]
     best = min(same, key=lambda each: each.tokens)
-    if best.wire == cost.wire or not cost.tokens:
-        return None
-    saved = cost.tokens - best.tokens
-    money = None if cost.once is None or best.once is None else cost.once - best.once
     part, text = "wire", f"write {best.wire} instead of {cost.wire}: it carries the same"
     if best.wire == SESSION:
         part, text = SESSION, "send many at once as a session (turnwire session pack): it carries the same"
-    return Change(cost.log, cost.tokenizer, part, text, saved, saved / cost.tokens, money)
+    return _change(cost.log, cost.tokenizer, part, text, cost.tokens - best.tokens, cost.tokens, price)
 
 
-def _money(tokens: float, price: Price | None) -> float | None:
-    return None if price is None else price.of(tokens)
+def _change(log: str, tokenizer: str, part: str, text: str, saved: int, of: int, price: Price | None) -> list[Change]:
+    """A change, if what it saves is worth saying."""
+    if not of or saved <= 0 or saved < NOTICEABLE * of:
+        return []
+    return [Change(log, tokenizer, part, text, saved, saved / of, None if price is None else price.of(saved))]

@@ -152,8 +152,8 @@ class Sample:
 
     Attributes:
         size, seen, messages: how many are wanted, how many were offered, those that were kept. first: the first ones,
-        as they follow each other: what a conversation costs is not seen in single messages. texts, first_texts: the
-        same as they are written in the log.
+        as they follow each other: what a conversation costs is not seen in single messages. texts: messages as they are
+        written in the log.
     """
 
     def __init__(self, size: int) -> None:
@@ -162,7 +162,6 @@ class Sample:
         self.messages: list[Any] = []
         self.first: list[Any] = []
         self.texts: list[str] = []
-        self.first_texts: list[str] = []
         self._random = random.Random(0)
 
     def wants(self) -> int | None:
@@ -181,7 +180,6 @@ class Sample:
         self.texts[place] = text
         if len(self.first) < FIRST and place == self.seen - 1:
             self.first.append(message)
-            self.first_texts.append(text)
 
 
 FIRST = 200

@@ -33,8 +33,8 @@ class Row(NamedTuple):
         format: a wire or a reference format; kind says which ("wire", "reference"). Messages of several wires also have
         the row "each in its own wire".
         bytes, tokens: of all messages. legend: tokens of what a reader needs beside them to get the messages back: the
-        legend of JSON arrays, the entries of the context that the way back takes; of a conversation also the wire's
-        prompt. Of a conversation each is needed once, otherwise with each message.
+        entries of the context that the way back takes; of a conversation also the wire's prompt. Of a conversation
+        each is needed once, otherwise with each message.
         shared: tokens of the beginning that all messages have in common.
         dropped: fields that the format could not carry, with how many messages had them.
         round_trip: whether every message came back from its text, equal to what it was.
@@ -193,8 +193,8 @@ def compare(
     messages: one message, its text, or an iterable of these, of any wires. context: what ``turnwire.convert`` adds
     where a wire needs more than a message says. per: "message" counts each text by itself; "conversation" counts all
     as one text, lines under each other. What a reader needs beside the texts to get the messages back is counted in
-    both: the legend of JSON arrays, the entries of the context that the way back takes; with each message, or once for
-    a conversation, which also has the wire's ``prompt``. formats: names of ``turnwire.tokens.formats.FORMATS``.
+    both: the entries of the context that the way back takes; with each message, or once for a conversation, which also
+    has the wire's ``prompt``. formats: names of ``turnwire.tokens.formats.FORMATS``.
 
     Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises UnknownName, ValueError
     (no message), what ``load`` raises, and EncodeError or DecodeError for what is not a message
@@ -321,14 +321,14 @@ def _references(
     values = [plain(message) for message in messages]
     for name in formats:
         try:
-            written, why = lossless(FORMATS[name], values, together)
+            texts, why = lossless(FORMATS[name], values, together)
         except MissingDependency as error:
             absent[name] = str(error)
             continue
-        if written is None:
+        if texts is None:
             absent[name] = f"it {why}"
             continue
-        yield Version(name, "reference", written.texts, [written.legend] if written.legend else [], {}, not why, why)
+        yield Version(name, "reference", texts, [], {}, not why, why)
 
 
 def _row(version: Version, counter: Tokenizer, together: bool, threads: int, messages: int) -> Row:

@@ -1,7 +1,7 @@
 """Other ways to write the same values, each shown only after it has given them back.
 
-A format is a table entry: how one value is written and read, how a whole conversation is. Where a format has a table
-for many values alike, the conversation gets it; the others write one value after the other, a line each.
+A format is a table entry: how a value is written and read. Where a format has a form for many values alike, a whole
+conversation gets it; the others write one value after the other, a line each.
 """
 
 from __future__ import annotations
@@ -44,45 +44,40 @@ def plain(message: Any) -> dict[str, Any]:
     return registry.wire(str(wire_of(message))).plain_values(message)
 
 
-class Written(NamedTuple):
-    """Values in a format: a text for each (or one for all), and a legend without which they cannot be read."""
-
-    texts: list[str]
-    legend: str = ""
-
-
 class Format(NamedTuple):
     """A reference format.
 
-    package: the distribution that writes it, None where nothing is needed. write: (values, together) -> Written.
-    read: (Written, together) -> the values. together: whether the values are one conversation, which may be one text.
+    package: the distribution that writes it, None where nothing is needed. write, read: a value, or a list of values
+    that are one conversation, as text, and back. tabular: whether it has a form for such a list.
     """
 
     name: str
     package: str | None
-    write: Callable[[Sequence[Any], bool], Written]
-    read: Callable[[Written, bool], list[Any]]
+    write: Callable[[Any], str]
+    read: Callable[[str], Any]
+    tabular: bool = True
 
 
-def lossless(form: Format, values: Sequence[Any], together: bool) -> tuple[Written | None, str]:
-    """The values in a format, and "" or why they do not come back from it: (None, why) where they cannot be written.
+def lossless(form: Format, values: Sequence[Any], together: bool) -> tuple[list[str] | None, str]:
+    """The texts of values in a format, and "" or why they do not come back from it: (None, why) where they cannot be
+    written. together: whether they are one conversation, which is one text where the format has tables.
 
     Values are compared as JSON: 1 and 1.0 are one number, "1" and true are others; the order of members does not count.
     Raises MissingDependency where the format's package is not installed.
     """
+    given = [list(values)] if together and form.tabular else list(values)
     try:
-        written = form.write(values, together)
-        "".join([*written.texts, written.legend]).encode()  # a lone surrogate is not text that could be sent
+        texts = list(map(form.write, given))
+        "".join(texts).encode()  # a lone surrogate is not text that could be sent
     except MissingDependency:
         raise
     except Exception as error:  # a stranger's encoder: whatever it raises, it has not written these values
         return None, f"cannot write them: {_said(error)}"
     try:
-        found = form.read(written, together)
+        found = list(map(form.read, texts))
     except Exception as error:  # likewise
-        return written, f"cannot read what it wrote: {_said(error)}"
-    same = _compared(found) == _compared(list(values))
-    return written, "" if same else "other values come back"
+        return texts, f"cannot read what it wrote: {_said(error)}"
+    return texts, "" if _compared(found) == _compared(given) else "other values come back"
 
 
 def _said(error: Exception) -> str:
@@ -111,36 +106,20 @@ def _package(module: str, distribution: str) -> Any:
         ) from missing
 
 
-def _each(name: str, write: Callable[[Any], str], read: Callable[[str], Any]) -> Format:
-    """A format that writes values one by one, whether or not they belong together."""
+def _foreign(
+    name: str,
+    package: str,
+    module: str,
+    write: Callable[[Any, Any], str] = lambda codec, value: str(codec.encode(value)),
+    read: Callable[[Any, str], Any] = lambda codec, text: codec.decode(text),
+) -> Format:
+    """A format of another package. write, read: (module, value or text) -> text or value."""
     return Format(
         name,
-        None,
-        lambda values, together: Written([write(value) for value in values]),
-        lambda written, together: [read(text) for text in written.texts],
+        package,
+        lambda value: write(_package(module, package), value),
+        lambda text: read(_package(module, package), text),
     )
-
-
-def _whole(
-    name: str, package: str, module: str, write: Callable[[Any, Any], str], read: Callable[[Any, str], Any]
-) -> Format:
-    """A format that writes a whole conversation as one list. write, read: (module, value or text) -> text or value."""
-
-    def written(values: Sequence[Any], together: bool) -> Written:
-        codec = _package(module, package)
-        return Written([write(codec, value) for value in ([list(values)] if together else values)])
-
-    def found(given: Written, together: bool) -> list[Any]:
-        codec = _package(module, package)
-        values = [read(codec, text) for text in given.texts]
-        return list(values[0]) if together else values
-
-    return Format(name, package, written, found)
-
-
-# JSON arrays: the values alone, in the order of a legend that is written once for each shape of object.
-# ``[3,0,"goal_1"]`` with the legend ``["act","frame","tag"]`` is ``{"act":3,"frame":0,"tag":"goal_1"}``. A member that
-# holds an object is in the legend as ``{"name":[...]}``, a list with objects in it as ``{"":[shape of each item]}``.
 
 
 def minified(value: Any) -> str:
@@ -148,128 +127,48 @@ def minified(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _shape(value: Any) -> Any:
-    """The legend of a value: 0 of scalars and of lists without objects, else names or the shapes of items."""
-    if isinstance(value, dict):
-        members = [(name, _shape(each)) for name, each in value.items()]
-        return [{name: form} if form else name for name, form in members]
-    if isinstance(value, list):
-        shapes = [_shape(each) for each in value]
-        return {"": shapes} if any(form != 0 for form in shapes) else 0
-    return 0
-
-
-def _members(form: list[Any]) -> list[tuple[str, Any]]:
-    return [(each, 0) if isinstance(each, str) else next(iter(each.items())) for each in form]
-
-
-def _bare(value: Any, form: Any) -> Any:
-    """A value without the names of its members."""
-    if isinstance(form, list):
-        return [_bare(value[name], each) for name, each in _members(form)]
-    if isinstance(form, dict):
-        return [_bare(one, each) for one, each in zip(value, form[""], strict=True)]
-    return value
-
-
-def _dressed(value: Any, form: Any) -> Any:
-    """The value that ``_bare`` made bare."""
-    if isinstance(form, list):
-        return {name: _dressed(one, each) for (name, each), one in zip(_members(form), value, strict=True)}
-    if isinstance(form, dict):
-        return [_dressed(one, each) for one, each in zip(value, form[""], strict=True)]
-    return value
-
-
-def write_arrays(values: Sequence[Any]) -> tuple[str, list[str]]:
-    """The legend (a line for each shape) and a line for each value; with several shapes its number comes first."""
-    shapes: dict[str, int] = {}
-    numbers = [shapes.setdefault(minified(_shape(value)), len(shapes)) for value in values]
-    forms = [json.loads(each) for each in shapes]
-    lines = []
-    for value, number in zip(values, numbers, strict=True):
-        naked = _bare(value, forms[number])
-        numbered = [number, *naked] if isinstance(forms[number], list) else [number, naked]
-        lines.append(minified(naked if len(forms) == 1 else numbered))
-    return "\n".join(shapes), lines
-
-
-def read_arrays(legend: str, lines: Sequence[str]) -> list[Any]:
-    """The values again. Raises ValueError where lines and legend do not fit."""
-    forms = [json.loads(line) for line in legend.split("\n")]
-    values = []
-    for line in lines:
-        naked = json.loads(line)
-        if len(forms) == 1:
-            values.append(_dressed(naked, forms[0]))
-        else:
-            number, *rest = naked
-            values.append(_dressed(rest if isinstance(forms[number], list) else rest[0], forms[number]))
-    return values
-
-
-def _write_arrays(values: Sequence[Any], together: bool) -> Written:
-    if together:
-        legend, lines = write_arrays(values)
-        return Written(lines, legend)
-    written = [write_arrays([value]) for value in values]
-    return Written([lines[0] for _, lines in written], "\n".join(legend for legend, _ in written))
-
-
-def _read_arrays(written: Written, together: bool) -> list[Any]:
-    if together:
-        return read_arrays(written.legend, written.texts)
-    legends = written.legend.split("\n")
-    return [read_arrays(legend, [text])[0] for legend, text in zip(legends, written.texts, strict=True)]
-
-
 def _session() -> Any:
     return import_module("turnwire.session")  # it counts tokens, so it is built on this package
 
 
-def _write_session(values: Sequence[Any], together: bool) -> Written:
-    """Values as a session, which explains itself, so there is no legend."""
-    encode = _session().encode
-    return Written([encode(values)] if together else [encode([value]) for value in values])
+def _read_session(text: str) -> Any:
+    values = _session().decode(text)
+    return values if len(values) > 1 else values[0]
 
 
-def _read_session(written: Written, together: bool) -> list[Any]:
-    decode = _session().decode
-    return [value for text in written.texts for value in decode(text)]
-
-
-def _encode(package: Any, value: Any) -> str:
-    return str(package.encode(value))
-
-
-def _decode(package: Any, text: str) -> Any:
-    return package.decode(text)
+def _write_session(value: Any) -> str:
+    return str(_session().encode(value if isinstance(value, list) else [value]))
 
 
 FORMATS: dict[str, Format] = {
     each.name: each
     for each in (
-        _each("json", minified, json.loads),
-        _each("json pretty", lambda value: json.dumps(value, ensure_ascii=False, indent=2), json.loads),
-        Format("json array", None, _write_arrays, _read_arrays),
+        Format("json", None, minified, json.loads, tabular=False),
+        Format(
+            "json pretty",
+            None,
+            lambda value: json.dumps(value, ensure_ascii=False, indent=2),
+            json.loads,
+            tabular=False,
+        ),
         Format("session", None, _write_session, _read_session),
-        _whole("toon", "toon-format", "toon_format", _encode, _decode),
-        _whole(
+        _foreign("toon", "toon-format", "toon_format"),
+        _foreign(
             "gcf",
             "gcf-python",
             "gcf",
             lambda gcf, value: str(gcf.encode_generic(value)),
             lambda gcf, text: gcf.decode_generic(text),
         ),
-        _whole("soon", "soon-format", "soon_format", _encode, _decode),
-        _whole(
+        _foreign("soon", "soon-format", "soon_format"),
+        _foreign(
             "yaml",
             "PyYAML",
             "yaml",
             lambda yaml, value: str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=float("inf"))),
             lambda yaml, text: yaml.safe_load(text),
         ),
-        _whole(
+        _foreign(
             "msgpack base64",
             "msgpack",
             "msgpack",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from tests.toy_wires import ReadChecklist
@@ -11,8 +10,6 @@ from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
 
 from .codec import Beep
-
-PARTS = re.compile(r"(?P<signs>[~>:])|(?P<names>[a-z]+(?=[>:]))|(?P<text>[^~>:]+)")
 
 
 def split(message: Beep) -> dict[tuple[str, ...], Any]:

@@ -16,7 +16,6 @@ DESCRIPTOR = Wire(
     marks=(b"~",),
     plan=".bulk:PLAN",
     plain=".codec:plain",
-    parts=".more:PARTS",
     shape=".more:SHAPE",
     checklist=".more:CHECKLIST",
 )

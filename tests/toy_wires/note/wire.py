@@ -16,7 +16,6 @@ DESCRIPTOR = Wire(
     bulk=".bulk:SCANNER",
     plan=".bulk:PLAN",
     pairs=".more:PAIRS",
-    parts="turnwire.json.parts:PARTS",
     shape=".more:SHAPE",
     checklist=".more:CHECKLIST",
 )
