@@ -33,7 +33,7 @@ from turnwire.arrow_structs import (
 from turnwire.contract import Column
 from turnwire.log.engine.columns import DTYPES
 from turnwire.log.output.batch import Batch, Columns
-from turnwire.log.output.texts import Filled, TextColumn, no_values, rows_of, text_arrays, validity_bitmap
+from turnwire.log.output.texts import Bits, Filled, TextColumn, no_values, rows_of, text_arrays, validity_bitmap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,10 +135,9 @@ class JoinedBatches(Columns):
             before += len(part.buffer)
             before_arena += len(part.arena)
         lengths = np.concatenate([part.lengths for part in parts])
-        valid = _joined_rows([(part.validity, len(part)) for part in parts])
-        escapes = None
-        if any(part.escapes is not None for part in parts):
-            escapes = np.concatenate([part.escaped for part in parts])
+        masks = np.concatenate([part.valid | np.left_shift(part.escaped, 1, dtype=np.uint16) for part in parts])
+        valid = None if all(part.validity is None for part in parts) else Bits(masks, 0)
+        escapes = None if all(part.escapes is None for part in parts) else Bits(masks, 1)
         plain = next((part.plain for part in parts if part.plain is not None), None)
         return TextColumn(buffer, np.concatenate(offsets), lengths, valid, escapes, plain, arena, parts[0].json)
 

@@ -179,7 +179,7 @@ class Batch(Columns):
             return self._times[0]
         if column.kind == "text":
             empty = np.zeros(count, np.int64)
-            return TextColumn(memoryview(b""), empty, empty, np.zeros(count, bool), None, None)
+            return TextColumn(memoryview(b""), empty, empty, Bits(np.zeros(count, np.uint16), 0), None, None)
         return np.zeros(count, DTYPES[column.kind])
 
     def _decimal(self, source: str) -> TextColumn:

@@ -46,8 +46,8 @@ class TextColumn(Sequence["str | None"]):
 
     offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and after its end into ``arena`` (what JSON strings
     said); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still holds the
-    escapes of its wire; ``[i]`` gives it without them. ``validity`` and ``escapes`` say the same in the form in which
-    it is there: as bits, as a bool array, or None where all rows are valid, and none is escaped. ``plain``: a span
+    escapes of its wire; ``[i]`` gives it without them. ``validity`` and ``escapes`` say the same as bits of the same
+    masks, or None where all rows are valid, and none is escaped. ``plain``: a span
     with escapes -> without them.
     """
 
@@ -56,8 +56,8 @@ class TextColumn(Sequence["str | None"]):
         buffer: memoryview,
         offsets: NDArray[np.int64],
         lengths: NDArray[np.int64],
-        valid: Bits | NDArray[np.bool_] | None,
-        escaped: Bits | NDArray[np.bool_] | None,
+        valid: Bits | None,
+        escaped: Bits | None,
         plain: Any,
         arena: memoryview = _NOTHING,
         json: bool = False,
@@ -244,11 +244,8 @@ def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
             found[place] = _numbers(text)
             continue
         own = any_masks if text.validity is None and text.escapes is None else masks[place]
-        if own is None:
-            found[place] = _slowly(text)
-            continue
-        masks[place] = own
-        key = id(text.buffer), id(text.arena), id(own), isinstance(text, PackedColumn)
+        masks[place] = np.zeros(len(text), np.uint16) if own is None else own
+        key = id(text.buffer), id(text.arena), id(masks[place]), isinstance(text, PackedColumn)
         groups.setdefault(key, []).append(place)
     for (*_, packed), places in groups.items():
         fill, some = _packed if packed else _spans, [texts[place] for place in places]
@@ -258,12 +255,9 @@ def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
 
 
 def _masks(text: TextColumn) -> Any:
-    """The masks, one a row, that say which rows have a text and which texts have escapes; None where something else
-    says that."""
-    valid, escapes = text.validity, text.escapes
-    if isinstance(valid, Bits) and (escapes is None or isinstance(escapes, Bits)):
-        return valid.masks
-    return escapes.masks if valid is None and isinstance(escapes, Bits) else None
+    """The masks, one a row, that say which rows have a text and which texts have escapes; None where all have one, and
+    none has escapes."""
+    return next((one.masks for one in (text.validity, text.escapes) if one is not None), None)
 
 
 def _rooms(count: int, number: int) -> tuple[list[Any], NDArray[np.uint8]]:
@@ -335,21 +329,6 @@ def _filled(count: int, nulls: int, bitmap: Any, views: Any, data: list[Any], si
         views = _zeros[:size] if size <= _LARGEST_VIEWS else np.zeros(size, np.uint8)
         return count, (bitmap, views, _NO_SIZES), None
     return nulls, (bitmap if nulls else None, views, *data, sizes[: len(data)] if data else _NO_SIZES), None
-
-
-def _slowly(text: TextColumn) -> Filled:
-    """A column that has no masks."""
-    count = len(text)
-    bitmap, nulls = validity_bitmap(text.validity, count)
-    if nulls == count:
-        return _filled(count, nulls, bitmap, None, [], _NO_SIZES)
-    (out,) = _view_memory.several(1, count * _VIEW)
-    views = out[: count * _VIEW].reshape(count, _VIEW)
-    buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
-    data = _data(buffer, arena, _views.string_views(buffer, text.offsets, text.lengths, views, arena))
-    if text.escapes is not None:
-        data += _plain(text, np.flatnonzero(text.escaped & text.valid), len(data), views)
-    return _filled(count, nulls, bitmap, views, data, np.array([len(part) for part in data], np.int64))
 
 
 def _numbers(text: NumberColumn) -> Filled:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from io import RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -237,11 +238,9 @@ class _Csv(_Grouped):
         return table
 
 
-class _Sink:
+class _Sink(RawIOBase):
     """A file as pyarrow wants it, which closes its sinks: ours stays open. A ``dead`` one takes everything and writes
     nothing: what failed must not be tried again when pyarrow cleans up."""
-
-    closed = False
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -257,23 +256,12 @@ class _Sink:
                 raise
         return len(data)
 
-    def flush(self) -> None:
-        """The file is flushed when it is finished."""
-
-    def close(self) -> None:
-        """Whoever opened the file closes it."""
-
-    def readable(self) -> bool:
-        """It is not."""
-        return False
-
     def writable(self) -> bool:
         """It is."""
         return True
 
-    def seekable(self) -> bool:
-        """It is not: a pipe gets the same bytes as a file."""
-        return False
+    def close(self) -> None:
+        """Whoever opened the file closes it."""
 
 
 _WRITERS: dict[str, Callable[..., Any]] = {"parquet": _Parquet, "arrow": _Arrow, "csv": _Csv, "ndjson": _Ndjson}

@@ -172,15 +172,14 @@ class _LogStream(Stream):
         return end
 
 
-class CspMatcher:
-    """code: the number of the wire among all; limit: bytes of one message."""
+class CspLines:
+    """Finds CSP/1 at the start of lines, in any text."""
 
-    def __init__(self, code: int, limit: int) -> None:
-        self.code = code
-        self._limit = limit
-        self._limits = (limit, LIMITS.fields, LIMITS.key)
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._limits = (search.limit, LIMITS.fields, LIMITS.key)
 
-    def match(self, text: Text, at: int, end: int, form: Any = None, fence: bytes = b"") -> Matched | None:
+    def matched(self, text: Text, at: int, end: int, form: Any = None, fence: bytes = b"") -> Matched | None:
         """The message that begins at ``at``, None for nothing. end: that of the text, or where lines of another one
         begin; form: that of the lines behind the first one, where a prefix stands in front of that; fence: the one in
         which the line stands. Raises NeedMore."""
@@ -202,35 +201,11 @@ class CspMatcher:
             return Matched(start + size, start + size, REASONS[reason], fault, None, stream.tail, unclosed)
         return None
 
-    def closing(self, text: Text, at: int) -> int | None:
-        """Behind the heredoc that a line of trailing text opens, None where it never closes. Raises NeedMore."""
-        cursor = _LogCursor(text, len(text.data), None, b"")
-        line = cursor.line(at)
-        opening = None if line is None else OPENING.fullmatch(line.text)
-        if line is None or opening is None:
-            return text.behind_line(at)
-        closing = heredoc_closing(cursor, line, len(opening[1]), at + self._limit, at)
-        text.closings = cursor.closings
-        return None if isinstance(closing, Reason) else closing.next
-
-    def unclosed_run(self, text: Text, at: int) -> tuple[int, int, int]:
-        """(run, start, stop) of the heredoc that the line at ``at`` opens and that never closes."""
-        run = len(text.data[at : text.line_end(at)].rstrip(b"-"))
-        return run, *self.range_of(text, text.behind_line(at), run)
-
     @staticmethod
     def range_of(text: Text, start: int, run: int) -> tuple[int, int]:
         """The range from ``start`` on in which a heredoc of that run is open though it never closes."""
         closing = Cursor(text.data, len(text.data)).closing_before(start, run, len(text.data))
         return start, len(text.data) if closing is None else closing.next
-
-
-class CspLines:
-    """Finds CSP/1 at the start of lines, in any text."""
-
-    def __init__(self, search: Search) -> None:
-        self._search = search
-        self._matcher = search.csp
 
     def at_csp(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """A line that says CSP/1, or nearly, perhaps behind white space."""
@@ -244,7 +219,7 @@ class CspLines:
         """The message that begins at a place, if any, and where to go on."""
         text, state = walk.text, walk.state
         try:
-            one = self._matcher.match(text, at, state.taken.up_to(at, len(text.data)), form, state.fence)
+            one = self.matched(text, at, state.taken.up_to(at, len(text.data)), form, state.fence)
         except NeedMore:
             raise More(text.line_start(at)) from None
         state.tail = one is not None and one.tail
@@ -254,25 +229,34 @@ class CspLines:
         if one.stop > at:
             unclosed = any(first <= at < last for first, last in state.unclosed)
             more = {"reason": one.reason, "fault": one.fault, "value": one.value, "unclosed": unclosed}
-            walk.add(at, one.stop, self._matcher.code, **more)
+            walk.add(at, one.stop, self._search.finder.csp, **more)
         return max(one.behind, at + 1)
 
     def at_heredoc(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """The opening of a heredoc in the trailing text of a message: what it holds is none."""
         if not walk.state.tail:
             return match.end()
+        text = walk.text
+        cursor = _LogCursor(text, len(text.data), None, b"")
+        line = cursor.line(at)
+        opening = None if line is None else OPENING.fullmatch(line.text)
+        if line is None or opening is None:
+            return text.behind_line(at)
+        run = len(opening[1])
         try:
-            closing = self._matcher.closing(walk.text, at)
+            closing = heredoc_closing(cursor, line, run, at + self._search.limit, at)
         except NeedMore:
             raise More(at) from None
-        if closing is None:
-            self._note_unclosed(walk.state, [self._matcher.unclosed_run(walk.text, at)])
-        return match.end() if closing is None else closing
+        text.closings = cursor.closings
+        if isinstance(closing, Reason):
+            self._note_unclosed(walk.state, [(run, *self.range_of(text, text.behind_line(at), run))])
+            return match.end()
+        return closing.next
 
     def begin(self, text: Text, state: SearchState) -> None:
         """The ranges of heredocs that were open in front of a text and never close."""
         state.unclosed, state.open_runs = [], []
-        self._note_unclosed(state, [(run, *self._matcher.range_of(text, 0, run)) for run in state.runs])
+        self._note_unclosed(state, [(run, *self.range_of(text, 0, run)) for run in state.runs])
 
     @staticmethod
     def _note_unclosed(state: SearchState, ranges: list[tuple[int, int, int]]) -> None:

@@ -58,7 +58,7 @@ class Prefixed:
         if one is None:
             return 0
         if one.stop:
-            found = Match(at, at, inner, 0, one.stop, self._search.csp.code, one.reason, one.fault, one.value)
+            found = Match(at, at, inner, 0, one.stop, self._search.finder.csp, one.reason, one.fault, one.value)
             self._take(walk, at, line, inner, lines, one.stop, [found])
         return text.behind_line(at)
 
@@ -68,7 +68,7 @@ class Prefixed:
         while True:
             inner, lines, whole = carriers.gathered(walk.text, line, at, form, size, walk.state.taken)
             try:
-                return inner, lines, self._search.csp.match(inner, 0, len(inner.data), form)
+                return inner, lines, self._search.csp_lines.matched(inner, 0, len(inner.data), form)
             except NeedMore:
                 if whole or len(inner.data) < size:
                     raise More(line) from None

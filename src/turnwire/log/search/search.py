@@ -36,7 +36,6 @@ class Search:
         self.keep = keep
         tokens, lines = finder.tokens, finder.lines
         self.strings = Strings(self, tokens.marks + lines.marks)
-        self.csp = csp.CspMatcher(finder.csp, limit)
         self.csp_lines = csp.CspLines(self)
         self.prefixed = prefixed.Prefixed(self)
         keys = [f'"{key}"'.encode() for plan in finder.plans for key in plan.torn]
