@@ -19,7 +19,6 @@ DTYPES = {"u64": "u8", "i64": "i8", "u8": "u1", "enum": "u1", "bool": "?", "time
 
 REASONS: tuple[Reason | None, ...] = (None, *Reason)
 """The reasons of rejects, at their codes."""
-_MOST_SCANNERS = 64
 
 POSITIONS = (
     Column("file", "file", nullable=True),
@@ -33,8 +32,6 @@ POSITIONS = (
 
 CARRIER = Column("carrier", "enum", names=CARRIERS)
 """What a record came through: given on request, since the readable twin of the search alone knows it."""
-
-_own: dict[int, tuple[BulkScanner, dict[str, Column]]] = {}
 
 
 def bulk_scanner(name: str) -> BulkScanner:
@@ -54,14 +51,10 @@ def _made_of_plan(wire: Wire) -> BulkScanner:
     return text_columns.scanner(wire)
 
 
+@lru_cache(64)
 def own(scanner: BulkScanner) -> dict[str, Column]:
     """The wire's own columns by name."""
-    known = _own.get(id(scanner))
-    if known is None or known[0] is not scanner:  # every batch asks; there are few scanners
-        if len(_own) > _MOST_SCANNERS:
-            _own.clear()
-        known = _own[id(scanner)] = scanner, {column.name: column for column in scanner.columns}
-    return known[1]
+    return {column.name: column for column in scanner.columns}
 
 
 def common(scanner: BulkScanner) -> tuple[Column, ...]:
@@ -81,31 +74,23 @@ def common(scanner: BulkScanner) -> tuple[Column, ...]:
     return tuple(result)
 
 
-_known: dict[int, tuple[BulkScanner, tuple[str, ...], dict[str, Column], tuple[Column, ...]]] = {}
-
-
-def _all(scanner: BulkScanner) -> tuple[dict[str, Column], tuple[Column, ...]]:
+@lru_cache(64)
+def _all(scanner: BulkScanner, _: tuple[str, ...]) -> tuple[dict[str, Column], tuple[Column, ...]]:
     """Every column that a scan of this wire can give, by name and as they are; the same ones for each scan, until a
     further wire is registered."""
-    names, found = registry.names(), _known.get(id(scanner))
-    if found is None or found[0] is not scanner or found[1] != names:
-        if len(_known) > _MOST_SCANNERS:
-            _known.clear()
-        there = {column.name: column for column in (*POSITIONS, *common(scanner), *scanner.columns)}
-        every = tuple(there.values())
-        found = _known[id(scanner)] = scanner, names, {**there, CARRIER.name: CARRIER}, every
-    return found[2:]
+    there = {column.name: column for column in (*POSITIONS, *common(scanner), *scanner.columns)}
+    return {**there, CARRIER.name: CARRIER}, tuple(there.values())
 
 
 def known(scanner: BulkScanner) -> Mapping[str, Column]:
     """Every column that a scan of this wire can give, in order."""
-    return _all(scanner)[0]
+    return _all(scanner, registry.names())[0]
 
 
 def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, ...]:
     """The columns of these names, in this order; all of them for None. Raises TypeError, UnknownName or
     ValueError (one is named twice)."""
-    there, every = _all(scanner)
+    there, every = _all(scanner, registry.names())
     if names is None:
         return every
     if isinstance(names, str):
