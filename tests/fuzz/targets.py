@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tests.fuzz.inner import choose_simd, sections, tables, views
-from tests.log.ways import counted, rows_of
+from tests.log.found import counted, rows_of
 
 Variant = Callable[[ModuleType, bytes], Any]
 WIRES = ("nslip", "csp", "sstp", "sap", "kick")

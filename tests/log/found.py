@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -61,3 +62,26 @@ def add_up(data: bytes, found: Any, wire: str | None = None) -> None:
         assert one["line"] == 1 + data.count(b"\n", 0, one["offset"])
     for offset, line, inner in zip(columns["offset"], columns["line"], columns["inner"], strict=True):
         assert inner is not None or line == 1 + data.count(b"\n", 0, offset)
+
+
+def rows_of(batches: Iterator[Any]) -> list[dict[str, Any]]:
+    """The rows of some batches as plain values."""
+    rows: list[dict[str, Any]] = []
+    for batch in batches:
+        names = [column.name for column in batch.columns]
+        columns = [plain_values(batch, name) for name in names]
+        raws = batch.raws()
+        rows += [{**dict(zip(names, values, strict=True)), "raw": next(raws)} for values in zip(*columns, strict=True)]
+    return rows
+
+
+def counted(*scans: Scan) -> dict[str, Any]:
+    """The counts of scans that followed each other, as one."""
+    total: dict[str, Any] = {}
+    for found in scans:
+        for name in ("bytes", "record_bytes", "reject_bytes", "text_bytes", "records", "rejects"):
+            total[name] = total.get(name, 0) + getattr(found.counts, name)
+        for name in ("wires", "reasons"):
+            for key, number in getattr(found.counts, name).items():
+                total[f"{name} {key}"] = total.get(f"{name} {key}", 0) + number
+    return {name: number for name, number in total.items() if number}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import random
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +11,7 @@ import polars
 import pytest
 
 from tests.csp.generate import document
-from tests.csp.test_bulk import log
 from tests.log.found import add_up as check_sums, everything
-from tests.log.mixed_logs import GOOD_JSON, NSLIP
-from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Reason, Scan, csp, scan
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -32,18 +27,6 @@ def add_up(data: bytes, found: Scan) -> tuple[dict[str, list[Any]], list[dict[st
     met = everything(found)
     check_sums(data, met, "csp")
     return met
-
-
-def test_bytes_add_up_however_they_are_cut() -> None:
-    bad = 0
-    for seed in range(rounds(25)):
-        data = log(seed)
-        limits = LIMITS._replace(message=random.Random(seed).choice((1 << 24, 1 << 24, 200, 60)))
-        once = add_up(data, scan(data, wire="csp", limits=limits))
-        bad += len(once[1])
-        for batch_bytes in (1, 64):
-            assert everything(scan(io.BytesIO(data), wire="csp", limits=limits, batch_bytes=batch_bytes)) == once, seed
-    assert bad > 20
 
 
 def test_messages_and_raw_bytes_of_rows(tmp_path: Path) -> None:
@@ -172,99 +155,6 @@ def test_buffers_of_every_kind() -> None:
     (batch,) = batches
     mutable[:] = b"-" * len(data)
     assert batch["id"][1] == "T2", "what is not borrowed belongs to the batch"
-
-
-MESSAGE = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T%d\nSTATUS OK\nDATA\n<<<\n%b>>>\n"
-
-
-INSIDE = [
-    b"x\n",
-    b"CSP/1\nFROM A\n",
-    b"CSP/1\n",
-    MESSAGE.replace(b"<<<", b"<<<<").replace(b">>>", b">>>>") % (9, b"y\n"),
-]
-
-
-TEXT = [
-    b"",
-    b"",
-    b"INFO start",
-    b"```",
-    b"<<<",
-    b">>>",
-    b"<<<<\n>>>>",
-    b"CSP/1;a",
-    b"CSP/1",
-    b" CSP/1",
-    *NSLIP[:3],
-    *GOOD_JSON,
-]
-
-
-def mixed_up(chance: random.Random) -> bytes:
-    """Messages whose heredocs are full of messages, with damage, text and other wires around them."""
-    parts = []
-    for number in range(chance.randrange(1, 16)):
-        kind = chance.random()
-        if kind < 0.6:
-            parts.append(MESSAGE % (number, b"".join(chance.choices(INSIDE, k=chance.randrange(4)))))
-        elif kind < 0.7:
-            parts.append(document(chance.randrange(10_000), damage=chance.choice((0.0, 0.1, 0.4))) + b"\n")
-        elif kind < 0.75:
-            parts.append(log(chance.randrange(10_000)))
-        elif kind < 0.8:
-            parts.append((MESSAGE % (number, b"z\n" * 30))[: chance.randrange(60, 140)] + b"\n")
-        else:
-            parts.append(b"\n".join(chance.choices(TEXT, k=chance.randrange(4))) + b"\n")
-        parts.append(chance.choice((b"", b"\n")))
-    data = b"".join(parts)
-    return data.replace(b"\n", b"\r\n") if chance.random() < 0.2 else data
-
-
-def seen(source: Any, **options: Any) -> list[Any]:
-    """Every batch with its rows, and what stands in the quarantine and the tally after it."""
-    found = scan(source, **options)
-    met: list[Any] = []
-    for batch in found:
-        columns = {name: list(batch[name]) for name in batch.names}
-        met.append((columns, len(found.rejects), found.counts, found.position))
-    return [*met, found.rejects.rows(), found.counts, found.position]
-
-
-def together(met: list[Any]) -> list[Any]:
-    """The rows of all batches, rejects and counts, however the log was cut."""
-    columns: dict[str, list[Any]] = {}
-    for batch, *_ in met[:-3]:
-        for name, values in batch.items():
-            columns.setdefault(name, []).extend(values)
-    return [columns, met[-3], met[-2]]
-
-
-@pytest.mark.parametrize("wire", ["csp", None])
-def test_the_same_from_any_number_of_threads(wire: str | None, tmp_path: Path) -> None:
-    chance = random.Random(7)
-    for number in range(rounds(2)):
-        data = mixed_up(chance)
-        options: dict[str, Any] = {"batch_bytes": chance.choice((20, 100, 300, 1000, 4000)), "wire": wire}
-        if chance.random() < 0.3:
-            options["limits"] = LIMITS._replace(message=chance.choice((5, 6, 7, 30, 150, 400)))
-        whole = together(seen(data, **{**options, "batch_bytes": 1 << 20}))
-        path = tmp_path / f"{number}.log"
-        path.write_bytes(data)
-        for source in (data, path, [path, data]):
-            once = seen(source, **options)
-            if source is data:
-                assert together(once) == whole, number
-            for threads in (2, 4):
-                assert seen(source, threads=threads, **options) == once, (number, threads)
-
-
-def test_conditions_and_columns_from_threads() -> None:
-    chance = random.Random(8)
-    for _ in range(rounds(2)):
-        data = mixed_up(chance)
-        options: dict[str, Any] = {"where": {"id": {"T1", "T2", "T3"}}, "columns": ["line", "data"], "batch_bytes": 500}
-        assert seen(data, wire="csp", threads=3, **options) == seen(data, wire="csp", **options)
 
 
 @pytest.mark.parametrize("text", ["{}", "Some text\n\n{}", "```\n{}```\n"], ids=["alone", "prose", "fence"])

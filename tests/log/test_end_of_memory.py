@@ -92,16 +92,16 @@ def read_all(step: int) -> None:
                 pass
 
 
-@pytest.mark.parametrize(("level", "step"), [("", 1), ("0", 4)], ids=["SIMD", "scalar"])
+@pytest.mark.parametrize(("level", "step"), [("", 2), ("0", 8)], ids=["SIMD", "scalar"])
 def test_nothing_behind_a_buffer_is_read(level: str, step: int) -> None:
-    """By SIMD code, which reads many bytes at once, and, a quarter of the texts, by scalar code."""
+    """By SIMD code, which reads many bytes at once, and, a quarter as many, by scalar code."""
     command = [sys.executable, "-m", __name__, str(step)]
     environment = {**os.environ, **({"TURNWIRE_SIMD": level} if level else {})}
     folder = Path(__file__).parents[2]
     made = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
     lines = made.stderr.splitlines()
     assert made.returncode == 0, lines[-1:]
-    assert len(lines) > 1500 // step
+    assert len(lines) > 1400 // step
 
 
 if __name__ == "__main__":

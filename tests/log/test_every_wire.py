@@ -213,7 +213,7 @@ def test_a_wire_is_a_filter() -> None:
     chance = random.Random(14)
     met = dict.fromkeys(WIRES, 0)
     bad = dict.fromkeys(WIRES, 0)
-    for _ in range(rounds(6)):
+    for _ in range(rounds(3)):
         data = b"".join(
             chance.choice((damaged_log(chance), good_log(chance)[0])) for _ in range(chance.randrange(1, 4))
         )
@@ -402,7 +402,7 @@ def test_a_further_wire_is_a_filter_too() -> None:
     chance = random.Random(77)
     names = turnwire.WIRES
     met, bad = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    for _ in range(rounds(12)):
+    for _ in range(rounds(6)):
         data = mixed(chance)
         options: dict[str, Any] = {}
         if chance.random() < 0.2:

@@ -332,11 +332,6 @@ GOOD_MESSAGE = (
 """A message without any white space."""
 
 
-OBJECTS = {
-    wire: [fields for text in RECORDS[wire] if isinstance(fields := json.loads(text), dict)] for wire in JSON_WIRES
-}
-
-
 def with_extra(text: str) -> bytes:
     """The message with further members."""
     return GOOD_MESSAGE.replace('"goal":"g"', f'"goal":"g",{text}').encode()
@@ -354,7 +349,7 @@ def judged(*lines: bytes) -> list[bool]:
 @pytest.mark.once
 def test_a_log_cut_off_at_every_byte() -> None:
     data = b"\n".join([GOOD_MESSAGE.encode(), with_extra('"a":"\u00e9\\n","b":[1.5,null,true,false,-2e-3]')] * 2)
-    for size in range(len(data) // 2, len(data)):
+    for size in range(3 * len(data) // 4, len(data)):
         both("sstp", data[:size])
 
 
@@ -403,8 +398,6 @@ BAD_PIECES = (
 @pytest.mark.parametrize("number", range(len(PIECES)))
 def test_good_strings_over_every_place_of_a_block(number: int) -> None:
     piece = PIECES[number]
-    lines = [GOOD_MESSAGE.replace('"g"', f'"{"x" * before}{piece}{"y" * 3}"').encode() for before in range(68)]
-    assert judged(*lines) == [True] * len(lines)
     other = PIECES[number - 1]
     lines = [GOOD_MESSAGE.replace('"g"', f'"\u00e9{"x" * before}{piece}{other}"').encode() for before in range(68)]
     assert judged(*lines) == [True] * len(lines)
@@ -419,86 +412,3 @@ def test_bad_strings_over_every_place_of_a_block(piece: bytes) -> None:
             good.replace(b'"g"', b'"' + filler * before + piece + tail + b'"') for before in range(0, 68, len(filler))
         ]
         assert judged(*lines) == [False] * len(lines)
-
-
-TEXTS = (
-    "",
-    "a",
-    "query",
-    "knowledge",
-    "partial",
-    "planner",
-    "x" * 63,
-    "x" * 64,
-    "x" * 200,
-    "\u00e9",
-    "\u30ec\u30d3\u30e5\u30fc" * 20,
-    'so "on"\n',
-    "\\",
-    "\U0001f600" * 17,
-    "2026-11-22T07:00:00Z",
-    "2026-11-22T07:00:59Z",
-    "2026-11-22T07:00:60Z",
-    "2026-11-22T07:01:00.25Z",
-    "3ceaaf30-8142-48ea-91d9-3080f9b439fc",
-    "3ceaaf30-8142-48ea-91d9-3080f9b439fg",
-    "\u2afbreport/status",
-)
-
-
-NUMBERS = (0, 1, 7, 10, -1, 0.5, -0.25, 86400, 1234567890123456789, 1.5e300)
-
-
-def line_of(fields: Any) -> bytes:
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-
-
-def changed(value: Any, chance: random.Random, share: float) -> Any:
-    """The same with some of its values others, mostly of the same kind, and some members gone."""
-    if isinstance(value, dict):
-        members = [(name, changed(inner, chance, share)) for name, inner in value.items()]
-        return dict(member for member in members if chance.random() > share / 20)
-    if isinstance(value, list):
-        items = [changed(item, chance, share) for item in value]
-        return items * 2 if chance.random() < share / 10 else items
-    if chance.random() > share:
-        return value
-    if chance.random() < 0.1:
-        return chance.choice((None, True, "x", 1, {}, [], {"a": 1}))
-    if isinstance(value, str):
-        return chance.choice((*TEXTS, value + "x", value[:-1] + "y", value.upper()))
-    if isinstance(value, bool):
-        return not value
-    return chance.choice(NUMBERS) if isinstance(value, int | float) else value
-
-
-def damaged(line: bytes, chance: random.Random) -> bytes:
-    place = chance.randrange(len(line))
-    odd = chance.choice((b"", b'"', b"\\", b"\x00", b"\xff", b"{", b"}", b",", b"9", b"\t"))
-    return line[:place] + odd + line[place + chance.randrange(3) :]
-
-
-def log_of(wire: str, chance: random.Random) -> bytes:
-    shapes = chance.sample(OBJECTS[wire], k=min(chance.randrange(1, 4), len(OBJECTS[wire])))
-    share = chance.choice((0.02, 0.1, 0.3))
-    parts = []
-    for _ in range(chance.randrange(5, 30)):
-        line = line_of(changed(chance.choice(shapes), chance, share))
-        if chance.random() < 0.05:
-            line = damaged(line, chance)
-        if chance.random() < 0.05:
-            line = b"2026-11-22T07:00:00Z " + line
-        parts.append(line + chance.choice((b"\n",) * 12 + (b"\r\n", b" \n", b"\n\n", b" end\n", b"{}\n", b"\r\r\n")))
-    return b"".join(parts)
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("wire", JSON_WIRES)
-@SHARED
-@given(seed=SEEDS)
-def test_messages_that_repeat_but_for_some_values(wire: str, seed: int) -> None:
-    chance = random.Random(seed)
-    data = log_of(wire, chance)
-    both(wire, data)
-    both(wire, data, batch_bytes=chance.randrange(64, 1024))
-    both(wire, data, limit=chance.randrange(100, 1200))

@@ -31,7 +31,7 @@ def message_of(wire: str, more: int) -> bytes:
 @pytest.mark.parametrize("wire", [wire for wire in WIRES if wire != "csp"])
 def test_messages_as_long_as_may_be_behind_others_like_them(wire: str) -> None:
     """Of each length about the limit, behind short ones and between them."""
-    for more in (0, 1, 40, 63, 64, 65, 400):
+    for more in (0, 1, 63, 64, 65):
         limit = len(message_of(wire, more))
         lines = [message_of(wire, one) for one in (0, 0, 0, more, more + 1, 0, more + 2, more + 70, 0, more)]
         scan = turnwire.scan(b"\n".join(lines), wire=wire, limits=LIMITS._replace(message=limit))
@@ -60,27 +60,27 @@ def test_what_is_torn_where_the_limit_is(wire: str, end: bytes) -> None:
         data = torn + end + b"x\n" + whole + end
         for limit in range(len(torn) - 1, len(torn) + 2):
             found = json_engines.both(wire, data, limit=limit)
-            for cut in range(len(torn) - 2, len(torn) + 6):
+            for cut in (len(torn) - 1, len(torn), len(torn) + 1, len(torn) + 3):
                 assert json_engines.both(wire, data, limit=limit, batch_bytes=cut) == found, (limit, cut)
 
 
 @pytest.mark.once
 def test_a_candidate_of_nslip_that_begins_as_far_as_the_limit_reaches() -> None:
     """However long its first field is, and however much of it is there."""
-    for digits in ("3", "0000000003", "00000000003"):
+    for digits in ("3", "00000000003"):
         good = f"@a{digits}|f0|c1|S0|d1|T1#".encode()
-        for front in (34, 37, 39, 40, 41, 43):
+        for front in (34, 39, 40, 41):
             data = b'@a3|f0|c1|S0|d1|T1|t"'.ljust(front, b"x") + good + b"\n"
             found = [engines.read(name, data, limit=40) for name in engines.ENGINES]
             assert all(one == found[0] for one in found)
-            for size in range(38, min(60, len(data) + 1)):
+            for size in (38, 39, 40, 41, 42, 47, 59):
                 for name in engines.ENGINES:
                     assert engines.read(name, data, limit=40, batch_bytes=size) == found[0], (name, front, size)
 
 
 @on_each_core
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("number", [0, 1, 254, 255, 256, 257, 300, 511, 512, 600, 1025])
+@pytest.mark.parametrize("number", [0, 1, 255, 256, 257, 600])
 def test_lines_behind_many_lines(wire: str, number: int) -> None:
     """Empty ones, ones of text, and ones that end as those of Windows do."""
     for line in (b"\n", b"x\n", b"\r\n", b" \n", b"some text, more of it\n"):

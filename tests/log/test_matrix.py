@@ -19,7 +19,7 @@ from turnwire import WIRES, DecodeError, session
 from turnwire.log import plan, read_block
 from turnwire.read.located import located
 
-CELLS = 160
+CELLS = 90
 HEAD = {"actor_id": "a", "schema_id": "ioc.knowledge.v0", "session_id": "s", "logical_clock": 1}
 KICK = {"id": "1", "timestamp": "2026-01-01T00:00:00Z", "sender": "A", "receiver": "B", "type": "Info"}
 UUID = "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a"

@@ -131,28 +131,6 @@ def row_passes(columns: dict[str, list[Any]], row: int, where: dict[str, Any]) -
     return value in (wanted if isinstance(wanted, set) else {wanted})
 
 
-@pytest.mark.parametrize("wire", [None, "csp", "kick"])
-def test_two_scans_of_a_damaged_log_are_one(wire: str | None, tmp_path: Path) -> None:
-    """However much of it was there the first time, also in the middle of a message or after an unclosed heredoc."""
-    chance = random.Random(5)
-    path = tmp_path / "a.log"
-
-    def found(scanned: Scan) -> tuple[list[Any], list[Any]]:
-        rows = [(int(at), bytes(batch.raw(row))) for batch in scanned for row, at in enumerate(batch["offset"])]
-        return rows, [(one["offset"], one["length"], one["reason"]) for one in scanned.rejects.rows()]
-
-    for _ in range(rounds(25)):
-        data = damaged_log(chance) + b"\n"
-        path.write_bytes(data)
-        rows, rejects = found(scan(path, wire=wire, resume={}))
-        path.write_bytes(data[: chance.randrange(len(data) + 1)])
-        first = scan(path, wire=wire, resume={}, batch_bytes=chance.choice((50, 1 << 20)))
-        before = found(first)
-        path.write_bytes(data)
-        after = found(scan(path, wire=wire, resume=json.dumps(first.position)))
-        assert (before[0] + after[0], before[1] + after[1]) == (rows, rejects), data
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -224,13 +202,13 @@ def test_small_limits_do_not_make_cuts_visible() -> None:
     too_large = rows = 0
     for _ in range(rounds(1)):
         data = log(chance)
-        for message in (*range(1, 8, 2), chance.randrange(8, 40), chance.randrange(40, 400), 16 << 20):
+        for message in (1, 4, chance.randrange(8, 40), chance.randrange(40, 400), 16 << 20):
             limits = LIMITS._replace(message=message)
             once = everything(scan(data, limits=limits))
             add_up(data, once)
             too_large += once[2].reasons.get("message_too_large", 0)
             rows += len(once[0]["offset"])
-            for batch_bytes in (1, chance.randrange(2, 9), chance.randrange(9, 200), len(data) // 2 + 1):
+            for batch_bytes in (chance.randrange(1, 9), chance.randrange(9, 200)):
                 threads = chance.choice((1, 1, 2, 3))
                 cut = scan(io.BytesIO(data), limits=limits, batch_bytes=batch_bytes, threads=threads)
                 assert everything(cut) == once, (message, batch_bytes, threads, data)
@@ -315,8 +293,8 @@ def test_records_of_a_line_over_the_limit_are_found_once_wherever_it_is_cut(reco
 def test_a_record_in_a_line_over_the_limit_is_found_as_by_its_wire() -> None:
     """A line may be longer than a message may be: what counts is the record."""
     token = b"@a3|f0|c1|S0|d1|T1|gH#"
-    for before in (0, 1, 8, 9, 10, 30, 100):
-        for behind in (0, 1, 9, 10, 30, 100):
+    for before in (0, 1, 9, 10, 100):
+        for behind in (0, 9, 10, 100):
             data = b"x" * before + b" " + token + b" " * behind + b"\n"
             expected = everything(scan(data * 3, wire="nslip", limits=LIMITS._replace(message=32)))
             for batch_bytes in (1, 50, 1 << 20):
@@ -408,7 +386,7 @@ def test_it_changes_nothing(tmp_path: Path) -> None:
     chance = random.Random(23)
     file = tmp_path / "a.log"
     met = 0
-    for _ in range(rounds(14)):
+    for _ in range(rounds(6)):
         data = chance.choice((b"", b"MEMO ada\nhello\nEND\n")) + first_of_all(chance)
         expected = found_with_mark(turnwire.scan(data), 3)
         met += len(expected[0])
@@ -427,7 +405,7 @@ def test_it_changes_nothing(tmp_path: Path) -> None:
             records += more[0]
             rejects += more[1]
         assert (records, rejects) == expected, data
-    assert met > 30
+    assert met > 10
 
 
 def name(one: Any) -> str:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 from tests.log.engines import GOOD
 from tests.log.found import add_up, everything
-from tests.log.json_engines import JSON_WIRES, both, quoted
-from tests.log.mixed_logs import csp_message
-from tests.log.over_lines import ALL, RECORDS, log
-from tests.nslip.twins import rounds
+from tests.log.json_engines import both, quoted
+from tests.log.mixed_logs import GOOD_JSON, csp_message
 from turnwire import LIMITS, Decoder, scan
-from turnwire.log.cluster_plan import plan, read_block
 
-SEEDS = st.integers(0, 1 << 40)
 usesbackend = pytest.mark.usefixtures("scan_core")
-SSTP = next(record for record in RECORDS["sstp"] if record.startswith(b'{"header"'))
+SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
 PRETTY = json.dumps(json.loads(SSTP), indent=2).encode()
 
 
@@ -128,38 +121,6 @@ def test_an_object_that_is_open_at_the_end() -> None:
     assert found(b'{\n"level": "info",\n') == ([], [])
 
 
-@pytest.mark.parametrize("wire", JSON_WIRES)
-@given(seed=SEEDS)
-def test_both_cores_however_it_is_cut(wire: str, seed: int) -> None:
-    chance = random.Random(seed)
-    data = log(chance, RECORDS[wire], lines=False)
-    limit = chance.choice((LIMITS.message, LIMITS.message, chance.randrange(60, 700), chance.randrange(1, 60)))
-    whole = both(wire, data, limit=limit)
-    assert both(wire, data, limit=limit, batch_bytes=chance.randrange(64, 1024)) == whole
-    columns, rejects, _ = whole
-    for places in (columns, {name: [one[name] for one in rejects] for name in ("offset", "line")}):
-        assert places["line"] == [1 + data.count(b"\n", 0, at) for at in places["offset"]]
-
-
-@usesbackend
-def test_no_size_of_blocks_and_no_thread_shows() -> None:
-    chance = random.Random(41)
-    rows = 0
-    for _ in range(rounds(5)):
-        wire = chance.choice((None, None, *JSON_WIRES))
-        data = log(chance, ALL if wire is None else RECORDS[wire])
-        limits = LIMITS._replace(message=chance.choice((16 << 20, 16 << 20, chance.randrange(1, 700))))
-        once = everything(scan(data, wire=wire, limits=limits))
-        rows += len(once[0]["offset"])
-        if wire is None:
-            add_up(data, once)
-        for batch_bytes in (1, chance.randrange(2, 9), chance.randrange(9, 200), len(data) // 2 + 1):
-            threads = chance.choice((1, 2, 3))
-            cut = scan(io.BytesIO(data), wire=wire, limits=limits, batch_bytes=batch_bytes, threads=threads)
-            assert everything(cut) == once, (wire, limits.message, batch_bytes, threads, data)
-    assert rows > 10
-
-
 @usesbackend
 @pytest.mark.parametrize("wire", [None, "sstp"])
 @pytest.mark.parametrize("size", [1, 7, 100, 1 << 20])
@@ -173,25 +134,6 @@ def test_a_stream_gives_a_message_when_it_closes(wire: str | None, size: int) ->
             assert met >= 1
     assert met == 2
     decoder.close()
-
-
-def test_blocks_of_a_plan_end_between_objects(tmp_path: Path) -> None:
-    chance = random.Random(43)
-    blocks = 0
-    for _ in range(rounds(15)):
-        wire = chance.choice((None, "sstp"))
-        data = log(chance, ALL if wire is None else RECORDS["sstp"], 9)
-        path = tmp_path / "a.log"
-        path.write_bytes(data)
-        columns, rejects, _ = everything(scan(path, wire=wire))
-        parts = [
-            everything(read_block(block)) for block in plan(path, wire=wire, block_bytes=chance.randrange(20, 900))
-        ]
-        for name in ("offset", "length", "line", "inner", "raw"):
-            assert [value for part in parts for value in part[0][name]] == columns[name], (name, data)
-        assert [one["offset"] for part in parts for one in part[1]] == [one["offset"] for one in rejects]
-        blocks += len(parts)
-    assert blocks > 40
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,12 @@ def agree(data: bytes, chance: random.Random, *, limit: int = LIMIT, keep: bool 
 def test_damaged_logs() -> None:
     chance = random.Random(20260504)
     rows = bad = 0
-    for _ in range(rounds(100)):
+    for _ in range(rounds(40)):
         data = damaged_log(chance, LINES)
         found = agree(data, chance, limit=chance.choice((LIMIT, LIMIT, 30, 50)), keep=chance.random() < 0.3)
         rows, bad = rows + len(found[0]["raw"]), bad + len(found[1])
-    assert rows > 100
-    assert bad > 40
+    assert rows > 40
+    assert bad > 16
 
 
 PIECES = (b'"', b"\\", b"|", b"#", b"\r", b"\n", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\\n")
@@ -91,7 +91,7 @@ def test_strings_of_escapes_and_wide_characters() -> None:
     """Both are read by the quick code as long as they are good, and judged by the full parser where they are not."""
     chance = random.Random(9)
     rows = bad = 0
-    for _ in range(rounds(100)):
+    for _ in range(rounds(40)):
         records = []
         for _ in range(chance.randrange(1, 12)):
             pieces = GOOD_PIECES if chance.random() < 0.7 else GOOD_PIECES + PIECES
@@ -101,8 +101,8 @@ def test_strings_of_escapes_and_wide_characters() -> None:
             records.append(b"@a3|f0|c1|S0|d1|T1|" + b"|".join(chance.sample([*fields, b"gH"], 3)) + b"#")
         found = agree(b"\n".join(records), chance, limit=chance.choice((LIMIT, LIMIT, 64)))
         rows, bad = rows + len(found[0]["raw"]), bad + len(found[1])
-    assert rows > 200
-    assert bad > 60
+    assert rows > 80
+    assert bad > 24
 
 
 @pytest.mark.parametrize("size", range(1, 7))
@@ -119,14 +119,14 @@ def test_records_around_the_edges_of_a_window(make: object) -> None:
     """Also near the first 16 and the last 128 bytes, where the windows do not fit."""
     chance = random.Random(7)
     rows = bad = 0
-    for _ in range(rounds(100)):
+    for _ in range(rounds(40)):
         records = [make(chance) for _ in range(chance.randrange(1, 4))]  # type: ignore[operator]
         front, back = b"-" * chance.choice((0, 0, 1, 15, 16, 17)), b"+" * chance.choice((0, 1, 100, 127, 128, 129, 200))
         glue = chance.choice((b"\n", b"\n", b"", b" ", b"\r\n"))
         found = agree(front + glue.join(records) + back, chance, limit=chance.choice((LIMIT, LIMIT, 64, 65, 128)))
         rows, bad = rows + len(found[0]["raw"]), bad + len(found[1])
-    assert rows > 40
-    assert bad > 20
+    assert rows > 16
+    assert bad > 8
 
 
 @pytest.mark.parametrize("digits", range(1, 15))
@@ -159,7 +159,7 @@ def test_every_act_frame_and_slot_byte() -> None:
 
 
 def test_every_truncation() -> None:
-    data = b"INFO: " + GOOD + b"\r\n" + GOOD[:-4] + b"\n bob@example.com \xff " + GOOD + GOOD + b"\n\0\0@a3|f0"
+    data = b"INFO: " + GOOD + b"\r\n" + GOOD[:-4] + b"\n b@c \xff " + GOOD + b"\n\0\0@a3|f0"
     for size in range(len(data) + 1):
         agree(data[:size], random.Random(size))
 
@@ -178,7 +178,7 @@ def test_every_size_of_blocks() -> None:
     for limit in (LIMIT, len(GOOD), len(GOOD) - 1):
         for name in ENGINES:
             once = read(name, data, limit=limit)
-            for size in range(1, len(data) + 1, 1 if name == ENGINES[0] else 4):
+            for size in range(1, len(data) + 1, 3 if name == ENGINES[0] else 9):
                 assert read(name, data, batch_bytes=size, limit=limit) == once
 
 
@@ -191,7 +191,7 @@ def test_a_line_that_ends_at_the_limit(name: str, end: bytes) -> None:
         data = record + end + b"yy"
         once = read(name, data, limit=limit)
         assert len(once[1]) == 1
-        for size in range(1, len(data)):
+        for size in range(1, len(data), 2):
             assert read(name, data, batch_bytes=size, limit=limit) == once
 
 

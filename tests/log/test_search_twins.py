@@ -168,7 +168,7 @@ def carried(chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize("first", range(0, 2_000, 100))
 def test_cores_agree_in_carriers(first: int) -> None:
-    for number in range(first, first + rounds(20)):
+    for number in range(first, first + rounds(8)):
         chance = random.Random(number)
         data = carried(chance)
         cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4))) if data else []
@@ -209,7 +209,7 @@ def owned(search: Any, wire: str, data: bytes, cut: int) -> list[Any]:
 @pytest.mark.parametrize("wire", ["nslip", "csp"])
 @pytest.mark.parametrize("first", range(0, 50_000, 5_000))
 def test_cores_agree_on_a_wires_own_columns(wire: str, first: int) -> None:
-    for number in range(first, first + rounds(20)):
+    for number in range(first, first + rounds(8)):
         data = log(number).data
         cut = random.Random(number).randrange(len(data) + 1)
         assert owned(native.searched, wire, data, cut) == owned(pure.searched, wire, data, cut), number
