@@ -349,7 +349,6 @@ def test_messages_with_their_places(tmp_path: Path) -> None:
         assert [one.wire for one in found] == ["nslip", "nslip", "nslip", "csp", "sstp"]
         assert {one.file for one in found} == {name}
         assert [one.line for one in found] == [1, 2, 3, 4, 14]
-        assert [one.wrapped for one in found] == ["line", "text", "json_string", "line", "line"]
         assert [one.inner for one in found] == [None, None, 5, None, None]
         data = path.read_bytes()
         for one in found:
@@ -374,20 +373,6 @@ def test_messages_that_are_wanted() -> None:
         found = turnwire.scan(data, wire="nslip", where={"conv_id": (3, 6)}, **options)
         assert [(one.message.conv_id, one.line) for one in found.messages()] == [(3, 4), (4, 5), (5, 6)]
         assert (found.counts.wires, found.counts.selected) == ({"nslip": 10}, 3)
-
-
-@pytest.mark.usefixtures("scan_core")
-def test_what_begins_its_line() -> None:
-    """However far in front of it the line begins, and wherever blocks are cut."""
-    lines = [b"", b" ", b"\t  \r ", b" " * 7, b" " * 8, b" " * 9, b" " * 300, b"x", b"x ", b"x" + b" " * 7]
-    lines += [b"x" + b" " * 8, b"x" * 400, b"x" + b" " * 100]
-    data = b"\n".join([*(line + NSLIP for line in lines), NSLIP + NSLIP])
-    wrapped = ["line" if not line.strip() else "text" for line in lines] + ["line", "text"]
-    for part in (data, data[:-1], b"\n" + data, b"noise\n" + data):
-        found = turnwire.scan(part, wire="nslip").messages()
-        assert [one.wrapped for one in found] == wrapped[: None if part != data[:-1] else -1]
-    for batch_bytes in (1, 40, 100):
-        assert [one.wrapped for one in turnwire.scan(data, batch_bytes=batch_bytes).messages()] == wrapped
 
 
 @pytest.mark.usefixtures("scan_core")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -63,7 +63,6 @@ class Finder:
             raise ValueError(f"the wires have {len(names)} kinds of records; {MOST_KINDS} at most fit into one column")
         codes: dict[str, list[int]] = {name: [names.index(kind) for kind in there] for name, there in kinds.items()}
         self.wire = wire
-        self.tables: Any = None  # of an engine that reads for this search: the last ones
         self.wires = tuple(found) if wire is None else tuple(objects) if wire == FORMATS else (wire,)
         self.code = None if wire is None or wire == FORMATS else every.index(wire)
         self.own = bulk_scanner(objects[0]) if wire == FORMATS else self.own
@@ -298,8 +297,7 @@ class BlockResult(NamedTuple):
     rows: how many of the arrays' rows are wanted (by ``where``); wires, met_bytes: how many records there are of each
     wire, and their bytes; rejects: tables with how many rows of each are filled; position: where the next block must
     start, in this one; line: the line there, when ``block`` started with line 1 or the one it was scanned with; state:
-    that of the search there; blank: whether the line in whose middle the block begins is blank so far; behind: where in
-    the block the last record ends.
+    that of the search there; behind: where in the block the last record ends.
     """
 
     block: InputBlock
@@ -312,7 +310,6 @@ class BlockResult(NamedTuple):
     position: int
     line: int
     state: SearchState
-    blank: bool
     behind: int
 
     def shift_lines(self, lines: int) -> None:
@@ -348,13 +345,11 @@ class Engine:
         self._pools = pools
         extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
         self._columns = columns + extra
-        self._tables, self.row_bytes = _tables(finder, self._columns, columns)
+        self._tables = _by_use(finder, self._columns, columns)
+        self.row_bytes = sum(dtype.itemsize for dtypes in self._tables for dtype in dtypes.values())
 
-    def scan(
-        self, block: InputBlock, final: bool, line: int = 1, state: SearchState | None = None, blank: bool = True
-    ) -> BlockResult:
-        """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
-        ``blank``: the line in whose middle the block begins is blank so far."""
+    def scan(self, block: InputBlock, final: bool, line: int = 1, state: SearchState | None = None) -> BlockResult:
+        """The records of one block. ``final``: nothing follows that could change how its last bytes are read."""
         if state is None:
             state = self.behind_a_cut() if block.base else SearchState(self._fences)
         dtypes = {**self._tables[0], **self._tables[1]}
@@ -371,7 +366,7 @@ class Engine:
         own = int(arrays.get("own_bytes", lengths)[:rows].sum())
         behind = int(arrays["offset"][rows - 1] + lengths[-1]) - block.base if rows else 0
         wires = self._wires(arrays, rows)
-        found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, blank, behind)
+        found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, behind)
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
     def behind_a_cut(self) -> SearchState:
@@ -407,7 +402,7 @@ class Engine:
 
     def _chosen(self, chosen: Filter, found: BlockResult) -> BlockResult:
         """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
-        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep, found.blank)
+        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep)
         mask = chosen.mask(Batch(self.scanner, self._columns, rows))
         numbers = mask.nonzero()[0]
         arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
@@ -415,24 +410,14 @@ class Engine:
         return found._replace(arrays=arrays, rows=len(numbers))
 
 
-def _tables(finder: Finder, columns: tuple[Column, ...], asked: tuple[Column, ...]) -> tuple[tuple[Any, Any], int]:
-    """The arrays of :func:`_by_use`, and the bytes of one row of all. Those of the last columns are kept: most scans
-    ask for all there are."""
-    kept = finder.tables
-    if kept is None or kept[0] is not columns or kept[1] is not asked:
-        tables = _by_use(finder.dtypes(columns), finder.scanner, asked)
-        row_bytes = sum(dtype.itemsize for dtypes in tables for dtype in dtypes.values())
-        kept = finder.tables = columns, asked, tables, row_bytes
-    return kept[2], kept[3]
-
-
+@lru_cache(64)
 def _by_use(
-    dtypes: dict[str, str], scanner: BulkScanner, columns: tuple[Column, ...]
+    finder: Finder, columns: tuple[Column, ...], asked: tuple[Column, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays that are columns as they are, and those that only say where things are. They lie in different
     memory: an Arrow table that keeps the former lets the latter go."""
-    named = {column.name for column in columns}
-    named |= {source for name, (how, source) in scanner.common.items() if how == "column" and name in named}
-    whole = {name: np.dtype(dtype) for name, dtype in dtypes.items()}
+    named = {column.name for column in asked}
+    named |= {source for name, (how, source) in finder.scanner.common.items() if how == "column" and name in named}
+    whole = {name: np.dtype(dtype) for name, dtype in finder.dtypes(columns).items()}
     values = {name: dtype for name, dtype in whole.items() if name in named}
     return values, {name: dtype for name, dtype in whole.items() if name not in values}

@@ -271,7 +271,7 @@ class Run:
         whole = self._joined(reading, block)
         if whole is None:
             return
-        if whole is not block or not reading.blank or found is None or not self._engine.follows(reading.state, found):
+        if whole is not block or found is None or not self._engine.follows(reading.state, found):
             found = None
         yield from self._given(reading, whole, found)
 
@@ -298,7 +298,7 @@ class Run:
         lines = reading.line - 1
         final = self._is_final(reading, block)
         if found is None:
-            found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.blank), 0
+            found, lines = self._engine.scan(block, final, reading.line, reading.state), 0
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
         reading.offset, reading.line = block.base + found.position, found.line + lines
@@ -324,7 +324,6 @@ class Run:
         """Keeps where the last line begins, and what was found last: a block may be a piece of a line."""
         base = found.block.base
         stop = line_end(found.buffer, 0, found.position)
-        reading.blank = (reading.blank or stop > 0) and not bytes(found.buffer[max(stop, 0) : found.position]).strip()
         if stop > 0:
             reading.last_line = base + stop, reading.line
         reading.recorded = max(reading.recorded, base + found.behind if found.behind else 0)
@@ -427,7 +426,7 @@ class Run:
         if "record" in found.arrays:
             found.arrays["record"] += first
         base, keep = found.block.base, self._engine.keep
-        rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep, found.blank)
+        rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep)
         return Batch(self._engine.scanner, self._columns, rows)
 
     def _end(self, reading: Reading, block: InputBlock, found: BlockResult) -> WireError | None:

@@ -76,8 +76,7 @@ class Reading:
     kind: "gzip", "bzip2", "xz", "zstd" or None; fault: why decompressing ended before its time; closed: nobody will
     write to it any more; memory: the whole input, where it is there at once; state: what the search knows from block to
     block; left, pending: a record that a block cut off, and the blocks after it; looked: in which look these were
-    searched last, where it is followed; taken: bytes read, as stored; blank: whether the line that the last
-    block ended in is blank so far;
+    searched last, where it is followed; taken: bytes read, as stored;
     carried: the state of the search where it begins, from a bookmark or a plan; behind: an offset and the last bytes in
     front of it (1024 at most), by which a file that was written anew behind the same beginning is told.
     """
@@ -102,7 +101,6 @@ class Reading:
         self.state: SearchState | None = None
         self.carried = source.carried
         self.behind = (source.start, b"")
-        self.blank = True
         self.pending: list[InputBlock] = []
         self.pending_bytes = 0
         self.left: InputBlock | None = None

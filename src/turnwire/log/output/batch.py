@@ -27,7 +27,6 @@ class Rows(NamedTuple):
     """The result of a block: the arrays with ``count`` rows, the bytes they point into, and where both come from.
 
     ``arrays["arena"]`` (bytes), where it is there, goes on where the buffer ends: see ``_native/log/search.pyi``.
-    blank: whether the line in whose middle the buffer begins is blank so far.
     """
 
     buffer: memoryview
@@ -37,7 +36,6 @@ class Rows(NamedTuple):
     base: int
     record: int
     keep: bool
-    blank: bool = True
 
 
 class Columns:
@@ -308,19 +306,6 @@ class Batch(Columns):
             raise UnknownName("wire", wire, [scanner.wire], f"{wire!r} is not the wire of this batch")
         decode = scanner.decode.function if isinstance(scanner.decode, Deferred) else scanner.decode
         return partial(decode, unknown="keep") if self._rows.keep else decode
-
-    def begins_line(self) -> list[bool]:
-        """True if nothing but white space is in front of each record on its line; of a record in a JSON string, in
-        front of that string."""
-        rows, begins = self._rows, list[bool]()
-        data, at, blank = bytes(rows.buffer), 0, rows.blank
-        for start in (rows.arrays["offset"][: rows.count] - rows.base).tolist():
-            if start > at or not begins:
-                newline = data.rfind(b"\n", at, start) + 1
-                blank = bool(blank or newline) and not data[newline or at : start].strip()
-                at = start
-            begins.append(blank)
-        return begins
 
     def message(self, row: int) -> Any:
         """One record as a message of its wire."""

@@ -31,8 +31,7 @@ class Message(NamedTuple, Generic[M]):
     message: the message object of its wire. file: the name of its file, None for bytes. offset, length: its bytes in
     the input (decompressed, where that is compressed); inside a JSON string, offset is that of the string. line: the
     number of its line. wire: the name of its wire. inner: the byte offset in what the outermost JSON string says, None
-    outside of strings. wrapped: "line" where it begins its line, "text" where something is before it there (the
-    prefix of a log, a JSON value around it), "json_string" inside a JSON string.
+    outside of strings.
     """
 
     message: M
@@ -42,7 +41,6 @@ class Message(NamedTuple, Generic[M]):
     line: int
     wire: str
     inner: int | None
-    wrapped: str
 
 
 class Reject(NamedTuple):
@@ -93,11 +91,8 @@ def _of_batch(batch: Batch) -> Iterator[Message]:
         there = batch.valid("inner").tolist()
         inner = [at if inside else None for at, inside in zip(batch["inner"].tolist(), there, strict=True)]
     numbers = (batch[name].tolist() for name in ("offset", "length", "line", "wire"))
-    places = zip(*numbers, inner, batch.begins_line(), strict=True)
-    file = batch.file
-    for row, (offset, length, line, wire, at, begins) in enumerate(places):
-        how = "json_string" if at is not None else "line" if begins else "text"
-        yield Message(batch.message(row), file, offset, length, line, wire, at, how)
+    for row, place in enumerate(zip(*numbers, inner, strict=True)):
+        yield Message(batch.message(row), batch.file, *place)
 
 
 def errors(steps: Generator[Any], rejects: Rejects) -> Iterator[Reject]:
