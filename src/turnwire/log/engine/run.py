@@ -59,7 +59,7 @@ class Run:
     gaps: what could not be had; refused: the files that are no logs; stop: ends the reading, from any thread. The tally
     is ``bytes``, ``record_bytes``, ``records`` (all that were met), ``selected`` (those that ``where`` wanted),
     ``wires``, ``rejects`` and ``done`` (bytes of the inputs as they are stored). latest: the input of the block that
-    was searched last, looked_at: the offset up to which that was for it.
+    was searched last.
     """
 
     def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
@@ -91,7 +91,6 @@ class Run:
         )
         self._looks = 0  # without news
         self.latest: Reading | None = None
-        self.looked_at = 0
         self._postponed: dict[int, Reading] = {}  # of which something came that was not searched yet
         self._readings: list[Reading] = []
         self._marks: dict[tuple[int, int], Bookmark] = {}  # of readings that came before all those
@@ -302,7 +301,7 @@ class Run:
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
         reading.offset, reading.line = block.base + found.position, found.line + lines
-        self.latest, self.looked_at = reading, block.base + block.size
+        self.latest = reading
         if reading.identity is not None and reading.kind is None and found.position:
             last = bytes(found.buffer[max(0, found.position - TAIL) : found.position])
             reading.behind = reading.offset, (reading.behind[1] + last)[-TAIL:]

@@ -15,7 +15,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.log.input.copies import HEAD, TAIL, beginning, between, continued, digest, is_compressed, measured
+from turnwire.log.input.copies import HEAD, TAIL, beginning, between, continued, digest
 from turnwire.log.input.signatures import format_of
 from turnwire.log.search.state import SearchState
 
@@ -192,21 +192,16 @@ def _line_ends(stop: int, tail: bytes) -> list[tuple[int, str]]:
     return [(start + count, digest(tail[:count])[:32]) for count in counts[-_ENDS:]]
 
 
-def looked_at(file: Any, name: str) -> Bookmark:
-    """The bookmark of all that is in an open file, by which a copy of it is known; of a compressed one none is."""
+def all_read(mark: Bookmark, file: Any, name: str) -> Bookmark:
+    """The bookmark of an open copy, compressed or not, of which no more is unread than of a file with a bookmark."""
     who = identity(file)
     assert who is not None
-    behind = (who.size, between(file, max(who.size - TAIL, 0), who.size)) if format_of(who.head) is None else (0, b"")
-    return bookmark(name, who, (who.size, 0), who.size, None, behind)
-
-
-def all_read(file: Any, name: str) -> Bookmark:
-    """The bookmark of an open file, compressed or not, all of which was read under another name."""
-    who = identity(file)
-    assert who is not None
-    size, lines, tail = measured(file)
-    behind = (0, b"") if is_compressed(file) else (size, tail)
-    return bookmark(name, who, (size, lines + 1), 0, None, behind)
+    packed = format_of(who.head) is not None
+    read = (0, 0, "") if packed else (mark.read, mark.tail_bytes, mark.tail)
+    head = who.head if packed else who.head[: mark.head_bytes]
+    mark = mark._replace(name=name, device=who.device, inode=who.inode, size=who.size, written=who.written, born=who.born)
+    mark = mark._replace(head_bytes=len(head), head=digest(head), still=0, ends=None)
+    return mark._replace(read=read[0], tail_bytes=read[1], tail=read[2])
 
 
 def checked(mark: Bookmark) -> Bookmark:

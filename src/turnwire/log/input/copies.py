@@ -133,15 +133,6 @@ def is_prefix(copy: Any, file: Any, more: bool = False) -> bool:
         return not more or bool(second(1))
 
 
-def measured(file: Any) -> tuple[int, int, bytes]:
-    """Bytes and line ends of an open file, compressed or not, and its last KiB."""
-    size, lines, tail = 0, 0, b""
-    with _text(file) as take:
-        while data := take(_PIECE):
-            size, lines, tail = size + len(data), lines + data.count(b"\n"), (tail + data)[-TAIL:]
-    return size, lines, tail
-
-
 def reaches(file: Any, count: int) -> bool:
     """True if an open file holds more than so many bytes, as decompressed."""
     with _text(file) as take:

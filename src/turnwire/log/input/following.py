@@ -10,14 +10,14 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.archives import is_archived
-from turnwire.log.input.bookmarks import Bookmark, FileComparison, Gap, StartPosition, identity, looked_at
+from turnwire.log.input.bookmarks import FileComparison, Gap, StartPosition, identity
 from turnwire.log.input.copies import reaches
 from turnwire.log.input.reading import InputBlock
-from turnwire.log.input.rotated_names import COMPRESSED, added, rotated_files
-from turnwire.log.input.rotation import Begun, Missed, begin, is_being_made, leads_to, open_as
+from turnwire.log.input.rotated_names import COMPRESSED, added
+from turnwire.log.input.rotation import Begun, Missed, begin, is_being_made, leads_to
 from turnwire.log.input.signatures import NotALog
 from turnwire.log.input.source_blocks import blocks
-from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, file_source, is_within, names_files, sources
+from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, file_source, names_files, sources
 from turnwire.log.input.tailing import Tail
 
 INTERVAL = 0.2
@@ -97,10 +97,10 @@ class Follower:
         return {tail.file_id: tail.file for tail in self._live if tail.name.startswith(stem) and tail not in but}
 
     def _remember(self) -> None:
-        """Bookmarks of all that is in the files that are being read: what is made from one of them is not read."""
+        """Bookmarks of what was read of the files that are being read: what is made from one of them is not read."""
         for tail in self._live:
             if tail.lost is None:
-                self._marks.add(looked_at(tail.file, tail.name))
+                self._marks.add(tail.mark(tail.written))
 
     def _drop(self, tail: Tail) -> None:
         self._tails = {name: other for name, other in self._tails.items() if other is not tail}
@@ -145,15 +145,11 @@ class Follower:
         """What had a name before the file that has it now, as far as it was not read, and the file itself. ``new``: it
         was not there at the last look; ``read``: what was read of the name. Raises FileNotFoundError."""
         name = source.name or ""
-        there = [] if read or new else self._there(name)  # first: what had the name after the file is not in it
         begun = begin(source, self._job, self._followed(name), read)
         tail = self._tail(source, begun) if not new or self._is_new(name, begun) else None
         if tail is None:
             begun.file.close()
         yield from self._missed(begun.missed)
-        for mark in there:
-            if mark.file not in self._followed():
-                self._marks.add(mark)
         if tail is not None:
             yield from self._news(tail)
 
@@ -169,19 +165,6 @@ class Follower:
         reading.begin_at(StartPosition() if anew else begun.comparison.place)
         tail = self._tails[source.name or ""] = Tail(reading, begun.file, self._job, grows=True)
         return tail
-
-    def _there(self, name: str) -> list[Bookmark]:
-        """The files beside a log that are not known, and that are not read but where they change."""
-        found: list[Bookmark] = []
-        for one in rotated_files(name)[0]:
-            if is_within(self._source, one.path) or one.file in self._marks.files or one.file in self._followed():
-                continue
-            if one.packed:
-                self._marks.dismissed[one.file] = one.written, one.size
-            elif (file := open_as(one)) is not None:
-                with file:  # one that is just being copied of the log is told by that, when it is cut
-                    found += [] if is_being_made(file, one.path, copied=True) else [looked_at(file, one.path)]
-        return found
 
     def _is_new(self, name: str, begun: Begun) -> bool:
         """True if something of a file was not read yet, under whatever name, and it is none that is just being made of

@@ -279,7 +279,7 @@ class _Look:
         if unread:
             self._take(one, file, mark)
         elif mark is not None:
-            marks.add(all_read(file, one.path))
+            marks.add(all_read(mark, file, one.path))
         self.fitted += [] if mark is None else [mark]
         return unread
 

@@ -180,19 +180,6 @@ def names_files(source: Any) -> bool:
     return path is not None and not URL.match(path) and _path_read_once(path) is None
 
 
-def is_within(source: Any, path: str) -> bool:
-    """True if a path is in one of the folders, or fits one of the globs, that ``source`` names."""
-    if isinstance(source, (list, tuple)):
-        return any(is_within(part, path) for part in source)
-    name = _path(source)
-    if name is None:
-        return False
-    named = Path(name)
-    if named.is_dir():
-        return named in Path(path).parents
-    return has_magic(str(named)) and not named.exists() and Path(path).match(str(named))
-
-
 class Starts:
     """Counts how often sources were begun: what can be read only once allows one start."""
 
