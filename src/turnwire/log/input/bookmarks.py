@@ -197,11 +197,16 @@ def all_read(mark: Bookmark, file: Any, name: str) -> Bookmark:
     who = identity(file)
     assert who is not None
     packed = format_of(who.head) is not None
-    read = (0, 0, "") if packed else (mark.read, mark.tail_bytes, mark.tail)
     head = who.head if packed else who.head[: mark.head_bytes]
-    mark = mark._replace(name=name, device=who.device, inode=who.inode, size=who.size, written=who.written, born=who.born)
-    mark = mark._replace(head_bytes=len(head), head=digest(head), still=0, ends=None)
-    return mark._replace(read=read[0], tail_bytes=read[1], tail=read[2])
+    tail: dict[str, Any] = {"read": 0, "tail_bytes": 0, "tail": ""} if packed else {}
+    own: dict[str, Any] = {
+        "device": who.device,
+        "inode": who.inode,
+        "size": who.size,
+        "written": who.written,
+        "born": who.born,
+    }
+    return mark._replace(name=name, head_bytes=len(head), head=digest(head), still=0, ends=None, **own, **tail)
 
 
 def checked(mark: Bookmark) -> Bookmark:
@@ -312,9 +317,8 @@ class Bookmarks:
     come to the end.
 
     waits: whether a last record without its end is left for the next time; files: the bookmarks of each device and
-    inode, the newest last (one that is used again has several); read: files that this run has read to their ends, and
-    done, those that it does not read again under another name; dismissed: when files were written, and their sizes, of
-    which there is nothing to be read.
+    inode, the newest last (one that is used again has several); done: files that this run has read to their ends;
+    dismissed: when files were written, and their sizes, of which there is nothing to be read.
     """
 
     def __init__(self, token: Any = None) -> None:
@@ -322,7 +326,6 @@ class Bookmarks:
         self.record = 0
         self.files: dict[tuple[int, int], list[Bookmark]] = {}
         self.done: set[tuple[int, int]] = set()
-        self.read: set[tuple[int, int]] = set()
         self.dismissed: dict[tuple[int, int], tuple[int, int]] = {}
         self._history: dict[int, Bookmark] = {}  # by their ids, as they came
         self._paths: dict[tuple[int, int], str] = {}
@@ -420,8 +423,8 @@ class Bookmarks:
             self._named[file] = name
 
     def end(self, name: str, file: tuple[int, int]) -> None:
-        """Remembers that a file was read to its end under a name."""
-        self.read.add(file)
+        """Remembers that a file was read to its end under a name: it may have another one by now that is read later."""
+        self.done.add(file)
         self._listed.pop(name, None)
 
     def _is_there(self, mark: Bookmark, paths: Mapping[tuple[int, int], str]) -> bool:

@@ -162,14 +162,14 @@ class Follower:
         anew = before is not None and before.anew
         reading = Reading(source)
         reading.identity = who
-        reading.begin_at(StartPosition() if anew else begun.comparison.place)
+        reading.begin_at(StartPosition() if anew else begun.place)
         tail = self._tails[source.name or ""] = Tail(reading, begun.file, self._job, grows=True)
         return tail
 
     def _is_new(self, name: str, begun: Begun) -> bool:
         """True if something of a file was not read yet, under whatever name, and it is none that is just being made of
         another one."""
-        who, file, place = begun.who, begun.file, begun.comparison.place
+        who, file, place = begun.who, begun.file, begun.place
         if who is None or self._marks.dismissed.get(who[:2]) == (who.written, who.size):
             return False
         if place.offset:

@@ -119,11 +119,6 @@ class _Folder(NamedTuple):
     logs: frozenset[str]
 
 
-def shape(path: str) -> str:
-    """A name without its numbers and the ending of a compressed file: a tool gives all that it rotates the same."""
-    return re.sub(r"\d+", "0", plain_name(os.path.basename(path)))
-
-
 def is_rotated(name: str) -> bool:
     """True if a name is that of a file that was rotated already: nobody begins a log under it."""
     base = os.path.basename(name)
@@ -137,14 +132,8 @@ def has_rotated(name: str) -> bool:
     return base in _listed(folder or os.curdir).logs
 
 
-def _written(one: Rotated) -> tuple[int, int, str]:
-    number = re.search(r"\d+", os.path.basename(one.path))
-    older = -int(number[0]) if number is not None and len(number[0]) < 5 else 0
-    return one.written, older, one.path
-
-
 def rotated_files(name: str) -> tuple[list[Rotated], bool]:
-    """Files beside a log that are called as rotated ones of it, in the order in which they were written last, and False
+    """Files beside a log that are called as rotated ones of it, the oldest first, and False
     where one of them was renamed meanwhile. A compressed one beside the file that it is made from is not finished, and
     is not there yet."""
     folder, base = os.path.split(name)
@@ -168,7 +157,7 @@ def rotated_files(name: str) -> tuple[list[Rotated], bool]:
             continue
         if stat.S_ISREG(status.st_mode):
             found.append(Rotated(path, (status.st_dev, status.st_ino), status.st_mtime_ns, status.st_size))
-    return sorted(found, key=_written), whole
+    return sorted(found, key=lambda one: (one.written, _age(one.path, name))), whole
 
 
 def _listed(folder: str) -> _Folder:

@@ -39,7 +39,6 @@ from turnwire.log.input.rotated_names import (
     logs_named,
     plain_name,
     rotated_files,
-    shape,
 )
 from turnwire.log.input.signatures import format_of
 
@@ -94,11 +93,11 @@ class Missed(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """A file, open, and what had its name before, or None where nothing is to be looked for."""
+    """A file, open, the place to go on at, and what had its name before, or None where nothing is to be looked for."""
 
     file: Any
     who: Identity | None = None
-    comparison: FileComparison = FileComparison()
+    place: StartPosition = StartPosition()
     missed: Missed | None = None
 
 
@@ -128,30 +127,24 @@ def begin(
     while True:
         file = source.open()
         try:
-            begun = _look(source, file, job, followed, read)
-            missed, looks = begun.missed, looks - 1 if time.monotonic() < until else 0
-            if missed is None or not (missed.again or not leads_to(name, file) or not is_still(begun.who, file)):
-                return begun
+            who = identity(file) if source.mappable else None
+            if who is None:
+                return Begun(file)
+            if job.bookmarks.files:
+                job.bookmarks.found(name, who[:2])
+            found = read or job.bookmarks.stands(name, who, file)
+            before = None if who[:2] in followed else missed(name, file, found, job, followed)
+            looks = looks - 1 if time.monotonic() < until else 0
+            if before is None or not (before.again or not leads_to(name, file) or not is_still(who, file)):
+                return Begun(file, who, found.place, before)
             if not looks:
-                return begun._replace(missed=missed.without(file))
+                return Begun(file, who, found.place, before.without(file))
         except BaseException:
             file.close()
             raise
-        missed.close()
+        before.close()
         file.close()
         job.stop.sleep(PAUSE)
-
-
-def _look(source: Source, file: Any, job: ReadOptions, followed: Followed, read: FileComparison | None) -> Begun:
-    who, name, marks = identity(file) if source.mappable else None, source.name or "", job.bookmarks
-    if who is None:
-        return Begun(file, who, FileComparison(), None)
-    if marks.files:
-        marks.found(name, who[:2])
-    found = read or marks.stands(name, who, file)
-    if who[:2] in followed:
-        return Begun(file, who, found, None)
-    return Begun(file, who, found, missed(name, file, found, job, followed))
 
 
 def leads_to(name: str, file: Any) -> bool:
@@ -163,12 +156,10 @@ def leads_to(name: str, file: Any) -> bool:
     return (there.st_dev, there.st_ino) == _file(file)
 
 
-def missed(
-    name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Followed = MappingProxyType({})
-) -> Missed | None:
+def missed(name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Followed) -> Missed | None:
     """One look for files that had a name and are not read yet; None where there is nothing to look for. ``log``: the
-    file that has the name now, if any; ``found``: how it compares with what was read under the name; ``followed``:
-    files that are being read."""
+    file that has the name now; ``found``: how it compares with what was read under the name; ``followed``: files that
+    are being read."""
     if found.latest is None:
         return None
     look, again, moved = _Look(name, log, found, job.bookmarks), False, False
@@ -176,20 +167,16 @@ def missed(
         look.fit(found.latest, certain=os.fstat(own.fileno()).st_nlink > 0)  # it is read itself
     if has_rotated(name):
         listed, settled = rotated_files(name)
-        settled = look.compare(listed, followed, {*job.bookmarks.done, *job.bookmarks.read}) and settled
+        settled = look.compare(listed, followed, job.bookmarks.done) and settled
         later, still = rotated_files(name)
-        moved = not (settled and still) or _paths(listed) != _paths(later)
-        again = moved or {one.file: one.size for one in listed} != {one.file: one.size for one in later}
+        moved = not (settled and still) or {one[:2] for one in listed} != {one[:2] for one in later}
+        again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
     look.conclude()
     why = look.why or (found.why or Reason.FILE_GONE if moved else None)
     if not look.pieces and why is None and not again:
         return None
     gap = None if why is None else Gap(name, found.latest.offset, None, why)
     return Missed(look.pieces, look.kept, look.anew, gap, again)
-
-
-def _paths(files: list[Rotated]) -> dict[tuple[int, int], str]:
-    return {one.file: one.path for one in files}
 
 
 class _Look:
@@ -216,7 +203,7 @@ class _Look:
         """Compares them all, but those that are read already, first by device and inode; False where one of them has
         another name by now."""
         unknown: list[tuple[Rotated, Any]] = []
-        there, log = True, None if self._log is None else _file(self._log)
+        there, log = True, _file(self._log)
         for one in listed:
             self._marks.found(one.path, one.file, named=False)
             known = one.file in self._marks.files or one.written >= self._since
@@ -260,7 +247,7 @@ class _Look:
     def _is_unread(self, one: Rotated, file: Any, listed: list[Rotated], followed: Followed) -> bool:
         """True if a file that has no bookmark of its own is read, from where that ends of which it is a copy."""
         latest, marks = self._latest, self._marks
-        if self._log is not None and _is_made_of(one, file, self._log):
+        if _is_made_of(one, file, self._log):
             return False  # the log is about to be cut: what is in it is read there
         made_of = [other for other in followed.values() if one.packed and _is_made_of(one, file, other)]
         self._certain = self._certain or latest.file in map(_file, made_of)
@@ -336,19 +323,14 @@ def open_as(one: Rotated) -> Any:
 
 def is_backup(one: Rotated, copy: Any, listed: list[Rotated]) -> bool:
     """True if an open compressed file holds what another one of those beside a log begins with, and no more: a backup,
-    made while somebody wrote to that. A compressed one that is called alike, as a tool calls all that it rotates, may
-    just begin alike."""
+    made while somebody wrote to that."""
     for other in listed:
         if other.file == one.file or (file := open_as(other)) is None:
             continue
         with file:
-            if other.packed:
-                made = is_prefix(copy, file, more=other.path >= one.path)
-                made = made and (shape(other.path) != shape(one.path) or reaches(copy, BANNER))
-            else:
-                made = _is_made_of(one, copy, file)
-            if made:
-                return True
+            made = is_prefix(copy, file, more=other.path >= one.path) if other.packed else _is_made_of(one, copy, file)
+        if made:
+            return True
     return False
 
 

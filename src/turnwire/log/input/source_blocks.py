@@ -88,12 +88,12 @@ def _of_file(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, Inpu
             yield from _of_whole(reading, file, job)
         return
     if job.bookmarks.are_empty:
-        file, who, comparison, before = Begun(source.open())
+        file, who, place, before = Begun(source.open())
     else:
-        file, who, comparison, before = begin(source, job)
+        file, who, place, before = begin(source, job)
     with file:
         reading.identity = who = who or identity(file)
-        reading.begin_at(StartPosition() if before is not None and before.anew else comparison.place)
+        reading.begin_at(StartPosition() if before is not None and before.anew else place)
         if before is not None:
             yield from _before(before, job)
         if who is not None and who[:2] in done:
@@ -107,8 +107,6 @@ def _of_file(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, Inpu
         yield from _of_whole(reading, file, job)
         if who is not None:
             job.bookmarks.end(source.name or "", who[:2])
-        if who is not None and job.bookmarks.waits:
-            done.add(who[:2])  # it may be renamed to the next name that is read
 
 
 def _is_new(reading: Reading, job: ReadOptions) -> bool:
