@@ -200,19 +200,6 @@ def test_a_compressed_backup_of_a_log_is_not_read(count: int, tmp_path: Path) ->
     assert (numbers_of(second), second.gaps) == ([count, count + 1], ())
 
 
-def test_following_tells_a_log_of_the_same_size_that_was_written_since(tmp_path: Path) -> None:
-    path = tmp_path / "app.log"
-    path.write_bytes(LONG)
-    with followed(path) as reader:
-        assert soon(lambda: reader.scan.counts.bytes == len(LONG))
-        assert reader.quiet()
-        os.utime(path)
-        assert soon(lambda: len(reader.scan.gaps) == 1)
-        append(path, record(0))
-        assert [number for number, _ in reader.next()] == [0]
-    assert len(reader.scan.gaps) == 1
-
-
 def test_an_inode_that_another_file_has_is_no_bookmark(tmp_path: Path) -> None:
     path = tmp_path / "app.log"
     path.write_bytes(LONG)

@@ -364,8 +364,7 @@ class Run:
         carried = reading.kept() if place[0] == reading.offset else None
         behind = (0, b"") if reading.kind else reading.behind
         marks.pop(file, None)
-        recorded = reading.recorded > 0
-        marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind, recorded)
+        marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind)
 
     def _joined(self, reading: Reading, block: InputBlock) -> InputBlock | None:
         """The block behind what the one before left over; None until enough of it has come."""

@@ -21,8 +21,6 @@ from turnwire.log.search.state import SearchState
 
 BANNER = 1 << 12
 """Bytes with which every file of a name may begin."""
-OPENING = 1 << 16
-"""Bytes behind which a file that was cut does not hold what it held before, and have the same size."""
 TICK = 100_000_000
 """Nanoseconds within which a second change of a file may leave no trace in its times, at most."""
 MOST = 1 << 63
@@ -51,9 +49,8 @@ class Bookmark(NamedTuple):
     """The identity of a file and how far it was read: the offset and line to go on at (line 0: nobody goes on there, it
     was only looked at), and its size then; carried: the state of the search there (``SearchState.kept``); read,
     tail_bytes, tail: the digest of the last bytes in front of what was read last (of a file that is not compressed);
-    written, born: when it was written last and made (ns); still: when it was written last as it had just that size (0
-    where it grew while it was read); recorded: whether records were read of it; ends: of a file that was written
-    lately, where the last lines end that were read, each with the digest of those last bytes up to there."""
+    written, born: when it was written last and made (ns); ends: of a file that was written lately, where the last lines
+    end that were read, each with the digest of those last bytes up to there."""
 
     name: str
     device: int
@@ -69,8 +66,6 @@ class Bookmark(NamedTuple):
     tail: str = ""
     written: int = 0
     born: int = 0
-    still: int = 0
-    recorded: bool = False
     ends: list[tuple[int, str]] | None = None
 
     @property
@@ -85,14 +80,13 @@ class Bookmark(NamedTuple):
 
 
 class StartPosition(NamedTuple):
-    """The place where reading of a file begins: offset and line, what is carried there, an offset with the bytes in
-    front of it, by which a file that is written anew is told, and whether records were read before it."""
+    """The place where reading of a file begins: offset and line, what is carried there, and an offset with the bytes in
+    front of it, by which a file that is written anew is told."""
 
     offset: int = 0
     line: int = 1
     carried: dict[str, Any] | None = None
     behind: tuple[int, bytes] = (0, b"")
-    recorded: bool = False
 
 
 # --- an open file ---------------------------------------------------------------------------------------------------
@@ -169,15 +163,13 @@ def bookmark(
     size: int,
     carried: dict[str, Any] | None,
     behind: tuple[int, bytes] = (0, b""),
-    recorded: bool = False,
 ) -> Bookmark:
     """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed. ``behind``:
-    an offset, and the bytes in front of it; ``recorded``: whether there were records."""
+    an offset, and the bytes in front of it."""
     stop, tail = behind
     head = who.head[:stop] if tail else who.head  # a copy may lack what is half-written there
     mark = Bookmark(name, who.device, who.inode, max(size, who.size), len(head), digest(head), *place, carried)
-    still = who.written if size <= who.size else 0
-    mark = mark._replace(written=who.written, born=who.born, still=still, recorded=recorded)
+    mark = mark._replace(written=who.written, born=who.born)
     if not tail:
         return mark
     ends = _line_ends(stop, tail) if time.time_ns() - who.written < _COPYING else None
@@ -206,7 +198,7 @@ def all_read(mark: Bookmark, file: Any, name: str) -> Bookmark:
         "written": who.written,
         "born": who.born,
     }
-    return mark._replace(name=name, head_bytes=len(head), head=digest(head), still=0, ends=None, **own, **tail)
+    return mark._replace(name=name, head_bytes=len(head), head=digest(head), ends=None, **own, **tail)
 
 
 def checked(mark: Bookmark) -> Bookmark:
@@ -219,7 +211,7 @@ def checked(mark: Bookmark) -> Bookmark:
     for number, least in (*((number, 0) for number in numbers), (mark.line, 1)):
         if not least <= index(number) < MOST:
             raise ValueError(f"{number} is out of range")
-    for number in (mark.device, mark.inode, mark.written, mark.born, mark.still, mark.recorded):
+    for number in (mark.device, mark.inode, mark.written, mark.born):
         index(number)
     if mark.head_bytes > HEAD:
         raise ValueError(f"{mark.head_bytes} first bytes are more than {HEAD}")
@@ -238,7 +230,7 @@ def checked(mark: Bookmark) -> Bookmark:
 def place_of(mark: Bookmark, file: Any = None) -> StartPosition:
     """The place where a file goes on that was read up to a bookmark; ``file``: it, open, where it is not compressed."""
     tail = b"" if file is None else between(file, mark.read - mark.tail_bytes, mark.read)
-    return StartPosition(mark.offset, mark.line or 1, mark.carried, (mark.read if tail else 0, tail), mark.recorded)
+    return StartPosition(mark.offset, mark.line or 1, mark.carried, (mark.read if tail else 0, tail))
 
 
 def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
@@ -252,12 +244,6 @@ def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
         return Reason.FILE_REPLACED
     tail = between(file, mark.read - mark.tail_bytes, mark.read)
     return Reason.FILE_REPLACED if mark.tail and digest(tail) != mark.tail else None
-
-
-def is_written_over(mark: Bookmark, who: Identity) -> bool:
-    """True if a file was written since it was read and has the size that it had: who appends makes it larger. Of a
-    larger file than a beginning can be, the last bytes say it."""
-    return 0 < mark.still < who.written and who.size == mark.size and mark.reached <= OPENING
 
 
 # --- the history of files --------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.archives import is_archived
-from turnwire.log.input.bookmarks import FileComparison, Gap, StartPosition, identity
+from turnwire.log.input.bookmarks import FileComparison, StartPosition, identity
 from turnwire.log.input.copies import reaches
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.input.rotated_names import COMPRESSED, added
@@ -209,24 +209,22 @@ class Follower:
             tail.looked()
 
     def _cut_unseen(self, tail: Tail) -> Generator[tuple[Reading, InputBlock], None, bool]:
-        """Evidence that a file was cut that begins again with all that was read of it: files beside it, or its size
-        and times. False where it is renamed just now, so that the next look has to tell."""
-        read = FileComparison(latest=tail.mark(tail.written)._replace(still=0))
+        """Evidence of the files beside it that a file was cut which begins again with all that was read of it. False
+        where it is renamed just now, so that the next look has to tell."""
+        read = FileComparison(latest=tail.mark(tail.written))
         begun = begin(_opened_again(tail), self._job, self._followed(tail.name, tail), read)
         begun.file.close()
-        found, gap = begun.missed, None
-        if found is not None:
-            gap = found.gap
-            if not leads_to(tail.name, tail.file):
-                found.close()
-                return False
-            if found.anew and gap is not None:
-                found.close()
-                tail.lost = gap.why
-                return True
+        found = begun.missed
+        if found is None:
+            return True
+        if not leads_to(tail.name, tail.file):
+            found.close()
+            return False
+        if found.anew and found.gap is not None:
+            found.close()
+            tail.lost = found.gap.why
+        else:
             yield from self._missed(found)
-        if gap is None and tail.is_written_over():
-            self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_REPLACED))
         return True
 
     def _anew(self, tail: Tail) -> _Blocks:

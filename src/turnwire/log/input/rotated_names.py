@@ -31,28 +31,21 @@ def plain_name(name: str) -> str:
     return name
 
 
-def added(path: str, log: str) -> str | None:
-    """The addition to the name of a log in that of a rotated file of it (``app.log.1``, ``app.log-20260101.gz``,
-    ``app-1.log``), without the endings of compressed files; None for any other file."""
-    plain, base = plain_name(os.path.basename(path)), os.path.basename(log)
-    stem, ending = os.path.splitext(base)
-    for first, last in ((base, ""), (stem, ending)):
-        if plain.startswith(first) and plain.endswith(last):
-            found = ADDED.fullmatch(plain, len(first), len(plain) - len(last))
-            if found is not None:
-                return found[0]
-    return None
-
-
-def logs_named(plain: str) -> Iterator[str]:
-    """The names of logs of which a file may be a rotated one, by its name without the endings of compressed files."""
+def logs_named(plain: str) -> Iterator[tuple[str, str]]:
+    """The names of logs of which a file may be a rotated one, by its name without the endings of compressed files, each
+    with the addition to it (``app.log.1``, ``app.log-20260101``, ``app-1.log``)."""
     stem, ending = os.path.splitext(plain)
     for place, sign in enumerate(plain):
         if place and sign in "._-":
             if ADDED.fullmatch(plain, place):
-                yield plain[:place]
-            if ADDED.fullmatch(stem, place):
-                yield plain[:place] + ending
+                yield plain[:place], plain[place:]
+            if ending and ADDED.fullmatch(stem, place):
+                yield plain[:place] + ending, stem[place:]
+
+
+def added(path: str, log: str) -> str | None:
+    """The addition to the name of a log in that of a rotated file of it; None for any other file."""
+    return dict(logs_named(plain_name(os.path.basename(path)))).get(os.path.basename(log))
 
 
 def log_of(path: str, there: Collection[str | None]) -> str | None:
@@ -60,7 +53,7 @@ def log_of(path: str, there: Collection[str | None]) -> str | None:
     though not of ``app-1.log``, which may be the log of another agent)."""
     folder, name = os.path.split(path)
     plain = plain_name(name.removesuffix(".zip"))
-    logs = [os.path.join(folder, base) for base in logs_named(plain)]
+    logs = [os.path.join(folder, base) for base, _ in logs_named(plain)]
     for log in logs:
         if log in there:
             return log
@@ -112,44 +105,38 @@ class Rotated(NamedTuple):
         return self.path.endswith(COMPRESSED)
 
 
-class _Folder(NamedTuple):
-    """The names in a folder, in order, and the logs of which there are rotated files by their names."""
-
-    names: list[str]
-    logs: frozenset[str]
-
-
 def is_rotated(name: str) -> bool:
     """True if a name is that of a file that was rotated already: nobody begins a log under it."""
     base = os.path.basename(name)
-    stem, ending = os.path.splitext(plain_name(base))
-    return base.endswith(COMPRESSED) or ADDED.fullmatch(ending) is not None or bool(re.search(r"[.-]\d+$", stem))
+    return base.endswith(COMPRESSED) or any(logs_named(plain_name(base)))
 
 
 def has_rotated(name: str) -> bool:
     """True if there are files beside a log that are called as rotated ones of it. Raises FileNotFoundError."""
+    return bool(_beside(name))
+
+
+def _beside(name: str) -> set[str]:
     folder, base = os.path.split(name)
-    return base in _listed(folder or os.curdir).logs
+    stem, _ = os.path.splitext(base)  # with which all of them begin: a folder may have very many others
+    names = _listed(folder or os.curdir)
+    alike = takewhile(lambda other: other.startswith(stem), islice(names, bisect_left(names, stem), None))
+    return {other for other in alike if other != base and added(other, base) is not None}
 
 
 def rotated_files(name: str) -> tuple[list[Rotated], bool]:
     """Files beside a log that are called as rotated ones of it, the oldest first, and False
     where one of them was renamed meanwhile. A compressed one beside the file that it is made from is not finished, and
     is not there yet."""
-    folder, base = os.path.split(name)
-    stem, _ = os.path.splitext(base)  # with which all of them begin: a folder may have very many others
     try:
-        names = _listed(folder or os.curdir).names
+        there = _beside(name)
     except FileNotFoundError:
         return [], True
-    first = bisect_left(names, stem)
-    alike = takewhile(lambda other: other.startswith(stem), islice(names, first, None))
-    there = {other for other in alike if other != base and added(other, base) is not None}
     found, whole = [], True
     for other in there:
         if other.endswith(COMPRESSED) and os.path.splitext(other)[0] in there:
             continue
-        path = os.path.join(folder, other)
+        path = os.path.join(os.path.dirname(name), other)
         try:
             status = os.stat(path, follow_symlinks=False)
         except FileNotFoundError:
@@ -160,7 +147,7 @@ def rotated_files(name: str) -> tuple[list[Rotated], bool]:
     return sorted(found, key=lambda one: (one.written, _age(one.path, name))), whole
 
 
-def _listed(folder: str) -> _Folder:
+def _listed(folder: str) -> list[str]:
     """A folder as it is now: the last list of it, where it is as it was before that. Within a tick of the clock of
     files it can change again without a trace, so then the list is made anew; so it is after a second, as some file
     systems do not tell when a folder changed. Raises FileNotFoundError."""
@@ -171,14 +158,12 @@ def _listed(folder: str) -> _Folder:
     return _known_names(folder, status.st_dev, status.st_ino, *changed, int(time.monotonic()))
 
 
-def _names(folder: str) -> _Folder:
-    with os.scandir(folder) as entries:
-        names = sorted(entry.name for entry in entries)
-    return _Folder(names, frozenset(log for name in names for log in logs_named(plain_name(name))))
+def _names(folder: str) -> list[str]:
+    return sorted(os.listdir(folder))
 
 
 @lru_cache(4)
-def _known_names(folder: str, *_: int) -> _Folder:
+def _known_names(folder: str, *_: int) -> list[str]:
     return _names(folder)
 
 

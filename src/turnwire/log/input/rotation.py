@@ -26,7 +26,6 @@ from turnwire.log.input.bookmarks import (
     creation_time,
     identity,
     is_still,
-    is_written_over,
     place_of,
 )
 from turnwire.log.input.copies import is_earlier, is_prefix, reaches
@@ -257,7 +256,7 @@ class _Look:
         fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self.fitted]
         mark = max(fitting, key=lambda mark: (mark.read, mark is latest), default=None)
         if mark is not None:
-            self._certain = self._certain or (mark.file == latest.file and latest.recorded)
+            self._certain = self._certain or mark.file == latest.file
             unread = reaches(file, mark.offset)
         elif latest not in self.fitted and is_earlier(file, latest):
             mark, unread = latest, False
@@ -299,9 +298,6 @@ class _Look:
         for piece in new:
             self.pieces.remove(piece)
             piece.file.close()
-        who = identity(self._log)
-        if who is not None and is_written_over(latest, who):
-            self.why = Reason.FILE_REPLACED
 
 
 def _file(file: Any) -> tuple[int, int]:
@@ -346,7 +342,7 @@ def is_being_made(copy: Any, path: str, copied: bool) -> bool:
     plain, ending = os.path.splitext(path)
     folder, base = os.path.split(path)
     made_from = [plain] if ending in COMPRESSED else []
-    made_from += [os.path.join(folder, log) for log in logs_named(plain_name(base))] if copied else []
+    made_from += [os.path.join(folder, log) for log, _ in logs_named(plain_name(base))] if copied else []
     for source in made_from:
         try:
             with open(source, "rb", buffering=0) as file:

@@ -113,8 +113,7 @@ class Reading:
 
     def begin_at(self, place: StartPosition) -> None:
         """Sets the place where reading begins, before the first block."""
-        self.offset, self.line, self.carried, self.behind, recorded = place
-        self.recorded = self.offset if recorded else 0
+        self.offset, self.line, self.carried, self.behind = place
 
 
 def sources(source: Any) -> Iterator[Source]:

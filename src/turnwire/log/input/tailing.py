@@ -9,7 +9,6 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.bookmarks import (
-    OPENING,
     Bookmark,
     Gap,
     bookmark,
@@ -24,8 +23,6 @@ from turnwire.log.input.signatures import may_become, refuse_binary
 from turnwire.log.input.sources import Reading, ReadOptions
 
 _NEWLINE = ord("\n")
-_PAUSE = 0.01
-"""Seconds within which a write that changed the time of a file changes its size."""
 
 
 class Tail:
@@ -45,7 +42,6 @@ class Tail:
     ) -> None:
         self.reading, self.source, self.file, self.who = reading, reading.source, file, reading.identity
         self.written = self.read_at = self._seen = 0 if self.who is None else self.who.written
-        self._size = self._last_size = 0
         self.lost: Reason | None = None
         self.idle = 0
         self._line = reading.line
@@ -250,27 +246,17 @@ class Tail:
             return False  # rotation is under way, or the file is gone: it may still be written to
         if (there.st_dev, there.st_ino) != self.file_id:
             return True
-        self._seen, self._size = status.st_mtime_ns, status.st_size
+        self._seen = status.st_mtime_ns
         return False
 
     def is_touched(self) -> bool:
         """True if somebody may have written to the file since the last look, or cut it."""
         return self._seen > self.written or not unwritten(self.file)
 
-    def is_written_over(self) -> bool:
-        """True if the file was written since the last look and has the size that it had then, see
-        :func:`bookmarks.is_written_over`; asked twice, as a write changes the time first."""
-        for pause in (_PAUSE, 0.0):
-            status = os.fstat(self.file.fileno())
-            if not (0 < self.written < status.st_mtime_ns and 0 < self._last_size == status.st_size):
-                return False
-            self._job.stop.sleep(pause)
-        return self.read <= OPENING and self.reading.kind is None
-
     def looked(self) -> None:
         """The look is over, and it was still the file of its name and held what was read."""
         assert self.who is not None
-        self.written, self._last_size = max(self.written, self._seen), self._size
+        self.written = max(self.written, self._seen)
         self.reading.identity = self.who = self.who._replace(written=self.written)
 
     def rewritten(self) -> bool:
@@ -302,4 +288,4 @@ class Tail:
         who, place = self.who._replace(written=written), (self._base, self._line)
         if self._source is None or self.reading.kind is not None:
             return bookmark(self.name, who, place, self._raw.taken, None)
-        return bookmark(self.name, who, place, self.read, None, self._last_bytes, self.reading.recorded > 0)
+        return bookmark(self.name, who, place, self.read, None, self._last_bytes)
