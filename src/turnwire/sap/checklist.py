@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from turnwire import checklists
 from turnwire.checklists import Checklist as Checklist, Clause, Specification, Unjudged
@@ -80,12 +81,16 @@ _SIGNALS = ("policyChecks", "violations")
 Message = Task | Result | Ack | Nack
 
 
-class _Known(NamedTuple):
-    """A task and where it is."""
+@dataclass(slots=True)
+class _Known:
+    """A task and where it is. waiting: it has not ended; refused: by a Nack."""
 
     task: Task
     line: int
     offset: int | None
+    waiting: bool
+    acknowledged: bool = False
+    refused: bool = False
 
 
 class SapChecklist(checklists.RecordChecklist):
@@ -108,9 +113,6 @@ class SapChecklist(checklists.RecordChecklist):
         self._clock: datetime | None = None
         self._lifecycle = Lifecycle(strict=False)
         self._tasks: dict[str, _Known] = {}
-        self._waiting: dict[str, None] = {}  # tasks that have not ended
-        self._acknowledged: set[str] = set()
-        self._refused: set[str] = set()  # tasks with a Nack
         self._correlations: dict[str, str | None] = {}  # correlationId -> the id of its task, None for several
         self._early: list[tuple[int, int | None, Result | Ack | Nack]] = []  # what answers no task that was seen before
 
@@ -134,15 +136,12 @@ class SapChecklist(checklists.RecordChecklist):
         self._follow(task, line, offset)
         self._tick(task.fields["issuedAt"])
         name = task.fields["taskId"].lower()
-        if name not in self._tasks:
-            self._tasks[name] = _Known(task, line, offset)
+        if (known := self._tasks.get(name)) is None:
+            self._tasks[name] = _Known(task, line, offset, waiting=not self._lifecycle.ended(name))
             correlation = task.fields["correlationId"].lower()
             self._correlations[correlation] = None if correlation in self._correlations else name
-            if not self._lifecycle.ended(name):
-                self._waiting[name] = None
-        elif name in self._refused:  # it is sent once more
-            self._refused.remove(name)
-            self._waiting[name] = None
+        elif known.refused:  # it is sent once more
+            known.refused, known.waiting = False, True
 
     def _result(self, result: Result, line: int, offset: int | None) -> None:
         fields = result.fields
@@ -155,29 +154,30 @@ class SapChecklist(checklists.RecordChecklist):
             if text:
                 found("evidence", line, f"the result of task {result.task_id}: {text}", offset)
         self._learned(result, line, offset)
-        name = fields["taskId"].lower()
-        known = self._tasks.get(name)
+        known = self._tasks.get(fields["taskId"].lower())
         if known is not None:
-            self._answer(known.task, result, line, offset)
+            self._answer(known, result, line, offset)
         self._follow(result, line, offset)
         self._tick(fields["reportedAt"])
         if known is None:
             self._early.append((line, offset, result))
-        elif self._lifecycle.ended(name):
-            self._waiting.pop(name, None)
+        elif self._lifecycle.ended(result.task_id):
+            known.waiting = False
 
-    def _answer(self, task: Task, result: Result, line: int, offset: int | None) -> None:
+    def _answer(self, known: _Known, result: Result, line: int, offset: int | None) -> None:
         """Judges a result by its task; nothing changes."""
-        fields = result.fields
-        name = fields["taskId"].lower()
+        task, fields = known.task, result.fields
         self.applied |= _OF_ANSWERS
         for text in _cache_faults(task.fields, fields):
             self.fault("cache", line, text, offset)
-        self._correlate(task, result, name, line, offset)
-        if name in self._refused:
+        self._correlate(task, result, line, offset)
+        if known.refused:
             self.fault("status", line, f"task {result.task_id} was refused by a Nack", offset)
         if "output" in fields and "schema" in task.fields.get("outputContract", ()):
-            self._output(task, result, line, offset)
+            self.applied.add("output")
+            for issue in output_issues(fields["output"], task):
+                found = self.doubt if issue.severity == "info" else self.fault
+                found("output", line, f"{issue.where}: {issue.text}", offset)
         deadline = _deadline(task)
         if deadline is not None and fields["status"] in TERMINAL:
             self.applied.add("deadline")
@@ -185,13 +185,6 @@ class SapChecklist(checklists.RecordChecklist):
             timed_out = "error" in fields and fields["error"].get("code") == ErrorCode.TIMEOUT
             if reported is not None and reported[0] > deadline and not timed_out:
                 self.fault("deadline", line, f"reported after the deadline of task {result.task_id}", offset)
-
-    def _output(self, task: Task, result: Result, line: int, offset: int | None) -> None:
-        """Judges an output by the schema of its task."""
-        self.applied.add("output")
-        for issue in output_issues(result.fields["output"], task):
-            found = self.doubt if issue.severity == "info" else self.fault
-            found("output", line, f"{issue.where}: {issue.text}", offset)
 
     def _receipt(self, message: Ack | Nack, line: int, offset: int | None) -> None:
         if isinstance(message, Nack):
@@ -212,17 +205,17 @@ class SapChecklist(checklists.RecordChecklist):
         self.applied.add("correlation")
         if name is None:
             return True
-        self._correlate(self._tasks[name].task, message, name, line, offset)
+        known = self._tasks[name]
+        self._correlate(known.task, message, line, offset)
+        known.acknowledged = True
         if isinstance(message, Nack):
-            self._waiting.pop(name, None)
-            self._refused.add(name)
-        self._acknowledged.add(name)
+            known.waiting, known.refused = False, True
         return True
 
-    def _correlate(self, task: Task, message: Result | Ack | Nack, name: str, line: int, offset: int | None) -> None:
+    def _correlate(self, task: Task, message: Result | Ack | Nack, line: int, offset: int | None) -> None:
         correlation = message.fields.get("correlationId")
         if correlation is None or correlation.lower() != task.fields["correlationId"].lower():
-            text = f"{type(message).__name__} of {name} has another correlationId than its task"
+            text = f"{type(message).__name__} of {task.task_id} has another correlationId than its task"
             self.fault("correlation", line, text, offset)
 
     def _follow(self, message: Task | Result, line: int, offset: int | None) -> None:
@@ -269,23 +262,24 @@ class SapChecklist(checklists.RecordChecklist):
                 continue
             known = self._tasks.get(early.task_id.lower())
             if known is not None:
-                self._answer(known.task, early, line, offset)
-                if self._lifecycle.ended(early.task_id.lower()):
-                    self._waiting.pop(early.task_id.lower(), None)
+                self._answer(known, early, line, offset)
+                known.waiting = known.waiting and not self._lifecycle.ended(early.task_id)
             elif self._tasks:
                 text = f"a result answers {early.task_id}, which no task here is"
                 self.fault("correlation", line, text, offset)
         moment = self._now or self._clock
-        for name in self._waiting:
-            task, line, offset = self._tasks[name]
-            deadline = _deadline(task)
+        for name, known in self._tasks.items():
+            if not known.waiting:
+                continue
+            task, deadline = known.task, _deadline(known.task)
             if deadline is not None and moment is not None and deadline < moment:
-                self.fault("deadline", line, f"task {task.task_id} has no final Result at its deadline", offset)
+                text = f"task {task.task_id} has no final Result at its deadline"
+                self.fault("deadline", known.line, text, known.offset)
                 continue
             status = self._lifecycle[name].status
-            said = "is acknowledged" if name in self._acknowledged else "has neither Ack nor Result"
+            said = "is acknowledged" if known.acknowledged else "has neither Ack nor Result"
             text = f"task {task.task_id} {said if status is None else f'is {status}'}"
-            self.left("processing", line, text, offset, task.issued_at)
+            self.left("processing", known.line, text, known.offset, task.issued_at)
 
 
 def _deadline(task: Task) -> datetime | None:
