@@ -14,7 +14,7 @@ from turnwire.errors import EncodeError, expect, expect_one_of
 from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
 from turnwire.sap.builders import Frozen, Outcome, Refused, ack, invalid, nack, producer_of, result_for, said, thaw
 from turnwire.sap.codec import encode, text_as_read
-from turnwire.sap.execution import MAX_RESULT, Execution, seconds_to_deadline, seconds_to_record
+from turnwire.sap.execution import MAX_RESULT, Execution, Vetter, seconds_to_deadline, seconds_to_record, vetters_of
 from turnwire.sap.handlers import Capability, Handler
 from turnwire.sap.jobs import Job, Line, Memory, Reply, key_of, size_of_job, size_of_result
 from turnwire.sap.lifecycle import content_of
@@ -22,7 +22,6 @@ from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
 from turnwire.sap.schema import validator
 from turnwire.sap.spec import ErrorCode, Status
 from turnwire.sap.transcripts import RESULT_KIND, Transcript, refused_row
-from turnwire.sap.vetting import Vetter, vetters_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -178,9 +177,9 @@ class Agent:
         """
         expect_one_of(redeliver, "redeliver", ("again", "fail"))
         if isolated:
-            from turnwire.sap.processes import is_possible
+            import multiprocessing
 
-            if not is_possible():
+            if "fork" not in multiprocessing.get_all_start_methods():
                 raise ValueError("an isolated handler needs a system with fork()")
         validate = None if schema is None else validator(schema)
         limits = {

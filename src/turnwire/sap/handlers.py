@@ -12,7 +12,13 @@ import asyncio
 import contextlib
 import contextvars
 import inspect
+import logging
+import os
+import signal
+import stat
 import threading
+import traceback
+import warnings
 from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -20,11 +26,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from turnwire.sap.spec import ErrorCode
 
 if TYPE_CHECKING:
+    from turnwire.sap.execution import Vetter
     from turnwire.sap.messages import Task
-    from turnwire.sap.processes import Process
-    from turnwire.sap.vetting import Vetter
 
 T = TypeVar("T")
+_log = logging.getLogger("turnwire.sap")
 Made = tuple[Any, BaseException | None]
 """The value of a call, or what it raised."""
 
@@ -110,18 +116,6 @@ def guarded(work: Callable[..., T], *values: Any) -> T:
         raise Died(error) from error
 
 
-class _Call:
-    """One call that a pool runs; ``thread`` is done when the thread of a plain function has ended, ``task`` when
-    nothing waits for the call any more."""
-
-    __slots__ = ("process", "task", "thread")
-
-    def __init__(self) -> None:
-        self.thread: asyncio.Future[Made] | None = None
-        self.task: asyncio.Task[Made] | None = None
-        self.process: Process | None = None
-
-
 class HandlerPool:
     """Runs the calls of one capability: of its handler, and of the vetters that look at what it made.
 
@@ -133,7 +127,7 @@ class HandlerPool:
         if size < 1:
             raise ValueError("a pool has at least one place")
         self.size = size
-        self.left_behind: set[_Call] = set()
+        self.left_behind: set[asyncio.Future[Made]] = set()
         self.words = (
             f"all {size} places for handlers of {name} are held by calls that overran their time; a thread cannot be "
             "ended, a process can (isolated=True)"
@@ -160,12 +154,12 @@ class HandlerPool:
         """
         if self.stuck:
             raise Refusal(ErrorCode.RATE_LIMIT, self.words)
-        one = _Call()
-        if isolated:
-            from turnwire.sap.processes import Process
-
-            one.process = Process(call, values)
-        running = one.task = asyncio.create_task(self._called(one, call, values))
+        process, thread = Process(call, values) if isolated else None, None
+        if process is not None:
+            thread = _in_thread(process, ())
+        elif not _is_coroutine_function(call):
+            thread = _in_thread(call, values)
+        running = asyncio.create_task(_made(call, values, thread))
         try:
             await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
             if not running.done():
@@ -174,11 +168,13 @@ class HandlerPool:
             if not running.done():
                 raise Cancelled if stop is not None and stop.done() else Overrun
         finally:
-            running.add_done_callback(lambda _: self._ended(one))
+            holder = running if thread is None or thread.done() else thread
+            if not holder.done():
+                self.left_behind.add(holder)
+                holder.add_done_callback(self.left_behind.discard)
             if not running.done():
-                self.left_behind.add(one)
-                if one.process is not None:
-                    one.process.end()
+                if process is not None:
+                    process.end()
                 running.cancel()  # a coroutine may heed it; a thread cannot
         value, error = (None, asyncio.CancelledError()) if running.cancelled() else running.result()
         if error is None:
@@ -187,28 +183,18 @@ class HandlerPool:
             raise error
         raise Died(error)
 
-    def _ended(self, one: _Call) -> None:
-        """What waited for a call has ended; a thread keeps the place until it ends, too."""
-        if one.thread is not None and not one.thread.done():
-            self.left_behind.add(one)
-            one.thread.add_done_callback(lambda _: self.left_behind.discard(one))
-        else:
-            self.left_behind.discard(one)
 
-    async def _called(self, one: _Call, call: Callable[..., Any], values: tuple[Any, ...]) -> Made:
-        """The value, or what was raised as one: a task that ends with SystemExit would end the loop."""
-        try:
-            if one.process is not None:
-                call, values = one.process, ()
-            elif _is_coroutine_function(call):
-                return await call(*values), None
-            one.thread = _in_thread(call, values)
-            made, error = await asyncio.shield(one.thread)
-            if error is None and inspect.isawaitable(made):
-                made = await made
-            return made, error
-        except BaseException as error:
-            return None, error
+async def _made(call: Callable[..., Any], values: tuple[Any, ...], thread: asyncio.Future[Made] | None) -> Made:
+    """The value, or what was raised as one: a task that ends with SystemExit would end the loop."""
+    try:
+        if thread is None:
+            return await call(*values), None
+        made, error = await asyncio.shield(thread)
+        if error is None and inspect.isawaitable(made):
+            made = await made
+        return made, error
+    except BaseException as error:
+        return None, error
 
 
 def _in_thread(call: Callable[..., Any], values: tuple[Any, ...]) -> asyncio.Future[Made]:
@@ -234,3 +220,95 @@ def _is_coroutine_function(call: Callable[..., Any]) -> bool:
     if type(call) is FunctionType and call.__code__.co_flags & inspect.CO_COROUTINE:  # most, and told at once
         return True
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
+
+
+LEAVING = 5.0
+"""Seconds that a process may take to end when it has given its value."""
+_forking = threading.Lock()
+"""Held while a pipe is open for writing here: a process forked then would keep it open, and hide the other's end."""
+
+
+class Process:
+    """One call in a forked process, which can be ended whatever it does. Called itself, in a thread, it gives the value
+    of the call.
+
+    The process begins with a copy of all that the program has in memory, but for its sockets, and gives back what the
+    handler returns; what it changes in memory nobody else sees.
+
+    Args:
+        call: a function, or a coroutine function. values: its arguments.
+    """
+
+    def __init__(self, call: Callable[..., Any], values: tuple[Any, ...]) -> None:
+        self._call = call
+        self._values = values
+        self._process: Any = None
+        self._ended = False
+
+    def __call__(self) -> Any:
+        """The value. Raises Refusal as the call raised it, and INTERNAL in words for all else."""
+        import multiprocessing
+
+        context: Any = multiprocessing.get_context("fork")
+        with _forking, warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of the threads here the process uses nothing
+            coming, going = context.Pipe(duplex=False)
+            process = context.Process(target=_serve, args=(self._call, self._values, going), daemon=True)
+            process.start()
+            going.close()
+        self._process = process
+        if self._ended:
+            process.kill()
+        try:
+            kind, value, told = coming.recv()
+        except EOFError:
+            process.join()  # it is dead, or on its way
+            raise Refusal(ErrorCode.INTERNAL, f"its process ended with exit code {process.exitcode}") from None
+        finally:
+            coming.close()
+            process.join(LEAVING)
+            process.kill()  # of one that has said what it had to say, and does not end
+            process.join()
+        if kind == "value":
+            return value
+        if isinstance(value, Refusal):
+            raise value
+        _log.error("an isolated handler failed: %s", told)
+        raise Refusal(ErrorCode.INTERNAL, f"{value} in an isolated handler")
+
+    def end(self) -> None:
+        """Kills the process, or has it killed as soon as it begins."""
+        self._ended = True
+        if self._process is not None:
+            self._process.kill()
+
+
+def _serve(call: Callable[..., Any], values: tuple[Any, ...], going: Any) -> None:
+    """Runs in the process."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    _close_sockets()
+    try:
+        made = call(*values)
+        if inspect.isawaitable(made):
+            made = asyncio.run(_awaited(made))
+        going.send(("value", made, ""))
+    except Refusal as refusal:
+        going.send(("error", refusal, ""))
+    except BaseException as error:
+        going.send(("error", type(error).__name__, traceback.format_exc()))
+
+
+async def _awaited(made: Any) -> Any:
+    return await made
+
+
+def _close_sockets() -> None:
+    """Closes the program's connections and listening sockets: they would stay open as long as the process lives."""
+    folder = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for name in os.listdir(folder):
+        with contextlib.suppress(OSError):  # the descriptor of the listing itself is gone
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                os.dup2(nothing, int(name))  # not closed: objects that know the number may close it again
