@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
 from turnwire.phrases import counted
@@ -62,9 +61,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.clear()
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client
 
 from tests.sap.documents import TASK
 from tests.sap.hosts import free_port
@@ -61,15 +61,6 @@ def test_the_tools_in_this_process() -> None:
             await try_all(client)
 
     asyncio.run(main())
-
-
-def test_over_stdio() -> None:
-    async def main() -> None:
-        command = StdioServerParameters(command=sys.executable, args=["-m", "turnwire", "mcp"])
-        async with Client(command) as client:
-            await try_all(client)
-
-    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 HALF = "a\ud800b"

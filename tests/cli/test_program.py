@@ -53,9 +53,7 @@ def test_main_gives_the_code_and_raises_nothing(capfdbinary: pytest.CaptureFixtu
     assert b"No such file" in capfdbinary.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["info"], ["scan", "--help"], ["bench", "--help"], ["scan", "nowhere"]], ids=" ".join
-)
+@pytest.mark.parametrize("arguments", [["--help"], ["scan", "nowhere"]], ids=" ".join)
 def test_a_quick_start_loads_nothing_heavy(arguments: list[str]) -> None:
     code = "import sys; from turnwire.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
@@ -81,7 +79,6 @@ def test_info_says_what_is_there() -> None:
 def test_info_says_why_it_is_pure() -> None:
     found = json.loads(process("info", "--json", TURNWIRE_PURE="1").out)
     assert (found["backend"], found["why_pure"], found["cpu_features"]) == ("pure", "TURNWIRE_PURE is set", [])
-    assert b"core       pure (TURNWIRE_PURE is set)\n" in process("info", TURNWIRE_PURE="1").out
 
 
 def test_bench_measures_this_core_beside_msgspec() -> None:

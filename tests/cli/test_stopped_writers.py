@@ -27,8 +27,6 @@ COMMANDS = {
     "rejects": ["scan", "{log}", "--rejects", "{out}"],
     "position": ["scan", "{log}", "--resume", "{out}"],
     "page.html": ["report", "{log}", "-o", "{out}"],
-    "advice.html": ["tokens", "{log}", "--advise", "--sample", "2", "--html", "{out}"],
-    "compared.html": ["tokens", "{log}", "--compare", "--html", "{out}"],
     "packed": ["session", "pack", "{log}", "-o", "{out}"],
     "unpacked": ["session", "unpack", "{session}", "-o", "{out}"],
     "backup": ["ledger", "backup", "{ledger}", "{out}"],

@@ -150,7 +150,6 @@ DEEP = "[" * 200_000
         ["scan", "{log}", "--rejects", ""],
         ["scan", "{log}", "--resume", ""],
         ["report", "{log}", "-o", ""],
-        ["tokens", "{log}", "--html", ""],
         ["tokens", "{log}", "--context", ""],
         ["convert", "{log}", "--to", "csp", "--context", ""],
         ["session", "pack", "{log}", "-o", ""],

@@ -14,7 +14,6 @@ from tests.clauses import CLAUSES
 from tests.log.conftest import scan_core as scan_core
 from turnwire import checklists, nslip, registry
 from turnwire.cli.commands import validate
-from turnwire.progress import Progress
 from turnwire.read.judging import conform
 
 WORDS = ("FAILED", "PARTIAL", "NON_CONSTITUTIONAL", "Human", "Info", "\u2afbreport/status", "\u2afb x", "query")
@@ -62,8 +61,8 @@ def test_long_strings_are_counted_in_characters(text: str) -> None:
 
 def found(path: Path, wire: str | None) -> list[validate.Finding]:
     """What ``validate`` finds in a log."""
-    judge, tally = validate.RecordValidator(wire, "error"), validate.ValidationCounts()
-    return list(validate._findings([str(path)], judge, tally, Progress(None, wanted=False)))
+    judge = validate.RecordValidator(wire, "error")
+    return list(validate.findings(judge.scan([str(path)]), judge))
 
 
 @pytest.mark.parametrize("wire", registry.WIRES)

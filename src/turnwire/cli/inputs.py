@@ -294,18 +294,16 @@ def size(names: Sequence[str]) -> int | None:
     return total
 
 
-def refuse_overwriting(output: str, names: Sequence[str]) -> None:
-    """Raises UsageError where writing ``output`` would destroy an input, a file of this machine."""
-    if output == STANDARD_INPUT or not os.path.isfile(output):
-        return
-    for name in (name.removeprefix("file://") for name in files(names)):
-        if os.path.isfile(name) and os.path.samefile(name, output):
-            raise click.UsageError(f"{output!r} is an input; writing it would destroy what is to be read")
-
-
-def expect_writable(output: str | None) -> None:
-    """Raises OSError where no file ``output`` can be written: before a long log is read, not after."""
+def check_output(path: str | None, names: Sequence[str], written: bool = True) -> None:
+    """Raises UsageError where writing the file ``path`` would destroy an input, and OSError where it cannot be written:
+    before a long log is read, not after. Nothing is wrong with None, "-", and what is not ``written`` in place."""
     from turnwire.atomic import AtomicFile
 
-    if output is not None and output != STANDARD_INPUT:
-        AtomicFile(output).expect()
+    if path is None or path == STANDARD_INPUT:
+        return
+    if os.path.isfile(path):
+        for name in (name.removeprefix("file://") for name in files(names)):
+            if os.path.isfile(name) and os.path.samefile(name, path):
+                raise click.UsageError(f"{path!r} is an input; writing it would destroy what is to be read")
+    if written:
+        AtomicFile(path).expect()

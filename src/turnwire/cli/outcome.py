@@ -121,33 +121,29 @@ _AGAIN = 0.02
 """Seconds after which a signal comes again that was not heard."""
 
 
-def _again(number: int) -> None:
-    """Sends a signal to the main thread, so that what it waits for in the system is interrupted, too."""
-    if hasattr(signal, "pthread_kill") and (main := threading.main_thread().ident) is not None:
-        signal.pthread_kill(main, number)
-    else:
-        _thread.interrupt_main(signal.Signals(number))
-
-
 @contextmanager
 def _heard() -> Iterator[None]:
     """Raises again what a signal raised in the block and Python dropped: it comes between any two steps, also
     within a destructor, or a function that Arrow calls, out of which no exception goes."""
     before, coming = sys.unraisablehook, list[threading.Timer]()
 
+    def again(number: int) -> None:  # to the main thread, so that what it waits for in the system is interrupted, too
+        if hasattr(signal, "pthread_kill") and (main := threading.main_thread().ident) is not None:
+            signal.pthread_kill(main, number)
+        else:
+            _thread.interrupt_main(signal.Signals(number))
+
     def hook(dropped: Any) -> None:
         if not isinstance(dropped.exc_value, KeyboardInterrupt):
             before(dropped)
             return
-        number: int = signal.SIGINT
-        if isinstance(dropped.exc_value, Terminated):
-            number = dropped.exc_value.code - 128
+        number = getattr(dropped.exc_value, "code", INTERRUPTED) - SIGNALLED
+        if number != signal.SIGINT:
             for other in TERMINATING:  # which are ignored since it came
                 signal.signal(other, _terminate)
-        timer = threading.Timer(_AGAIN, _again, [number])
-        timer.daemon = True
-        timer.start()
-        coming.append(timer)
+        coming.append(threading.Timer(_AGAIN, again, [number]))
+        coming[-1].daemon = True
+        coming[-1].start()
 
     sys.unraisablehook = hook
     try:
@@ -165,35 +161,31 @@ def uninterrupted() -> Iterator[None]:
         yield
 
 
-class _StopRequest:
-    """A handler of signals that notes a request to stop, and interrupts work that waits for its next piece."""
-
-    def __init__(self) -> None:
-        self.stop = self.waiting = False
-
-    def __call__(self, number: int, frame: object) -> None:
-        self.stop = True
-        if self.waiting:
-            raise KeyboardInterrupt
-
-
 @contextmanager
 def until_interrupted(pieces: Iterable[Piece]) -> Iterator[Iterator[Piece]]:
     """The pieces, until there are no more or SIGINT, SIGTERM or SIGHUP comes; what is done with one is never
     interrupted. A piece that was on its way just then is not given."""
-    asked = _StopRequest()
-    with _handled(STOPPING, asked):
-        yield _pieces(iter(pieces), asked)
+    stopped = waiting = False
 
+    def stop(number: int, frame: object) -> None:
+        nonlocal stopped
+        stopped = True
+        if waiting:
+            raise KeyboardInterrupt
 
-def _pieces(pieces: Iterator[Piece], asked: _StopRequest) -> Iterator[Piece]:
-    while not asked.stop:
-        try:
-            asked.waiting = True
-            piece = next(pieces)
-            asked.waiting = False
-        except (StopIteration, KeyboardInterrupt):
-            return
-        finally:
-            asked.waiting = False
-        yield piece
+    def each() -> Iterator[Piece]:
+        nonlocal waiting
+        coming = iter(pieces)
+        while not stopped:
+            try:
+                waiting = True
+                piece = next(coming)
+                waiting = False
+            except (StopIteration, KeyboardInterrupt):
+                return
+            finally:
+                waiting = False
+            yield piece
+
+    with _handled(STOPPING, stop):
+        yield each()

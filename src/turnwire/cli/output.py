@@ -8,8 +8,6 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from shutil import get_terminal_size
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from turnwire.characters import escaped_json
@@ -50,9 +48,7 @@ class Output:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self.name == STANDARD_OUTPUT:
             return
         try:
@@ -196,25 +192,13 @@ def by_wire(counts: dict[str, int]) -> str:
 def complain_counts(counts: Any, note: str) -> None:
     """The table of what a scan met, for standard error: records by wire, rejects by reason, and their bytes."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
-    _complain_sum("records", f"{counts.records:,}", counts.record_bytes, by_wire(counts.wires))
-    _complain_sum("rejects", f"{counts.rejects:,}", counts.reject_bytes, reasons)
-    _complain_sum("text", "", counts.text_bytes, "")
-    _complain_sum("total", "", counts.bytes, note)
-
-
-def _complain_sum(name: str, number: str, size: int, note: str) -> None:
-    """A line of what a scan met. On a terminal a note of several things ("a 1, b 2") that is too long goes on in
-    further lines, below where it begins."""
-    line = f"{name:<8}{number:>12}{size:>18,} bytes   "
-    start = len(line)
-    room = get_terminal_size().columns if sys.stderr is not None and sys.stderr.isatty() else None
-    *first, last = note.split(", ")
-    for part in [*(f"{one}," for one in first), last]:
-        if room is not None and len(line) > start and len(line) + len(part) > room:
-            complain(line.rstrip())
-            line = " " * start
-        line += f"{part} "
-    complain(line.rstrip())
+    for name, number, size, said in (
+        ("records", f"{counts.records:,}", counts.record_bytes, by_wire(counts.wires)),
+        ("rejects", f"{counts.rejects:,}", counts.reject_bytes, reasons),
+        ("text", "", counts.text_bytes, ""),
+        ("total", "", counts.bytes, note),
+    ):
+        complain(f"{name:<8}{number:>12}{size:>18,} bytes   {said}".rstrip())
 
 
 def abandon() -> None:

@@ -75,15 +75,14 @@ def head(file: str, after: str | None, key: str | None) -> int:
 @command.command("prove", short_help="Print a proof that an entry is there, or nothing was rewritten.")
 @_FILE
 @click.argument("seq", type=click.IntRange(min=1), required=False)
-@click.option("--size", type=click.IntRange(min=0), help="Of the first so many entries; all by default.")
 @click.option("--since", type=click.IntRange(min=0), help="That the ledger continues its first so many entries.")
-def prove(file: str, seq: int | None, size: int | None, since: int | None) -> int:
+def prove(file: str, seq: int | None, since: int | None) -> int:
     """Prints a proof (RFC 9162): that entry SEQ is in the ledger FILE, or with --since that it continues itself."""
     if (seq is None) == (since is None):
         raise click.UsageError("either SEQ or --since is needed")
     with _opened(file) as ledger:
         try:
-            proof: Any = ledger.prove(seq, size) if seq is not None else ledger.consistency(since or 0, size)
+            proof: Any = ledger.prove(seq) if seq is not None else ledger.consistency(since or 0)
         except IndexError as error:
             raise misused(error) from None
     write_json([proof.to_dict()])

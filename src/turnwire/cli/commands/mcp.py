@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,8 +22,19 @@ if TYPE_CHECKING:
 
 MOST, MOST_BYTES = 200, 1 << 18
 """Records or faults that one answer names, and the bytes that they have together."""
-_CONTEXT = "what the text lacks: agents, conversations, ids, uuids, roles, now, defaults, values, as maps of names"
-_TEXT = {"type": "string", "description": "text with messages in it: a log, a page, one message"}
+_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "text": {"type": "string", "description": "text with messages in it: a log, a page, one message"},
+    "wire": {"description": "only this wire"},
+    "to": {"description": "the wire to write"},
+    "tokenizer": {"type": "string"},
+    "context": {
+        "type": "object",
+        "description": "what the text lacks: agents, conversations, ids, uuids, roles, now, defaults, values, as maps "
+        "of names",
+    },
+    "nearest": {"type": "boolean", "description": "take the nearest kind where there is no counterpart"},
+}
+"""The schema of each argument of a tool; "wire" and "to" are names of the wires there are."""
 
 
 @click.command("mcp", short_help="Serve scan, validate, tokens, convert and extract as MCP tools.")
@@ -56,30 +68,18 @@ def tools() -> Agent:
     from turnwire import sap
 
     made = sap.Agent("turnwire", workers=2, seconds=60.0)
-    wire = {"enum": list(registry.names()), "description": "only this wire"}
-    for name, handler, more, required in (
-        ("scan", _scan, {"wire": wire}, ()),
-        ("validate", _validate, {"wire": wire}, ()),
-        ("tokens", _tokens, {"tokenizer": {"type": "string"}}, ()),
-        (
-            "convert",
-            _convert,
-            {
-                "to": wire | {"description": "the wire to write"},
-                "context": {"type": "object", "description": _CONTEXT},
-                "nearest": {"type": "boolean", "description": "take the nearest kind where there is no counterpart"},
-            },
-            ("to",),
-        ),
-        ("extract", _extract, {"wire": wire}, ()),
-    ):
+    for handler in (_scan, _validate, _tokens, _convert, _extract):
+        arguments = signature(handler).parameters
+        properties = {name: dict(_ARGUMENTS[name]) for name in arguments}
+        for name in {"wire", "to"} & properties.keys():
+            properties[name]["enum"] = list(registry.names())
         schema = {
             "type": "object",
-            "properties": {"text": _TEXT, **more},
-            "required": ["text", *required],
+            "properties": properties,
+            "required": [name for name, one in arguments.items() if one.default is one.empty],
             "additionalProperties": False,
         }
-        made.capability(name, schema=schema)(_refusing(handler))
+        made.capability(handler.__name__.removeprefix("_"), schema=schema)(_refusing(handler))
     return made
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -114,12 +113,11 @@ def _read(logs: tuple[str, ...]) -> tuple[Store, list[str], bool, bool, bool]:
     from turnwire.csp.logs import Replaying, read_log
     from turnwire.csp.messages import CspMessage, Preamble
 
-    if len(logs) == 1 and logs[0] != "-" and os.path.isfile(logs[0]) and _is_ledger(logs[0]):
-        return _kept(logs[0]), [], False, False, True
+    if len(logs) == 1 and (kept := _kept(logs[0])) is not None:
+        return kept, [], False, False, True
     replaying = Replaying()
     lines: list[str] = []
     bad = lacking = met = False
-    refused: set[str | None] = set()  # checkpoints whose PATCH is there
     for name in inputs.files(logs):
         shown = inputs.shown(name)
         document, damaged = read_log(inputs.whole(name))  # at once: places in a log are kept in 32 bits
@@ -129,9 +127,7 @@ def _read(logs: tuple[str, ...]) -> tuple[Store, list[str], bool, bool, bool]:
         for record in document.records:
             refusal = replaying.feed(record) if isinstance(record, (CspMessage, Preamble)) else None
             if refusal is not None:
-                unknown = _unknown(record, refusal, replaying.store)
-                lacking = lacking or (unknown is not None and unknown not in refused)
-                refused.add(getattr(getattr(record, "block", None), "apply", None))
+                lacking = lacking or (not bad and refusal.reason in (Reason.CTX_UNKNOWN, Reason.BASE_NOT_HEAD))
                 bad = bad or refusal.reason is not Reason.RESTATE
                 path = f" in {refusal.path}" if refusal.path else ""
                 found.append((record.line or 0, f"refused: {refusal.reason}{path}: {refusal.text}"))
@@ -139,21 +135,13 @@ def _read(logs: tuple[str, ...]) -> tuple[Store, list[str], bool, bool, bool]:
     return replaying.store, lines, bad, lacking, met
 
 
-def _unknown(record: Any, refusal: Any, store: Store) -> str | None:
-    """The checkpoint that nobody knows and a record is refused for; None where it is refused for something else."""
-    if refusal.reason is Reason.CTX_UNKNOWN:
-        return str(record.ctx)
-    base = getattr(getattr(record, "block", None), "base", None)
-    return base if refusal.reason is Reason.BASE_NOT_HEAD and base not in store else None
-
-
-def _is_ledger(log: str) -> bool:
-    with Path(log).open("rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
-
-
-def _kept(log: str) -> Store:
-    """The store of a ledger file, once the file is proved whole."""
+def _kept(log: str) -> Store | None:
+    """The store of a ledger file, once the file is proved whole; None for other files."""
+    if log == "-" or not os.path.isfile(log):
+        return None
+    with open(log, "rb") as file:
+        if file.read(len(_SQLITE)) != _SQLITE:
+            return None
     from turnwire.csp import Store
     from turnwire.ledger import Ledger, require, verify_file
 
@@ -175,9 +163,8 @@ def _fields(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def _state(store: Store, checkpoint: Checkpoint) -> list[str]:
-    made = (
-        "init" if checkpoint.parent is None else f"{checkpoint.parent} and {checkpoint.patch}, entry {checkpoint.seq}"
-    )
+    after = f"{checkpoint.parent} and {checkpoint.patch}, entry {checkpoint.seq}"
+    made = "init" if checkpoint.parent is None else after
     head = "" if checkpoint.id == store.head else f"; the last is {store.head}"
     lines = [f"{checkpoint.id} ({made}{head}) sha256:{checkpoint.digest}"]
     lines += [f"DEF {name} = {value}" for name, value in sorted(checkpoint.defs.items())]

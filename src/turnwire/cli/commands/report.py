@@ -54,8 +54,7 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
     written whole or not at all. Exits with 1 when a record is damaged.
     """
     names = inputs.checked(sources)
-    inputs.refuse_overwriting(output, names)
-    inputs.expect_writable(output)
+    inputs.check_output(output, names)
     settings["tokenizer"] = None if tokenizer == "none" else tokenizer
     made = _read(names, quiet, settings)
     totals, rejects = made.data["totals"], made.data["reject_counts"]

@@ -95,10 +95,8 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     chosen = None if columns is None else [name.strip() for name in columns.split(",")]
     if len(set(chosen or ())) < len(chosen or ()):
         raise click.UsageError("--columns names a column twice")
-    for path in (settings["rejects"], settings["output"], settings["resume"]):
-        if path is not None:
-            inputs.refuse_overwriting(path, names)
-    inputs.expect_writable(settings["resume"])
+    for option in ("rejects", "output", "resume"):
+        inputs.check_output(settings[option], names, written=option == "resume")
     crowded = settings["as_json"] and sys.stdout is not None and sys.stdout.isatty()
     progress = Progress(inputs.size(names), wanted=not (crowded or settings["quiet"]))
     with ExitStack() as stack:

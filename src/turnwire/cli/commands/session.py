@@ -87,9 +87,7 @@ def _prepared(sources: Sequence[str], output: str | None) -> tuple[str, ...]:
     """The sources, once each is seen to be readable and the output to destroy none. Raises as ``checked`` does, and
     UsageError, OSError."""
     names = inputs.checked(sources)
-    if output is not None:
-        inputs.refuse_overwriting(output, names)
-        inputs.expect_writable(output)
+    inputs.check_output(output, names)
     return names
 
 

@@ -35,7 +35,6 @@ SHOWN = 5
     metavar="NAME|FILE",
     help="Whose tokens; o200k_base by default. Repeatable.",
 )
-@click.option("--pattern", metavar="NAME|REGEX", help="How text is split for a .tiktoken FILE.")
 @click.option(
     "--per",
     type=click.Choice(["message", "conversation"]),
@@ -73,7 +72,6 @@ SHOWN = 5
     help="What each tool of MCP servers costs of a context: SOURCES have answers to "
     "tools/list, or are a JSON list of tools.",
 )
-@click.option("--html", type=options.FILE, metavar="FILE", help="Write a page with the advice.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 @options.exit_zero_option
@@ -87,30 +85,19 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     from turnwire.tokens.budget import spend
 
     names = inputs.checked(sources)
-    if settings["html"] is not None:
-        inputs.refuse_overwriting(settings["html"], names)
-        inputs.expect_writable(settings["html"])
-    advised = settings["advise"] or settings["html"] is not None or settings["price"] is not None
+    advised = settings["advise"] or settings["price"] is not None
     counters, context, price = _prepared(settings)
     if settings["mcp_schema"]:
         return _tools(names, counters, settings)
     if settings["by"] is not None:
-        if any(settings[name] for name in ("advise", "html", "compare")) or settings["budget"] is not None:
-            raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise, --html nor --max")
+        if any(settings[name] for name in ("advise", "compare")) or settings["budget"] is not None:
+            raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise nor --max")
         return _by(list(names), counters, price, settings)
     budget = settings["budget"] if settings["per"] == "message" else None
     kept = settings["sample"] if advised or settings["compare"] else 0
-    progress = Progress(inputs.size(names), wanted=not settings["quiet"])
-    with progress:
-        found = spend(
-            list(names),
-            counters,
-            wire=settings["wire"],
-            budget=budget,
-            sample=kept,
-            threads=settings["threads"],
-            progress=progress.of_scan,
-        )
+    chosen = {name: settings[name] for name in ("wire", "threads")}
+    with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
+        found = spend(list(names), counters, budget=budget, sample=kept, progress=progress.of_scan, **chosen)
     _show(found, settings)
     if settings["compare"] and found.spent:
         _compare(found, counters, context, settings["as_json"], advised)
@@ -126,22 +113,13 @@ def _by(names: list[str], counters: list[Tokenizer], price: Price | None, settin
     from turnwire.read.grouping import group_by
 
     code = GOOD
+    chosen = {name: settings[name] for name in ("wire", "threads")}
     for counter in counters:
         with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
-            found = group_by(
-                names,
-                settings["by"],
-                wire=settings["wire"],
-                tokenizer=counter,
-                threads=settings["threads"],
-                progress=progress.of_scan,
-            )
-        rows = list(found.rows(settings["top"]))
-        if price is not None:
-            rows = [_priced(row, price) for row in rows]
+            found = group_by(names, settings["by"], tokenizer=counter, progress=progress.of_scan, **chosen)
+        rows = [_priced(row, price) for row in found.rows(settings["top"])]
         if settings["as_json"]:
-            for row in rows:
-                write_json([{"tokenizer": counter.name, **row}])
+            write_json({"tokenizer": counter.name, **row} for row in rows)
         elif rows:
             write_text(group_table(rows) if len(counters) == 1 else f"{printable(counter.name)}\n{group_table(rows)}")
         code = BAD_RECORDS if found.counts.rejects else code
@@ -163,8 +141,7 @@ def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, 
         rows = list(tool_rows(tools, counter))
         total = {name: sum(row[name] for row in rows) for name in ("tokens", "schema", "bytes")}
         if settings["as_json"]:
-            for row in rows:
-                write_json([{"tokenizer": counter.name, **row}])
+            write_json({"tokenizer": counter.name, **row} for row in rows)
         else:
             shown = [*rows, {"tool": f"total ({len(rows)})", **total}]
             write_text(table(list(shown[0]), [list(row.values()) for row in shown]))
@@ -173,14 +150,14 @@ def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, 
     return code
 
 
-def _priced(row: dict[str, Any], price: Price) -> dict[str, Any]:
-    """A row with its cost behind its tokens."""
-    found: dict[str, Any] = {}
-    for name, value in row.items():
-        found[name] = value
-        if name == "tokens":
-            found["cost"] = round(price.of(value), 6)
-    return found
+def _priced(row: dict[str, Any], price: Price | None) -> dict[str, Any]:
+    """A row with its cost, where there is a price, behind its tokens."""
+    if price is None:
+        return row
+    names = list(row)
+    behind = names.index("tokens") + 1
+    cost = {"cost": round(price.of(row["tokens"]), 6)}
+    return {name: {**row, **cost}[name] for name in (*names[:behind], "cost", *names[behind:])}
 
 
 def _prepared(settings: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
@@ -189,11 +166,7 @@ def _prepared(settings: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
     from turnwire.tokens.loading import DEFAULT
 
     try:
-        pattern = settings["pattern"]
-        counters = [
-            load(name, pattern=pattern if name.endswith(".tiktoken") else None)
-            for name in settings["names"] or (DEFAULT,)
-        ]
+        counters = [load(name) for name in settings["names"] or (DEFAULT,)]
         price = None if settings["price"] is None else _price(settings["price"])
     except (ValueError, TypeError) as error:
         raise misused(error) from None
@@ -214,8 +187,7 @@ def _price(text: str) -> Price:
 def _show(found: CountedLog, settings: dict[str, Any]) -> None:
     rows = [_row(spent, settings["per"]) for spent in found.spent.values()]
     if settings["as_json"]:
-        for row in rows:
-            write_json([row])
+        write_json(rows)
     elif rows:
         for row in rows:
             row["where"] = _place(row)
@@ -251,17 +223,8 @@ def _place(row: dict[str, Any]) -> str:
     return f"{inputs.shown(row['file'])}:{row['line']}"
 
 
-COMPARED = {
-    "format": None,
-    "alone": 1,
-    "ratio": 2,
-    "together": 1,
-    "ratio together": 2,
-    "bytes": 1,
-    "carries all": None,
-    "dropped": None,
-}
-"""Columns of a comparison, and how many digits their numbers have after the point."""
+DIGITS = {"alone": 1, "ratio": 2, "together": 1, "ratio together": 2, "bytes": 1}
+"""Numbers of a comparison, and how many digits they have after the point."""
 
 
 def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json: bool, advised: bool) -> None:
@@ -273,7 +236,6 @@ def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json
         if as_json:
             write_json([{"comparison": one.to_dict()}])
             continue
-        decimals = {name: digits for name, digits in COMPARED.items() if digits is not None}
         title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
         written = [spent.meter for (wire, name), spent in found.spent.items() if name == one.tokenizer and one.of(wire)]
         mean = sum(meter.tokens for meter in written) / one.messages
@@ -288,13 +250,17 @@ def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json
             absent = {f"{one.wire} as {wire}": why for wire, why in one.absent.items()}
             lines += [f"not tried: {line}" for line in untried(absent, context is not None)]
         text = "".join(f"{printable(line)}\n" for line in lines)
-        write_text(f"\n{title}\n{table([*COMPARED], list(map(_compared, one.rows)), decimals)}{text}")
+        rows = [_compared(row) for row in one.rows]
+        write_text(f"\n{title}\n{table(list(rows[0]), [[*row.values()] for row in rows], DIGITS)}{text}")
 
 
-def _compared(mean: Mean) -> tuple[Any, ...]:
-    carries = {True: "yes", False: "no", None: None}[mean.round_trip]
-    figures = mean.alone, mean.ratio, mean.together, mean.ratio_together, mean.bytes
-    return (mean.format, *figures, carries, ", ".join(mean.dropped))
+def _compared(mean: Mean) -> dict[str, Any]:
+    return {
+        "format": mean.format,
+        **{name: getattr(mean, name.replace(" ", "_")) for name in DIGITS},
+        "carries all": {True: "yes", False: "no", None: None}[mean.round_trip],
+        "dropped": ", ".join(mean.dropped),
+    }
 
 
 def _advise(found: CountedLog, counters: list[Tokenizer], context: Any, price: Any, settings: dict[str, Any]) -> None:
@@ -302,8 +268,6 @@ def _advise(found: CountedLog, counters: list[Tokenizer], context: Any, price: A
 
     prices = {} if price is None else {counter.name: price for counter in counters}
     advice = advice_on(found, counters, prices, context=context)
-    if settings["html"] is not None:
-        advice.html(settings["html"])
     if settings["as_json"]:
         write_json([{"advice": advice.to_dict()}])
     else:

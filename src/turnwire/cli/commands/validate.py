@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from heapq import merge
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -22,7 +20,7 @@ from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
-    from turnwire.log import Batch
+    from turnwire.log import Batch, Counts, Scan
 
 Check = Callable[[Any], list[Issue]]
 ERROR, WARNING = "error", "warning"
@@ -54,19 +52,15 @@ class Finding(NamedTuple):
 
 
 class RecordValidator:
-    """Decodes and checks the records of a wire, or of all wires (None), and tells which need no look."""
+    """Checks the records of a wire, or of all wires (None), and tells which need no look."""
 
     def __init__(self, wire: str | None, unknown: str, fences: bool = False, policy: str | None = None) -> None:
         self.wire = wire
         self.unknown = unknown
         self.fences = fences
         self.wires: tuple[str, ...] = registry.scanned() if wire is None else (wire,)
-        from turnwire.log.engine.columns import bulk_scanner  # NumPy, which --help does without
-
-        self._scanner_of = bulk_scanner
-        self._policies = options.policies(policy, self.wires)
         self.checks: dict[str, Check] = {name: registry.wire(name).check for name in self.wires}
-        for name, value in self._policies.items():
+        for name, value in options.policies(policy, self.wires).items():
             check: Any = self.checks[name]
             self.checks[name] = partial(check, policy=value)
 
@@ -88,18 +82,13 @@ class RecordValidator:
                 found &= (codes != code) | among[batch.codes("kind")]
         return found.nonzero()[0]
 
-    def decode(self, raw: bytes, wire: str) -> Any:
-        """One record as a message of its wire. Raises DecodeError."""
-        return self._scanner_of(wire).decode(raw, unknown=self.unknown)
+    def scan(self, names: Sequence[str], progress: Any = None) -> Scan:
+        """The scan of the logs that are validated."""
+        import turnwire
 
-
-class ValidationCounts:
-    """Counts of what was met so far: good records, bytes, and findings per severity."""
-
-    def __init__(self) -> None:
-        self.records = self.bytes = self.text = 0
-        self.severities: Counter[str] = Counter()
-        self.reasons: Counter[str] = Counter()
+        columns = ["offset", "length", "line", "wire", "kind"]
+        choices: dict[str, Any] = {"unknown": self.unknown, "fences": self.fences, "progress": progress}
+        return turnwire.scan(list(names), wire=self.wire, columns=columns, **choices)
 
 
 @click.command("validate", short_help="Check every record; name each fault with file, line and byte.")
@@ -123,15 +112,16 @@ def command(sources: tuple[str, ...], wire: str | None, **settings: Any) -> int:
 
     names = inputs.checked(sources)
     validator = RecordValidator(wire, settings["unknown"], settings["fences"], settings["policy"])
-    tally = ValidationCounts()
+    severities, reasons = Counter[str](), Counter[str]()
+    unlisted: Counter[str] = Counter()  # findings in files that look binary
     output = standard_output()
     looks_binary = cache(inputs.looks_binary)
-    unlisted: Counter[str] = Counter()  # findings in files that look binary
     with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
-        for finding in _findings(names, validator, tally, progress):
-            tally.severities[finding.severity] += 1
+        scan = validator.scan(names, progress.of_scan)
+        for finding in findings(scan, validator):
+            severities[finding.severity] += 1
             if finding.severity == ERROR:
-                tally.reasons[finding.reason] += 1
+                reasons[finding.reason] += 1
             if not settings["as_json"] and looks_binary(finding.file):
                 unlisted[finding.file] += 1
                 continue
@@ -142,95 +132,73 @@ def command(sources: tuple[str, ...], wire: str | None, **settings: Any) -> int:
     for file, count in unlisted.items():
         complain(f"{inputs.shown(file)}: looks binary: its faults ({count:,}) are not listed; --json lists them")
     if not settings["quiet"]:
-        _summarize(wire, tally)
-        if tally.records + tally.severities[ERROR]:
-            page = ("-o", "report.html") if tally.reasons else ()
-            following = next_command("report" if tally.reasons else "stats", names, *page, wire=wire)
-            complain(last_line(None, worst_reason(tally.reasons), following))
+        _summarize(wire, scan.counts, severities)
+        if scan.counts.records + severities[ERROR]:
+            page = ("-o", "report.html") if reasons else ()
+            following = next_command("report" if reasons else "stats", names, *page, wire=wire)
+            complain(last_line(None, worst_reason(reasons), following))
         else:
-            inputs.tell_nothing(names, wire, bool(tally.bytes))
-    bad = tally.severities[ERROR] + (tally.severities[WARNING] if settings["strict"] else 0)
-    return BAD_RECORDS if bad else GOOD
+            inputs.tell_nothing(names, wire, bool(scan.counts.bytes))
+    return BAD_RECORDS if severities[ERROR] or (settings["strict"] and severities[WARNING]) else GOOD
 
 
-def _summarize(wire: str | None, tally: ValidationCounts) -> None:
-    warnings, infos = tally.severities[WARNING], tally.severities["info"]
+def _summarize(wire: str | None, counts: Counts, severities: Counter[str]) -> None:
+    warnings, infos = severities[WARNING], severities["info"]
     others = f", {counted(warnings, 'warning')}" if warnings else ""
     others += f", {infos:,} info" if infos else ""
-    good = counted(tally.records, f"good {'' if wire is None else wire + ' '}record")
-    faults = counted(tally.severities[ERROR], "fault")
-    complain(
-        f"{good}, {faults}{others} in {counted(tally.bytes, 'byte')}, {counted(tally.text, 'byte')} of them other text"
-    )
+    good = counted(counts.records, f"good {'' if wire is None else wire + ' '}record")
+    text = f"{counted(counts.bytes, 'byte')}, {counted(counts.text_bytes, 'byte')} of them other text"
+    complain(f"{good}, {counted(severities[ERROR], 'fault')}{others} in {text}")
 
 
-def _findings(
-    names: Sequence[str], validator: RecordValidator, tally: ValidationCounts, progress: Progress
-) -> Iterator[Finding]:
-    """The findings in logs, in the order of the input."""
-    import turnwire
+def findings(scan: Scan, validator: RecordValidator) -> Iterator[Finding]:
+    """The faults and issues of the logs that a scan reads, in the order of the input."""
     from turnwire.log.output.rejects import explained, fault_line
 
-    def faults(start: int) -> list[Finding]:
-        """The rejects from number ``start`` on."""
+    done = 0
+
+    def faults() -> list[Finding]:
+        """The rejects that came since the last time."""
+        nonlocal done
+        found = list(scan.rejects.since(done))
+        done += len(found)
         return [
             Finding(
-                one["file"],
-                fault_line(one),
-                one["fault"],
-                one["wire"],
-                _severity(one["reason"]),
-                one["reason"],
+                *(one["file"], fault_line(one), one["fault"], one["wire"]),
+                *(_severity(one["reason"]), one["reason"]),
                 explained(one["wire"], one["reason"], one["raw"], one["inner"], validator.unknown)[0],
             )
-            for one in scan.rejects.since(start)
+            for one in found
         ]
 
-    columns = ["offset", "length", "line", "wire", "kind"]
-    scan = turnwire.scan(
-        list(names), wire=validator.wire, columns=columns, unknown=validator.unknown, fences=validator.fences
-    )
-    done = 0
     for batch in scan:
-        found = faults(done)
-        done += len(found)
+        found = faults()
         yield from (finding for finding in found if finding.file != batch.file)
         here = [finding for finding in found if finding.file == batch.file]
         yield from sorted([*here, *_issues_of_batch(batch, validator)], key=lambda finding: finding.offset)
-        tally.records += len(batch)
-        progress.update(scan.counts.bytes, tally.records)
-    yield from faults(done)
-    tally.bytes, tally.text = scan.counts.bytes, scan.counts.text_bytes
+    yield from faults()
 
 
 def _issues_of_batch(batch: Batch, validator: RecordValidator) -> Iterator[Finding]:
-    """The issues of the records that can be doubted; no message is made of any other."""
+    """The issues of the records that can be doubted, wire by wire; no message is made of any other."""
     doubted = validator.doubtful(batch)
     codes = batch.codes("wire")[doubted]
-    parts = [
-        _issues_of_rows(batch, doubted[codes == code], registry.names()[code], validator)
-        for code in sorted({*codes.tolist()})
-    ]
-    yield from (one for _, one in merge(*parts, key=itemgetter(0)))
+    for code in sorted({*codes.tolist()}):
+        yield from _issues_of_rows(batch, doubted[codes == code], registry.names()[code], validator)
 
 
-def _issues_of_rows(batch: Batch, rows: Any, wire: str, validator: RecordValidator) -> Iterator[tuple[int, Finding]]:
-    """The issues of records of one wire, each with its row."""
+def _issues_of_rows(batch: Batch, rows: Any, wire: str, validator: RecordValidator) -> Iterator[Finding]:
     file = batch.file or ""
     decode, check, own = batch.decoder(wire), validator.checks[wire], registry.wire(wire).documents
     for row, raw in zip(rows, batch.raws(rows), strict=True):
         message = decode(raw)
         issues = check(message)
-        document = own is not None and isinstance(message, own.message)
-        if not issues and not document:
-            continue
         offset, line = int(batch["offset"][row]), int(batch["line"][row])
-        if document:
-            for one in document_findings(raw, own.faults(raw, fences=validator.fences), issues):
-                place = line + one.line - 1, offset + one.offset
-                yield row, one._replace(file=file, wire=wire, line=place[0], offset=place[1])
-        else:
-            yield from ((row, _of_issue(issue, file, line, offset, wire)) for issue in issues)
+        if own is None or not isinstance(message, own.message):
+            yield from (_of_issue(issue, file, line, offset, wire) for issue in issues)
+            continue
+        for one in document_findings(raw, own.faults(raw, fences=validator.fences), issues):
+            yield one._replace(file=file, wire=wire, line=line + one.line - 1, offset=offset + one.offset)
 
 
 def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Finding:
