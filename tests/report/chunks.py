@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from turnwire.read.coding import Coded, coded
 from turnwire.report.cube import Cube
-from turnwire.report.records import Coded, coded
 
 
 class Row(NamedTuple):

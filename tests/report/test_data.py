@@ -15,11 +15,12 @@ import pytest
 
 import turnwire
 from tests.report.chunks import Made, Row, chunks, shown
+from turnwire.read.coding import ABSENT, coded
 from turnwire.report import cube as cubes, page, report
 from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, NameCodes, _core
 from turnwire.report.figures import ANSWER_COLUMNS, Answers, TokenMeter, tokens_of
 from turnwire.report.findings import Finding
-from turnwire.report.records import ABSENT, COLUMNS, OTHERS, Chunk, coded
+from turnwire.report.records import COLUMNS, OTHERS, Chunk
 from turnwire.report.sample import DamageTimes, MessageSample
 
 pytestmark = pytest.mark.once
@@ -129,7 +130,7 @@ def test_a_conversation_that_was_given_up_does_not_come_back(most: int) -> None:
     sample = MessageSample(most)
     for chunk in chunks(rows, len(rows)):
         sample.add(chunk, None)  # type: ignore[arg-type]
-    for one in sample.kept().conversations:
+    for one in sample.kept()[0]:
         places = [place for place, row in enumerate(rows) if row.conversation == one.key[1]]
         assert one.count == len(places)
         assert [message.number for message in one.messages] == places[: len(one.messages)]
@@ -154,7 +155,7 @@ def test_a_long_conversation_has_a_quarter_of_the_room_and_one_message_at_least(
         sample = MessageSample(most)
         for chunk in chunks([Row(conversation=names[number % len(names)]) for number in range(100)], 7):
             sample.add(chunk, None)
-        found = sample.kept().conversations
+        found = sample.kept()[0]
         assert 1 <= sum(len(one.messages) for one in found) <= most
         assert all(len(one.messages) <= max(most // 4, 1) for one in found)
 
@@ -173,7 +174,7 @@ def test_a_conversation_is_cut_only_where_there_are_too_many_messages() -> None:
         sample = MessageSample(8)
         for chunk in chunks([Row()] * count, 3):
             sample.add(chunk, None)
-        (one,) = sample.kept().conversations
+        (one,) = sample.kept()[0]
         assert (one.count, len(one.messages)) == (count, kept)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, strategies as st
@@ -13,18 +14,19 @@ from examples.mixed_log import WIRES, entries
 from tests.report.chunks import Made, Row, chunks
 from turnwire import csp
 from turnwire.errors import DecodeError, Reason
+from turnwire.read.coding import MOST_NAME, named
 from turnwire.report import records, sample as samples
-from turnwire.report.records import MOST_FIELDS, MOST_NAME, MOST_RAW, MOST_VALUE, details, fields, named
-from turnwire.report.sample import KeptConversations, MessageSample, Quarantine
+from turnwire.report.records import MOST_FIELDS, MOST_RAW, MOST_VALUE, details, fields
+from turnwire.report.sample import MessageSample, Quarantine
 
 pytestmark = pytest.mark.once
 
 
-def kept(rows: list[Row], most: int, size: int = 64) -> KeptConversations:
+def kept(rows: list[Row], most: int, size: int = 64) -> SimpleNamespace:
     sample = MessageSample(most)
     for chunk in chunks(rows, size):
         sample.add(chunk, None)
-    return sample.kept()
+    return SimpleNamespace(**dict(zip(("conversations", "total", "more"), sample.kept(), strict=True)))
 
 
 rows = st.lists(

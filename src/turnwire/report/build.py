@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from turnwire.atomic import AtomicFile
 from turnwire.errors import expect_number
@@ -15,10 +15,14 @@ from turnwire.report.figures import ANSWER_COLUMNS, Answers, meter, tokens_of
 from turnwire.report.findings import findings
 from turnwire.report.page import render
 from turnwire.report.records import COLUMNS, Chunk, Details
-from turnwire.report.sample import MOST_REJECT_BYTES, REJECT_COLUMNS, DamageTimes, MessageSample, Quarantine
-
-if TYPE_CHECKING:
-    from turnwire.report.sample import KeptConversations
+from turnwire.report.sample import (
+    MOST_REJECT_BYTES,
+    REJECT_COLUMNS,
+    Conversation,
+    DamageTimes,
+    MessageSample,
+    Quarantine,
+)
 
 MAX_MESSAGES = 2000
 """Messages that a page shows in full unless another number is asked for."""
@@ -116,7 +120,7 @@ def report(
             "why_no_tokens": used.why_not,
         },
         **sums,
-        **_messages(sums["wires"], sample.kept()),
+        **_messages(sums["wires"], *sample.kept()),
         "answer_columns": list(ANSWER_COLUMNS),
         "answers": answers.rows(),
         "reject_counts": [[wire, reason, count] for (wire, reason), count in sorted(quarantine.counts.items())],
@@ -129,15 +133,15 @@ def report(
     return Report(data)
 
 
-def _messages(wires: list[str], kept: KeptConversations) -> dict[str, Any]:
+def _messages(wires: list[str], kept: list[Conversation], total: int, more: bool) -> dict[str, Any]:
     """The messages that are held, in the order of the log, and the conversations and files that they name by number."""
     files: dict[str | None, int] = {None: -1}
-    found = [(message, place) for place, one in enumerate(kept.conversations) for message in one.messages]
+    found = [(message, place) for place, one in enumerate(kept) for message in one.messages]
     found.sort(key=lambda pair: pair[0].number)
     return {
-        "conversations": [[wires.index(one.key[0]), one.key[1], one.count] for one in kept.conversations],
-        "total_conversations": kept.total,
-        "more_conversations": kept.more,
+        "conversations": [[wires.index(one.key[0]), one.key[1], one.count] for one in kept],
+        "total_conversations": total,
+        "more_conversations": more,
         "message_columns": list(Details._fields[1:]),
         "messages": [
             [place, *message[2:8], files.setdefault(message.file, len(files) - 1), *message[9:]]

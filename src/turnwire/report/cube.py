@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import registry
-from turnwire.report.records import ABSENT, OTHERS
+from turnwire.read.coding import ABSENT
+from turnwire.report.records import OTHERS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.report.records import Chunk, Coded
+    from turnwire.read.coding import Coded
+    from turnwire.report.records import Chunk
 
 _SECOND = 1_000_000
 WIDTHS = (

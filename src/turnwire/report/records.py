@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from turnwire.errors import WireError
-from turnwire.read.coding import ABSENT, MOST_NAME, Coded, TextColumns, coded, coded_column, named
+from turnwire.read.coding import ABSENT, MOST_NAME, Coded, TextColumns, coded_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turnwire.log import Batch
-
-__all__ = [
-    "ABSENT",
-    "COLUMNS",
-    "MOST_NAME",
-    "OTHERS",
-    "Chunk",
-    "Coded",
-    "Details",
-    "coded",
-    "details",
-    "fields",
-    "named",
-]
 
 COLUMNS = (
     *("file", "offset", "length", "line"),
@@ -127,47 +113,30 @@ class Details(NamedTuple):
 def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
     """One record of a chunk."""
 
-    def text(name: str) -> str | None:
-        column = chunk.coded(name)
-        code = int(column.codes[row])
-        return None if code == ABSENT else column.names[code]
-
     number, file, line, offset = chunk.place(row)
     try:
-        found = [*_few(fields(chunk.message(row)))]
+        found = [*fields(chunk.message(row))]
     except WireError as error:  # what scanning took and decoding refuses
         found = [("not decoded", str(error))]
+    if len(found) > MOST_FIELDS:
+        found[MOST_FIELDS:] = [("…", f"{len(found) - MOST_FIELDS:,} more fields")]
+    coded = (chunk.coded(name) for name in ("conversation", "kind", "sender", "receiver", "subject"))
+    conversation, kind, sender, receiver, subject = (
+        None if column.codes[row] == ABSENT else column.names[int(column.codes[row])] for column in coded
+    )
+    place: Any = (file, line, offset, int(chunk.lengths[row]), tokens)
     return Details(
-        number=number,
-        conversation=text("conversation"),
-        kind=text("kind"),
-        sender=text("sender"),
-        receiver=text("receiver"),
-        sequence=chunk.sequence(row),
-        time=int(chunk.times[row]) if chunk.timed[row] else None,
-        subject=text("subject"),
-        file=file,
-        line=line,
-        offset=offset,
-        length=int(chunk.lengths[row]),
-        tokens=tokens,
-        raw=shortened(chunk.raw(row).decode("utf-8", "backslashreplace"), MOST_RAW),
-        fields=[(shortened(name, MOST_NAME), shortened(value, MOST_VALUE)) for name, value in found],
+        *(number, conversation, kind, sender, receiver, chunk.sequence(row)),
+        *(int(chunk.times[row]) if chunk.timed[row] else None, subject),
+        *place,
+        shortened(chunk.raw(row).decode("utf-8", "backslashreplace"), MOST_RAW),
+        [(shortened(name, MOST_NAME), shortened(value, MOST_VALUE)) for name, value in found],
     )
 
 
 def shortened(text: str, most: int) -> str:
     """The text, cut at its end where it is long, saying how much is missing."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
-
-
-def _few(several: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    number = 0
-    for number, field in enumerate(several):
-        if number < MOST_FIELDS:
-            yield field
-    if number >= MOST_FIELDS:
-        yield "…", f"{number + 1 - MOST_FIELDS:,} more fields"
 
 
 def fields(message: Any) -> Iterator[tuple[str, str]]:
@@ -197,8 +166,6 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _word(value: Any) -> str:
-    if isinstance(value, Enum):
-        return str(value.value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return str(value)
+    return str(value.value if isinstance(value, Enum) else value)

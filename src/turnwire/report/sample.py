@@ -12,7 +12,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,15 +53,6 @@ class Conversation:
         self.messages: list[Details] = []
 
 
-class KeptConversations(NamedTuple):
-    """The sample when all is read. conversations: in the order of their first message. total: different conversations
-    in the log; more: whether there may be still more of them."""
-
-    conversations: list[Conversation]
-    total: int
-    more: bool
-
-
 class MessageSample:
     """Takes chunks of records, keeps whole conversations of them."""
 
@@ -79,22 +70,17 @@ class MessageSample:
     def add(self, chunk: Chunk, tokens: NDArray[np.int64] | None) -> None:
         """Looks at the records of a chunk in order."""
         wires, conversations = chunk.coded("wire"), chunk.coded("conversation")
-        both = wires.codes * (len(conversations.names) + 1) + conversations.codes + 1
-        different = np.unique(both)
-        numbers = []
-        for value in different.tolist():
-            wire, conversation = divmod(value, len(conversations.names) + 1)
-            key = _key(wires.names, conversations.names, wire, conversation - 1)
-            numbers.append(0 if key[1] is None else _number(key[0], key[1]))
-        found = np.array(numbers, np.uint64)
+        count = len(conversations.names) + 1
+        different, of_rows = np.unique(wires.codes * count + conversations.codes + 1, return_inverse=True)
+        names = [*conversations.names, None]  # code -1 picks the last
+        keys: list[Key] = [(wires.names[one // count], names[one % count - 1]) for one in different.tolist()]
+        found = np.array([0 if name is None else _number(wire, name) for wire, name in keys], np.uint64)
         self._seen.add(found[found != 0])
-        of_rows = found[np.searchsorted(different, both)]
-        rows = np.flatnonzero(of_rows < min(self._limit, _ALL - 1))
-        for row in rows.tolist():
-            number = int(of_rows[row])
+        for row in np.flatnonzero(found[of_rows] < min(self._limit, _ALL - 1)).tolist():
+            place = int(of_rows[row])
+            number = int(found[place])
             if number < self._limit:
-                key = _key(wires.names, conversations.names, int(wires.codes[row]), int(conversations.codes[row]))
-                self._take(chunk, row, key, number, None if tokens is None else int(tokens[row]))
+                self._take(chunk, row, keys[place], number, None if tokens is None else int(tokens[row]))
 
     def _take(self, chunk: Chunk, row: int, key: Key, number: int, tokens: int | None) -> None:
         conversation = self._kept.get(key)
@@ -131,13 +117,10 @@ class MessageSample:
         self._bytes -= sum(message.size for message in conversation.messages[keep:])
         del conversation.messages[keep:]
 
-    def kept(self) -> KeptConversations:
-        """The conversations that are shown."""
-        return KeptConversations([one for one in self._kept.values() if one.messages], *self._seen.count())
-
-
-def _key(wires: Any, conversations: Any, wire: int, conversation: int) -> Key:
-    return wires[wire], conversations[conversation] if conversation >= 0 else None
+    def kept(self) -> tuple[list[Conversation], int, bool]:
+        """The conversations that are shown, in the order of their first message; how many different ones there are, and
+        whether there may be still more."""
+        return [one for one in self._kept.values() if one.messages], *self._seen.count()
 
 
 def _number(wire: str, conversation: str) -> int:
