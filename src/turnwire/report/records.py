@@ -124,14 +124,14 @@ def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
     conversation, kind, sender, receiver, subject = (
         None if column.codes[row] == ABSENT else column.names[int(column.codes[row])] for column in coded
     )
-    place: Any = (file, line, offset, int(chunk.lengths[row]), tokens)
-    return Details(
+    values: tuple[Any, ...] = (
         *(number, conversation, kind, sender, receiver, chunk.sequence(row)),
         *(int(chunk.times[row]) if chunk.timed[row] else None, subject),
-        *place,
+        *(file, line, offset, int(chunk.lengths[row]), tokens),
         shortened(chunk.raw(row).decode("utf-8", "backslashreplace"), MOST_RAW),
         [(shortened(name, MOST_NAME), shortened(value, MOST_VALUE)) for name, value in found],
     )
+    return Details(*values)
 
 
 def shortened(text: str, most: int) -> str:
