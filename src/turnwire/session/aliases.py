@@ -12,16 +12,12 @@ import heapq
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, count, repeat
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
 
 from turnwire.session.framing import BARE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from turnwire.session.writing import Meter
 
 
@@ -80,27 +76,18 @@ ALPHABETS = (
     ),
 )
 """The alphabets, in the order in which they are tried."""
-LONGEST = 1 << 20
-"""Letters of a record whose aliases are filled in; one that is longer as it is written has none."""
-MOST_PIECES = 16
-"""Pieces up to which all that comes again is looked at; longer texts only whole."""
-MOST_LOOKED = 12_000
-"""Pieces of a block that are looked at."""
+LONGEST = 1 << 20  # letters of a record whose aliases are filled in; one that is longer as it is written has none
+MOST_PIECES = 16  # pieces up to which all that comes again is looked at; longer texts only whole
+MOST_LOOKED = 12_000  # pieces of a block that are looked at
 MOST_CANDIDATES = 3_000
 MOST_PLACES, AROUND = 6, 12
 """The saving of an alias is counted at so many places of its text, with so many letters around it."""
-NAMING = 2.0
-"""The cost of naming: the alias before and after the text."""
-WORTH = 1.0
-"""Tokens that an alias must save."""
-SAYING = 12.0
-"""The cost of saying that there are aliases, and what they are."""
-SHORTEST = 2
-"""Letters of a text that may have an alias."""
-MOST_NEIGHBOURS = 200
-"""Pairs of aliases that are looked at: those that come most often."""
-FEWEST = 3
-"""UUIDs of which the hyphens cost more than it does to say that they are left out."""
+NAMING = 2.0  # the cost of naming: the alias before and after the text
+WORTH = 1.0  # tokens that an alias must save
+SAYING = 12.0  # the cost of saying that there are aliases, and what they are
+SHORTEST = 2  # letters of a text that may have an alias
+MOST_NEIGHBOURS = 200  # pairs of aliases that are looked at: those that come most often
+FEWEST = 3  # UUIDs of which the hyphens cost more than it does to say that they are left out
 _PIECES = re.compile(r"\|+| ?[^\W\d_]+|\d{1,3}|\n *| ?[^\w\s|]+|\s|_").findall
 """About the tokens of a text: together they are all of it."""
 _ALONE = r"(?<![0-9A-Za-z_]){}(?![0-9A-Za-z_])"
@@ -265,23 +252,20 @@ def _with_names(text: str, aliases: dict[str, str]) -> str:
 def repeated(bodies: Sequence[str], meter: Meter) -> dict[str, float]:
     """Texts that come more than once in the first bodies, those that may save most tokens, and about how many an alias
     saves each time: the tokens of their pieces but one."""
-    numbers: dict[str, int] = defaultdict(count().__next__)
-    flat: list[int] = []
+    pieces: list[str | int] = []
     for number, body in enumerate(bodies):
-        flat += map(numbers.__getitem__, _PIECES(body))
-        flat.append(-1 - number)  # nothing that comes again goes over the end of a body
-        if len(flat) > MOST_LOOKED:
+        pieces += _PIECES(body)
+        pieces.append(number)  # nothing that comes again goes over the end of a body
+        if len(pieces) > MOST_LOOKED:
             break
-    texts = [*numbers, *[""] * len(bodies)]
-    weights = [*meter.count_many(list(numbers)), *[0] * len(bodies)]
-    whole = "".join([texts[number] for number in flat])
-    places = list(accumulate([len(texts[number]) for number in flat], initial=0))
-    tokens = np.array(list(accumulate([weights[number] for number in flat], initial=0)))
+    texts = [piece for piece in dict.fromkeys(pieces) if isinstance(piece, str)]
+    weights: dict[str | int, int] = dict(zip(texts, meter.count_many(texts), strict=True))
+    tokens = list(accumulate([weights.get(piece, 0) for piece in pieces], initial=0))
     found: dict[str, float] = {}
-    for first, many in _runs(np.array(flat), tokens):
-        text = whole[places[first] : places[first + many]]
+    for first, many in _runs(pieces, tokens):
+        text = "".join(map(str, pieces[first : first + many]))
         if len(text) >= SHORTEST and _is_whole(text):
-            found.setdefault(text, float(tokens[first + many] - tokens[first]) - 1.0)
+            found.setdefault(text, tokens[first + many] - tokens[first] - 1.0)
     return found
 
 
@@ -292,34 +276,28 @@ def _is_whole(text: str) -> bool:
     return len(text) >= 8 or not (text[0].isdigit() or text[-1].isdigit())
 
 
-def _runs(flat: NDArray[np.int64], tokens: NDArray[np.int64]) -> list[tuple[int, int]]:
+def _runs(pieces: Sequence[str | int], tokens: Sequence[int]) -> list[tuple[int, int]]:
     """Runs of pieces that come more than once, those first that may save most tokens: where the first begins, how many
-    pieces they are. flat: the pieces by number, negative where bodies end. tokens: before each place."""
+    pieces they are. pieces: numbers where bodies end. tokens: before each place."""
     found: list[tuple[float, int, int]] = []
-    starts = np.flatnonzero(flat >= 0)
-    groups, width = flat[starts], int(flat.max() - flat.min()) + 1
+    starts: Iterable[int] = range(len(pieces))
     for size in range(1, MOST_PIECES + 1):
-        _, groups, times = np.unique(groups, return_inverse=True, return_counts=True)
-        again = times[groups] > 1
-        starts, groups = starts[again], groups[again]
-        if size < MOST_PIECES:
-            _, first = np.unique(groups, return_index=True)
-            first = starts[first]
-            gains = (times[times > 1] - 1) * (tokens[first + size] - tokens[first] - 1) - NAMING
-            found += zip(gains.tolist(), first.tolist(), repeat(size))
-            groups = groups * width + flat[starts + size] - flat.min()
-    pieces = flat.tolist()
-    longest: dict[int, list[int]] = defaultdict(list)
-    for group, start in zip(groups.tolist(), starts.tolist(), strict=True):
-        longest[group].append(start)
-    for places in longest.values():
+        groups: dict[tuple[str | int, ...], list[int]] = defaultdict(list)
+        for start in starts:
+            groups[tuple(pieces[start : start + size])].append(start)
+        again = [places for places in groups.values() if len(places) > 1]
+        starts = [place for places in again for place in places]
+        for places in again if size < MOST_PIECES else ():
+            gain = (len(places) - 1) * (tokens[places[0] + size] - tokens[places[0]] - 1) - NAMING
+            found.append((gain, places[0], size))
+    for places in again:
         if places[0] and len({pieces[place - 1] for place in places}) == 1:
             continue  # part of a longer one
-        size = MOST_PIECES
-        weight = int(tokens[places[0] + size] - tokens[places[0]])
+        weight = tokens[places[0] + MOST_PIECES] - tokens[places[0]]
         while len({pieces[place + size] for place in places}) == 1:
             size += 1
         found.append(((len(places) - 1) * (weight * size / MOST_PIECES - 1) - NAMING, places[0], size))
+        size = MOST_PIECES
     return [(first, size) for _, first, size in sorted(found, reverse=True)[:MOST_CANDIDATES]]
 
 

@@ -17,22 +17,15 @@ from turnwire.session.notation import cut
 from turnwire.session.shapes import Event, Leaf, Shape, is_digested
 from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, State, one_more
 
-MOST_KINDS = 12
-"""Values of a leaf that may tell kinds of event apart."""
-MOST_CANDIDATES = 12
-"""Leaves that are tried to tell kinds of event apart: those that cost most."""
-MOST_SPLITS = 4
-"""So often events of one structure are parted at most."""
-MOST_MISSED = 20
-"""One of so many events may fit no template before all are planned anew."""
-MOST_SOURCES, MOST_HOLDERS = 6, 24
-"""Paths with the same value that a leaf may be told by; those that are looked at."""
-TEMPLATE, MEMBER = 12.0, 4.0
-"""The cost of a definition, beside its members; of a member there, beside its value."""
+MOST_KINDS = 12  # values of a leaf that may tell kinds of event apart
+MOST_CANDIDATES = 12  # leaves that are tried to tell kinds of event apart: those that cost most
+MOST_SPLITS = 4  # so often events of one structure are parted at most
+MOST_MISSED = 20  # one of so many events may fit no template before all are planned anew
+MOST_SOURCES, MOST_HOLDERS = 6, 24  # paths with the same value that a leaf may be told by; those that are looked at
+TEMPLATE, MEMBER = 12.0, 4.0  # the cost of a definition, beside its members; of a member there, beside its value
 BAR, FIELD, DISTANCE = 0.5, 0.5, 2.5
 """The cost of a field in a row though it is empty; of one that holds a value, beside it; of the distance of a time."""
-WORTH_A_MARK = 6.0
-"""A leaf that never changes gets a mark that says where it was seen if it costs more."""
+WORTH_A_MARK = 6.0  # a leaf that never changes gets a mark that says where it was seen if it costs more
 _IMPOSSIBLE = 1e9
 _DIGITS = re.compile("[0-9]").findall
 _PENALTY = {SAME: 0.0, MORE: 0.3, SEEN: 0.2, TURN: 0.4}

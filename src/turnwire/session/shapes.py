@@ -29,8 +29,7 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"ensure_ascii": False, "indent": 2},
 )
 """The styles in which JSON in strings may be written: as ``json.dumps`` does with these arguments."""
-MOST_OBJECTS = 8
-"""Objects of an array that are looked into one by one; a longer array is one leaf or a table."""
+MOST_OBJECTS = 8  # objects of an array that are looked into one by one; a longer array is one leaf or a table
 MOST_PATH = 512
 """Characters of a path that are in front of each of the paths below it; a digest stands for more of them."""
 is_digested = re.compile("\n[0-9a-f]{32}[.]").match

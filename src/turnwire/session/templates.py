@@ -15,8 +15,7 @@ FIXED, SAME, MORE, SEEN, TURN, LATER = "", "?", "+", "=", "^", "~"
 """The expectations of a member. FIXED: what the template says. SAME, MORE: as in the last event of the template, or one
 more. SEEN: as was seen last at the same path or at another. TURN: one more than at the same path in the conversation.
 LATER: a time, told by its distance to the last one."""
-FARTHEST = 10**18 - 1
-"""The longest distance that is told as one."""
+FARTHEST = 10**18 - 1  # the longest distance that is told as one
 _NUMBER = re.compile(rb"0|[1-9][0-9]{0,17}").fullmatch
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII).fullmatch
 _FAR = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch

@@ -25,20 +25,16 @@ if TYPE_CHECKING:
 
 DEFAULT = "o200k_base"
 EVERY = 200
-TRIED = 50
-"""Events that decide by which paths conversations are told apart."""
+TRIED = 50  # events that decide by which paths conversations are told apart
 MOST_KEYS = 3
 ALIKE = 1.03
 """So much longer may a session be, before its aliases, by another path that tells conversations apart as well."""
-WORTH = 0.97
-"""So much of its tokens a session may keep at most for conversations to be told apart."""
+WORTH = 0.97  # so much of its tokens a session may keep at most for conversations to be told apart
 BASES, LIKELY, WIDEST = 8, 3, 256
 """Templates that a new one may be derived from, the last ones; of these, those that are tried, the most alike; leaves
 of an event that may be derived."""
-WINDOW = 48
-"""Events that a writer plans a template by."""
-MOST_TEMPLATES = 16
-"""Templates of one structure that a writer tries."""
+WINDOW = 48  # events that a writer plans a template by
+MOST_TEMPLATES = 16  # templates of one structure that a writer tries
 _ALWAYS = frozenset(["#", "$", "b=a"])
 """Parts that a writer may use whatever its options are; it has neither aliases nor UUIDs without hyphens."""
 _NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|correlation|trace|ctx).*)$").search
