@@ -145,7 +145,7 @@ def tables() -> str:
         (
             "A short conversation",
             "Real: the first four lines of that file, counted as one text. `a + b`: the messages, and what a reader\n"
-            "must have seen once (the prompt of a wire, what the way back takes from the context).\n"
+            "must have seen once (the prompt of a wire).\n"
             "Ranks and ratios count both.\n\n" + comparison(four, given, "conversation"),
         ),
         (

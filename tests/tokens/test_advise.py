@@ -176,13 +176,12 @@ def test_other_wires_are_estimated_from_the_sample() -> None:
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_cheaper_wire_is_advised_when_it_carries_all(monkeypatch: pytest.MonkeyPatch, exact: bool) -> None:
-    from turnwire.conversion import Converted, converting
+    from turnwire.conversion import Converted
 
     sent = turnwire.decode(REQUEST)
     short = turnwire.decode("CSP/1\nFROM a\nTO b\nCTX C\nINTENT QUERY\n\nQUERY q\n")
     back = sent if exact else sent.replace(turn=9)
     monkeypatch.setattr(turnwire, "convert", lambda message, to, **_: Converted(short if to == "csp" else back, ()))
-    monkeypatch.setattr(converting, "noted", lambda *_: back)
     advice = tokens.advise(log(*[REQUEST] * 3), {"o200k_base": 1e6}, wires=["nslip", "csp"])
     found = [change for change in advice.changes if change.part == "wire"]
     csp = next(cost for cost in advice.costs if cost.wire == "csp")

@@ -268,40 +268,6 @@ class LearnedNames(Names):
         )
 
 
-class NotedNames(Names):
-    """The names of a context; ``used`` holds each entry that was found in it, in the form of ``Context.from_dict``."""
-
-    def __init__(self, context: Context, used: dict[str, Any]) -> None:
-        super().__init__(context)
-        self.used = used
-
-    def surviving(self) -> Names:
-        return self.context.names.surviving()  # what survives takes nothing that a reader needs
-
-    def _note(self, value: Any, *path: str) -> Any:
-        if value is not ABSENT:
-            held: dict[str, Any] = self.used
-            for step in path[:-1]:
-                held = held.setdefault(step, {})
-            held[path[-1]] = value
-        return value
-
-    def forth(self, mapping: str, name: str) -> Any:
-        return self._note(super().forth(mapping, name), mapping, name)
-
-    def back(self, mapping: str, value: Any) -> Any:
-        found = super().back(mapping, value)
-        if found is not ABSENT:
-            self._note(value, mapping, found)
-        return found
-
-    def default(self, wire: str, kind: str, path: str) -> Any:
-        return self._note(super().default(wire, kind, path), "defaults", wire, path)
-
-    def explicit(self, wire: str, path: Path, fact: Any) -> Any:
-        return self._note(super().explicit(wire, path, fact), "values", wire, shown(path), as_key(fact))
-
-
 def as_key(fact: Any) -> str:
     """A key of ``values`` for what a source says: a text as it is, anything else as JSON text."""
     return fact if isinstance(fact, str) else json_text.write(fact)

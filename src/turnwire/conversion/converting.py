@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from turnwire import registry
 from turnwire.conversion import carrying
 from turnwire.conversion.carrying import bad_carry
-from turnwire.conversion.context import Context, Names, NotedNames, bad_context
+from turnwire.conversion.context import Context, Names, bad_context
 from turnwire.conversion.facts import drafted, facts_of, known_act, meaning, survivors, tells_kinds
 from turnwire.conversion.shapes import Facts, Fields, Path, pointed, same, shape_of, shown
 from turnwire.conversion.tables import ACTS, GRAVE
@@ -79,12 +79,6 @@ def convert(
     """
     expect(key, (bytes, NoneType), "a key is bytes")
     return converted(message, to, names_of(context), ConvertOptions(carry, nearest, restore, key))
-
-
-def noted(message: Any, to: str, context: Context | None, options: ConvertOptions, used: dict[str, Any]) -> Any:
-    """The message in another wire. ``used`` takes the entries of the context that were found on the way, also where
-    the conversion fails. Raises as ``convert`` does."""
-    return converted(message, to, NotedNames(names_of(context).context, used), options).message
 
 
 def names_of(context: Context | None) -> Names:

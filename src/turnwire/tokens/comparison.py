@@ -6,17 +6,15 @@ dropped goes with every figure.
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnwire import registry
 from turnwire.errors import MissingDependency, UnknownName, WireError, expect_one_of
 from turnwire.phrases import counted
-from turnwire.registry import encode, wire_of
+from turnwire.registry import wire_of
 from turnwire.tokens.formats import FORMATS, lossless, messages_of, plain, text_of, version_of
 from turnwire.tokens.loading import DEFAULT, load
 from turnwire.tokens.rendering import Section, aligned, as_text, plot, write_page
@@ -32,12 +30,11 @@ class Row(NamedTuple):
     Attributes:
         format: a wire or a reference format; kind says which ("wire", "reference"). Messages of several wires also have
         the row "each in its own wire".
-        bytes, tokens: of all messages. legend: tokens of what a reader needs beside them to get the messages back: the
-        entries of the context that the way back takes; of a conversation also the wire's prompt. Of a conversation
-        each is needed once, otherwise with each message.
+        bytes, tokens: of all messages. legend: tokens of what a reader needs beside them: of a
+        conversation the wire's prompt, once.
         shared: tokens of the beginning that all messages have in common.
         dropped: fields that the format could not carry, with how many messages had them.
-        round_trip: whether every message came back from its text, equal to what it was.
+        round_trip: whether every message came back from its text alone, equal to what it was.
         ratio: tokens and legend to those of minified JSON; None where that was not measured.
         rank: among the formats with round_trip, 1 is the cheapest; None for the others.
         note: why messages did not come back, or what a reader must know.
@@ -192,9 +189,8 @@ def compare(
 
     messages: one message, its text, or an iterable of these, of any wires. context: what ``turnwire.convert`` adds
     where a wire needs more than a message says. per: "message" counts each text by itself; "conversation" counts all
-    as one text, lines under each other. What a reader needs beside the texts to get the messages back is counted in
-    both: the entries of the context that the way back takes; with each message, or once for a conversation, which also
-    has the wire's ``prompt``. formats: names of ``turnwire.tokens.formats.FORMATS``.
+    as one text, lines under each other; the wire's ``prompt``, which a reader of it needs, is counted beside it, once.
+    formats: names of ``turnwire.tokens.formats.FORMATS``.
 
     Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises UnknownName, ValueError
     (no message), what ``load`` raises, and EncodeError or DecodeError for what is not a message
@@ -249,64 +245,33 @@ def _written(name: str, messages: list[Any], wires: Sequence[str], context: Any,
     """The messages, each in a wire."""
     texts, failed = [], 0
     dropped: Counter[str] = Counter()
-    needed: list[dict[str, Any]] = []
     for number, (message, wire) in enumerate(zip(messages, wires, strict=True), 1):
         try:
-            text, left_out, back, used = _in_wire(message, wire, context)
+            text, left_out, back = _in_wire(message, wire, context)
         except WireError as error:
             error.text = f"{error.text} (message {number} of {len(messages)})".strip()
             raise error.relocated() from None
         texts.append(text)
         dropped.update(left_out)
         failed += not (back or left_out)
-        needed.append(used)
-    note = f"{failed} of {len(messages)} do not come back" if failed else ""
-    legend = [_entries(used) for used in needed if used]
-    if together:
-        legend = [*map(_prompt, dict.fromkeys(wires)), *([_entries(_joined(needed))] if legend else [])]
+    note = f"{failed} of {len(messages)} do not come back from the text alone" if failed else ""
+    legend = list(map(_prompt, dict.fromkeys(wires))) if together else []
     return Version(name, "wire", texts, legend, dropped, not (failed or dropped), note)
 
 
-def _in_wire(message: Any, wire: str, context: Any) -> tuple[str, list[str], bool, dict[str, Any]]:
-    """One message in a wire: its text there, what it left out, whether the very message comes back from it, and the
-    entries of the context that this takes."""
-    own = wire_of(message)
-    decode = registry.wire(wire).decode
-    if own == wire:
-        text = text_of(message)
-        return text, [], _comes_back(partial(decode, text), message), {}
+def _in_wire(message: Any, wire: str, context: Any) -> tuple[str, Sequence[str], bool]:
+    """One message in a wire: its text there, what it left out, and whether the very message comes back from the text,
+    without a context."""
     import turnwire
-    from turnwire.conversion.converting import ConvertOptions, noted
 
     # Sizes are compared: what differs is in ``dropped``.
     made = turnwire.convert(message, wire, context=context, nearest=True)
-    text = encode(made.message)
-    used: dict[str, Any] = {}
-
-    def back() -> Any:
-        return noted(decode(text), str(own), context, ConvertOptions(nearest=True), used)
-
-    return text, list(made.dropped), _comes_back(back, message), used
-
-
-def _entries(used: Mapping[str, Any]) -> str:
-    return json.dumps(used, ensure_ascii=False, separators=(",", ":"), default=str)
-
-
-def _joined(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Entries of contexts together, each once."""
-    found: dict[str, Any] = {}
-    for part in parts:
-        for name, value in part.items():
-            found[name] = _joined((found.get(name, {}), value)) if isinstance(value, dict) else value
-    return found
-
-
-def _comes_back(back: Callable[[], Any], message: Any) -> bool:
+    text = text_of(made.message)
     try:
-        return bool(back() == message)
+        found = turnwire.convert(turnwire.decode(text, wire), str(wire_of(message)), nearest=True).message
     except WireError:
-        return False  # a text that its own wire does not read, or a way back that needs more: it does not come back
+        return text, made.dropped, False  # its own wire does not read it, or the way back needs more
+    return text, made.dropped, bool(found == message)
 
 
 def _prompt(wire: str) -> str:
