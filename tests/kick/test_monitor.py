@@ -26,7 +26,7 @@ from turnwire.kick import (
 )
 from turnwire.kick.spec import CLOSED, FAULTS, TASK_TRANSITIONS
 
-ENVELOPES = int(os.environ.get("TURNWIRE_DAY", "12000"))
+ENVELOPES = int(os.environ.get("TURNWIRE_DAY", "5000"))
 """Set it to 1000000 for the whole day."""
 
 
@@ -46,23 +46,23 @@ def faults_of_flow(make: Any, seed: int) -> tuple[list[Any], list[Any]]:
 
 
 @pytest.mark.parametrize("name", FAULTY)
-def test_one_fault_is_one_event(twin: str, name: str) -> None:
+def test_one_fault_is_one_event(name: str) -> None:
     make, kind = FAULTY[name]
-    for seed in range(5):
+    for seed in range(3):
         found, expected = faults_of_flow(make, seed)
         assert found == expected
         assert [one for one, _ in found] == [kind]
 
 
 @pytest.mark.parametrize("make", dict.fromkeys(ORDERLY))
-def test_order_is_no_fault(twin: str, make: Any) -> None:
+def test_order_is_no_fault(make: Any) -> None:
     assert faults_of_flow(make, 1) == ([], [])
 
 
 @pytest.mark.parametrize(
     ("channel", "goes_to"), [("command/escalate", ("Council", "Judge")), ("command/*", ("Human", "Supervisor"))]
 )
-def test_a_row_about_escalation_alone_says_who_decides(twin: str, channel: str, goes_to: tuple[str, ...]) -> None:
+def test_a_row_about_escalation_alone_says_who_decides(channel: str, goes_to: tuple[str, ...]) -> None:
     """A row about the family says nothing of that."""
     row = Row(channel, "Command", ("*",), ("Council", "Judge", "Human", "Supervisor", "Dima"))
     row = row if channel.endswith("*") else row._replace(receivers=goes_to)
@@ -111,7 +111,7 @@ def test_the_table_is_closed() -> None:
 
 @pytest.mark.parametrize("before", TaskState)
 @pytest.mark.parametrize("signal", Signal)
-def test_every_cell_of_the_table(twin: str, before: TaskState, signal: Signal) -> None:
+def test_every_cell_of_the_table(before: TaskState, signal: Signal) -> None:
     task = channels.dispatch("T", "WePlan", "x")
     way = {
         TaskState.DISPATCHED: [],
@@ -147,7 +147,7 @@ def test_every_cell_of_the_table(twin: str, before: TaskState, signal: Signal) -
         assert order.index(held.state) >= order.index(before)
 
 
-def test_deadlines(twin: str) -> None:
+def test_deadlines() -> None:
     monitor = Monitor(deadlines=Deadlines(accept=10, finish=100, answer=5, escalate=7))
     task = channels.dispatch("T", "WePlan", "x")
     assert kinds(monitor, task, now=0.0) == ["dispatched"]
@@ -170,7 +170,7 @@ def test_deadlines(twin: str) -> None:
     assert [str(event.kind) for event in monitor.feed(late, 606.0)] == ["overdue", "answered"]
 
 
-def test_no_deadline_and_no_time(twin: str) -> None:
+def test_no_deadline_and_no_time() -> None:
     never = Monitor(deadlines=Deadlines(None, None, None, None))
     task = channels.dispatch("T", "WePlan", "x", timestamp="2026-01-15T10:00:00Z")
     query = channels.context("Dima", "WePlan", "x", "y", timestamp="2026-01-15T10:00:00Z")
@@ -181,7 +181,7 @@ def test_no_deadline_and_no_time(twin: str) -> None:
     assert [event.subject for event in stamped.overdue(1e18)] == [task.id]
 
 
-def test_feed_many_takes_the_timestamps_as_time(twin: str) -> None:
+def test_feed_many_takes_the_timestamps_as_time() -> None:
     task = channels.dispatch("T", "WePlan", "x", timestamp="2026-01-15T10:00:00Z")
     accepted = channels.status(task, "Accepted", timestamp="2026-01-15T10:05:00Z")
     told = [str(event.kind) for event in Monitor().feed_many([task, accepted])]
@@ -198,7 +198,7 @@ def test_feed_many_takes_the_timestamps_as_time(twin: str) -> None:
 
 
 @pytest.mark.parametrize("count", [2, 8, 9, 30])
-def test_many_tasks_of_a_correlation_stop_in_their_order(twin: str, count: int) -> None:
+def test_many_tasks_of_a_correlation_stop_in_their_order(count: int) -> None:
     first = channels.dispatch("T-0", "WePlan", "x")
     more = [
         channels.dispatch(f"T-{number}", "WePlan", "x").replace(correlation_id=first.id) for number in range(1, count)
@@ -212,7 +212,7 @@ def test_many_tasks_of_a_correlation_stop_in_their_order(twin: str, count: int) 
     assert stopped == ["T-0", *(f"T-{number}" for number in range(2, count))]
 
 
-def test_stop_by_task_by_correlation_and_by_agent(twin: str) -> None:
+def test_stop_by_task_by_correlation_and_by_agent() -> None:
     task = channels.dispatch("T", "WePlan", "x")
     for stop in (
         channels.stop(task),
@@ -227,7 +227,7 @@ def test_stop_by_task_by_correlation_and_by_agent(twin: str) -> None:
     assert kinds(Monitor(), channels.stop(task)) == ["uncorrelated"]
 
 
-def test_other_reports_commands_and_alerts_pass(twin: str) -> None:
+def test_other_reports_commands_and_alerts_pass() -> None:
     monitor = Monitor()
     task = channels.dispatch("T", "WePlan", "x")
     report = channels.status(task, "Accepted").replace(channel="⫻report/metrics")
@@ -235,21 +235,21 @@ def test_other_reports_commands_and_alerts_pass(twin: str) -> None:
     assert kinds(monitor, task, report, command, channels.error("Dima", "T", "x")) == ["dispatched", "alert"]
 
 
-def test_reports_answer_questions_too(twin: str) -> None:
+def test_reports_answer_questions_too() -> None:
     monitor = Monitor()
     query = channels.context("Orchestrator", "WePlan", "memory", "?")
     report = channels.status(query, "In Progress")
     assert kinds(monitor, query, report) == ["asked", "answered"]
 
 
-def test_broadcast_questions_take_many_answers(twin: str) -> None:
+def test_broadcast_questions_take_many_answers() -> None:
     monitor = Monitor()
     query = channels.context("Orchestrator", "Broadcast", "memory", "?")
     answers = [channels.answer(query, "x", sender=agent) for agent in ("WePlan", "Dima")]
     assert kinds(monitor, query, *answers) == ["asked", "answered", "answered"]
 
 
-def test_questions_within_a_group(twin: str) -> None:
+def test_questions_within_a_group() -> None:
     monitor = Monitor()
     task = channels.dispatch("T", "WePlan", "x")
     query = channels.context("WePlan", "Dima", "memory", "?", correlation_id=task.id)
@@ -258,14 +258,14 @@ def test_questions_within_a_group(twin: str) -> None:
     assert kinds(monitor, task, query, channels.answer(query, "x")) == ["dispatched", "asked", "answered"]
 
 
-def test_task_without_a_name(twin: str) -> None:
+def test_task_without_a_name() -> None:
     monitor = Monitor()
     task = channels.dispatch("T", "WePlan", "x").replace(content="⫻task/dispatch\nx\n")
     report = channels.status(channels.dispatch("T", "WePlan", "x", id=task.id), "Accepted")
     assert kinds(monitor, task, report) == ["dispatched", "accepted"]
 
 
-def test_extractors_and_words_are_the_hosts(twin: str) -> None:
+def test_extractors_and_words_are_the_hosts() -> None:
     monitor = Monitor(
         task_of=lambda envelope: envelope.content.split()[-1],
         status_of=lambda envelope: envelope.content.split()[1],
@@ -285,7 +285,7 @@ def test_hostile_envelopes_are_events(twin: str) -> None:
         assert kinds(Monitor(), task.replace(**changes))[0] == "invalid"
 
 
-def test_memory_is_bounded(twin: str) -> None:
+def test_memory_is_bounded() -> None:
     monitor = Monitor(remember=10)
     first = channels.dispatch("T-0", "WePlan", "x")
     for number in range(60):

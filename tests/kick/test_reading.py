@@ -137,13 +137,13 @@ def told(core: ModuleType, data: str | bytes) -> Any:
 def test_the_twins_read_the_same() -> None:
     native, pure = (core_module(name, "kick.envelope") for name in ("native", "pure"))
     numbers, good = random.Random(7), 0
-    for _ in range(6000):
+    for _ in range(2000):
         text = bent(numbers)
         data: Any = numbers.choice([text, text.encode("utf-8", "surrogatepass")])
         found = told(native, data)
         assert found == told(pure, data), text
         good += found[0] != "DecodeError"
-    assert 1500 < good < 5500
+    assert 500 < good < 1830
 
 
 @needs_both
@@ -163,12 +163,12 @@ def test_sections_and_what_is_in_front_written_in_any_way() -> None:
     ]
     usual = json.dumps({**SEED, "content": "HERE"}, ensure_ascii=False, separators=(",", ":"))
     judged = [0, 0]
-    for content in contents:
+    for content in contents[::7]:  # coprime with the sizes of all lists: each pair of choices is there
         text = usual.replace("HERE", content)
         found = native.check(native.decode(text))
         assert found == pure.check(pure.decode(text)), text
         judged[bool(found)] += 1
-    assert min(judged) > 300
+    assert min(judged) > 40
 
 
 @needs_both

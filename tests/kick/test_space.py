@@ -220,7 +220,7 @@ def test_stuffing(twin: str) -> None:
 
 @needs_both
 @given(documents, modes, st.booleans(), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffing: bool) -> None:
     options = {"mode": mode, "fences": fences, "stuffing": stuffing}
     of_text, of_bytes = outcome(pure, text, **options), outcome(pure, text.encode(), **options)
@@ -231,7 +231,7 @@ def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffi
 
 @needs_both
 @given(documents, st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_twins_agree_on_damage(text: str, data: st.DataObject) -> None:
     raw = bytearray(text.encode())
     if raw:
@@ -247,7 +247,7 @@ def test_twins_agree_on_damage(text: str, data: st.DataObject) -> None:
 
 
 @given(st.text(alphabet=PIECES[0] + "a\n \\`~\r", max_size=30), st.booleans(), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_is_built_reads_back_or_is_refused(content: str, fences: bool, stuffing: bool) -> None:
     refusals = (Reason.SIGIL_IN_BODY, Reason.UNCLOSED_FENCE, Reason.LONE_RETURN, Reason.TRAILING_BLANK)
     try:

@@ -289,7 +289,7 @@ def test_a_combination_answers_a_question_where_a_part_of_it_can(text, found):
 
 @pytest.mark.parametrize("piece", ["ok ", "ok, ", "👍 ", "👍", "i ", "thank ", ". ", "i will i ", "sounds ", "x👍"])
 def test_long_texts_of_forms_are_judged_in_one_pass(piece):
-    is_acknowledgement(piece * 50_000)  # a square of that would never end
+    is_acknowledgement(piece * 10_000)  # a square of that would never end
 
 
 def test_three_bundles_answer_their_delegation():
