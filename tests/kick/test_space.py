@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 from collections.abc import Callable
 from importlib import import_module
@@ -516,26 +517,16 @@ def names(form: Callable[[str], Any], text: str) -> list[str | None]:
 
 
 @FORMS
-@pytest.mark.parametrize("sign", "`~")
-@pytest.mark.parametrize("indent", range(6))
-@pytest.mark.parametrize("many", range(1, 6))
-def test_opens_with_three_signs_behind_three_spaces_at_most(
-    twin: str, form: Callable[[str], Any], sign: str, indent: int, many: int
+def test_a_fence_has_three_signs_behind_three_spaces_at_most_and_closes_with_as_many(
+    twin: str, form: Callable[[str], Any]
 ) -> None:
-    opens = indent <= 3 and many >= 3
-    assert names(form, f"⫻a\n{' ' * indent}{sign * many}\n⫻b\n") == (["a"] if opens else ["a", "b"])
-
-
-@FORMS
-@pytest.mark.parametrize("sign", "`~")
-@pytest.mark.parametrize("indent", range(6))
-@pytest.mark.parametrize("many", range(2, 7))
-def test_closes_with_as_many_signs_behind_three_spaces_at_most(
-    twin: str, form: Callable[[str], Any], sign: str, indent: int, many: int
-) -> None:
-    closes = indent <= 3 and many >= 4
-    text = f"⫻a\n{sign * 4}\n⫻no\n{' ' * indent}{sign * many}\n⫻b\n"
-    assert names(form, text) == (["a", "b"] if closes else ["a"])
+    for sign, indent, many in itertools.product("`~", range(6), range(1, 7)):
+        line = f"{' ' * indent}{sign * many}"
+        opens = indent <= 3 and many >= 3
+        assert names(form, f"⫻a\n{line}\n⫻b\n") == (["a"] if opens else ["a", "b"]), line
+        closes = indent <= 3 and many >= 4
+        text = f"⫻a\n{sign * 4}\n⫻no\n{line}\n⫻b\n"
+        assert names(form, text) == (["a", "b"] if closes else ["a"]), line
 
 
 @FORMS
