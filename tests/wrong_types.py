@@ -62,7 +62,7 @@ OWNERS: dict[str, Callable[[], Any]] = {
     "sap.Cache()": lambda: sap.Cache(":memory:"),
     "sap.LearningLoop()": lambda: sap.LearningLoop("signals.ledger"),
 }
-METHODS = ("feed", "feed_many", "apply", "at", "diff", "inverse", "explain", "get", "put", "key", "record", "observe")
+METHODS = ("feed", "apply", "at", "diff", "inverse", "explain", "get", "put", "key", "record", "observe")
 DETECTORS = ("nslip", "csp", "sstp", "sap", "kick")
 FROM_DATA = ("from_dict", "from_toml", "from_json", "load", "reopen")
 """Class methods that make something of what was read elsewhere."""

@@ -12,6 +12,8 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_Substring
 from libc.stdint cimport uint32_t
 
+from _native.common.adopt cimport adopt
+
 from turnwire.errors import Reason
 from turnwire.kick import section_methods as methods
 from turnwire.kick.faults import space_fault, utf8_fault
@@ -100,8 +102,7 @@ cdef class Section:
     """One section of a Space document: its header's parts and its content.
 
     Attributes: name, type, qualifier, place, index, inline (str or None where the header has none), content (str,
-    without trailing blank lines), raw (the text as it was read, or None for a section that was built), span (where
-    raw stood in the document, in characters of a str or bytes of bytes, or None).
+    without trailing blank lines), raw (the text as it was read, or None for a section that was built).
 
     A section does not change. A parsed one keeps the whole document alive and cuts its parts out when asked. One that
     is built takes no content that ends in a line end or blank lines (EncodeError, trailing_blank) unless ``trim``.
@@ -196,19 +197,6 @@ cdef class Section:
             return self.parts[7]
         return cut(self.source, self.start, self.end)
 
-    @property
-    def span(self):
-        """(start, end) of ``raw`` in the document, or None for a built section."""
-        return None if self.source is None else (self.start, self.end)
-
-    def replace(self, **changes):
-        """A section with some parts replaced; see :func:`turnwire.kick.section_methods.replaced`."""
-        return methods.replaced(self, changes)
-
-    def to_dict(self):
-        """The parts by name."""
-        return methods.to_dict(self)
-
     def __repr__(self):
         return methods.represent(self)
 
@@ -220,6 +208,9 @@ cdef class Section:
 
     def __reduce__(self):
         return type(self), methods.parts_of(self)
+
+
+adopt(Section, methods.SectionMethods)
 
 
 def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):

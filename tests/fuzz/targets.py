@@ -105,7 +105,7 @@ def _space(mode: str) -> Variant:
     def run(package: ModuleType, data: bytes) -> Any:
         choose_simd(package, len(data))
         space = package.kick.parse_space(data, mode=mode)
-        sections = [(shown(one), one.span, one.raw) for one in space.sections]
+        sections = [(shown(one), one.raw) for one in space.sections]
         return space.preamble, sections, [(str(one.reason), one.where) for one in space.issues]
 
     return run

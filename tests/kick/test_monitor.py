@@ -181,22 +181,6 @@ def test_no_deadline_and_no_time() -> None:
     assert [event.subject for event in stamped.overdue(1e18)] == [task.id]
 
 
-def test_feed_many_takes_the_timestamps_as_time() -> None:
-    task = channels.dispatch("T", "WePlan", "x", timestamp="2026-01-15T10:00:00Z")
-    accepted = channels.status(task, "Accepted", timestamp="2026-01-15T10:05:00Z")
-    told = [str(event.kind) for event in Monitor().feed_many([task, accepted])]
-    assert told == ["dispatched", "overdue", "accepted"]
-    asked: list[Envelope] = []
-
-    def clock(envelope: Envelope) -> float:
-        asked.append(envelope)
-        return 0.0
-
-    timeless = [str(event.kind) for event in Monitor().feed_many([task, accepted], clock)]
-    assert asked == [task, accepted]
-    assert timeless == ["dispatched", "accepted"]
-
-
 @pytest.mark.parametrize("count", [2, 8, 9, 30])
 def test_many_tasks_of_a_correlation_stop_in_their_order(count: int) -> None:
     first = channels.dispatch("T-0", "WePlan", "x")

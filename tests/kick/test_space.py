@@ -52,7 +52,7 @@ def outcome(core: ModuleType, source: str | bytes, **options: Any) -> Any:
     finally:
         space._core = kept
     assert found.text() == (source if isinstance(source, str) else source.decode())
-    parts = [(section.to_dict(), section.raw, section.span) for section in found.sections]
+    parts = [(section.to_dict(), section.raw) for section in found.sections]
     return found.preamble, parts, found.issues, found.bom
 
 
@@ -352,8 +352,6 @@ def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
     assert parsed == built == pickle.loads(pickle.dumps(parsed)) == copy.copy(parsed)
     assert hash(parsed) == hash(built)
     assert parsed != made("a", "b", "c/2", content="x")
-    assert parsed.span == (0, 11)
-    assert built.span is None
     assert repr(parsed) == "<Section '⫻a/b:c/1', 1 characters>"
     assert made("a", place="p", index="1").qualifier == "p/1"
     assert made("a", inline="text").qualifier == ""
@@ -436,9 +434,6 @@ def test_editing_a_document(twin: str) -> None:
     found.sections.append(Section("b", content="two\n\n", trim=True))
     found.sections.insert(0, Section("c"))
     assert found.text() == "intro\n⫻c\n⫻a\none\n⫻b\ntwo\n"
-    assert found.find("a").content == "one"  # type: ignore[union-attr]
-    assert found.find("z") is None and found.find("", type="x") is None
-    assert found.find() is found.find("", "", "") is found.sections[0], "what is empty is not asked for"
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,6 @@ def test_what_is_changed_inside_a_message_is_written(sstp, way):
     ],
 )
 def test_days_of_retention(labels, days):
-    assert package.retention_days(labels) == days
     made = package.Knowledge({**example(Kind.KNOWLEDGE)["header"], "policy_labels": labels}, {})
     assert made.retention_days == days
 

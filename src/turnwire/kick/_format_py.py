@@ -37,25 +37,23 @@ class _Header(NamedTuple):
     issues: int
 
 
-class Section:
+class Section(methods.SectionMethods):
     """One section of a Space document: its header's parts and its content.
 
     Attributes: name, type, qualifier, place, index, inline (str or None where the header has none), content (str,
-    without trailing blank lines), raw (the text as it was read, or None for a section that was built), span (where
-    raw is in the document, in characters of a str or bytes of bytes, or None).
+    without trailing blank lines), raw (the text as it was read, or None for a section that was built).
 
     A section does not change. A parsed one keeps the whole document alive and cuts its parts out when asked. One that
     is built takes no content that ends in a line end or blank lines (EncodeError, trailing_blank) unless ``trim``.
     """
 
-    __slots__ = ("_body", "_end", "_parts", "_scale", "_source", "_start", "_stuffing")
+    __slots__ = ("_body", "_end", "_parts", "_source", "_start", "_stuffing")
     _parts: tuple[Any, ...] | None
     _source: str | None
     _start: int
     _body: int
     _end: int
     _stuffing: bool
-    _scale: bool
 
     def __init__(
         self,
@@ -125,36 +123,6 @@ class Section:
             return self._parts[7]  # type: ignore[no-any-return]
         assert self._source is not None
         return self._source[self._start : self._end]
-
-    @property
-    def span(self) -> tuple[int, int] | None:
-        """(start, end) of ``raw`` in the document, or None for a built section."""
-        if self._source is None:
-            return None
-        if not self._scale:
-            return self._start, self._end
-        start = len(self._source[: self._start].encode())
-        return start, start + len(self._source[self._start : self._end].encode())
-
-    def replace(self, **changes: Any) -> Section:
-        """A section with some parts replaced; see :func:`turnwire.kick.section_methods.replaced`."""
-        return methods.replaced(self, changes)
-
-    def to_dict(self) -> dict[str, str | None]:
-        """The parts by name."""
-        return methods.to_dict(self)
-
-    def __repr__(self) -> str:
-        return methods.represent(self)
-
-    def __eq__(self, other: object) -> bool:
-        return methods.equal(self, other)  # type: ignore[no-any-return]
-
-    def __hash__(self) -> int:
-        return hash(methods.parts_of(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Section, methods.parts_of(self)
 
 
 def header_line(text: str, start: int, body: int) -> str:
@@ -237,7 +205,6 @@ def parse(
         section = Section.__new__(Section)
         section._source, section._parts, section._stuffing = text, None, stuffing
         section._start, section._body, section._end = start, body, end
-        section._scale = source is not text
         sections.append(section)
     if source is text:
         return first, starts[0], sections, marks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire._lazy import Deferred
-from turnwire.contract import BulkScanner, Column, Refusal
+from turnwire.contract import BulkScanner, Column
 from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan, are_signed
 from turnwire.json.scanner import scanner
 from turnwire.kick.spec import DOCUMENT, FIELDS, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
@@ -119,18 +119,11 @@ PLAN = WirePlan(
 )
 
 
-def _fault(fields: dict[str, Any]) -> Refusal | None:
-    from turnwire.kick.envelope_methods import field_fault
-
-    found = field_fault(fields)
-    return None if found is None else (found[0], found[2], f"/{found[1]}")
-
-
 SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
     decode=Deferred("turnwire.kick.documents", "read_record"),
-    fault=_fault,
+    fault=Deferred("turnwire.kick.envelope_methods", "field_fault"),
     common={
         "kind": ("column", "type"),
         "conversation": ("column", "correlation_id"),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self
 
+    from turnwire.contract import Refusal
     from turnwire.kick.space import Space
     from turnwire.kick.spec import MessageType
 
@@ -83,20 +84,20 @@ def _of_text(cls: Any, values: tuple[Any, ...], text: str) -> Any:
     return made
 
 
-def field_fault(fields: Mapping[str, Any]) -> tuple[Reason, str, str] | None:
-    """(reason, field, words) of the first field in the order of section 001 that makes an object no envelope."""
+def field_fault(fields: Mapping[str, Any]) -> Refusal | None:
+    """The refusal of the first field, in the order of section 001, that makes an object no envelope."""
     for name in FIELDS:
         if name not in fields:
             if name in REQUIRED_FIELDS:
-                return MISSING[name], name, f"{name} is required"
+                return MISSING[name], f"{name} is required", f"/{name}"
             continue
         value = fields[name]
         if not isinstance(value, str):
-            return BAD_TYPE[name], name, f"{name} is a string, not {kind_of(value)}"
+            return BAD_TYPE[name], f"{name} is a string, not {kind_of(value)}", f"/{name}"
         if name == "type" and value not in TYPES:
-            return Reason.BAD_ENUM_TYPE, name, f"type is one of {', '.join(TYPES)}"
+            return Reason.BAD_ENUM_TYPE, f"type is one of {', '.join(TYPES)}", "/type"
         if name == "channel" and channel_parts(value)[0] is None:
-            return Reason.BAD_CHANNEL, name, f"a channel is {SIGIL}family/name"
+            return Reason.BAD_CHANNEL, f"a channel is {SIGIL}family/name", "/channel"
     return None
 
 
@@ -105,8 +106,7 @@ def field_error(data: Any, fields: Mapping[str, Any]) -> DecodeError:
     fault = field_fault(fields)
     if fault is None:
         raise AssertionError("build refuses only what field_fault explains")
-    reason, name, words = fault
-    return json_text.refusal(data, WIRE, reason, words, f"/{name}")
+    return json_text.refusal(data, WIRE, *fault)
 
 
 def represent(envelope: Any) -> str:
@@ -229,7 +229,7 @@ class EnvelopeMethods(Message):
         expect_mapping(fields, WIRE)
         fault = field_fault(fields)
         if fault is not None:
-            raise DecodeError(fault[0], fault[2], wire=WIRE, path=f"/{fault[1]}")
+            raise json_text.refusal(None, WIRE, *fault)
         extra = {key: value for key, value in fields.items() if key not in FIELDS}
         make: Any = cls
         return make(**{name: fields.get(name) for name in FIELDS}, extra=extra)  # type: ignore[no-any-return]

@@ -5,7 +5,7 @@ The tables are in ``spec.py``. No clock is read here: the host passes the time, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import NoneType
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ class Monitor:
             word, the artifact's path.
         words: status word -> Signal.
         remember: how many envelope ids, closed tasks, answered questions and escalated violations are remembered, to
-            tell a duplicate, a late report or a late answer from an unknown one. At most twice as many are held.
+            tell a duplicate, a late report or a late answer from an unknown one.
     """
 
     def __init__(
@@ -149,14 +149,6 @@ class Monitor:
             if family == "command" and name != "dispatch":
                 self._tasks.command(envelope)
         self._seen.put(envelope.id, mark)
-
-    def feed_many(
-        self, envelopes: Iterable[Envelope], clock: Callable[[Envelope], float | None] | None = None
-    ) -> Iterator[Event]:
-        """The events of a whole stream. ``clock`` tells the time at an envelope; without it the timestamps do."""
-        for envelope in envelopes:
-            expect(envelope, codec._core.Envelope, "a monitor is fed envelopes")
-            yield from self.feed(envelope, _stamped(envelope) if clock is None else clock(envelope))
 
     def overdue(self, now: float) -> list[Event]:
         """The events of what fell due before ``now`` and was not reported yet."""

@@ -57,33 +57,21 @@ def _groups(*more: str, needs: tuple[str, ...] = (), without: tuple[str, ...] = 
     )
 
 
-_INFO = frozenset({"Info"})
-_REPORT = "⫻report/"
+_TOGETHER, _TASK = ("conversation",), ("conversation", "task")
+
+
+def _report(ask: tuple[Key, Key], reply: Key, names: bool = False) -> AnswerPattern:
+    return AnswerPattern(frozenset({"Info"}), ask, reply, subject="⫻report/", names=names)
+
+
 PAIRS = (
     PairRule(
         "command",
         frozenset({"Command"}),
         (
-            AnswerPattern(
-                _INFO,
-                _groups("task", needs=("task",)),
-                Key(("conversation", "task"), needs=("conversation", "task")),
-                subject=_REPORT,
-                names=True,
-            ),
-            AnswerPattern(
-                _INFO,
-                _groups(),
-                Key(("conversation",), needs=("conversation",), without=("task",)),
-                subject=_REPORT,
-                names=True,
-            ),
-            AnswerPattern(
-                _INFO,
-                _groups(without=("task",)),
-                Key(("conversation",), needs=("conversation",)),
-                subject=_REPORT,
-            ),
+            _report(_groups("task", needs=("task",)), Key(_TASK, _TASK), names=True),
+            _report(_groups(), Key(_TOGETHER, _TOGETHER, without=("task",)), names=True),
+            _report(_groups(without=("task",)), Key(_TOGETHER, _TOGETHER)),
         ),
     ),
     PairRule(

@@ -88,8 +88,7 @@ def split_qualifier(qualifier: str) -> tuple[str | None, str | None]:
 
 
 def replaced(section: Section, changes: dict[str, Any]) -> Section:
-    """A section with some parts replaced. Where it was read, its header line, its blank lines and their line endings
-    stay in ``raw`` as they were, but for what was replaced (see :func:`_respelled`)."""
+    """See :meth:`SectionMethods.replace`."""
     unknown = changes.keys() - set(PARTS)
     if unknown:
         raise TypeError(f"Section has no part {sorted(unknown)[0]!r}")
@@ -143,11 +142,6 @@ def _respelled(section: Section, built: Section) -> str | None:
     return header + built.content + blank if section.content else header + built.content + ending + blank
 
 
-def to_dict(section: Section) -> dict[str, str | None]:
-    """The parts by name, without ``raw``: what the conformance vectors show."""
-    return {part: getattr(section, part) for part in PARTS[:-1]}
-
-
 def header_text(section: Section) -> str:
     """The header line of a section, canonical, without its newline."""
     text = SIGIL + section.name
@@ -168,3 +162,27 @@ def equal(left: Section, right: object) -> Any:
     if type(left) is not type(right):
         return NotImplemented
     return parts_of(left) == parts_of(right)
+
+
+class SectionMethods:
+    """The methods of Section that both twins have."""
+
+    __slots__ = ()
+
+    def replace(self: Any, **changes: Any) -> Section:
+        """A section with some parts replaced. Where it was read, its header line, its blank lines and their line
+        endings stay in ``raw`` as they were, but for what was replaced."""
+        return replaced(self, changes)
+
+    def to_dict(self: Any) -> dict[str, str | None]:
+        """The parts by name, without ``raw``."""
+        return {part: getattr(self, part) for part in PARTS[:-1]}
+
+    __repr__ = represent
+    __eq__ = equal
+
+    def __hash__(self: Any) -> int:
+        return hash(parts_of(self))
+
+    def __reduce__(self: Any) -> tuple[Any, ...]:
+        return type(self), parts_of(self)

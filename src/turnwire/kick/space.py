@@ -72,14 +72,6 @@ class Space(contract.Message):
         """
         return space_text(self, strict=strict)
 
-    def find(self, name: str | None = None, type: str | None = None, place: str | None = None) -> Section | None:
-        """The first section with the given parts, or None."""
-        wanted = [(part, value) for part, value in (("name", name), ("type", type), ("place", place)) if value]
-        for section in self.sections:
-            if all(getattr(section, part) == value for part, value in wanted):
-                return section
-        return None
-
     @property
     def wire(self) -> str:
         """kick."""

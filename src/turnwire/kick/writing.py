@@ -42,7 +42,7 @@ def envelope_text(
     if not strict:
         fault = methods.field_fault(fields)
         if fault is not None:
-            raise encode_fault(fault[0], fault[2], f"/{fault[1]}")
+            raise encode_fault(*fault)
     return json_text.write(fields, WIRE) if unchanged is None else unchanged
 
 

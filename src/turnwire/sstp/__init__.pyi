@@ -21,7 +21,6 @@ from turnwire.sstp.messages import (
     MemoryDelta as MemoryDelta,
     Message as Message,
     Query as Query,
-    retention_days as retention_days,
 )
 from turnwire.sstp.schema import json_schema as json_schema
 from turnwire.sstp.session import Session as Session

@@ -179,7 +179,9 @@ class Message(contract.Message):
     @property
     def retention_days(self) -> int | None:
         """The days of the policy label ``retention:Nd``, the smallest where there are several, or None."""
-        return retention_days(fields_of(self)["header"].get("policy_labels"))
+        labels = fields_of(self)["header"].get("policy_labels")
+        texts = (label for label in labels if isinstance(label, str)) if isinstance(labels, list) else ()
+        return min((int(found[1]) for found in map(_RETENTION.fullmatch, texts) if found is not None), default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """The message as plain dicts and lists, a deep copy."""
@@ -266,12 +268,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list) else value
-
-
-def retention_days(labels: Any) -> int | None:
-    """The N of the label ``retention:Nd`` (days, ASCII digits); the smallest of several; None without one."""
-    texts = (label for label in labels if isinstance(label, str)) if isinstance(labels, list) else ()
-    return min((int(found[1]) for found in map(_RETENTION.fullmatch, texts) if found is not None), default=None)
 
 
 _RETENTION = re.compile("retention:([0-9]{1,9})d")
