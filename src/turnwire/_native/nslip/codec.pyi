@@ -1,11 +1,17 @@
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import Any
 
-from typing_extensions import Buffer, disjoint_base
+from typing_extensions import disjoint_base
 
-from turnwire.errors import Issue, Reason
-from turnwire.nslip.spec import Act, FrameType, Slot
+from turnwire.errors import Reason
+from turnwire.nslip._codec_py import (
+    SlipMessage as SlipMessage,
+    check as check,
+    decode as decode,
+    decode_many as decode_many,
+    encode as encode,
+    encode_many as encode_many,
+)
+from turnwire.nslip.message_methods import SlipMethods as MessageBase
 
 WIRE: str
 REASONS: tuple[Reason | None, ...]
@@ -14,69 +20,4 @@ SHORT_STRING: int
 @disjoint_base
 class Touched: ...
 
-class MessageBase:
-    __signature__: ClassVar[Any]
-    @property
-    def wire(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def sender(self) -> str | None: ...
-    @property
-    def receiver(self) -> str | None: ...
-    @property
-    def conversation(self) -> str | None: ...
-    @property
-    def sequence(self) -> int | None: ...
-    @property
-    def time(self) -> datetime | None: ...
-    @property
-    def subject(self) -> str | None: ...
-    def __post_init__(self) -> None: ...
-    def replace(self, **changes: Any) -> Self: ...
-    def to_dict(self) -> dict[str, Any]: ...
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Self: ...
-    def _repr_html_(self) -> str: ...
-    def __copy__(self) -> Self: ...
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self: ...
-    def __replace__(self, /, **changes: Any) -> Self: ...
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any: ...
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]: ...
-
-@disjoint_base
-class SlipMessage(MessageBase):
-    __wire__: ClassVar[str]
-    __match_args__: ClassVar[tuple[str, ...]]
-    __dataclass_fields__: ClassVar[Any]
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-    conv_id: int
-    turn: int
-    src: int
-    dst: int
-    act: Act
-    frame: FrameType
-    slots: dict[Slot, Any]
-    extra: dict[str, str]
-    def __init__(
-        self,
-        conv_id: int,
-        turn: int,
-        src: int,
-        dst: int,
-        act: Act,
-        frame: FrameType,
-        slots: dict[Slot, Any] | None = None,
-        *,
-        extra: dict[str, str] | None = None,
-    ) -> None: ...
-    def get(self, slot: int, default: Any = None) -> Any: ...
-
-def decode(data: str | Buffer, *, unknown: str = "error") -> SlipMessage: ...
-def decode_many(data: list[Any] | tuple[Any, ...] | Buffer | str, *, unknown: str = "error") -> list[SlipMessage]: ...
-def encode(message: SlipMessage) -> str: ...
-def encode_many(messages: Iterable[SlipMessage]) -> bytes: ...
 def is_clean(message: Any) -> bool: ...
-def check(message: SlipMessage) -> list[Issue]: ...
