@@ -8,7 +8,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire.errors import EncodeError, expect, expect_one_of
 from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
@@ -46,6 +46,7 @@ MEMORY = 256 << 20
 Route = Callable[[str, Result], Awaitable[None]]
 """(endpoint, result): sends a Result to a replyTo."""
 
+T = TypeVar("T")
 _log = logging.getLogger("turnwire.sap")
 
 
@@ -121,8 +122,8 @@ class Agent:
         self._ended: OrderedDict[str, Job] = OrderedDict()  # the newest of those that are
         self._ended_bytes = 0
         self._lines: dict[str, Line] = {}  # by capability
-        self._background: set[asyncio.Task[None]] = set()
-        self._deaf: set[asyncio.Task[None]] = set()  # those that a cancellation did not end
+        self._background: set[asyncio.Task[Any]] = set()
+        self._deaf: set[asyncio.Task[Any]] = set()  # those that a cancellation did not end
         self._running = False
         self._transcript: Transcript | None = None
 
@@ -263,11 +264,13 @@ class Agent:
         kept: bool = False,
         limit: int | None = None,
         given: bool = False,
+        cancelled: bool = False,
     ) -> Job | Nack:
         """As :meth:`submit`, and answers with the job of an accepted task. For transports.
 
         limit: bytes that the transport takes; a larger Result becomes a small FAILED one before it is recorded.
         given: the task is the agent's now, whoever read it changes it no more; of others it makes a copy.
+        cancelled: its sender has asked for its end already.
         """
         if type(task) is not Task:
             expect(task, Task, "a Task is submitted")
@@ -301,14 +304,12 @@ class Agent:
             return nack(task, ErrorCode.RATE_LIMIT, f"the agent has all {self._memory.limit} bytes in its hands")
         job.held = size
         line.places -= 1
+        if cancelled:
+            job.cancel()
         self._jobs[job.key] = job
         del task
-        if self._transcript is None:
-            await self._admit(job, line)  # nothing in it waits
-        else:  # whoever asked may be cancelled meanwhile; the admission is not
-            self._spawn(self._admit(job, line))
-        receipt = await asyncio.shield(job.admission)
-        return receipt if isinstance(receipt, Nack) else job
+        job.admission = self._spawn(self._admit(job, line))  # whoever asked may be cancelled meanwhile
+        return await asyncio.shield(job.admission) or job
 
     def _unroutable(self, task: Task) -> Nack | None:
         target = task._fields["target"]
@@ -331,31 +332,27 @@ class Agent:
                 _log.exception("the refusal of task %s could not be recorded", task.task_id)
         return nack(task, code, why)
 
-    async def _admit(self, job: Job, line: Line) -> None:
+    async def _admit(self, job: Job, line: Line) -> Nack | None:
+        """None when a job is accepted, and in the queue unless it has its Result already. Never raises."""
         queued = False
+        refused: Nack | None
         try:
             async with asyncio.timeout(None if self._transcript is None else seconds_to_record(job.task, self.seconds)):
-                receipt = await self._receipt(job)
-            if isinstance(receipt, Nack):
-                self._drop(job)
-            elif not job.done.done():
+                refused = await self._receipt(job)
+            if refused is None and not job.done.done():
                 queued = self._enqueue(job, line)
-            job.admission.set_result(receipt)
         except TimeoutError:
-            self._not_admitted(job, "the transcript is locked, or too slow for the time that the task has")
+            text = "the transcript is locked, or too slow for the time that the task has"
+            refused = nack(job.task, ErrorCode.INTERNAL, text)
         except Exception as error:  # a full disk, say: nothing was accepted
             _log.exception("task %s could not be admitted", job.task_id)
-            self._not_admitted(job, f"the task could not be recorded: {said(error)}")
-        except asyncio.CancelledError:
-            self._not_admitted(job, "the admission was cancelled")
-            raise
-        finally:
-            line.places += not queued
-
-    def _not_admitted(self, job: Job, why: str) -> None:
-        if not job.admission.done():
-            job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, why))
-        self._drop(job)
+            refused = nack(job.task, ErrorCode.INTERNAL, f"the task could not be recorded: {said(error)}")
+        except asyncio.CancelledError:  # the agent is being closed
+            refused = nack(job.task, ErrorCode.INTERNAL, "the admission was cancelled")
+        line.places += not queued
+        if refused is not None:
+            self._drop(job)
+        return refused
 
     async def _receipt(self, job: Job) -> Nack | None:
         """The Nack of a task that may have no place in the queue; one that is answered already gets its old Result."""
@@ -377,8 +374,7 @@ class Agent:
             return known
         known.replies += job.replies
         known.kept = known.kept or job.kept
-        receipt = await asyncio.shield(known.admission)
-        return receipt if isinstance(receipt, Nack) else known
+        return await asyncio.shield(known.admission) or known
 
     # ---------------------------------------------------------------- memory
 
@@ -509,7 +505,7 @@ class Agent:
         while len(self._ended) > self._remembered:
             self._forget_oldest()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Does something that no caller's cancellation reaches."""
         task = asyncio.create_task(work)
         self._background.add(task)

@@ -33,6 +33,8 @@ class Job:
             have, None for any number. held: bytes of the agent's memory that are counted for it.
     """
 
+    admission: asyncio.Future[Nack | None]
+
     def __init__(
         self,
         task: Task,
@@ -64,7 +66,6 @@ class Job:
         self.claimed = False
         self.cache_key: str | None = None
         self.cache: CacheEvidence | None = None
-        self.admission: asyncio.Future[Nack | None] = loop.create_future()
         self.done: asyncio.Future[str] = loop.create_future()
         self.stop: asyncio.Future[None] = loop.create_future()
         self.begun: asyncio.Future[None] = loop.create_future()

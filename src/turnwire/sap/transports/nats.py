@@ -260,7 +260,7 @@ class Worker:
         self._at_once = at_once
         self._slots: asyncio.Semaphore
         self._with_agent: Counter[str] = Counter()  # tasks by capability
-        self._cancels: OrderedDict[str, None] = OrderedDict()  # keys of tasks that are to end when they come
+        self._cancels: OrderedDict[str, str | None] = OrderedDict()  # keys of tasks that are to end when they come
         self._tasks: Any = None  # the pull subscription
         self._ack_wait = ack_wait
         self._keep_seconds = keep_seconds
@@ -383,7 +383,10 @@ class Worker:
                 await self._publish(result, caller)
 
         limit = self._link.largest - HEADERS
-        job = await self._agent.receive(task, progress, principal=caller, kept=True, limit=limit, given=True)
+        wanted = caller is not None and key_of(caller, task_id) in self._cancels
+        job = await self._agent.receive(
+            task, progress, principal=caller, limit=limit, kept=True, given=True, cancelled=wanted
+        )
         del task
         if isinstance(job, Nack):
             if code_of(job) in _LATER and message.metadata.num_delivered > 1:  # it may have been accepted before
@@ -391,8 +394,7 @@ class Worker:
                 return
             await self._receipt(message, task_id, job)
         else:
-            if job.key in self._cancels:
-                del self._cancels[job.key]
+            if self._cancels.pop(job.key, "") is None:
                 job.cancel()
             if expected:
                 await self._receipt(message, task_id, job.ack())
