@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import time
@@ -41,15 +40,3 @@ def counting(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
     """Leaves a file that says which block was run."""
     (Path(out).parent / f"ran-{index}").touch()
     return run_block(block, out, index)
-
-
-def is_watched() -> bool:
-    """True if Dask looks what the threads of this worker do."""
-    from dask import config
-
-    return bool(config.get("distributed.worker.profile.enabled"))
-
-
-def says() -> int:
-    """From which level on this worker says something."""
-    return logging.getLogger("distributed.worker").getEffectiveLevel()

@@ -102,14 +102,14 @@ def test_the_blocks_of_any_wire_are_one_scan(tmp_path: Path, wire: str | None) -
     chance = random.Random(3)
     path = tmp_path / "mixed.log"
     cut = met = 0
-    for _ in range(rounds(10)):
+    for _ in range(rounds(5)):
         path.write_bytes(b"".join((mixed_logs.damaged_log(chance), b"\n", mixed_logs.good_log(chance)[0])))
         blocks = plan(str(path), wire=wire, block_bytes=chance.choice((1, 50, 300)))
         scan = turnwire.scan(str(path), wire=wire)
         expected = rows(scan), scan.rejects.rows(), list(scan.counts[:7])
         assert together(blocks) == expected, path.read_bytes()
         cut, met = cut + len(blocks) - 1, met + len(expected[0])
-    assert cut > 20 and met > 3
+    assert cut > 10 and met > 1
 
 
 def test_an_object_over_several_lines_is_never_cut(tmp_path: Path) -> None:
@@ -133,10 +133,10 @@ def test_a_message_behind_a_prefix_is_never_cut(tmp_path: Path, head: str, front
 
 def test_a_line_longer_than_a_block(tmp_path: Path) -> None:
     path = tmp_path / "long.log"
-    path.write_bytes(GOOD + b"\n" + b"x" * 5000 + GOOD + b"y" * 5000 + b"\n" + (GOOD + b"\n") * 1000)
+    path.write_bytes(GOOD + b"\n" + b"x" * 1500 + GOOD + b"y" * 1500 + b"\n" + (GOOD + b"\n") * 300)
     first, second, *_ = blocks = plan(str(path), wire="nslip", block_bytes=100)
     assert (first.line, len(rows(read_block(first)))) == (1, (second.line or 0) - 1)
-    assert len(blocks) > 100 and (first.stop or 0) < path.stat().st_size // 2
+    assert len(blocks) > 30 and (first.stop or 0) < path.stat().st_size // 2
     assert together(blocks) == whole(path)
 
 
@@ -267,7 +267,7 @@ def test_cutting_behind_any_line_never_gives_other_rows_in_silence(tmp_path: Pat
     chance = random.Random(7)
     path = tmp_path / "mixed.log"
     cut = refused = 0
-    for _ in range(rounds(10)):
+    for _ in range(rounds(7)):
         parts = [mixed_logs.damaged_log(chance), damaged_log(chance, VECTORS), mixed_logs.good_log(chance)[0]]
         parts += [chance.choice([b"CSP/1\n", b"```\n", b"<<<\n", b"text\n", b"CSP/1\nFROM A\nTO B\nCONTENT\n<<<\nx\n"])]
         chance.shuffle(parts)
@@ -322,9 +322,9 @@ def test_small_files_stand_in_one_block(tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / f"{number:02}.log").write_bytes(GOOD + b"\n@a3|bad#\n" * (number % 3))
     (tmp_path / "05.log").write_bytes(gzip.compress(GOOD * 3))
-    (tmp_path / "10.log").write_bytes((GOOD + b"\n") * 1200)
+    (tmp_path / "10.log").write_bytes((GOOD + b"\n") * 300)
     expected = one_scan(str(tmp_path), "nslip")
-    for size, least, most in ((30_000, 2, 8), (1 << 30, 1, 1), (200, 13, 5000)):
+    for size, least, most in ((8_000, 2, 14), (1 << 30, 1, 1), (200, 13, 2000)):
         blocks = plan(str(tmp_path), wire="nslip", block_bytes=size)
         assert least <= len(blocks) <= most
         assert together(blocks) == expected
@@ -348,8 +348,7 @@ def flip(at: float) -> Callable[[bytearray], None]:
     return change
 
 
-@pytest.mark.parametrize("count", [2, 90, 5000])
-@pytest.mark.parametrize("at", [0.1, 0.55, 0.99])
+@pytest.mark.parametrize(("count", "at"), [(2, 0.55), (90, 0.99), (5000, 0.1)])
 @pytest.mark.parametrize("size", [1000, 1 << 30])
 def test_one_bit_under_the_same_size_and_times(tmp_path: Path, count: int, at: float, size: int) -> None:
     path = tmp_path / "log"
