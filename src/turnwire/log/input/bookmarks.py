@@ -8,8 +8,7 @@ import os
 import stat
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from operator import index
 from typing import Any, NamedTuple
@@ -46,9 +45,8 @@ class Identity(NamedTuple):
 
 
 class Bookmark(NamedTuple):
-    """The identity of a file and how far it was read: the offset and line to go on at (line 0: nobody goes on there, it
-    was only looked at), and its size then; carried: the state of the search there (``SearchState.kept``); read,
-    tail_bytes, tail: the digest of the last bytes in front of what was read last (of a file that is not compressed);
+    """The identity of a file and how far it was read: the offset and line to go on at, and its size then; carried: the
+    state of the search there (``SearchState.kept``); read, tail_bytes, tail: the digest of the last bytes in front of what was read last (of a file that is not compressed);
     written, born: when it was written last and made (ns); ends: of a file that was written lately, where the last lines
     end that were read, each with the digest of those last bytes up to there."""
 
@@ -230,7 +228,7 @@ def checked(mark: Bookmark) -> Bookmark:
 def place_of(mark: Bookmark, file: Any = None) -> StartPosition:
     """The place where a file goes on that was read up to a bookmark; ``file``: it, open, where it is not compressed."""
     tail = b"" if file is None else between(file, mark.read - mark.tail_bytes, mark.read)
-    return StartPosition(mark.offset, mark.line or 1, mark.carried, (mark.read if tail else 0, tail))
+    return StartPosition(mark.offset, mark.line, mark.carried, (mark.read if tail else 0, tail))
 
 
 def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
@@ -313,15 +311,13 @@ class Bookmarks:
         self.files: dict[tuple[int, int], list[Bookmark]] = {}
         self.done: set[tuple[int, int]] = set()
         self.dismissed: dict[tuple[int, int], tuple[int, int]] = {}
-        self._history: dict[int, Bookmark] = {}  # by their ids, as they came
         self._paths: dict[tuple[int, int], str] = {}
         self._named: dict[tuple[int, int], str] = {}  # those that the sources name
         self._listed: dict[str, tuple[int, int, int]] = {}  # device, inode and time of writing, as they were listed
         self._listed_at = 0
-        self._heads: defaultdict[int, defaultdict[str, dict[int, Bookmark]]] = defaultdict(lambda: defaultdict(dict))
         if token is not None:
             self._read(token)
-        self._names = {mark.name: mark for mark in self._history.values()}
+        self._names = {mark.name: mark for mark in self._all()}
 
     def _read(self, token: Any) -> None:
         try:
@@ -346,33 +342,24 @@ class Bookmarks:
     def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
         """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do
         some that are gone and whose inodes others have. Of several with a name or an inode, the last one has it."""
-        old = [mark for mark in self._history.values() if mark.line]
+        old = self._all()
         gone = [mark for mark in old if mark.file in marks and not _is_same(mark, marks[mark.file])]
         kept = [mark for mark in old if mark.file not in marks]
         files = [mark._asdict() for mark in [*gone[-GONE:], *kept, *marks.values()]]
         return {"turnwire": _VERSION, "record": record, "files": files}
 
+    def _all(self) -> list[Bookmark]:
+        return [mark for marks in self.files.values() for mark in marks]
+
     def add(self, mark: Bookmark) -> None:
         """Takes the bookmark of a file, in place of an older one of it."""
-        older = [other for other in self.files.get(mark.file, ()) if _is_same(other, mark)]
-        for other in older if mark.line else [other for other in older if not other.line]:
-            self._remove(other)
-        self._history[id(mark)] = mark
-        self.files.setdefault(mark.file, []).append(mark)
-        self._heads[mark.head_bytes][mark.head][id(mark)] = mark
+        others = [other for other in self.files.pop(mark.file, ()) if not _is_same(other, mark)]
+        self.files[mark.file] = [*others, mark]
 
     def forget(self, file: tuple[int, int]) -> None:
         """Forgets what was read of a file, by device and inode."""
-        for mark in list(self.files.get(file, ())):
-            self._remove(mark)
+        self.files.pop(file, None)
         self.dismissed.pop(file, None)
-
-    def _remove(self, mark: Bookmark) -> None:
-        del self._history[id(mark)]
-        del self._heads[mark.head_bytes][mark.head][id(mark)]
-        self.files[mark.file].remove(mark)
-        if not self.files[mark.file]:
-            del self.files[mark.file]
 
     @property
     def are_empty(self) -> bool:
@@ -429,17 +416,13 @@ class Bookmarks:
         marks = reversed(self.files.get(who[:2], ()))
         return next((mark for mark in marks if changed(mark, who, file) is None), None)
 
-    def _beginning(self, head: bytes) -> Iterator[Bookmark]:
-        """The bookmarks of files that are gone, or were cut, and began with such bytes."""
-        for count, marks in self._heads.items():
-            if count <= len(head) and (own := digest(head[:count])) in marks:
-                yield from (mark for mark in marks[own].values() if not self._is_there(mark, self._paths))
-
     def copied_in(self, file: Any, *cut: Bookmark) -> list[Bookmark]:
         """The bookmarks of files that are gone, and those of such as were ``cut``, of which an open one, compressed or
         not, holds what was read, see :func:`copies.continued`."""
-        others = [mark for mark in self._beginning(beginning(file)) if mark not in cut]
-        return continued(file, [*others, *cut])
+        head, marks = beginning(file), self._all()
+        own = {count: digest(head[:count]) for count in {mark.head_bytes for mark in marks} if count <= len(head)}
+        alike = [mark for mark in marks if mark not in cut and own.get(mark.head_bytes) == mark.head]
+        return continued(file, [*(mark for mark in alike if not self._is_there(mark, self._paths)), *cut])
 
     def stands(self, name: str | None, who: Identity | None, file: Any) -> FileComparison:
         """Compares an open file with what was read. An unknown compressed one is compared with the files that
@@ -457,7 +440,7 @@ class Bookmarks:
             return FileComparison(latest=latest, why=changed(latest, who, file))
         listed = self._listed.get(name or "")
         if latest is None and listed is not None and (listed[:2] != who[:2] or who.born > self._listed_at):
-            unread = bookmark(name or "", Identity(*listed[:2], 0, b"", listed[2]), (0, 0), 0, None)
+            unread = bookmark(name or "", Identity(*listed[:2], 0, b"", listed[2]), (0, 1), 0, None)
             return FileComparison(latest=unread, why=Reason.FILE_GONE)
         if latest is None or self._is_there(latest, self._named):
             return FileComparison()  # new; what had its name has another one, and is read under that
