@@ -24,7 +24,7 @@ from tests.nslip.twins import rounds
 from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, cluster_plan, plan, read_block
-from turnwire.log.input.bookmarks import TICK
+from turnwire.log.input.rotated_names import TICK
 
 pytestmark = pytest.mark.once
 

@@ -26,8 +26,8 @@ from turnwire.contract import Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
 from turnwire.fences import BEGINNING
 from turnwire.log.engine.all_wires import finder
-from turnwire.log.input.bookmarks import TICK
 from turnwire.log.input.copies import HEAD, digest
+from turnwire.log.input.rotated_names import TICK
 from turnwire.log.input.signatures import NotALog, format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan, steps

@@ -26,7 +26,6 @@ from turnwire.log.input.copies import TAIL
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock, Stop, Stopped, line_end
 from turnwire.log.input.rotated_names import forget
-from turnwire.log.input.rotation import logs_first
 from turnwire.log.input.source_blocks import blocks
 from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, sources
 from turnwire.log.output import rejects as quarantine
@@ -175,8 +174,6 @@ class Run:
         except Exception as error:
             failure = error  # when its turn comes
         marks = self._bookmarks
-        if marks.files:
-            found = logs_first(found, marks)
         if marks.files or len(found) > 1:
             marks.expect([one.name for one in found if one.mappable and one.name is not None])
         try:

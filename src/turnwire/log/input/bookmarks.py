@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.input.copies import HEAD, TAIL, beginning, between, continued, digest
+from turnwire.log.input.rotated_names import TICK, is_rotated
 from turnwire.log.input.signatures import format_of
 from turnwire.log.search.state import SearchState
 
 BANNER = 1 << 12
 """Bytes with which every file of a name may begin."""
-TICK = 100_000_000
-"""Nanoseconds within which a second change of a file may leave no trace in its times, at most."""
 MOST = 1 << 63
 _NEWLINE = ord("\n")
 _CHANCE = 32
@@ -45,10 +44,11 @@ class Identity(NamedTuple):
 
 
 class Bookmark(NamedTuple):
-    """The identity of a file and how far it was read: the offset and line to go on at, and its size then; carried: the
-    state of the search there (``SearchState.kept``); read, tail_bytes, tail: the digest of the last bytes in front of what was read last (of a file that is not compressed);
-    written, born: when it was written last and made (ns); ends: of a file that was written lately, where the last lines
-    end that were read, each with the digest of those last bytes up to there."""
+    """The identity of a file and how far it was read: the offset and line to go on at, and its size then; carried:
+    the state of the search there (``SearchState.kept``); read, tail_bytes, tail: the digest of the last bytes in
+    front of what was read last (of a file that is not compressed); written, born: when it was written last and made
+    (ns); ends: of a file that was written lately, where the last lines end that were read, each with the digest of
+    those last bytes up to there."""
 
     name: str
     device: int
@@ -366,16 +366,6 @@ class Bookmarks:
         """True if nothing is known of any file, and none was listed."""
         return not (self.files or self._listed)
 
-    def knows(self, name: str, named: bool) -> bool:
-        """True if a file was read before, by its inode, or (``named``) if one of its name was."""
-        if named and name in self._names:
-            return True
-        try:
-            status = os.stat(name)
-        except OSError:
-            return False  # opening it will say why
-        return (status.st_dev, status.st_ino) in self.files
-
     def expect(self, names: Iterable[str]) -> None:
         """Remembers which files there are, so that a renamed file is told from one that is gone, and one that takes a
         name before its turn comes from the one that was listed."""
@@ -425,17 +415,18 @@ class Bookmarks:
         return continued(file, [*(mark for mark in alike if not self._is_there(mark, self._paths)), *cut])
 
     def stands(self, name: str | None, who: Identity | None, file: Any) -> FileComparison:
-        """Compares an open file with what was read. An unknown compressed one is compared with the files that
-        are not there any more: it may be made from one of them."""
+        """Compares an open file with what was read. An unknown one that is compressed, or called as a rotated log, is
+        compared with the files that are not there any more, or were cut: it may be made from one of them."""
         if who is None:
             return FileComparison()
         mark = self.of(who, file)
         if mark is not None:
             return FileComparison(place_of(mark, file), mark)
-        if self.files and format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
-            for mark in self.copied_in(file):
-                return FileComparison(place_of(mark))
         latest = self._names.get(name or "")
+        packed = format_of(who.head) is not None  # nobody writes into one anew: another file has its inode
+        if self.files and (packed or (latest is None and is_rotated(name or ""))):
+            for mark in self.copied_in(file):
+                return FileComparison(place_of(mark, None if packed else file))
         if latest is not None and latest.file == who[:2]:
             return FileComparison(latest=latest, why=changed(latest, who, file))
         listed = self._listed.get(name or "")

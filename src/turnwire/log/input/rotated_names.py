@@ -13,8 +13,8 @@ from functools import lru_cache
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-from turnwire.log.input.bookmarks import TICK
-
+TICK = 100_000_000
+"""Nanoseconds within which a second change of a file may leave no trace in its times, at most."""
 ADDED = re.compile(r"[._-](?:\d[\d._:TZ-]*|old|prev|bak|save)")
 """Additions to a name."""
 _COUNT = re.compile(r"[._-]\d{1,4}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +34,6 @@ from turnwire.log.input.rotated_names import (
     Rotated,
     has_rotated,
     is_rotated,
-    log_of,
     logs_named,
     plain_name,
     rotated_files,
@@ -98,19 +97,6 @@ class Begun(NamedTuple):
     who: Identity | None = None
     place: StartPosition = StartPosition()
     missed: Missed | None = None
-
-
-def logs_first(listed: Iterable[Source], marks: Bookmarks) -> list[Source]:
-    """The same sources in their order, but unknown ones that are called as rotated files of a log of which a part was
-    read behind the others: what came in between is looked for beside that log, and read in front of it."""
-    found = list(listed)
-    known = {one.name for one in found if one.mappable and marks.knows(one.name or "", named=True)}
-
-    def is_between(one: Source) -> bool:
-        name = one.name or ""
-        return one.mappable and log_of(name, known) in known and not marks.knows(name, named=False)
-
-    return sorted(found, key=is_between)
 
 
 def begin(

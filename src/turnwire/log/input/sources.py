@@ -321,24 +321,13 @@ def _found(files: Iterable[Stored], met: set[str] | None) -> Iterator[Source]:
         yield Source(url, open=by_url[url].open, size=by_url[url].size)
 
 
-def _real(name: str, folders: dict[str, tuple[str, str]]) -> tuple[str, str]:
-    """The real and the absolute path of a file; ``folders``: those of the directories met so far, whose links are so
-    followed once for all that is in them."""
-    folder, last = os.path.split(name)
-    if folder not in folders:
-        folders[folder] = os.path.realpath(folder), os.path.abspath(folder)
-    real, whole = (os.path.join(place, last) for place in folders[folder])
-    return (os.path.realpath(name) if os.path.islink(name) else real), whole
-
-
 def _once(names: Iterable[str]) -> dict[str, str]:
     """The names in order, by the file that each leads to; of several that lead to one, by links or loops of links, the
     most direct one."""
     found: dict[str, tuple[bool, int, str]] = {}
-    folders: dict[str, tuple[str, str]] = {}
     for name in names:
-        real, whole = _real(name, folders)
-        rank = (real != whole, len(name), name)
+        real = os.path.realpath(name)
+        rank = (real != os.path.abspath(name), len(name), name)
         found[real] = min(rank, found.get(real, rank))
     return {real: name for real, (_, _, name) in sorted(found.items(), key=lambda one: one[1][2])}
 
