@@ -24,8 +24,6 @@ from turnwire.registry import reading
 BOM = b"\xef\xbb\xbf"
 _FENCES = (b"```", b"~~~")
 _NEWLINE = 0x0A
-_REMEMBERED = 4096
-"""Lines of a text, of which many may be alike."""
 Beside = list[tuple[int, int, Preamble]]
 
 
@@ -207,20 +205,17 @@ class FilePreambles:
     def junk(self, taken: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
         """The lines that are not blank and no fence: (offset, line, text). taken: offset and length of others."""
         found: list[tuple[int, int, str]] = []
-        number = 0
+        spans = iter((*taken, (len(self._data) + 1, 0)))
+        here = next(spans)
         for start, stop, line in self._gaps():
-            place = start
-            while place < stop:
-                while number < len(taken) and sum(taken[number]) <= place:
-                    number += 1
-                here = taken[number] if number < len(taken) else (stop, 0)
-                if here[0] <= place:
-                    end = min(sum(here), stop)
-                    line += self._data.count(b"\n", place, end)
-                else:
-                    end = min(here[0], stop)
-                    line = _lines(self._data, place, end, line, found)
-                place = end
+            for row in self._data[start:stop].split(b"\n"):
+                line += 1
+                while sum(here) <= start:
+                    here = next(spans)
+                text = row.removeprefix(BOM if start == 0 else b"").strip()
+                if text and here[0] > start and not is_fence(text):
+                    found.append((start, line, text.decode(errors="replace")))
+                start += len(row) + 1
         return found
 
     def prose(self) -> Iterator[tuple[int, int, str]]:
@@ -229,23 +224,6 @@ class FilePreambles:
         for one in reading("surroundings").lines_around(self._found, WIRE):
             if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
                 yield one.offset, one.line, one.text.decode(errors="replace")
-
-
-def _lines(data: bytes, start: int, stop: int, line: int, found: list[tuple[int, int, str]]) -> int:
-    """Adds the lines of a part of a file that are not blank and no fence; the number of lines in front of its end."""
-    last = line
-    known: dict[bytes, str] = {b"": ""}
-    for last, row in enumerate(data[start:stop].split(b"\n"), line):
-        text = known.get(row)
-        if text is None:
-            bare = row.removeprefix(BOM if start == 0 else b"").strip()
-            text = "" if is_fence(bare) else bare.decode(errors="replace")
-            if start and len(known) < _REMEMBERED:
-                known[row] = text
-        if text:
-            found.append((start, last + 1, text))
-        start += len(row) + 1
-    return last
 
 
 def _speaks_of_state(text: bytes) -> bool:

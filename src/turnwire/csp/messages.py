@@ -25,19 +25,19 @@ FieldsLike = Mapping[str, str] | Iterable[tuple[str, str]]
 
 
 class _Record:
-    """Comparison, repr and match patterns from ``_shown``, the attributes that make up the value."""
+    """Comparison, repr and match patterns from ``__match_args__``, the attributes that make up the value."""
 
     __slots__ = ()
-    _shown: ClassVar[tuple[str, ...]] = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self._shown)
+        return all(getattr(self, name) == getattr(other, name) for name in self.__match_args__)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
         return f"{type(self).__name__}({shown})"
 
     def _repr_html_(self) -> str:
@@ -47,13 +47,13 @@ class _Record:
 
 
 class _Parts(_Record, contract.Serialisable):
-    """A record that is written as a dict by the names in ``_shown``: texts, and the parts of ``_PARTS``."""
+    """A record that is written as a dict by the names in ``__match_args__``: texts, and the parts of ``_PARTS``."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The values by name, as plain JSON values; pairs are lists. ``from_dict`` reads them."""
-        return {name: _plain(getattr(self, name)) for name in self._shown}
+        return {name: _plain(getattr(self, name)) for name in self.__match_args__}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -61,17 +61,17 @@ class _Parts(_Record, contract.Serialisable):
         ``path``; whether the values are good is judged when the record is written or checked."""
         contract.expect_mapping(fields, WIRE)
         for name in fields:
-            if name not in cls._shown:
+            if name not in cls.__match_args__:
                 raise _fault(Reason.UNKNOWN_KEY, f"{cls.__name__} has no field {name!r}", f"/{name}")
-        for name in cls._shown:
+        for name in cls.__match_args__:
             if name not in fields:
                 raise _fault(Reason.MISSING_FIELD, f"{name} is required", f"/{name}")
-        return cls(**{name: _part(name, fields[name]) for name in cls._shown})
+        return cls(**{name: _part(name, fields[name]) for name in cls.__match_args__})
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some attributes replaced; what is not replaced is shared."""
-        contract.refuse_unknown(type(self), changes, self._shown)
-        return type(self)(**{**{name: getattr(self, name) for name in self._shown}, **changes})
+        contract.refuse_unknown(type(self), changes, self.__match_args__)
+        return type(self)(**{**{name: getattr(self, name) for name in self.__match_args__}, **changes})
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
@@ -79,8 +79,8 @@ class _Parts(_Record, contract.Serialisable):
         return {
             "type": "object",
             "title": cls.__name__,
-            "properties": {name: _PARTS[name][0] if name in _PARTS else text for name in cls._shown},
-            "required": list(cls._shown),
+            "properties": {name: _PARTS[name][0] if name in _PARTS else text for name in cls.__match_args__},
+            "required": list(cls.__match_args__),
             "additionalProperties": False,
         }
 
@@ -149,7 +149,6 @@ class Block(_Parts):
 
     __slots__ = ("fields", "id")
     kind: ClassVar[str]
-    _shown: ClassVar[tuple[str, ...]] = ("id", "fields")
     __match_args__: ClassVar[tuple[str, ...]] = ("id", "fields")
 
     def __init__(self, id: str, fields: FieldsLike = (), **named: str) -> None:
@@ -162,7 +161,7 @@ class Block(_Parts):
         """Equal values; where a block's keys are known, their order does not matter (it may be any on the wire)."""
         if type(other) is not type(self):
             return NotImplemented
-        if any(getattr(self, name) != getattr(other, name) for name in self._shown if name != "fields"):
+        if any(getattr(self, name) != getattr(other, name) for name in self.__match_args__ if name != "fields"):
             return False
         return self.fields == other.fields or (self.kind in FIELDS and sorted(self.fields) == sorted(other.fields))
 
@@ -176,7 +175,7 @@ class Block(_Parts):
 
 def _pairs_shown(record: _Record) -> Iterator[tuple[str, Any]]:
     """The values of a record by name, for a table; those of its block among them."""
-    for name in record._shown:
+    for name in record.__match_args__:
         value = getattr(record, name)
         if isinstance(value, _Record):
             yield name, type(value).__name__
@@ -237,7 +236,6 @@ class FileOp(Block):
 
     __slots__ = ("op",)
     kind = "FILEOP"
-    _shown = ("id", "op", "fields")
     __match_args__ = ("id", "op", "fields")
 
     def __init__(self, id: str, op: str, fields: FieldsLike = (), **named: str) -> None:
@@ -273,7 +271,6 @@ class Generic(Block):
     """A block the specification gives no form (PLAN, QUERY, MEM): any id, any keys, repeated or not."""
 
     __slots__ = ("kind",)
-    _shown = ("kind", "id", "fields")
     __match_args__ = ("kind", "id", "fields")
 
     def __init__(self, kind: str, id: str, fields: FieldsLike = (), **named: str) -> None:
@@ -294,7 +291,6 @@ class Patch(_Parts):
 
     __slots__ = ("apply", "base", "id", "ops")
     kind: ClassVar[str] = "PATCH"
-    _shown = ("id", "base", "ops", "apply")
     __match_args__ = ("id", "base", "ops", "apply")
 
     def __init__(
@@ -352,7 +348,6 @@ class CspMessage(_Parts, contract.Message):
     __slots__ = ("_source", "block", "ctx", "intent", "issues", "line", "receiver", "sender")
     sender: str | None
     receiver: str | None
-    _shown = ("sender", "receiver", "ctx", "intent", "block")
     __match_args__ = ("sender", "receiver", "ctx", "intent", "block")
 
     def __init__(
@@ -420,8 +415,7 @@ class Template(_Parts, contract.Message):
     """A header for spawned agents [TASK_TPL]: ``flags`` and ``lines``; ``mode`` is the ``CSP/1 MODE;`` spelling."""
 
     __slots__ = ("flags", "line", "lines", "mode")
-    _shown = ("flags", "lines", "mode")
-    __match_args__ = ("flags", "lines")
+    __match_args__ = ("flags", "lines", "mode")
 
     def __init__(
         self, flags: Iterable[str] = (), lines: Iterable[str] = (), *, mode: bool = False, line: int = 1
@@ -472,7 +466,6 @@ class Preamble(_Record):
     ``laws``: id -> text, in the order of the text."""
 
     __slots__ = ("defs", "laws", "line")
-    _shown = ("defs", "laws")
     __match_args__ = ("defs", "laws")
 
     def __init__(self, defs: FieldsLike = (), laws: FieldsLike = (), *, line: int = 1) -> None:
@@ -485,7 +478,6 @@ class Junk(_Record):
     """Text that is not a record: one line without its newline, or all of a rejected message (``reason`` says why)."""
 
     __slots__ = ("line", "reason", "text")
-    _shown = ("line", "text")
     __match_args__ = ("line", "text")
 
     def __init__(self, line: int, text: str, reason: str | None = None) -> None:
@@ -501,7 +493,6 @@ class Document(_Record):
     """The records of a text: ``records`` in order, and ``issues`` by line (what lenient reading forgave)."""
 
     __slots__ = ("issues", "records")
-    _shown = ("records", "issues")
     __match_args__ = ("records", "issues")
 
     def __init__(self, records: Iterable[Record] = (), issues: Iterable[Issue] = ()) -> None:

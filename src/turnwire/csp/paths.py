@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from fnmatch import fnmatchcase
 
 PROTECTED = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", "_darcs", "cvs", ".pijul", ".fslckout"})
 """Folders (and files) that version control keeps for itself: what is written there can be run by it."""
@@ -22,55 +22,28 @@ def plain(part: str) -> str:
     return _SHORT.get(short, name) if tilde and number.isdigit() else name
 
 
-@lru_cache(maxsize=256)
-def _compiled(pattern: str, fold: bool) -> re.Pattern[str]:
-    if not isinstance(pattern, str) or not pattern.strip("/"):
-        raise ValueError(f"{pattern!r} is not a pattern of paths")
-    runs: list[list[str]] = [[]] if "/" in pattern.rstrip("/") else [[], []]  # of parts, with ** between them
-    for part in pattern.strip("/").split("/"):
-        if part == "**":
-            runs.append([])
-        else:
-            runs[-1].append(_of_part(part))
-    text = _of_runs(["/".join(run) for run in runs])
-    return re.compile(text, re.DOTALL | (re.IGNORECASE if fold else 0))
-
-
-def _of_part(part: str) -> str:
-    """The expression of one part. Of each text between two stars the first place is as good as any later one, so that
-    none is looked for again: a long name would cost a power of its length."""
-    first, *others = (
-        "".join("[^/]" if sign == "?" else re.escape(sign) for sign in piece) for piece in part.split("*")
-    )
-    if not others:
-        return first
-    inner = "".join(f"(?>[^/]*?{piece})" for piece in others[:-1] if piece)
-    return f"{first}{inner}[^/]*{others[-1]}"
-
-
-def _of_runs(runs: list[str]) -> str:
-    """The expression of runs of parts, any parts between them; the same holds for each run. What matches a folder
-    matches all in it."""
-    text, end = "", r"(?:/.*)?\Z"
-    for number, run in enumerate(runs):
-        last = number == len(runs) - 1
-        behind = end if last else "/"
-        if not run:
-            text += ".+" if last else ""
-        elif number:
-            text += f"(?>(?:[^/]+/)*?{run}{behind})"
-        else:
-            text += f"{run}{behind}"
-    return text
-
-
 def matches(pattern: str, parts: Sequence[str], *, fold: bool = False) -> bool:
     """True if a pattern matches a path (its parts below the root), as in ``.gitignore``.
 
     ``*`` and ``?`` stand for signs of one part, ``**`` for any parts. A pattern with a ``/`` begins at the root, one
-    without matches a part at any depth; what matches a folder matches all in it. ``fold``: case does not count.
+    without matches a part at any depth; what matches a folder matches all in it. ``fold``: case does not count. Raises
+    ValueError for an empty pattern.
     """
-    return _compiled(pattern, fold).fullmatch("/".join(parts)) is not None
+    if not isinstance(pattern, str) or not pattern.strip("/"):
+        raise ValueError(f"{pattern!r} is not a pattern of paths")
+    wanted = (pattern.lower() if fold else pattern).replace("[", "[[]").strip("/").split("/")
+    if "/" not in pattern.rstrip("/"):
+        wanted.insert(0, "**")
+    said = [part.lower() if fold else part for part in parts]
+    taken = {0}  # how many parts the pattern can match so far
+    for number, one in enumerate(wanted, 1):
+        if one == "**":
+            taken = set(range(min(taken) + (number == len(wanted)), len(said) + 1))
+        else:
+            taken = {place + 1 for place in taken if place < len(said) and fnmatchcase(said[place], one)}
+        if not taken:
+            return False
+    return True
 
 
 class Rules:

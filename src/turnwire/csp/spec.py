@@ -5,7 +5,7 @@ Headings in brackets are those of the specification ([MESSAGE FORMAT], [INTENT T
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 from turnwire.errors import Reason
 
@@ -14,7 +14,7 @@ MAGIC = "CSP/1"
 TEMPLATE_HEADS = ("CSP/1;", "CSP/1 MODE;")
 
 
-class Intent(str, Enum):
+class Intent(StrEnum):
     """The purpose of a message [MESSAGE FORMAT]; a closed set."""
 
     PLAN = "PLAN"
@@ -26,30 +26,21 @@ class Intent(str, Enum):
     FILE = "FILE"
     MEM = "MEM"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Status(str, Enum):
+class Status(StrEnum):
     """STATUS of a RESULT [INTENT TYPES]."""
 
     OK = "OK"
     PARTIAL = "PARTIAL"
     FAIL = "FAIL"
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Priority(str, Enum):
+class Priority(StrEnum):
     """PRIORITY of a TASK [INTENT TYPES]."""
 
     P1 = "P1"
     P2 = "P2"
     P3 = "P3"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 HEADERS = ("FROM", "TO", "CTX", "INTENT")

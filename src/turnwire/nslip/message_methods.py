@@ -67,31 +67,22 @@ def equal(left: Any, right: object) -> bool:
     return state(left) == state(right)
 
 
-class DataclassFields:
-    """``__dataclass_fields__``, made when first asked for: the import of ``dataclasses`` costs more than all of
+class DataclassAttribute:
+    """An attribute of a dataclass, made when first asked for: the import of ``dataclasses`` costs more than all of
     turnwire, and nobody pays it who does not use it.
 
     The seven fields are those of slipcore 0.1.0. A message that has kept fields has ``extra`` as an InitVar beside
     them: ``asdict`` and ``fields`` do not see it, ``dataclasses.replace`` and msgspec hand it on.
     """
 
-    def __get__(self, message: Any, owner: type) -> dict[str, Any]:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, message: Any, owner: type) -> Any:
         from dataclasses import InitVar, make_dataclass
 
         kept = [("extra", InitVar, None)] if message is not None and message.extra else []
-        fields: dict[str, Any] = vars(make_dataclass("SlipMessage", [*ANNOTATIONS.items(), *kept]))[
-            "__dataclass_fields__"
-        ]
-        return fields
-
-
-class DataclassParameters:
-    """``__dataclass_params__``: those of ``@dataclass`` without arguments."""
-
-    def __get__(self, message: Any, owner: type) -> Any:
-        from dataclasses import make_dataclass
-
-        return vars(make_dataclass("SlipMessage", ()))["__dataclass_params__"]
+        return vars(make_dataclass("SlipMessage", [*ANNOTATIONS.items(), *kept]))[self.name]
 
 
 def initialiser(init: Callable[..., None]) -> Callable[..., None]:
@@ -119,8 +110,8 @@ class SlipMethods(Message):
     """The contract of messages for SlipMessage, and what makes it the dataclass that slipcore's is."""
 
     __slots__ = ()
-    __dataclass_fields__ = DataclassFields()
-    __dataclass_params__ = DataclassParameters()
+    __dataclass_fields__ = DataclassAttribute("__dataclass_fields__")
+    __dataclass_params__ = DataclassAttribute("__dataclass_params__")
     __signature__ = Signature(initialiser(object.__init__))
     __hash__ = None  # type: ignore[assignment]
     conv_id: int
@@ -170,10 +161,7 @@ class SlipMethods(Message):
         """``turn``."""
         return number_or_none(self.turn)
 
-    @property
-    def time(self) -> None:
-        """None: nSLIP has no times."""
-        return
+    time = None  # nSLIP has none
 
     @property
     def subject(self) -> str | None:
