@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -43,14 +44,11 @@ def channel_parts(channel: str) -> tuple[str | None, str | None]:
 
 
 def _split_channel(channel: str) -> tuple[str | None, str | None]:
-    if not channel.startswith(SIGIL):
-        return None, None
-    family, _, name = channel[1:].partition("/")
-    if not family or not name or any(letter.isspace() or letter == SIGIL for letter in channel[1:]):
-        return None, None
-    return family, name
+    found = _CHANNEL.fullmatch(channel)
+    return (None, None) if found is None else (found[1], found[2])
 
 
+_CHANNEL = re.compile(rf"{SIGIL}([^\s{SIGIL}/]+)/([^\s{SIGIL}]+)")
 _short_channel = lru_cache(1024)(_split_channel)
 
 

@@ -22,7 +22,7 @@ from turnwire.kick.spec import (
     Signal,
     TaskState,
 )
-from turnwire.kick.tracking import Followed, LoopMemory, Recent, Task, Tell, Unfinished, event, first_line
+from turnwire.kick.tracking import Followed, LoopMemory, Recent, Task, Tell, event, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -63,19 +63,6 @@ class TaskLoop:
         self._reading = kept.reading
         self._questions = questions
         self._to_resume = 0  # so many tasks may go on by now
-
-    def open(self) -> list[Task]:
-        """The tasks that are not closed, in the order of their dispatch."""
-        return self._table.all(OPEN)
-
-    def unfinished(self) -> list[Unfinished]:
-        """The tasks that are not closed, in the order of their dispatch."""
-        found = []
-        for task in self.open():
-            paused = " and paused" if task.paused else ""
-            text = f"the task {task.name or task.id} of {task.agent} is {task.state}{paused}"
-            found.append(Unfinished("task", task.id, task.name, text))
-        return found
 
     def named(self, name: str | None) -> Task | None:
         """The latest task of that id."""
@@ -325,10 +312,6 @@ class Questions:
             tell(event(EventKind.ANSWERED, envelope, "", query))
         return True
 
-    def unfinished(self) -> list[Unfinished]:
-        """The questions without an answer, in order."""
-        return [Unfinished("question", one.id, None, f"{one.agent} has not answered") for one in self._table.all(ASKED)]
-
 
 _KNOWN = (QUESTION, DISPATCH, GROUP, VIOLATION)
 """The words under which something has a correlation that a question can be about."""
@@ -415,8 +398,3 @@ class Escalation:
         if violation is not self._table.last(DECISION, key):
             self._table.drop(violation, DECISION, key)
         tell(event(EventKind.DECIDED, envelope, first_line(envelope), violation, name=self._task_of(envelope)))
-
-    def unfinished(self) -> list[Unfinished]:
-        """The violations that are not escalated, in order."""
-        text = "the violation is not escalated"
-        return [Unfinished("violation", one.id, one.name, text) for one in self._table.all(WAITING)]

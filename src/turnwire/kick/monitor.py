@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from turnwire.errors import Issue, Reason, expect
 from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.loops import Escalation, Questions, TaskLoop
+from turnwire.kick.loops import ASKED, OPEN, WAITING, Escalation, Questions, TaskLoop
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.spec import (
     BAD_TYPE,
@@ -87,7 +87,6 @@ class Monitor:
         questions = Questions(self._kept)
         self._tasks = TaskLoop(self._kept, questions, Recent(remember))
         escalation = Escalation(self._kept, self._tasks, _who_decides(policy))
-        self._unfinished = (self._tasks.unfinished, questions.unfinished, escalation.unfinished)
         self._handlers: dict[tuple[str | None, str | None], Callable[[Envelope, float | None, Tell], None]] = {
             ("command", "dispatch"): self._tasks.dispatch,
             ("command", "stop"): self._tasks.stop,
@@ -137,15 +136,19 @@ class Monitor:
             kind = EventKind.DUPLICATE if before == mark else EventKind.ID_REUSED
             tell(event(kind, envelope, "the id was seen before", name=self._named(envelope)))
             return
-        void = False
+        kind = EventKind.INVALID
         if warnings:
-            void, found = self._doubts(envelope, warnings)
-            tell(found)
-        if not void:
+            reasons = {issue.reason for issue in warnings}
+            if reasons & UNAUTHORISED_REASONS:
+                kind = EventKind.UNAUTHORISED
+            elif reasons == {Reason.MISSING_CORRELATION_ID}:
+                kind = EventKind.UNCORRELATED
+            tell(event(kind, envelope, warnings[0].text, issues=warnings, name=self._named(envelope)))
+        if kind is EventKind.INVALID:  # it is followed as far as it can be read; any other is void
             family, name = channel_parts(envelope.channel)
             handler = self._handlers.get((family, name)) or self._handlers.get((family, "*"))
             if handler is not None:
-                handler(envelope, _stamped(envelope) if now is None else now, tell)
+                handler(envelope, seconds(envelope.timestamp) if now is None else now, tell)
             if family == "command" and name != "dispatch":
                 self._tasks.command(envelope)
         self._seen.put(envelope.id, mark)
@@ -170,24 +173,20 @@ class Monitor:
     def unfinished(self) -> list[Unfinished]:
         """Everything that has begun and not ended: tasks, questions without an answer, violations that are not
         escalated."""
-        return [one for several in self._unfinished for one in several()]
+        found = []
+        for task in self.tasks:
+            paused = " and paused" if task.paused else ""
+            text = f"the task {task.name or task.id} of {task.agent} is {task.state}{paused}"
+            found.append(Unfinished("task", task.id, task.name, text))
+        for word, kind, text in ((ASKED, "question", "{} has not answered"), (WAITING, "violation", _WAITS)):
+            for one in self._kept.table.all(word):
+                found.append(Unfinished(kind, one.id, one.name, text.format(one.agent)))
+        return found
 
     @property
     def tasks(self) -> list[Task]:
         """All tasks that are not closed, in the order of their dispatch."""
-        return self._tasks.open()
-
-    # --- what every envelope goes through ---------------------------------------------------------------------------
-
-    def _doubts(self, envelope: Envelope, warnings: list[Issue]) -> tuple[bool, Event]:
-        """(whether the envelope is void, the event) for what ``check`` warned of."""
-        reasons = {issue.reason for issue in warnings}
-        void, kind = False, EventKind.INVALID
-        if reasons & UNAUTHORISED_REASONS:
-            void, kind = True, EventKind.UNAUTHORISED
-        elif reasons == {Reason.MISSING_CORRELATION_ID}:
-            void, kind = True, EventKind.UNCORRELATED
-        return void, event(kind, envelope, warnings[0].text, issues=warnings, name=self._named(envelope))
+        return self._kept.table.all(OPEN)
 
     def _named(self, envelope: Envelope) -> str | None:
         """The task that an envelope names; a question has a subject instead."""
@@ -200,12 +199,9 @@ def _who_decides(policy: Policy) -> tuple[str, ...]:
     return row.receivers if row is not None and not row.channel.endswith("*") else ESCALATION_RECEIVERS
 
 
+_WAITS = "the violation is not escalated"
 _NO_TEXT = frozenset(BAD_TYPE.values())
 
 
 def _overdue(kind: str, what: Followed) -> Event:
     return Event(EventKind.OVERDUE, what.name, None, what.id, _OVERDUE_TEXT[kind])
-
-
-def _stamped(envelope: Envelope) -> float | None:
-    return seconds(envelope.timestamp)
