@@ -192,12 +192,10 @@ class RecordChecklist:
 
     It is given every message and every reject in order (:meth:`message`, :meth:`refused`), then :meth:`end`. What it
     finds it keeps in ``faults``, ``open`` and ``doubts``; in ``applied`` the ids of the clauses that had something to
-    say. records, rejects: how many of each it was given. foresees: whether it can be asked :meth:`admits`, since it
-    tells each fault of a message before it takes in anything of it (or has an ``admits`` of its own).
-    alone: whether no message changes what is said of another.
+    say. records, rejects: how many of each it was given. It tells each fault of a message before it takes in anything
+    of it (or has an ``admits`` of its own). alone: whether no message changes what is said of another.
     """
 
-    foresees = False
     alone = False
     _tries = False  # whether a message that breaks a clause is to change nothing
 
@@ -226,7 +224,7 @@ class RecordChecklist:
 
     def admits(self, message: Any, line: int) -> ClauseFault | None:
         """Judges one message unless it breaks a clause: of one that does, the first fault, and nothing has changed.
-        Only where ``foresees`` says so; it costs what :meth:`message` does, however much was judged before."""
+        It costs what :meth:`message` does, however much was judged before."""
         applied, doubts = set(self.applied), len(self.doubts)
         self._tries = True
         try:

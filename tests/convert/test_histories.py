@@ -11,11 +11,9 @@ import pytest
 from tests.convert.dialogues import given, made_id
 from tests.sap.documents import RESULT, TASK
 from turnwire import WIRES, Converter, ConvertError, Reason, csp, kick, nslip, sap
-from turnwire.checklists import ClauseFault, RecordChecklist
-from turnwire.conversion.histories import History
+from turnwire.checklists import RecordChecklist
 from turnwire.nslip import Act
 from turnwire.read.judging import judge_of
-from turnwire.registry import reading
 
 pytestmark = pytest.mark.once
 PROMISES = {Act.OBSERVE, Act.PROPOSE, Act.ACCEPT}
@@ -238,33 +236,6 @@ def test_tasks_that_are_followed_no_longer_are_counted_at_the_last_one() -> None
     judge.end()
     text = "2 more tasks, no longer followed, have no answer"
     assert [one.line for one in judge.open] == [1, 2, 5, 6, 6] and judge.open[-1].text == text
-
-
-class Once(RecordChecklist):
-    """Every number once. It does not foresee: what was refused stays in it."""
-
-    def __init__(self):
-        super().__init__()
-        self.seen = set()
-
-    def message(self, message, line, offset=None, raw=None):
-        if message in self.seen:
-            self.seen.update(range(100))
-            self.fault("once", line, f"{message} again")
-        self.seen.add(message)
-
-
-def test_what_a_judge_refused_that_does_not_foresee_leaves_no_trace(monkeypatch):
-    """Neither in a short history, nor in a longer one."""
-    monkeypatch.setattr(reading("judging"), "judge_of", lambda wire: Once())
-    for seed in range(10):
-        rnd, watch, taken = random.Random(seed), History("x", 100), []
-        for _ in range(60):
-            number = rnd.randrange(40)
-            fault = watch.refuses(number)
-            assert fault == (ClauseFault("once", len(taken) + 1, f"{number} again") if number in taken else None)
-            taken += [] if number in taken else [number]
-        assert watch.count == len(taken) > 20 and watch.judge.seen == set(taken)
 
 
 @pytest.mark.parametrize("target", ["csp", "sstp"])

@@ -27,8 +27,7 @@ def test_it_is_a_ledger_without_a_file(folder: Path) -> None:
         assert ledger.in_memory
         assert ledger.append("task", {"b": 1}, key="k") == 1
         assert ledger.append_many(("x", str(number)) for number in range(600)) == range(2, 602)
-        with ledger.batch() as batch:
-            batch.append("y", b"1")
+        assert ledger.append("y", b"1") == 602
         assert (len(ledger), len(other)) == (602, 0)
         assert ledger.id != other.id
         assert [entry.json() for entry in ledger.find("task", "k")] == [{"b": 1}]

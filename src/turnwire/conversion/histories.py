@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter, OrderedDict
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from turnwire.checklists import ClauseFault, RecordChecklist
@@ -31,29 +31,20 @@ class _Findings:
 
     def add(self, closing: Closing) -> None:
         for several, found, more in zip(closing, self._found, self._more, strict=True):
-            for fault in several:
-                if len(found) < self._room:
-                    found.append(fault)
-                else:
-                    more[fault.clause] += 1
+            kept = self._room - len(found)
+            found += several[:kept]
+            more.update(fault.clause for fault in several[kept:])
 
     def closing(self) -> Closing:
-        faults, left = (
-            (
-                *found,
-                *(
-                    ClauseFault(clause, _BEFORE, f"{count} more, which are not listed")
-                    for clause, count in more.items()
-                ),
-            )
-            for found, more in zip(self._found, self._more, strict=True)
-        )
-        return Closing(faults, left)
+        def told(more: Counter[str]) -> Iterator[ClauseFault]:
+            for clause, count in more.items():
+                yield ClauseFault(clause, _BEFORE, f"{count} more, which are not listed")
+
+        return Closing(*((*found, *told(more)) for found, more in zip(self._found, self._more, strict=True)))
 
 
 class History:
-    """One history of messages, as the target's checklist judges it. A judge that foresees is asked before it takes a
-    message; of another one there is a copy without the message that is tried. room: of what it remembers."""
+    """One history of messages, as the target's checklist judges it. room: of what it remembers."""
 
     def __init__(self, wire: str, room: int, opening: Any = None) -> None:
         self._room = room
@@ -61,24 +52,14 @@ class History:
         if opening is not None:  # of the conversation, not of this history of it
             self.judge.message(opening, _BEFORE)
             _clear(self.judge)
-        self._before = None if self.judge.foresees else copy.deepcopy(self.judge)
         self.count = 0
         self.asked = False  # whether something was asked for there
         self.early: ClauseFault | None = None  # what is wrong where something else was asked for
 
     def refuses(self, message: Any) -> ClauseFault | None:
         """The first fault of a message, which then was not written; else it was."""
-        if self._before is None:
-            fault = self.judge.admits(message, self.count + 1)
-            self.judge.forget(self._room)
-        else:
-            self.judge.message(message, self.count + 1)
-            fault = self.judge.faults[0] if self.judge.faults else None
-            if fault is None:
-                self._before.message(message, self.count + 1)
-                _clear(self._before)
-            else:
-                self.judge = copy.deepcopy(self._before)
+        fault = self.judge.admits(message, self.count + 1)
+        self.judge.forget(self._room)
         _clear(self.judge)
         self.count += fault is None
         return fault

@@ -15,7 +15,7 @@ from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
 from turnwire.ledger.connection import Check, damage_told, in_memory, open_read_only, open_writer, require_schema
 from turnwire.ledger.rows import SELECT, Entry, ProofFailed, ProvedRows, broken, first_link, proved, require_continued
-from turnwire.ledger.writing import Batch, Item, Writer, item
+from turnwire.ledger.writing import Item, Writer, item
 
 if TYPE_CHECKING:
     import sqlite3
@@ -134,17 +134,6 @@ class Ledger:
         items = [item(entry[0], entry[1], entry[2] if len(entry) > 2 else "") for entry in entries]
         first = self._write(items, expect) if items else 0
         return range(first, first + len(items))
-
-    @contextmanager
-    def batch(self, *, expect: int | None = None) -> Iterator[Batch]:
-        """``with ledger.batch() as batch: batch.append(...)``: one commit at the end, none after an exception.
-
-        ``expect``: see :meth:`append`.
-        """
-        batch = Batch()
-        yield batch
-        first = self._write(batch.items, expect) if batch.items else 0
-        batch.seqs = range(first, first + len(batch.items))
 
     def _write(self, items: list[Item], expected: int | None) -> int:
         if self._writer is None:

@@ -27,22 +27,6 @@ _SURELY_SHORT = _NAME_LIMIT // 4  # characters
 Item = tuple[str, bytes, str]  # kind, body, key
 
 
-class Batch:
-    """Entries that are appended together or not at all; made by :meth:`Ledger.batch`.
-
-    Attributes:
-        items: what will be written. seqs: the numbers the entries got, once the batch is written.
-    """
-
-    def __init__(self) -> None:
-        self.items: list[Item] = []
-        self.seqs = range(0)
-
-    def append(self, kind: str, body: Any, *, key: str = "") -> None:
-        """Adds an entry; see :meth:`Ledger.append`."""
-        self.items.append(item(kind, body, key))
-
-
 class _Ticket:
     """The entries that one caller wants written, and their outcome."""
 

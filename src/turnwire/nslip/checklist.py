@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, ClauseFault, Specification, Unjudged
+from turnwire.checklists import Checklist, Clause, Specification, Unjudged
 from turnwire.errors import DecodeError, EncodeError, Reason, expect
 from turnwire.nslip.codec import SlipMessage, encode
 from turnwire.nslip.rules import check
@@ -72,7 +72,7 @@ _NOTHING = re.compile(_EMPTY)
 class NslipChecklist(checklists.RecordChecklist):
     """Judges messages one by one: nothing in nSLIP is about their order."""
 
-    foresees = alone = True
+    alone = True
     _reached = (0, 1)  # a byte, and its line
 
     def look(self, found: Any) -> None:
@@ -123,13 +123,6 @@ class NslipChecklist(checklists.RecordChecklist):
         for issue in check(message):
             if issue.reason in REASONS:
                 self.fault(REASONS[issue.reason], line, f"{issue.where}: {issue.text}", offset)
-
-    def admits(self, message: SlipMessage, line: int) -> ClauseFault | None:
-        """Judges one message alone: no other changes what is said of it."""
-        alone = NslipChecklist()
-        alone.message(message, line)
-        self.applied |= alone.applied
-        return alone.faults[0] if alone.faults else None
 
     def breaks(self, reason: Reason) -> str:
         """The clause that a reason goes with: there is no more to say of what is damaged."""

@@ -104,7 +104,6 @@ class SapChecklist(checklists.RecordChecklist):
         now: the moment as of which the rest is judged, seconds since 1970-01-01 UTC.
     """
 
-    foresees = True
 
     def __init__(self, learning: LearningLoop | None = None, now: float | None = None) -> None:
         super().__init__()
