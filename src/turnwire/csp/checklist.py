@@ -105,7 +105,6 @@ class CspChecklist(checklists.RecordChecklist):
     A task without an answer is open where the input ends.
     """
 
-
     def __init__(self) -> None:
         super().__init__()
         self.linter = Linter()

@@ -110,7 +110,6 @@ class KickChecklist(checklists.RecordChecklist):
         own_lines: whether the faults of a document are placed by its own lines, counted from the line that is given.
     """
 
-
     def __init__(self, policy: Policy = DEFAULT_POLICY, now: float | None = None, own_lines: bool = True) -> None:
         super().__init__()
         self._policy = policy

@@ -104,7 +104,6 @@ class SapChecklist(checklists.RecordChecklist):
         now: the moment as of which the rest is judged, seconds since 1970-01-01 UTC.
     """
 
-
     def __init__(self, learning: LearningLoop | None = None, now: float | None = None) -> None:
         super().__init__()
         self._recorded = None if learning is None else {signal.task_id.lower() for _, signal in learning.signals()}

@@ -83,7 +83,6 @@ class SstpChecklist(checklists.RecordChecklist):
     last, else to one without a name.
     """
 
-
     def __init__(self) -> None:
         super().__init__()
         self._sessions: dict[str | None, Session] = {}
