@@ -60,13 +60,8 @@ def views(package: ModuleType, data: bytes) -> Any:
     count = len(numbers)
     digits, sizes = np.zeros((count, 20), np.uint8), np.zeros(count, np.int64)
     core.decimals(np.ascontiguousarray(numbers), digits, sizes)
-    masks = np.ascontiguousarray(numbers).astype("u2")
-    shown, bits = np.zeros((count, 16), np.uint8), np.zeros((count + 7) // 8, np.uint8)
-    side = np.zeros(20 * count, np.uint8)
-    told = [core.number_views(np.ascontiguousarray(numbers), masks, 3, shown, bits, side)]
-    told += [shown.tolist(), bits.tolist(), side.tolist()]
     said = [bytes(row[:size]) for row, size in zip(digits, sizes.tolist(), strict=True)]
-    return bool(long), out.tolist(), said, told
+    return bool(long), out.tolist(), said
 
 
 def sections(package: ModuleType, data: bytes) -> Any:

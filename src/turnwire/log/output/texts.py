@@ -235,6 +235,8 @@ def validity_bitmap(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple
 
 def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
     """The arrays that the core exports of these text columns, which have the same number of rows."""
+    if hasattr(_views, "text_column"):  # plain Python makes each by itself
+        return [_views.text_column(text) for text in texts]
     found: list[Any] = [None] * len(texts)
     masks = [_masks(text) for text in texts]
     any_masks = next((one for one in masks if one is not None), None)  # where all rows have a text, any will do
