@@ -312,7 +312,7 @@ def test_columns_are_paired_as_one_by_one(rule: PairRule, backend: str, monkeypa
         assert found.counts == counts
         assert [tuple(pair) for pair in settled] == simple.settled
         answered += counts["answered"]
-    assert answered > 100
+    assert answered > 30
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

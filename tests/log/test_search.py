@@ -177,7 +177,7 @@ def in_blocks(data: bytes, size: int, which: Search) -> list[tuple[object, ...]]
 @pytest.mark.parametrize("first", range(0, 50_000, 10_000))
 def test_how_the_input_is_cut_does_not_show(first: int) -> None:
     which = search()
-    for number in range(first, first + 10_000, 2_500):
+    for number in range(first, first + 10_000, 5_000):
         data = log(number).data
         whole = listed(which.block(Text(data), SearchState())[0])
         for size in (1, 97):

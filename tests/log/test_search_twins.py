@@ -236,7 +236,7 @@ def test_own_columns_in_strings_and_streams(wire: str) -> None:
     assert len(records) == 44 * (3 if wire == "nslip" else 2)
 
 
-@pytest.mark.parametrize("number", [0, 3, 4, 6, 8, 13, 26])
+@pytest.mark.parametrize("number", [0, 4, 8, 26])
 def test_cores_agree_on_each_cut(number: int) -> None:
     data = log(number).data[:700]
     for cut in range(number % 3, len(data), 3 * THINNED):
@@ -245,7 +245,7 @@ def test_cores_agree_on_each_cut(number: int) -> None:
 
 @pytest.mark.parametrize("limit", [64, 200, 1000])
 def test_cores_agree_on_what_is_too_large(limit: int) -> None:
-    for number in range(rounds(40)):
+    for number in range(rounds(15)):
         data = log(number).data
         assert searched(native.searched, data, [], limit) == searched(pure.searched, data, [], limit), number
 
@@ -277,6 +277,6 @@ TEARABLE = [
 @pytest.mark.parametrize("seed", range(20))
 def test_cores_agree_on_what_is_torn(seed: int) -> None:
     chance = random.Random(seed)
-    for _ in range(rounds(40)):
+    for _ in range(rounds(15)):
         data = b"".join(torn(text, chance) for text in chance.choices(TEARABLE, k=3))
         assert searched(native.searched, data, []) == searched(pure.searched, data, []), data

@@ -13,13 +13,11 @@ from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey, UnknownName
 from turnwire.log.engine.columns import CARRIER, DTYPES, POSITIONS, bulk_scanner, own, text_spans
-from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColumn, rows_of, span_of
+from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColumn, cut, rows_of, span_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_COPIED = 4096
-"""The place where a record is wanted for each so many bytes of a block, all of it is copied at once."""
 __all__ = ["DTYPES", "POSITIONS", "Batch", "Rows"]
 
 
@@ -288,15 +286,7 @@ class Batch(Columns):
 
     def raws(self, rows: Any = slice(None)) -> Iterator[bytes]:
         """The bytes of some records (a mask, or their numbers), or of all: quicker than ``raw`` for each."""
-        starts, sizes = (array[rows].tolist() for array in self._spans)
-        buffer, arena, end = self._rows.buffer, self._arena, len(self._rows.buffer)
-        if len(starts) * _COPIED > end and not len(arena):  # to cut bytes takes half as long as to cut memory
-            whole = bytes(buffer)
-            return (whole[start : start + size] for start, size in zip(starts, sizes, strict=True))
-        return (
-            bytes(buffer[start : start + size] if start < end else arena[start - end : start - end + size])
-            for start, size in zip(starts, sizes, strict=True)
-        )
+        return cut(self._rows.buffer, self._arena, *(array[rows] for array in self._spans))
 
     def decoder(self, wire: str) -> Callable[[bytes | memoryview], Any]:
         """Returns the function that makes messages of the bytes of records of a wire, as ``message`` does. Raises
