@@ -36,13 +36,15 @@ LOOKED_AT = 4 << 20
 _PIECE = 1 << 20
 
 
-def checked(names: Sequence[str]) -> tuple[str, ...]:
-    """The sources, once each is seen to be readable. Raises CommandRefused with a line for each that cannot."""
+def checked(names: Sequence[str], output: str | None = None) -> tuple[str, ...]:
+    """The sources, once each is seen to be readable, and the file ``output`` to be writable and no source. Raises
+    CommandRefused with a line for each that cannot be read, and as :func:`check_output` does."""
     if names.count(STANDARD_INPUT) > 1:
         raise click.UsageError("standard input ('-') can be read only once")
     found = [(name, problem(name)) for name in names]
     if lines := [f"{shown(name)}: {what}" for name, what in found if what]:
         raise CommandRefused(lines)
+    check_output(output, names)
     return tuple(names)
 
 
@@ -173,12 +175,12 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
     from turnwire.read.signs import LOOKED_AT as SIGNS_IN, looks_like, wide_from
 
     beginning = _beginning(name)
-    if beginning[:2] in UTF_16 or (looks_binary(name) and wide_from(beginning[:BEGINNING]) is not None):
-        return "is UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)"
+    wide = 0 if beginning[:2] in UTF_16 else wide_from(beginning)
+    if wide is not None:
+        where = f"from byte {wide:,} on there is" if wide else "is"
+        return f"{where} UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)"
     if looks_binary(name):
         return "looks binary"
-    if (place := wide_from(beginning)) is not None:
-        return f"from byte {place:,} on there is UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)"
     if wire is not None and (counts := wires_in(beginning)):
         first = f" in the first {LOOKED_AT >> 20} MiB" if len(beginning) == LOOKED_AT else ""
         return f"there are records of other wires: {counts}{first} (without {option}: all)"

@@ -189,16 +189,21 @@ def by_wire(counts: dict[str, int]) -> str:
     return ", ".join(f"{wire} {count:,}" for wire, count in counts.items() if count)
 
 
+def sums(rows: Iterable[tuple[str, int | None, int, str]]) -> list[str]:
+    """Lines of what a scan met: a name, how many, their bytes, and a note."""
+    return [
+        f"{name:<8}{'' if number is None else f'{number:,}':>12}{size:>18,} bytes   {note}".rstrip()
+        for name, number, size, note in rows
+    ]
+
+
 def complain_counts(counts: Any, note: str) -> None:
     """The table of what a scan met, for standard error: records by wire, rejects by reason, and their bytes."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
-    for name, number, size, said in (
-        ("records", f"{counts.records:,}", counts.record_bytes, by_wire(counts.wires)),
-        ("rejects", f"{counts.rejects:,}", counts.reject_bytes, reasons),
-        ("text", "", counts.text_bytes, ""),
-        ("total", "", counts.bytes, note),
-    ):
-        complain(f"{name:<8}{number:>12}{size:>18,} bytes   {said}".rstrip())
+    records = ("records", counts.records, counts.record_bytes, by_wire(counts.wires))
+    rejects = ("rejects", counts.rejects, counts.reject_bytes, reasons)
+    for line in sums([records, rejects, ("text", None, counts.text_bytes, ""), ("total", None, counts.bytes, note)]):
+        complain(line)
 
 
 def abandon() -> None:

@@ -163,12 +163,11 @@ def _guarded(action: Any) -> int:
         return _usage(error)
     except CommandRefused as refused:
         return _said(INPUT_OUTPUT, *refused.lines)
-    except Terminated as terminated:
+    except (KeyboardInterrupt, click.Abort) as ended:
         abandon()
-        return _said(terminated.code, f"ended by {terminated}")
-    except (KeyboardInterrupt, click.Abort):
-        abandon()
-        return _said(INTERRUPTED, "interrupted")
+        return _said(
+            *((ended.code, f"ended by {ended}") if isinstance(ended, Terminated) else (INTERRUPTED, "interrupted"))
+        )
     except BrokenPipeError:
         abandon()
         return GOOD
@@ -176,9 +175,7 @@ def _guarded(action: Any) -> int:
         if error.filename is None:
             error.filename = STANDARD_OUTPUT  # click writes help and versions; everything else says what it was about
         return _said(INPUT_OUTPUT, explained(error))
-    except MissingDependency as error:
-        return _said(USAGE, str(error))
-    except UnknownName as error:
+    except (MissingDependency, UnknownName) as error:
         return _said(USAGE, in_words(error))
     except WireError as error:
         return _said(BAD_RECORDS, str(error))

@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import Any
 
 from turnwire.characters import visible
-from turnwire.phrases import counted
 
 STYLES = ("base.css", "parts.css")
 SCRIPTS = (
@@ -43,7 +42,6 @@ def render(data: dict[str, Any]) -> str:
         "policy": _policy(style, script),
         "style": style,
         "script": script,
-        "summary": _summary(data),
         "findings": _findings(data),
         "data": island(data),
     }
@@ -87,17 +85,3 @@ def _findings(data: dict[str, Any]) -> str:
         for text, part, filters in data.get("findings", ())
     )
     return "".join(links)
-
-
-def _summary(data: dict[str, Any]) -> str:
-    """The figures for a reader without scripts."""
-    totals = data["totals"]
-    rejects = sum(count for *_, count in data["reject_counts"])
-    facts = (
-        counted(totals["records"], "record"),
-        counted(data["total_conversations"], "conversation"),
-        counted(totals["agents"], "agent"),
-        counted(rejects, "reject"),
-        counted(totals["bytes"]["all"], "byte"),
-    )
-    return escape(", ".join(facts))

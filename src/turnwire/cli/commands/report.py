@@ -53,8 +53,7 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
     files, directories, globs, URLs, or - for standard input. The page needs nothing else, and loads nothing. It is
     written whole or not at all. Exits with 1 when a record is damaged.
     """
-    names = inputs.checked(sources)
-    inputs.check_output(output, names)
+    names = inputs.checked(sources, output)
     settings["tokenizer"] = None if tokenizer == "none" else tokenizer
     made = _read(names, quiet, settings)
     totals, rejects = made.data["totals"], made.data["reject_counts"]

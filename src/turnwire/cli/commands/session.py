@@ -65,60 +65,27 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
 
     SOURCES are files, directories, globs, URLs, or - for standard input.
     """
+    import turnwire
     from turnwire.session import encode
     from turnwire.session.writing import paths_of
     from turnwire.tokens.loading import load
 
-    names = _prepared(sources, output)
+    names = inputs.checked(sources, output)
     try:
         counter, keys = load(settings["tokenizer"]), paths_of(settings["key"])
     except ValueError as error:
         raise misused(error) from None
-    found = _Events(names, events)
     choices = dict.fromkeys(("counters", "before", "aliases"), False) if settings["plain"] else {}
     with Progress(inputs.size(names)) as progress:
-        text = encode(found.read(progress), counter, keys or None, every=settings["every"], **choices)
+        scan = turnwire.scan(list(names), errors="skip", progress=progress.of_scan)
+        found = _json_lines(names) if events else (message for message, *_ in scan.messages())
+        text = encode(found, counter, keys or None, every=settings["every"], **choices)
     write_whole(output, (text.removesuffix("\n") + "\n").encode() if text else b"")
-    found.tell_left()
-    return BAD_RECORDS if found.failed else GOOD if found.count else NOTHING
-
-
-def _prepared(sources: Sequence[str], output: str | None) -> tuple[str, ...]:
-    """The sources, once each is seen to be readable and the output to destroy none. Raises as ``checked`` does, and
-    UsageError, OSError."""
-    names = inputs.checked(sources)
-    inputs.check_output(output, names)
-    return names
-
-
-class _Events:
-    """The events in files, read as they are needed: how many there were, and how many records were damaged."""
-
-    def __init__(self, names: tuple[str, ...], as_lines: bool) -> None:
-        self.count = self.failed = 0
-        self._names = names
-        self._as_lines = as_lines
-
-    def read(self, progress: Progress | None = None) -> Iterator[Any]:
-        """Each event, once."""
-        if self._as_lines:
-            for line in _json_lines(self._names):
-                self.count += 1
-                yield line
-            return
-        import turnwire
-
-        scan = turnwire.scan(list(self._names), errors="skip", progress=None if progress is None else progress.of_scan)
-        for message, *_ in scan.messages():
-            self.count += 1
-            yield message
-        self.failed = scan.counts.rejects
-
-    def tell_left(self) -> None:
-        """Tells how many records were damaged, or that the sources hold no event, and what they hold instead."""
-        tell_left_out(self.failed)
-        if not self.count and not self.failed:
-            inputs.tell_none(self._names, what="event" if self._as_lines else "message")
+    failed = 0 if events else scan.counts.rejects
+    tell_left_out(failed)
+    if not text and not failed:
+        inputs.tell_none(names, what="event" if events else "message")
+    return BAD_RECORDS if failed else GOOD if text else NOTHING
 
 
 def _json_lines(names: Sequence[str]) -> Iterator[str]:
@@ -145,7 +112,7 @@ def unpack(file: str, salvage: bool, output: str | None) -> int:
     """
     from turnwire.session import lines_of, salvage as salvaged
 
-    text = _session(*_prepared([file], output))
+    text = _session(*inputs.checked([file], output))
     if salvage:
         found = salvaged(text)
         lines = [json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in found.events]

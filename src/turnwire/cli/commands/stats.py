@@ -11,7 +11,7 @@ from turnwire import registry
 from turnwire.cli import inputs, options
 from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import complain, write_json, write_text
+from turnwire.cli.output import complain, sums, write_json, write_text
 from turnwire.cli.terminal import milliseconds, table
 from turnwire.contract import FORMATS
 from turnwire.phrases import counted
@@ -94,33 +94,26 @@ def _closing(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: s
     return last_line(found, worst, next_command("report", names, "-o", "report.html", wire=wire))
 
 
-def group_table(rows: list[dict[str, Any]]) -> str:
-    """The rows of :meth:`turnwire.read.grouping.Grouped.rows` as a table; the last one may stand for all others."""
-    names = [name for name in rows[0] if name != "others"]
-    shown = [{**row, **{name: milliseconds(row.get(name)) for name in ("first", "last")}} for row in rows]
-    cells = [[row.get(name) for name in names] for row in shown]
-    if "others" in rows[-1]:
-        cells[-1][0] = "(others)"
-    decimals = {name: _decimals([row.get(name) for row in rows]) for name in ("p50", "p95", "cost")}
+def group_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows of statistics, or of :meth:`turnwire.read.grouping.Grouped.rows`, as a table; one may be all others."""
+    names = [name for name in rows[0] if name not in ("stat", "others")]
+    names = [name for name in names if name not in RARE or any(row[name] for row in rows)]
+    names.sort(key=lambda name: name in LAST)
+    cells = [
+        [milliseconds(row.get(name)) if name in ("first", "last") else row.get(name) for name in names] for row in rows
+    ]
+    for row, shown in zip(rows, cells, strict=True):
+        if "others" in row:
+            shown[0] = "(others)"
+    decimals = {name: _decimals([row.get(name) for row in rows]) for name in (*LATENCIES, "p50", "p95", "cost")}
     return table(names, cells, decimals)
 
 
 def _tables(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield _overview(rows[0])
     for stat, title in TITLES.items():
-        chosen = [
-            _flat({name: value for name, value in row.items() if name != "stat"}) for row in rows if row["stat"] == stat
-        ]
-        if not chosen:
-            continue
-        names = [name for name in chosen[0] if name not in RARE or any(row[name] for row in chosen)]
-        names.sort(key=lambda name: name in LAST)
-        cells = [[row.get(name) for name in names] for row in chosen]
-        for row, shown in zip(chosen, cells, strict=True):
-            if "others" in row:
-                shown[0] = "(others)"
-        decimals = {name: _decimals([row.get(name) for row in chosen]) for name in names if name in LATENCIES}
-        yield f"{title}\n{table(names, cells, decimals)}"
+        if chosen := [_flat(row) for row in rows if row["stat"] == stat]:
+            yield f"{title}\n{group_table(chosen)}"
 
 
 def _decimals(seconds: list[float | None]) -> int:
@@ -131,30 +124,19 @@ def _decimals(seconds: list[float | None]) -> int:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with the numbers of its latencies beside the others, and its times as tables have them."""
-    row |= {name: milliseconds(row[name]) for name in ("first", "last") if name in row}
+    """A row with the numbers of its latencies beside the others."""
     seconds = row.pop("seconds", None)
     if seconds is None:
         return row
-    return {
-        **row,
-        "timed": seconds["count"],
-        **{name: seconds[name.removesuffix(" s")] for name in LATENCIES},
-    }
+    return {**row, "timed": seconds["count"], **{name: seconds[name.removesuffix(" s")] for name in LATENCIES}}
 
 
 def _overview(total: dict[str, Any]) -> str:
-    lines = [
-        f"{name:<8}{count:>12}{total[size]:>18,} bytes\n"
-        for name, count, size in (
-            ("selected", f"{total['selected']:,}", "selected_bytes"),
-            ("records", f"{total['records']:,}", "record_bytes"),
-            ("rejects", f"{total['rejects']:,}", "reject_bytes"),
-            ("text", "", "text_bytes"),
-            ("total", "", "bytes"),
-        )
-        if name != "selected" or total["selected"] != total["records"]
-    ]
+    names = {"selected": "selected", "records": "record", "rejects": "reject", "text": "text"}
+    if total["selected"] == total["records"]:
+        del names["selected"]
+    rows = [(name, total.get(name), total[f"{word}_bytes"], "") for name, word in names.items()]
+    lines = sums([*rows, ("total", None, total["bytes"], "")])
     if total["first"] is not None:
-        lines.append(f"time    {milliseconds(total['first'])} to {milliseconds(total['last'])}\n")
-    return "".join(lines)
+        lines.append(f"time    {milliseconds(total['first'])} to {milliseconds(total['last'])}")
+    return "".join(f"{line}\n" for line in lines)

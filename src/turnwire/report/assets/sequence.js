@@ -75,7 +75,7 @@ function sequenceOf(part, open, room) {
   const edge = lane < 90 ? 3 : 6;
   for (const name of actors) {
     const full = name === NOBODY ? "(nobody named)" : visible(name);
-    const label = cutInside(name === NOBODY && lane < 120 ? "(none)" : full, Math.max(4, Math.floor((lane - 2 * edge - 8) / 7.2)));
+    const label = cut(name === NOBODY && lane < 120 ? "(none)" : full, Math.max(4, Math.floor((lane - 2 * edge - 8) / 7.2)), true);
     drawing.append(svg("line", { class: "life", x1: middle(name), x2: middle(name), y1: 0, y2: height - 4 }));
     heads.append(svg("g", { class: "actor" }, svg("title", {}, full), svg("rect", { x: middle(name) - lane / 2 + edge, y: 4, width: lane - 2 * edge, height: 30, rx: 6 }),
       svg("text", { x: middle(name), y: 24, "text-anchor": "middle" }, label)));

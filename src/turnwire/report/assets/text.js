@@ -77,21 +77,17 @@ const visible = (text) => text.replace(UNSEEN, escapeOf);
 // East Asian characters and pictures are as wide as two letters; accents take no room.
 const DOUBLE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/u;
 const letters = (character) => (/\p{M}/u.test(character) ? 0 : DOUBLE.test(character) ? 2 : 1);
-const isShort = (text, most) => text.length <= most / 2 || Array.from(text).reduce((sum, character) => sum + letters(character), 0) <= most;
-function beginning(characters, most) {
-  let count = 0;
-  for (let used = 0; count < characters.length && (used += letters(characters[count])) <= most; ) count += 1;
-  return characters.slice(0, count);
-}
-function cut(text, most) {
-  return isShort(text, most) ? text : isolated(`${beginning(Array.from(text), most - 1).join("")}…`);
-}
-// Names that are counted differ at their end.
-function cutInside(text, most) {
-  if (isShort(text, most)) return text;
-  const characters = Array.from(text), first = Math.ceil((most - 1) / 2);
-  const last = beginning(characters.slice().reverse(), most - 1 - first).reverse().join("").replace(/^\p{M}+/u, "");
-  return isolated(`${beginning(characters, first).join("")}…${last}`);
+const room = (characters) => characters.reduce((sum, character) => sum + letters(character), 0);
+// The text within so many letters: without its end, or, of names, which differ at their end, without its middle.
+function cut(text, most, inside = false) {
+  const all = Array.from(inside ? text : text.slice(0, 4 * most));
+  if (text.length <= most / 2 || (room(all) <= most && all.join("") === text)) return text;
+  let first = inside ? Math.ceil(all.length / 2) : all.length, last = first; // what is between them goes
+  while (room(all.slice(0, first)) + room(all.slice(last)) > most - 1) {
+    if (inside && all.length - last >= first) last += 1;
+    else first -= 1;
+  }
+  return isolated(`${all.slice(0, first).join("")}…${all.slice(last).join("").replace(/^\p{M}+/u, "")}`);
 }
 // In a drawing: text that is written from right to left has its ellipsis where it ends.
 const isolated = (text) => (/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text);
