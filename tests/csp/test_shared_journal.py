@@ -24,7 +24,6 @@ INTERRUPTED = (
     "csp/journal.py",
     "ledger/store.py",
     "ledger/writing.py",
-    "ledger/nodes.py",
 )
 """Files of whose lines each is a place of an interruption."""
 
@@ -54,8 +53,10 @@ class Interrupting:
         return self._line if code.co_filename.endswith(INTERRUPTED) and not reads_all else None
 
     def _line(self, frame, event, _):
-        # CPython looks for signals after calls and at jumps: none comes between the end of a block and its __exit__
-        if event == "line" and not getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with "):
+        # CPython looks for signals after calls and at jumps: none comes between the end of a block and its __exit__, and
+        # none at a try, which does nothing.
+        line = getline(frame.f_code.co_filename, frame.f_lineno).lstrip()
+        if event == "line" and not line.startswith(("with ", "try:")):
             self.count += 1
             if self.count == self.at:
                 raise Interruption
