@@ -53,8 +53,8 @@ class Interrupting:
         return self._line if code.co_filename.endswith(INTERRUPTED) and not reads_all else None
 
     def _line(self, frame, event, _):
-        # CPython looks for signals after calls and at jumps: none comes between the end of a block and its __exit__, and
-        # none at a try, which does nothing.
+        # CPython looks for signals after calls and at jumps: none comes between the end of a block and its __exit__,
+        # and none at a try, which does nothing.
         line = getline(frame.f_code.co_filename, frame.f_lineno).lstrip()
         if event == "line" and not line.startswith(("with ", "try:")):
             self.count += 1
