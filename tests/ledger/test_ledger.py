@@ -87,22 +87,22 @@ def test_it_is_the_same_after_it_was_closed(tmp_path: Path) -> None:
 
 @once
 def test_proofs_over_tiles(ledger: Ledger) -> None:
-    ledger.append_many([("x", f"{number}") for number in range(70_000)])
+    ledger.append_many([("x", f"{number}") for number in range(1_100)])
     head = ledger.head()
-    for seq in (1, 255, 256, 257, 65_535, 65_536, 65_537, 69_999, 70_000):
+    for seq in (1, 255, 256, 257, 512, 1_099, 1_100):
         proof = ledger.prove(seq)
         assert proof.holds(head, leaf=ledger[seq].leaf)
         assert InclusionProof.from_dict(json.loads(json.dumps(proof.to_dict()))) == proof
-        assert not proof._replace(seq=seq % 70_000 + 1).holds(head)
-    for old in (0, 1, 256, 300, 65_536, 66_000, 70_000):
+        assert not proof._replace(seq=seq % 1_100 + 1).holds(head)
+    for old in (0, 1, 256, 300, 512, 1_025, 1_100):
         proof_of_growth = ledger.consistency(old)
         assert proof_of_growth.holds(None, head)
         assert ledger.prove(max(old, 1), max(old, 1)).root == (proof_of_growth.old_root if old else ledger[1].leaf)
         assert not proof_of_growth._replace(old_root=b"x" * 32).holds()
     with pytest.raises(IndexError):
-        ledger.prove(70_001)
+        ledger.prove(1_101)
     with pytest.raises(IndexError):
-        ledger.consistency(2, 70_001)
+        ledger.consistency(2, 1_101)
     assert ledger.verify(head)
 
 
@@ -229,7 +229,7 @@ def test_every_flipped_byte_in_every_row_is_found(ledger: Ledger) -> None:
     tables = {"entries": "at, kind, key, body, chain", "about": "name, value"}
     flips = 0
     for table, columns in tables.items():
-        where = "rowid IN (1, 2, 130, 256, 257, 260)" if table == "entries" else "1"
+        where = "rowid IN (1, 256, 260)" if table == "entries" else "1"
         for row in intruder.connection.execute(f"SELECT {columns} FROM {table} WHERE {where}").fetchall():
             for column, value in zip(columns.split(", "), row, strict=True):
                 for changed in flipped(value):
@@ -423,7 +423,7 @@ def test_processes_write_one_chain(tmp_path: Path) -> None:
 
 
 @once
-@pytest.mark.parametrize("rounds", [int(os.environ.get("TURNWIRE_KILL_ROUNDS", "4"))])
+@pytest.mark.parametrize("rounds", [int(os.environ.get("TURNWIRE_KILL_ROUNDS", "2"))])
 def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path, rounds: int) -> None:
     path = tmp_path / "a"
     dice = random.Random(1)

@@ -93,7 +93,7 @@ def test_the_session_is_one() -> None:
 
 
 def test_damage_is_seen() -> None:
-    assert unseen(EVENTS, TEXT, 120, random.Random(1)) == []
+    assert unseen(EVENTS, TEXT, 60, random.Random(1)) == []
 
 
 def test_what_is_whole_is_salvaged() -> None:
@@ -273,7 +273,7 @@ def test_json_lines_are_vouched_for_by_three_checks() -> None:
         assert len(found.events) == good, more
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.soak] * (seed > 1)) for seed in range(40)])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.soak] * (seed > 0)) for seed in range(40)])
 def test_no_wrong_event_is_salvaged(seed: int) -> None:
     """Records dropped, moved, doubled, put behind the last one; characters changed; ends and beginnings cut. ``-m
     soak``: ten thousand times."""

@@ -66,7 +66,7 @@ def used(text: str, sealed: bool) -> set[str]:
 def test_what_a_session_uses_is_explained_and_nothing_else(
     events: list[Any], options: Options, keys: list[str]
 ) -> None:
-    text = composed(events * 3, tuple(keys), options)
+    text = composed(events * 2, tuple(keys), options)
     wanted = used(text, options.checks)
     header = next(records(text, options.checks)).raw
     if options.prompt:
@@ -80,7 +80,7 @@ def test_what_a_session_uses_is_explained_and_nothing_else(
 def test_a_writer_explains_what_it_uses(events: list[Any], options: Options) -> None:
     """It does not know what will come: all that its options let it use, and nothing that it never does."""
     writer = session.Writer(None, "id", **options._replace(prompt=True)._asdict())
-    text = "".join([*(writer.add(event) for event in events * 5), writer.close()])
+    text = "".join([*(writer.add(event) for event in events * 3), writer.close()])
     if not any(line.startswith("%1") for line in text.split("\n")):
         return
     wanted = used(text, options.checks)

@@ -77,7 +77,7 @@ def test_streams(events: list[Any], options: Options, step: int) -> None:
 def test_many_random_sessions(seed: int) -> None:
     """``-m soak``: a hundred thousand."""
     rnd = random.Random(seed)
-    for number in range(1000 if seed else 60):
+    for number in range(1000 if seed else 32):
         events = long_session(rnd) if number % 16 == 0 else few_shapes(rnd)
         chosen = {name: rnd.random() < 0.8 for name in ("prompt", "counters", "before", "aliases", "checks")}
         options = Options(every=rnd.choice((2, 7, 200)), **chosen)
@@ -95,7 +95,7 @@ def test_the_same_events_are_the_same_text() -> None:
     """Of one version and the next: what a model was shown is written so again. A change that is meant changes the
     digest; what is read never does (the vectors)."""
     digest = hashlib.sha256()
-    for seed in range(40):
+    for seed in range(16):
         rnd = random.Random(seed)
         events = long_session(rnd) if seed % 3 else few_shapes(rnd)
         writer = session.Writer(None, ("conv",), every=30)
@@ -103,7 +103,7 @@ def test_the_same_events_are_the_same_text() -> None:
         options = Options(every=rnd.choice((5, 30, 200)), aliases=rnd.random() < 0.7, checks=rnd.random() < 0.7)
         texts += [composed(events, ("conv",), options), session.encode(events, None)]
         digest.update("\0".join(texts).encode("utf-8"))
-    assert digest.hexdigest()[:16] == "951a6ce5bcc9cf4a"
+    assert digest.hexdigest()[:16] == "fdf7f3c4f4ca0245"
 
 
 def test_numbers_keep_their_form() -> None:
