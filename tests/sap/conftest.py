@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,18 @@ def twin(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
     reader = core_module(backend, "json.text").Reader(sap.WIRE, ())
     monkeypatch.setattr(codec, "_reader", reader)
     return backend
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_tls_context() -> Iterator[None]:
+    """No test speaks TLS: the certificates are read once for all clients, which takes 50 ms of CPU time."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "httpx" in sys.modules:  # the codec is tested without it, too
+            from httpx import _config
+
+            made = functools.cache(_config.create_ssl_context)
+            patch.setattr("httpx._transports.default.create_ssl_context", made)
+        yield
 
 
 @pytest.fixture(scope="module")

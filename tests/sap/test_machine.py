@@ -445,7 +445,7 @@ def _final(body: bytes) -> bool:
 _REFUSALS = ("INVALID_TASK: another task", "RATE_LIMIT", "INTERNAL: B is not")
 
 
-QUICK = {"bus": 8, "http": 2, "mcp": 6, "nats": 2}  # examples; servers cost most of the time
+QUICK = {"bus": 5, "http": 2, "mcp": 3, "nats": 1}  # examples; servers cost most of the time
 
 
 SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"

@@ -73,7 +73,7 @@ class Signal:
     @property
     def key(self) -> str:
         """The key by which it is found in the ledger."""
-        return signal_key(self.capability, self.territory, self.fingerprint)
+        return _key(self.capability, self.territory, self.fingerprint)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that say something."""
@@ -91,9 +91,9 @@ def _bad(text: str) -> RuleError:
     return RuleError(Reason.BAD_SIGNAL, text, rule="signal", wire=WIRE)
 
 
-def signal_key(capability: str, territory: str | None, fingerprint_: str) -> str:
-    """One text for capability, territory and fingerprint."""
-    return canonical([capability, territory, fingerprint_]).decode()
+def _key(*parts: str | None) -> str:
+    """One text for a capability, a territory and what is kept for them."""
+    return canonical(parts).decode()
 
 
 def from_result(task: Task, result: Result, *, essence: Essence = WHOLE_PAYLOAD) -> Signal:
@@ -116,22 +116,6 @@ def from_result(task: Task, result: Result, *, essence: Essence = WHOLE_PAYLOAD)
         next_actions=tuple(fields.get("nextActions", ())),
         inputs={name: _digest(value) for name, value in task.fields["payload"].items()},
         answer=_digest(fields["output"]) if "output" in fields else None,
-    )
-
-
-def from_operator(
-    task: Task,
-    *,
-    rating: int | None = None,
-    note: str | None = None,
-    approval: bool | None = None,
-    essence: Essence = WHOLE_PAYLOAD,
-) -> Signal:
-    """An operator's opinion of what came of a task."""
-    expect(task, Task, "an opinion is about a Task")
-    pressure = task.fields["constitutionalContext"].get("pressure", {})
-    return Signal(
-        source=OPERATOR, **_key_fields(task, essence), pressure=pressure, rating=rating, note=note, approval=approval
     )
 
 
@@ -186,7 +170,7 @@ def _evidence(found: Numbered) -> Numbered:
     last = {
         uuid_key(signal.task_id): seq
         for seq, signal in found
-        if signal.source == PRODUCER and not signal.cached and _status_of(signal) in TERMINAL
+        if signal.source == PRODUCER and not signal.cached and (signal.status or Status.SUCCEEDED) in TERMINAL
     }
     kept = frozenset(last.values())
     return [(seq, signal) for seq, signal in found if signal.source == OPERATOR or seq in kept]
@@ -195,11 +179,6 @@ def _evidence(found: Numbered) -> Numbered:
 def _is_word(signal: Signal) -> bool:
     """True if an operator says that an outcome is good or bad, and does not only note something."""
     return signal.source == OPERATOR and (signal.approval is not None or signal.rating is not None)
-
-
-def _status_of(signal: Signal) -> str:
-    """The status; one that a producer gave no word of is that of a success."""
-    return signal.status or Status.SUCCEEDED
 
 
 class OutcomeVerdict(NamedTuple):
@@ -218,7 +197,8 @@ def _verdicts(found: Numbered) -> dict[str, OutcomeVerdict]:
     for _, signal in found:
         if signal.source == PRODUCER:
             alignment = signal.alignment or Alignment.ESCALATE
-            lesson = judge(_status_of(signal), alignment, signal.policy_checks, signal.violations).lesson
+            status = signal.status or Status.SUCCEEDED  # one that a producer gave no word of is that of a success
+            lesson = judge(status, alignment, signal.policy_checks, signal.violations).lesson
             if lesson is not Lesson.SILENT:
                 blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
                 verdicts[uuid_key(signal.task_id)] = OutcomeVerdict(lesson is Lesson.GOOD, blamed)
@@ -271,13 +251,9 @@ def _thresholds(found: Numbered) -> tuple[dict[str, Any], list[int]]:
 
 def _checks(found: Numbered) -> tuple[dict[str, Any], list[int]]:
     """For each principle, how its checks ended, what was noted, and how severe its violations were."""
-    statuses: dict[str, Counter[str]] = defaultdict(Counter)
-    notes: dict[str, Counter[str]] = defaultdict(Counter)
-    severities: dict[str, Counter[str]] = defaultdict(Counter)
-    evidence = []
-    for seq, signal in found:
-        if signal.policy_checks or signal.violations:
-            evidence.append(seq)
+    statuses, notes, severities = (defaultdict[str, Counter[str]](Counter) for _ in range(3))
+    evidence = [seq for seq, signal in found if signal.policy_checks or signal.violations]
+    for _, signal in found:
         for check in signal.policy_checks:
             principle = check.get("principle", "")
             statuses[principle][check.get("status", "")] += 1
@@ -290,13 +266,9 @@ def _checks(found: Numbered) -> tuple[dict[str, Any], list[int]]:
         made[principle] = {
             "status": dict(sorted(statuses[principle].items())),
             "violations": dict(sorted(severities[principle].items())),
-            "notes": [note for note, _ in _most(notes[principle])],
+            "notes": sorted(notes[principle], key=lambda note: (-notes[principle][note], note))[:NOTES_KEPT],
         }
     return made, evidence
-
-
-def _most(counts: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:NOTES_KEPT]
 
 
 def _idle_fields(found: Numbered) -> tuple[list[str], list[int]]:
@@ -469,8 +441,11 @@ class LearningLoop(Store):
     def judge(
         self, task: Task, *, rating: int | None = None, note: str | None = None, approval: bool | None = None
     ) -> int:
-        """Records an operator's opinion: rating 1 to 5, corrective note, approval."""
-        return self.record(from_operator(task, rating=rating, note=note, approval=approval, essence=self.essence))
+        """Records an operator's opinion of what came of a task: rating 1 to 5, corrective note, approval."""
+        expect(task, Task, "an opinion is about a Task")
+        said: dict[str, Any] = {"rating": rating, "note": note, "approval": approval}
+        pressure = task.fields["constitutionalContext"].get("pressure", {})
+        return self.record(Signal(source=OPERATOR, **_key_fields(task, self.essence), pressure=pressure, **said))
 
     def signals(self) -> Iterator[tuple[int, Signal]]:
         """All signals with their numbers, oldest first."""
@@ -479,7 +454,7 @@ class LearningLoop(Store):
 
     def about(self, capability: str, territory: str | None, fingerprint: str) -> list[Signal]:
         """The signals of one key, newest first."""
-        found = self.ledger.find(SIGNAL_KIND, signal_key(capability, territory, fingerprint))
+        found = self.ledger.find(SIGNAL_KIND, _key(capability, territory, fingerprint))
         return [Signal.from_dict(entry.json()) for entry in found]
 
     def derive(self) -> list[Artifact]:
@@ -505,7 +480,7 @@ class LearningLoop(Store):
             return newest
         version = 1 if newest is None else newest.version + 1
         artifact = Artifact(kind, capability, territory, version, content, tuple(evidence), digest)
-        self.ledger.append(ARTIFACT_KIND, write(artifact._asdict()), key=_artifact_key(kind, capability, territory))
+        self.ledger.append(ARTIFACT_KIND, write(artifact._asdict()), key=_key(kind, capability, territory))
         if self.sink is not None:
             self.sink.emit(artifact)
         return artifact
@@ -516,13 +491,9 @@ class LearningLoop(Store):
 
     def versions(self, kind: str, capability: str, territory: str | None) -> Iterator[Artifact]:
         """All versions of an artifact, newest first."""
-        for entry in self.ledger.find(ARTIFACT_KIND, _artifact_key(kind, capability, territory)):
+        for entry in self.ledger.find(ARTIFACT_KIND, _key(kind, capability, territory)):
             fields = entry.json()
             yield Artifact(**{**fields, "evidence": tuple(fields["evidence"])})
-
-
-def _artifact_key(kind: str, capability: str, territory: str | None) -> str:
-    return canonical([kind, capability, territory]).decode()
 
 
 def thresholds_of(artifact: Artifact) -> Mapping[str, float]:

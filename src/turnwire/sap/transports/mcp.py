@@ -19,6 +19,7 @@ where replyTo.expectAck is false) and when it is running.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -115,21 +116,16 @@ async def serve_stdio(server: Server[Any]) -> None:
 def _error_of(error: Exception) -> types.JSONRPCError | None:
     """The answer to a line that the SDK cannot read, None for a notification and what is no request at all."""
     line = error.errors()[0].get("input") if isinstance(error, ValidationError) else None
-    try:
+    number: Any = None
+    data = types.ErrorData(code=types.PARSE_ERROR, message="a line is not JSON")
+    with contextlib.suppress(ValueError):
         request = json.loads(line) if isinstance(line, (str, bytes)) else None
-    except ValueError:
-        return types.JSONRPCError(
-            jsonrpc="2.0", id=None, error=types.ErrorData(code=types.PARSE_ERROR, message="a line is not JSON")
-        )
-    number = request.get("id") if isinstance(request, dict) else None
-    if not isinstance(number, (int, str)) or not _is_writable(number):
-        return None
-    text = "the request cannot be read: it has half a surrogate pair, or breaks the schema of MCP"
-    return types.JSONRPCError(jsonrpc="2.0", id=number, error=types.ErrorData(code=types.INVALID_REQUEST, message=text))
-
-
-def _is_writable(value: int | str) -> bool:
-    return isinstance(value, int) or value.encode("utf-8", "ignore").decode() == value
+        number = request.get("id") if isinstance(request, dict) else None
+        if not isinstance(number, (int, str)) or str(number).encode("utf-8", "ignore").decode() != str(number):
+            return None
+        text = "the request cannot be read: it has half a surrogate pair, or breaks the schema of MCP"
+        data = types.ErrorData(code=types.INVALID_REQUEST, message=text)
+    return types.JSONRPCError(jsonrpc="2.0", id=number, error=data)
 
 
 def by_token(_request: Any) -> Named:
@@ -155,22 +151,19 @@ async def _call(
     meta: Mapping[str, Any] = params.meta or {}
     for key, action in ((RESULT, Action.READ), (CANCEL, Action.CANCEL)):
         if isinstance(task_id := meta.get(key), str):
-            found = await answered(agent, action, task_id, caller)
-            if isinstance(found, Nack):
-                return _refused(found)
-            return _receipt(found) if isinstance(found, Ack) else _answered(found)
+            return _answered(await answered(agent, action, task_id, caller))
     try:
         task = _task_of(agent, params, caller, context, meta)
     except Refused as refused:
-        return _refused(refused.nack)
+        return _answered(refused.nack)
     receiving = asyncio.ensure_future(agent.receive(task, principal=caller))
     del task
     try:
         job = await asyncio.shield(receiving)
         if isinstance(job, Nack):
-            return _refused(job)
+            return _answered(job)
         if meta.get(RECEIPT) is True:
-            return _receipt(job.ack())
+            return _answered(job.ack())
         await _progress(request, job)
         return _answered(await job.wait())
     except asyncio.CancelledError:  # the caller's wish, whatever has become of the task by now
@@ -191,11 +184,6 @@ async def _progress(request: Any, job: Job) -> None:
     await asyncio.wait(waited, return_when="FIRST_COMPLETED")
     if job.begun.done():
         await request.session.report_progress(_PROGRESS[Status.RUNNING], 1.0, str(Status.RUNNING))
-
-
-def _receipt(accepted: Ack) -> types.CallToolResult:
-    meta = {ACK: dict(accepted.fields), CORRELATION: accepted.correlation_id}
-    return _content(str(Status.QUEUED), None, meta, failed=False)
 
 
 def _task_of(
@@ -235,32 +223,27 @@ def _task_of(
     return task
 
 
-def _answered(result: Result) -> types.CallToolResult:
-    """The output alone; where there is none, what a model can do something with."""
-    text = encode(result, strict=False)
-    meta = {RESULT: json_text.read_object(text, WIRE), CORRELATION: result.correlation_id}
-    if result.status in USABLE:
-        if "output" not in result and (reference := reference_of(result)) is not None:
-            return _content(f"the output is at {reference.get('uri')}", {"artifact": reference}, meta, failed=False)
-        output = result.output
-        structured = output if isinstance(output, dict) else {"output": output}
-        shown = output if isinstance(output, str) else json_text.write(output, WIRE)
-        return _content(shown, structured, meta, failed=False)
-    error = result.error
-    said = [str(result.status)] if error is None else [str(error.code or result.status), str(error.message or "")]
-    return _content(": ".join(said), None, meta, failed=True)
-
-
-def _refused(refused: Nack) -> types.CallToolResult:
-    meta = {NACK: dict(refused.fields), CORRELATION: refused.correlation_id}
-    return _content(refused.reason or "", None, meta, failed=True)
-
-
-def _content(
-    text: str, structured: dict[str, Any] | None, meta: Mapping[str, Any], *, failed: bool
-) -> types.CallToolResult:
+def _answered(found: Result | Ack | Nack) -> types.CallToolResult:
+    """What a model can do something with (of a Result its output, or where that is), and the message in ``_meta``."""
+    text, structured = str(Status.QUEUED), None
+    key, failed = (ACK, False) if isinstance(found, Ack) else (NACK, True)
+    if isinstance(found, Nack):
+        text = found.reason or ""
+    elif isinstance(found, Result):
+        key, failed, error = RESULT, found.status not in USABLE, found.error
+        if failed:
+            text = f"{error.code or found.status}: {error.message or ''}" if error is not None else str(found.status)
+        elif "output" not in found and (reference := reference_of(found)) is not None:
+            text, structured = f"the output is at {reference.get('uri')}", {"artifact": reference}
+        else:
+            output = found.output
+            text = output if isinstance(output, str) else json_text.write(output, WIRE)
+            structured = output if isinstance(output, dict) else {"output": output}
+    meta: dict[str, Any] = {key: dict(found.fields), CORRELATION: found.correlation_id}
+    if isinstance(found, Result):
+        meta[key] = json_text.read_object(encode(found, strict=False), WIRE)
     content: list[Any] = [types.TextContent(type="text", text=text)]
-    return types.CallToolResult(content=content, structured_content=structured, is_error=failed, _meta=dict(meta))
+    return types.CallToolResult(content=content, structured_content=structured, is_error=failed, _meta=meta)
 
 
 class Client(Caller):
