@@ -145,16 +145,18 @@ def _judge_value(value: Any, field: Field, where: str, kind: Kind) -> Iterator[I
     elif kind is Kind.RECORD and field.table is not None:
         yield from judge(value, field.table, where)
     elif kind in _ITEMS:
+        inner = _ITEMS[kind]
+        types = _TYPES[inner][0]
         for index, item in enumerate(value):
-            yield from _judge_value(item, field, f"{where}/{index}", _ITEMS[kind])
+            if inner is Kind.RECORD or not isinstance(item, types):
+                yield from _judge_value(item, field, f"{where}/{index}", inner)
     elif kind in (Kind.NUMBERS, Kind.PRESSURE):
         for name, number in value.items():
-            place = f"{where}/{pointer_step(str(name))}"
             if not _is_number(number):
-                yield _wrong_type(place, "a number", number)
+                yield _wrong_type(f"{where}/{pointer_step(str(name))}", "a number", number)
             elif kind is Kind.PRESSURE and (not 0 <= number <= HIGHEST_PRESSURE or number != int(number)):
                 text = f"pressure is an integer from 0 to {HIGHEST_PRESSURE} (section 9)"
-                yield Issue(Reason.OUT_OF_RANGE, place, WARNING, text)
+                yield Issue(Reason.OUT_OF_RANGE, f"{where}/{pointer_step(str(name))}", WARNING, text)
     elif (fault := _fault(value, field, kind)) is not None:
         reason, severity, text = fault
         yield Issue(reason, where, severity, text)

@@ -634,7 +634,7 @@ class Result(Message, section="4.2"):
     meta: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT)
 
 
-class _Receipt(Message):
+class _Receipt(Message, section="4.3", name="Receipt"):
     __slots__ = ()
     message_id: JsonField[str] = JsonField(Kind.TEXT, MUST, text="The taskId by default.")
     correlation_id: JsonField[str | None] = JsonField(
