@@ -351,7 +351,9 @@ class Engine:
     def scan(self, block: InputBlock, final: bool, line: int = 1, state: SearchState | None = None) -> BlockResult:
         """The records of one block. ``final``: nothing follows that could change how its last bytes are read."""
         if state is None:
-            state = self.behind_a_cut() if block.base else SearchState(self._fences)
+            state = SearchState(self._fences)
+            if block.base:  # the input is not at its beginning, and no more is known
+                state.within()
         dtypes = {**self._tables[0], **self._tables[1]}
         arrays, rows, rejects, position, line = self._finder.search(
             block, final, line, state, self.keep, self._limit, dtypes, self._memory
@@ -368,12 +370,6 @@ class Engine:
         wires = self._wires(arrays, rows)
         found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, behind)
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
-
-    def behind_a_cut(self) -> SearchState:
-        """The state where an input is not at its beginning, and no more is known."""
-        state = SearchState(self._fences)
-        state.within()
-        return state
 
     def follows(self, state: SearchState | None, found: BlockResult) -> bool:
         """True if what was found in a block with a fresh state is right behind a block that left ``state``. If so,

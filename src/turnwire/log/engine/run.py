@@ -119,7 +119,7 @@ class Run:
         follows gives a None as well whenever it found nothing new and waits for more."""
         if self.stop:
             return
-        tell, clear = self._teller()
+        bar, tell = self._progress()
         try:
             for piece, found in self._scanned():
                 taken = self._again() if isinstance(piece, Idle) else self._results(*piece, found)
@@ -143,7 +143,7 @@ class Run:
             return
         finally:
             self.stop.set()
-            clear()
+            bar.clear()
 
     def _gap(self, gap: Gap) -> None:
         """Keeps a gap. Raises DecodeError where errors are raised."""
@@ -220,21 +220,12 @@ class Run:
             return None
         return self._engine.scan(piece[1], self._is_final(*piece))
 
-    def _teller(self) -> tuple[Callable[[], None], Callable[[], None]]:
-        """Two functions: one reports how far the scan is, one clears the report at the end."""
-        if not self._tell:
-            return _nothing, _nothing
-        total = self._total()
-        bar = Progress(total) if self._tell is True else None
-        told: Any = self._tell
-
-        def tell() -> None:
-            if bar is not None:
-                bar.update(self.done, self.records, len(self.rejects))
-            else:
-                told(self.done, total, self.records, len(self.rejects))
-
-        return tell, _nothing if bar is None else bar.clear
+    def _progress(self) -> tuple[Progress, Callable[[], None]]:
+        """The bar, and the function that reports how far the scan is."""
+        total = self._total() if self._tell else None
+        bar = Progress(total, self._tell is True)
+        told: Any = bar.of_scan if self._tell is True else self._tell or (lambda *_: None)
+        return bar, lambda: told(self.done, total, self.records, len(self.rejects))
 
     def _total(self) -> int | None:
         """Bytes of all inputs as they are stored, or None where that cannot be told."""
@@ -478,10 +469,6 @@ class Run:
 def _most_in_flight(threads: int) -> int:
     """So many blocks are worked on or wait for the consumer: none of the threads has to wait for it."""
     return 1 if threads == 1 else 2 * threads + 1
-
-
-def _nothing(*_: object) -> None:
-    """Does nothing."""
 
 
 def _tail(found: BlockResult, position: int) -> InputBlock:

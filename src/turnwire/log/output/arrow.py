@@ -32,7 +32,7 @@ from turnwire.arrow_structs import (
 )
 from turnwire.contract import Column
 from turnwire.log.engine.columns import DTYPES
-from turnwire.log.output.batch import Batch, Columns
+from turnwire.log.output.batch import Batch, Columns, file_codes
 from turnwire.log.output.texts import Bits, Filled, TextColumn, no_values, rows_of, text_arrays, validity_bitmap
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class JoinedBatches(Columns):
     def __init__(self, batches: Sequence[Batch]) -> None:
         self.columns: tuple[Column, ...] = batches[0].columns
         self._count = sum(map(len, batches))
-        self._files = self._files_of(batches)
+        self._files = file_codes((batch.file, len(batch)) for batch in batches)
         self._buffers: dict[tuple[int, ...], tuple[list[memoryview], memoryview]] = {}
         self._values: dict[str, Any] = {}
         self._valid: dict[str, NDArray[np.bool_] | None] = {}
@@ -113,15 +113,6 @@ class JoinedBatches(Columns):
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """As :meth:`Batch.file_codes`."""
         return self._files
-
-    @staticmethod
-    def _files_of(batches: Sequence[Batch]) -> tuple[list[str], NDArray[np.int32]]:
-        names: dict[str, int] = {}
-        codes = []
-        for batch in batches:
-            code = -1 if batch.file is None else names.setdefault(batch.file, len(names))
-            codes.append(np.full(len(batch), code, np.int32))
-        return list(names), np.concatenate(codes)
 
     def _text(self, parts: Sequence[TextColumn]) -> TextColumn:
         """The texts over one buffer, and one arena, of all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,8 +36,31 @@ class Rows(NamedTuple):
     keep: bool
 
 
+def file_codes(files: Iterable[tuple[str | None, int]]) -> tuple[list[str], NDArray[np.int32]]:
+    """The names of files, and for each of so many rows of each the place of its own there (i32), or -1 for none."""
+    codes: dict[str | None, int] = {None: -1}
+    parts = [np.full(count, codes.setdefault(file, len(codes) - 1), np.int32) for file, count in files]
+    return [file for file in codes if file is not None], np.concatenate([np.empty(0, np.int32), *parts])
+
+
 class Columns:
-    """The columns as the Arrow export asks for them, beside their values."""
+    """What has columns: their names, and how the Arrow export asks for them."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: object) -> Column:
+        """The description of a column. Raises UnknownKey, which is a KeyError and an UnknownName, for one that is not
+        here."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        text = f"{name!r} is not in this {type(self).__name__}; its columns are {', '.join(self.names)}"
+        raise UnknownKey("column", name, self.names, text)
 
     def constant(self, column: Column) -> int | None:
         """The one value of a column for all records, where it is known without a look at them; of a file, where its
@@ -55,6 +78,21 @@ class Columns:
     def validity_of(self: Any, column: Column) -> Any:
         """The records that have a value in one of its columns."""
         return self.validity(column.name)
+
+    def __arrow_c_schema__(self) -> object:
+        from turnwire.log.output.arrow import schema_capsule
+
+        return schema_capsule(self.columns)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        from turnwire.log.output.arrow import array_capsules
+
+        return array_capsules(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        from turnwire.log.output.arrow import stream_capsule
+
+        return stream_capsule(self.columns, iter([self]))
 
 
 class Batch(Columns):
@@ -77,11 +115,6 @@ class Batch(Columns):
         return f"<Batch {self._scanner.wire} rows={len(self)} columns={list(self.names)}>"
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns, in order."""
-        return tuple(column.name for column in self.columns)
-
-    @property
     def file(self) -> str | None:
         """The file that these records come from; None for bytes."""
         return self._rows.file
@@ -90,15 +123,6 @@ class Batch(Columns):
     def scanned(self) -> int:
         """The number of input bytes that the batch holds."""
         return len(self._rows.buffer) + len(self._arena)
-
-    def column(self, name: str) -> Column:
-        """The description of a column. Raises UnknownKey, which is a KeyError and an UnknownName, for one that is not
-        in this batch."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        text = f"{name!r} is not in this batch; its columns are {', '.join(self.names)}"
-        raise UnknownKey("column", name, self.names, text)
 
     def __getitem__(self, name: str) -> Any:
         column = self.column(name)
@@ -219,8 +243,7 @@ class Batch(Columns):
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of files in here, and for each record the place of its own there (i32), or -1 for none."""
-        code = -1 if self.file is None else 0
-        return [] if self.file is None else [self.file], np.full(len(self), code, np.int32)
+        return file_codes([(self.file, len(self))])
 
     def valid(self, name: str) -> NDArray[np.bool_]:
         """The records that have a value in this column."""
@@ -308,18 +331,3 @@ class Batch(Columns):
         from turnwire.log.output.showing import batch_html
 
         return batch_html(self)
-
-    def __arrow_c_schema__(self) -> object:
-        from turnwire.log.output.arrow import schema_capsule
-
-        return schema_capsule(self.columns)
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        from turnwire.log.output.arrow import array_capsules
-
-        return array_capsules(self)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        from turnwire.log.output.arrow import stream_capsule
-
-        return stream_capsule(self.columns, iter([self]))

@@ -11,11 +11,12 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import Column
-from turnwire.errors import DecodeError, UnknownKey
+from turnwire.errors import DecodeError
 from turnwire.json.scanner import plain
 from turnwire.log.engine.columns import REASONS, bulk_scanner
 from turnwire.log.input.compression import WORDS
-from turnwire.log.output.batch import Columns
+from turnwire.log.output.batch import Columns, file_codes
+from turnwire.log.output.texts import cut
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
@@ -73,11 +74,6 @@ class Rejects(Columns):
     def __repr__(self) -> str:
         return f"<Rejects {counted(self._count, 'range')}, {counted(self.bytes, 'byte')}>"
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(column.name for column in COLUMNS)
-
     def add(
         self,
         found: dict[str, NDArray[Any]],
@@ -102,13 +98,7 @@ class Rejects(Columns):
         part["wire"] = np.array(wires, object)[found["wire"][:count]]
         self._parts.append((file, part))
         self._raw.seek(0, 2)
-        starts = found["offset"][:count] - base
-        stops = starts + found["length"][:count]
-        gaps = (starts[1:] != stops[:-1]).nonzero()[0]  # ranges that touch are written at once
-        firsts, lasts = starts[1:][gaps].tolist(), stops[gaps].tolist()
-        spans = zip([int(starts[0]), *firsts], [*lasts, int(stops[-1])], strict=True)
-        # bytes, not views: half a million of those at once and the garbage collector walks them again and again
-        raw = b"".join([bytes(buffer[start:stop]) for start, stop in spans])
+        raw = b"".join(cut(buffer, memoryview(b""), found["offset"][:count] - base, found["length"][:count]))
         if isinstance(self._raw, BytesIO) and self._raw.tell() + len(raw) > IN_MEMORY:
             from tempfile import TemporaryFile  # which few scans need, and which imports much
 
@@ -123,33 +113,22 @@ class Rejects(Columns):
             return [one for _, part in self._parts for one in part[name].tolist()]
         if name == "file":
             return [file for file, part in self._parts for _ in part["offset"]]
-        if name == "raw":
-            return [row["raw"] for row in self.since(0)]
-        raise self._no_column(name)
-
-    def _no_column(self, name: object) -> UnknownKey:
-        text = f"{name!r} is not in the rejects; their columns are {', '.join(self.names)}"
-        return UnknownKey("column", name, self.names, text)
+        self.column(name)  # it is "raw", or there is none of that name
+        return [row["raw"] for row in self.since(0)]
 
     def valid(self, name: str) -> NDArray[np.bool_]:
         """The rows of a column with a value: only a range in a JSON string has ``inner``."""
-        if name not in self.names:
-            raise self._no_column(name)
-        inner = self["inner"]
-        valid: NDArray[np.bool_] = inner >= 0 if name == "inner" else np.ones(len(inner), np.bool_)
-        return valid
+        valid = self.validity(name)
+        return np.ones(len(self["offset"]), np.bool_) if valid is None else valid
 
     def validity(self, name: str) -> NDArray[np.bool_] | None:
         """The same for the export, None where every range has a value."""
-        if name not in self.names:
-            raise self._no_column(name)
-        return self.valid(name) if name == "inner" else None
+        inner: NDArray[np.int64] = self["inner"]
+        return inner >= 0 if self.column(name).name == "inner" else None
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of files in here, and for each reject the place of its own there (i32), or -1 for none."""
-        files = self["file"]
-        codes = {file: code for code, file in enumerate(dict.fromkeys(file for file in files if file is not None))}
-        return list(codes), np.array([codes.get(file, -1) for file in files], np.int32)
+        return file_codes((file, len(part["offset"])) for file, part in self._parts)
 
     def rows(self) -> list[dict[str, Any]]:
         """All rejects, one dict each, with plain Python values."""
@@ -198,21 +177,6 @@ class Rejects(Columns):
         from turnwire.log.output.showing import rejects_html
 
         return rejects_html(self)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        from turnwire.log.output.arrow import stream_capsule
-
-        return stream_capsule(COLUMNS, iter([self]))
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        from turnwire.log.output.arrow import array_capsules
-
-        return array_capsules(self)
-
-    def __arrow_c_schema__(self) -> object:
-        from turnwire.log.output.arrow import schema_capsule
-
-        return schema_capsule(COLUMNS)
 
     def close(self) -> None:
         """Frees the temporary file."""
