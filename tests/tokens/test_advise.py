@@ -109,7 +109,6 @@ def test_advice_adds_up() -> None:
     assert own.uncached == pytest.approx((own.tokens + own.cached) * 2.5e-6)
     assert costs["nslip", "cl100k_base"].once is None
     assert not own.estimated and own.round_trip
-    assert advice.cheapest()["nslip", "o200k_base"] == own
     assert [change.tokens for change in advice.changes] == sorted((c.tokens for c in advice.changes), reverse=True)
     assert "nslip as kick" in advice.absent
     assert json.loads(json.dumps(advice.to_dict())) == advice.to_dict()
@@ -148,7 +147,6 @@ def test_a_session_is_advised_for_what_it_saves() -> None:
     assert change.tokens == own.tokens - packed.tokens
     real = tokens.count(session.encode([turnwire.decode(line) for line in lines]))
     assert real == pytest.approx(packed.tokens, rel=0.1)
-    assert advice.cheapest()["nslip", "o200k_base"] == own
 
 
 def test_a_session_of_all_messages_is_counted_and_not_estimated() -> None:
@@ -189,7 +187,6 @@ def test_a_cheaper_wire_is_advised_when_it_carries_all(monkeypatch: pytest.Monke
     saved = 3 * (tokens.count(REQUEST) - tokens.count(turnwire.encode(short)))
     assert saved > 0
     assert [(change.tokens, change.money) for change in found] == ([(saved, pytest.approx(saved))] if exact else [])
-    assert advice.cheapest()["nslip", "o200k_base"].wire == ("csp" if exact else "nslip")
 
 
 def test_sources_of_any_kind_and_none() -> None:

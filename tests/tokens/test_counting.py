@@ -112,7 +112,7 @@ def test_harmony_reads_ordinary_text_as_o200k_does(text: str) -> None:
     assert tokens.load("o200k_harmony").ids(text) == tokens.load("o200k_base").ids(text)
 
 
-@pytest.mark.parametrize("name", tokens.tokenizers())
+@pytest.mark.parametrize("name", ["o200k_base", "gpt-oss", "qwen3", "gemma3", "gemma2", "mistral_v1", "phi4"])
 @SHARED
 @given(texts=st.lists(HOSTILE, max_size=8))
 def test_many_texts_count_as_each_does(name: str, texts: list[str]) -> None:

@@ -15,7 +15,6 @@ import turnwire
 from tests.tokens.material import REQUEST
 from turnwire import tokens
 from turnwire.errors import EncodeError, Reason
-from turnwire.tokens.advice import Advice, Cost
 from turnwire.tokens.budget import FIRST, KEEP, Sample, Spent, priced
 from turnwire.tokens.comparison import Row, _ranked
 from turnwire.tokens.formats import Format, lossless, messages_of
@@ -192,17 +191,6 @@ def test_a_sample_is_of_the_whole_log(size: int) -> None:
             sample.put(place, number, "")
     tenths = Counter(number // 1000 for number in sample.messages)
     assert all(size / 20 < tenths[tenth] < 3 * size / 20 for tenth in range(10)), tenths
-
-
-def test_of_wires_that_cost_the_same_the_first_is_the_cheapest() -> None:
-    def cost(log: str, wire: str, count: int) -> Cost:
-        return Cost(log, wire, "x", 1, count, 0, None, None, None, "", (), True, False)
-
-    for wires in (("nslip", "csp", "kick"), ("kick", "csp", "nslip")):
-        for counts in ((10, 10, 10), (10, 9, 9), (9, 10, 9), (10, 11, 10)):
-            costs = [cost("nslip", wire, count) for wire, count in zip(wires, counts, strict=True)]
-            cheapest = Advice(costs, [], {}, {}).cheapest()["nslip", "x"]
-            assert cheapest == costs[counts.index(min(counts))]
 
 
 @pytest.mark.parametrize("budget", [None, 0, 4, 5, 6, 100])

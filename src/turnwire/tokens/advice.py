@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,11 +13,10 @@ from turnwire.tokens.comparison import Row, compare
 from turnwire.tokens.formats import text_of
 from turnwire.tokens.loading import DEFAULT, load
 from turnwire.tokens.means import BASE, SESSION, TABULAR
-from turnwire.tokens.rendering import Layout, Section, aligned, as_text, write_page
+from turnwire.tokens.rendering import Report, Section
 from turnwire.tokens.tokenizer import Tokenizer
 
 COLUMNS = ("log", "wire", "messages", "tokens", "cached", "once", "growing", "uncached", "carries all", "dropped")
-_CHANGES = ("log", "what", "tokens", "share")
 ESTIMATED = "≈: tried on a sample, a session on the first messages, and taken for all"
 NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncached"})
 
@@ -68,7 +66,7 @@ class Change(NamedTuple):
     money: float | None
 
 
-class Advice:
+class Advice(Report):
     """The cost of a log and what to change first.
 
     Attributes:
@@ -89,28 +87,6 @@ class Advice:
 
     def __repr__(self) -> str:
         return f"<Advice on {sum(self.facts['messages'].values())} messages>"
-
-    def _repr_html_(self) -> str:
-        from turnwire.showing import table
-
-        costs = [(cost.tokenizer, *_cells(cost)) for cost in self.costs]
-        currency = next((f", {cost.currency}" for cost in self.costs if cost.once is not None), "")
-        parts = [table(f"What the log costs{currency}", ("tokenizer", *COLUMNS), costs)]
-        if self.changes:
-            changes = [
-                (change.log, change.text, f"{change.tokens:,}", f"{change.share:.0%}") for change in self.changes
-            ]
-            parts.append(table("To change first (each by itself)", _CHANGES, changes))
-        return "".join(parts)
-
-    def cheapest(self) -> dict[tuple[str, str], Cost]:
-        """(wire of the log, tokenizer) -> the cheapest wire that carries all of these messages."""
-        best: dict[tuple[str, str], Cost] = {}
-        for cost in _wires_alone(self.costs):
-            key = (cost.log, cost.tokenizer)
-            if cost.round_trip and (key not in best or cost.tokens < best[key].tokens):
-                best[key] = cost
-        return best
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-able values."""
@@ -140,23 +116,14 @@ class Advice:
             found.append(Section(f"{tokenizer} ({provenance})", COLUMNS, rows, NUMBERS, bars, [*lines, ""]))
         return found
 
-    def _untried(self) -> list[str]:
+    def _lines(self) -> list[str]:
         return [f"not tried: {line}" for line in untried(self.absent, bool(self.facts["context"]))]
 
-    def table(self, layout: Layout = aligned) -> str:
-        """Text to look at: costs for each tokenizer, what to change first, what could not be tried.
-
-        ``layout`` makes the table of names, rows and the names of columns with numbers.
-        """
-        return as_text(self._sections(), self._untried(), layout)
-
-    def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
+    def _title(self) -> tuple[str, str]:
         counts = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["messages"].items())
-        intro = f"{counts}; {counted(self.facts['damaged'], 'damaged record')} not counted."
         messages = sum(self.facts["messages"].values())
         title = f"What {counted(messages, 'message')} cost{'s' if messages == 1 else ''}"
-        write_page(path, title, intro, self._sections(), self._untried())
+        return title, f"{counts}; {counted(self.facts['damaged'], 'damaged record')} not counted."
 
 
 def untried(absent: Mapping[str, str], context: bool) -> list[str]:

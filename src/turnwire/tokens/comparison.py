@@ -17,7 +17,7 @@ from turnwire.phrases import counted
 from turnwire.registry import wire_of
 from turnwire.tokens.formats import FORMATS, lossless, messages_of, plain, text_of, version_of
 from turnwire.tokens.loading import DEFAULT, load
-from turnwire.tokens.rendering import Section, aligned, as_text, plot, write_page
+from turnwire.tokens.rendering import Report, Section, plot
 from turnwire.tokens.tokenizer import Tokenizer, beginning
 
 COLUMNS = ("rank", "format", "tokens", "legend", "ratio", "bytes", "shared", "round trip", "dropped", "note")
@@ -60,7 +60,7 @@ class Row(NamedTuple):
         return self.tokens + self.legend
 
 
-class Comparison:
+class Comparison(Report):
     """Rows of formats for each tokenizer.
 
     Attributes:
@@ -76,14 +76,6 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.facts['messages']} messages, {len(self.rows)} rows>"
-
-    def _repr_html_(self) -> str:
-        from turnwire.showing import table
-
-        return "".join(
-            table(f"{tokenizer}, per {self.facts['per']}", COLUMNS, map(_cells, self.sorted(tokenizer)))
-            for tokenizer in self.facts["tokenizers"]
-        )
 
     def sorted(self, tokenizer: str) -> list[Row]:
         """The rows of a tokenizer: ranked ones first, the cheapest at the top, then those that leave something out.
@@ -102,12 +94,15 @@ class Comparison:
             found.append(Section(title, COLUMNS, list(map(_cells, rows)), NUMBERS, bars))
         return found
 
-    def _absent(self) -> list[str]:
+    def _lines(self) -> list[str]:
         return [f"not measured: {name}: {why}" for name, why in self.absent.items()]
 
-    def table(self) -> str:
-        """Text to look at: a table for each tokenizer, then what was not measured."""
-        return as_text(self._sections(), self._absent(), aligned)
+    def _title(self) -> tuple[str, str]:
+        wires = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["wires"].items())
+        versions = ", ".join(f"{name} {version}" for name, version in self.facts["versions"].items())
+        intro = f"{wires}. Ranked are only formats that give every message back (blue bars)."
+        title = f"Tokens of {counted(self.facts['messages'], 'message')}"
+        return title, f"{intro} Formats: {versions}." if versions else intro
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as JSON-able dicts."""
@@ -131,15 +126,6 @@ class Comparison:
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draws bars into an .svg, .png or .pdf file. Raises MissingDependency without the extra ``plot``, OSError."""
         plot(self, path)
-
-    def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
-        wires = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["wires"].items())
-        ranked = "Ranked are only formats that give every message back (blue bars)."
-        versions = [f"{name} {version}" for name, version in self.facts["versions"].items()]
-        lines = [*self._absent(), *([f"Formats: {', '.join(versions)}."] if versions else [])]
-        title = f"Tokens of {counted(self.facts['messages'], 'message')}"
-        write_page(path, title, f"{wires}. {ranked}", self._sections(), lines)
 
 
 def _cells(row: Row) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,27 +90,50 @@ Layout = Callable[[Sequence[str], Sequence[Sequence[str]], frozenset[str]], str]
 """(names, rows, names of columns with numbers) -> the table as text."""
 
 
-def as_text(sections: Iterable[Section], lines: Iterable[str], layout: Layout) -> str:
-    """The report as text, each table as ``layout`` makes it."""
-    parts = []
-    for one in sections:
-        parts += [f"{visible(one.title)}\n", layout(one.names, one.rows, one.numbers)]
-        parts += [f"{visible(line)}\n" for line in one.lines]
-    parts += [f"{visible(line)}\n" for line in lines]
-    return "".join(parts).rstrip("\n") + "\n"
+class Report:
+    """A report of sections, as text, as a page, and as a notebook shows it."""
 
+    def _sections(self) -> list[Section]:
+        raise NotImplementedError
 
-def write_page(
-    path: str | os.PathLike[str], title: str, intro: str, sections: Iterable[Section], lines: Iterable[str]
-) -> None:
-    """Writes the report as one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
-    parts = [_HEAD.format(title=shown(title)), f"<p>{shown(intro)}</p>\n"]
-    for one in sections:
-        parts += [f"<h2>{shown(one.title)}</h2>\n", _html_table(one)]
-        parts += [f"<p>{shown(line)}</p>\n" for line in one.lines if line]
-    parts += [f"<p>{shown(line)}</p>\n" for line in lines]
-    with AtomicFile(path) as file:
-        file.write("".join([*parts, "</body>\n</html>\n"]).encode())
+    def _title(self) -> tuple[str, str]:
+        """The title of the page, and what is said below it."""
+        raise NotImplementedError
+
+    def _lines(self) -> list[str]:
+        """What is said at the end."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        from turnwire.showing import table
+
+        parts = []
+        for one in self._sections():
+            parts += [table(one.title, one.names, one.rows), *(f"<p>{shown(line)}</p>" for line in one.lines if line)]
+        return "".join(parts)
+
+    def table(self, layout: Layout = aligned) -> str:
+        """Text to look at: a table for each tokenizer, what follows from it, and what could not be tried.
+
+        ``layout`` makes a table of names, rows and the names of columns with numbers.
+        """
+        parts = []
+        for one in self._sections():
+            parts += [f"{visible(one.title)}\n", layout(one.names, one.rows, one.numbers)]
+            parts += [f"{visible(line)}\n" for line in one.lines]
+        parts += [f"{visible(line)}\n" for line in self._lines()]
+        return "".join(parts).rstrip("\n") + "\n"
+
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
+        title, intro = self._title()
+        parts = [_HEAD.format(title=shown(title)), f"<p>{shown(intro)}</p>\n"]
+        for one in self._sections():
+            parts += [f"<h2>{shown(one.title)}</h2>\n", _html_table(one)]
+            parts += [f"<p>{shown(line)}</p>\n" for line in one.lines if line]
+        parts += [f"<p>{shown(line)}</p>\n" for line in self._lines()]
+        with AtomicFile(path) as file:
+            file.write("".join([*parts, "</body>\n</html>\n"]).encode())
 
 
 def _html_table(section: Section) -> str:
