@@ -41,16 +41,6 @@ static inline const uint8_t *tw_fit(tw_json *x, tw_template *m, const uint8_t *p
     return tw_fit_scalar(x, m, p, first);
 }
 
-/* The template at place `i`, that of a message, fits the object at p, but what is in its slots may be no message: a template
- * of refusals whose verdict stands for it, or the same one. */
-static int tw_fits_better(tw_json *x, int i, const uint8_t *p)
-{
-    for (int other = 0; other < x->template_count; other++)
-        if (x->templates[other]->what && tw_fit(x, x->templates[other], p, 0) && x->surely) return other;
-    tw_fit(x, x->templates[i], p, 0);
-    return i;
-}
-
 /* The object at p where a template fits it: behind it, or NULL. */
 static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
 {
@@ -69,21 +59,15 @@ static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *en
     const tw_template *last = NULL;
     for (int i = 0; i < x->template_count; i++) {
         tw_template *m = x->templates[i];
-        /* One that parts from the last one before the place up to which that fitted does not fit either; at most, where
-         * that has a slot, this one has the very value, as those of refusals often have. */
-        if (last && m->shared[last->id] < x->reached) {
-            if (!m->what) continue;
-            x->reached = 0;
-        }
+        /* One that parts from the last one before the place up to which that fitted does not fit either. */
+        if (last && m->shared[last->id] < x->reached) continue;
         last = m;
         const uint8_t *behind = tw_fit(x, m, p, x->reached);
         if (behind) {
-            if (!x->surely && !m->what && x->refusals) m = x->templates[i = tw_fits_better(x, i, p)];
             x->unfit = NULL;
             x->fitted = m;
             if (i) tw_template_first(x, i);
-            if (m->what) x->refusal_fits++;
-            else x->fits++;
+            x->fits++;
             x->misfits -= x->misfits < 2 ? x->misfits : 2;
             return behind;
         }

@@ -20,7 +20,7 @@ enum {
     TW_IS_GOOD = 2048,                       /* a string of the form that its node asks for */
     TW_IS_MINUS_ZERO = 4096                  /* beside TW_IS_NEGATIVE: -0, which JSON's readers take for no integer */
 };
-enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL, TW_FORM_TEXT };
+enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL };
 enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512 };
 
 typedef struct { const uint8_t *name; uint32_t size; uint16_t node, bit; uint64_t hash; } tw_key_entry;
@@ -98,7 +98,6 @@ typedef struct {
     const uint8_t *behind[TW_MOST_SLOTS + 1]; /* where each of them ended, from number 1 on */
     size_t shift[TW_MOST_SLOTS + 1];         /* bytes in the slots up to there */
     size_t templates_made, fits, misfits, pause;
-    size_t refusals, refusals_made, refusal_fits; /* of templates of refusals: how many there are, were made, fitted */
 } tw_json;
 
 static inline const tw_value *tw_noted(const tw_json *x, int node)
@@ -363,7 +362,6 @@ static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
     const uint8_t *p = v->p, *hard = x->hard;
     size_t size = v->size;
     int word;
-    if (node->form == TW_FORM_TEXT) return;  /* whatever it says */
     if (v->b.escaped) {
         if (size > sizeof scratch) return;
         size = tw_unescape(p, p + size, scratch);

@@ -3,7 +3,6 @@
 cdef extern from "_native/json/scan.h" nogil:
     enum:
         TW_STOPPED
-        TW_MOST_CLUES
         TW_MOST_NODES
         TW_NSLIP_REASONS
     ctypedef struct tw_key_entry:
@@ -37,7 +36,6 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t digits
     ctypedef struct tw_json:
         const tw_shape *shape
-        int no_memory
     ctypedef struct tw_need:
         uint16_t node
         uint16_t parent
@@ -157,7 +155,7 @@ cdef extern from "_native/json/scan.h" nogil:
         tw_span *spans
         size_t first, count, room
     ctypedef struct tw_stretch:
-        size_t start, size, outer, until, quote
+        size_t start, size, outer, until
         int64_t time
         uint8_t written, timed
     ctypedef struct tw_cursor:
@@ -183,7 +181,6 @@ cdef extern from "_native/json/scan.h" nogil:
         const uint8_t *s
         size_t size
         size_t limit
-        size_t position
         size_t stop
         int final
         int64_t base
@@ -195,14 +192,11 @@ cdef extern from "_native/json/scan.h" nogil:
         tw_json_rejects rejects
         uint8_t *arena
         size_t arena_size
-        size_t arena_room
         size_t head
         int64_t counted_line
         void (*set_head)(tw_lines *, size_t) noexcept nogil
         tw_spans reaches, firsts
         int mixed
-        int head_known
-        int64_t head_time
         void *context
         int (*whole)(void *, const uint8_t *, size_t, tw_verdict *) except 0 nogil
         int (*torn)(void *, const uint8_t *, size_t, int, tw_verdict *) except 0 nogil
@@ -218,7 +212,6 @@ cdef extern from "_native/json/scan.h" nogil:
     void tw_json_free(tw_json *x)
     uint64_t tw_name_hash(const uint8_t *p, size_t n)
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
-    int tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
 
 cdef extern from "_native/json/token_runs.h" nogil:
     enum:

@@ -185,8 +185,6 @@ static int tw_ask_wires(tw_lines *k, const uint8_t *p, size_t size, tw_verdict *
     if (!k->whole(k->context, p, size, verdict)) return TW_STOPPED;
     if (verdict->what == TW_TRIED_RECORD || doubtful) return TW_FINE;
     if (signed_so) tw_keep_said(k, &sign, p, verdict);
-    if (!(k->json.fitted && k->json.fitted->what))
-        tw_learn_refusal(&k->json, p, size, verdict->what, verdict->wire, verdict->reason, verdict->fault);
     return TW_FINE;
 }
 
@@ -204,12 +202,9 @@ static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tr
     }
     t->end = (size_t)(behind - s);
     if (k->json.surely) {
-        const tw_template *m = k->json.fitted;
-        t->what = m->what;
-        t->wire = m->wire;
-        t->variant = m->variant;
-        t->reason = m->reason;
-        if (m->what) t->fault = at + m->fault + k->json.shift[m->fault_slot];
+        t->what = TW_TRIED_RECORD;
+        t->wire = k->json.fitted->wire;
+        t->variant = k->json.fitted->variant;
         return TW_FINE;
     }
     switch (tw_judge(&k->json, k->plan, &t->wire, &t->variant)) {

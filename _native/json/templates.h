@@ -5,12 +5,7 @@
  * one is noted of the other, but for the places and for the values in slots.
  *
  * Templates are made of messages (of what tw_judge is sure), and only where no template fits. Where none does, the object is
- * read by json/object.h, which also says what is wrong with it.
- *
- * What the wires' own reading said of an object that is no message becomes a template, too, with the reason and the place of
- * the fault: it is asked once for each text, not for each object. Slots are there only such values of which neither `claims` nor
- * `decode` asks which one they are: good UUIDs, good times, numbers that the plan knows, and texts of which it says so (see
- * WirePlan). */
+ * read by json/object.h, which also says what is wrong with it. */
 #ifndef TURNWIRE_JSON_TEMPLATES_H
 #define TURNWIRE_JSON_TEMPLATES_H
 
@@ -47,9 +42,6 @@ typedef struct { uint16_t node, from, to; uint8_t from_slot, to_slot; tw_value v
 struct tw_template {
     int slots, notes, asked, leaves;         /* asked: so many notes are of nodes that fill a column; they come first */
     int wire, variant;                       /* the verdict */
-    int what, reason;                        /* 0 (TW_TRIED_RECORD) for a message; of a refusal what it is, and why, and where */
-    uint16_t fault;                          /* in the text the fault stands, behind so many slots */
-    uint8_t fault_slot;
     int id;                                  /* the number that it has for others */
     uint8_t shared[TW_TEMPLATES];               /* by id of another: so many slots, and the text before each, are the same */
     int one_line;                            /* there is no newline in the text */
@@ -248,7 +240,7 @@ static int tw_make_note(tw_template *m, const tw_json *x, const uint8_t *p, int 
         tw_place_in_text(m, at, &slots);
         tw_slot *slot = &m->slot[slots];
         slot->node = (int16_t)node;
-        slot->form = x->shape->nodes[node].form == TW_FORM_TEXT ? TW_FORM_ANY : x->shape->nodes[node].form;
+        slot->form = x->shape->nodes[node].form;
         slot->is = v->b.is;
         slot->word = v->b.word;
         return 1;
@@ -311,10 +303,7 @@ static void tw_share_slots(tw_json *x, tw_template *template)
 static int tw_new_place(tw_json *x)
 {
     int place = x->template_count;
-    if (place == TW_TEMPLATES) {
-        x->refusals -= x->templates[--place]->what != 0;
-        return place;
-    }
+    if (place == TW_TEMPLATES) return place - 1;
     x->templates[place] = (tw_template *)malloc(sizeof(tw_template));
     if (!x->templates[place]) return -1;
     x->templates[place]->id = place;
@@ -330,7 +319,6 @@ static int tw_place_for(tw_json *x, const uint8_t *p, size_t size, tw_leaf *leav
     tw_by_key by;
     tw_sort_by_key(&by, leaves, count);
     for (int i = x->template_count - 1; i >= 0; i--) {
-        if (x->templates[i]->what) continue;
         if (tw_same_shape(x->templates[i], p, size, leaves, count)) tw_join_leaves(x->templates[place = i], p, leaves);
         else if (i < 3) tw_foresee_slots(x->templates[i], p, leaves, &by); /* these have it of the others */
     }
@@ -400,8 +388,6 @@ static inline void tw_note_fitting(tw_json *x, const tw_template *m, const uint8
 static void tw_keep_verdict(tw_json *x, int wire, int variant)
 {
     tw_template *m = x->fitted;
-    x->refusals -= m->what != 0;
-    m->what = 0;
     m->wire = wire;
     m->variant = variant;
     for (int i = 0; i < m->slots; i++) {
@@ -445,45 +431,9 @@ static void tw_learn_template(tw_json *x, const uint8_t *p, size_t size, int wir
     tw_open_slots(x, p, leaves, count);
     if ((place = tw_place_for(x, p, size, leaves, count)) < 0) return;
     tw_template *m = x->templates[place];
-    m->what = 0;
     m->wire = wire;
     m->variant = variant;
     tw_put_template(x, place, p, size, leaves, count);
-}
-
-/* The slots of a refusal: see above. */
-static void tw_open_refusal_slots(const tw_json *x, const uint8_t *p, tw_leaf *leaves, int count, size_t fault)
-{
-    for (int w = 0; w < TW_NODE_WORDS; w++) {
-        for (uint64_t nodes = x->noted[w]; nodes; nodes &= nodes - 1) {
-            int node = w * 64 + tw_low_zeros(nodes), form = x->shape->nodes[node].form, leaf;
-            const tw_value *v = &x->v[node];
-            int known = (form == TW_FORM_UUID || form == TW_FORM_TIME) && v->b.is & TW_IS_GOOD;
-            known = (known || (form == TW_FORM_TEXT && v->b.is & TW_IS_STRING)) && !v->b.escaped;
-            if (!known && !(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) continue;
-            if ((leaf = tw_leaf_at(leaves, count, (size_t)(v->p - p))) < 0) continue;
-            leaves[leaf].slot = !(leaves[leaf].at < fault && fault < (size_t)leaves[leaf].at + leaves[leaf].size);
-        }
-    }
-}
-
-/* Learns what the wires' own reading said of the object [p, p + size), which was read last and which no template fitted. */
-static void tw_learn_refusal(tw_json *x, const uint8_t *p, size_t size, int what, int wire, int reason, size_t fault)
-{
-    tw_leaf leaves[TW_MOST_LEAVES];
-    int count, place;
-    if (x->pause || x->keyed || size > TW_TEMPLATE_TEXT || fault > size) return;
-    if (x->refusals_made >= TW_TEMPLATE_CREDIT + x->refusal_fits / TW_TEMPLATE_PRICE) return;
-    x->refusals_made++;
-    if ((count = tw_leaves_of(p, size, leaves)) < 0) return;
-    tw_open_refusal_slots(x, p, leaves, count, fault);
-    if ((place = tw_new_place(x)) < 0) return;
-    tw_template *m = x->templates[place];
-    m->what = what;
-    m->wire = wire;
-    m->reason = reason;
-    x->refusals++;
-    if (tw_put_template(x, place, p, size, leaves, count)) m->fault = (uint16_t)tw_place_in_text(m, fault, &m->fault_slot);
 }
 
 #endif

@@ -9,7 +9,7 @@ from cpython.float cimport PyFloat_FromDouble
 from cpython.long cimport PyLong_FromLongLong
 from cpython.object cimport PyObject
 from libc.math cimport isfinite
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
 from _native.json.bytes cimport Bytes, hex_code, is_digit, same_bytes, skip, turnwire_hex, turnwire_plain, turnwire_put, utf8_size, word_hash
@@ -59,7 +59,6 @@ cdef struct Text:
     Py_ssize_t key
     Py_ssize_t digits
     bint careful  # whether duplicates are looked for before their values are read: on the way to an error only
-    bint bare  # whether the caller wants to know reason and place of a fault, but no words
     bint quiet  # whether the caller wants to know no more than that there is a fault
     bint own  # whether writing what was read, unchanged, gives this text again, as far as it was read
 
@@ -120,26 +119,6 @@ cdef class Reader:
         fields = self.read_text(data, limits, &text)
         return fields, data if text.own and limits is DEFAULT and (type(data) is bytes or type(data) is str) else None
 
-    def refusal(self, bytes raw, limits=LIMITS):
-        """(reason, offset) of the error that :meth:`read` raises, found without its words; None where it raises none."""
-        cdef Text text
-        if limits.nesting > DEEPEST:
-            return _PureReader(self.wire, self.kept).refusal(raw, limits)
-        text.nesting, text.key, text.digits = limits.nesting, limits.key, limits.integer_digits
-        text.bare = text.careful = True
-        text.quiet = False
-        text.start = text.place = <Bytes><char*>raw
-        text.end = text.start + len(raw)
-        if len(raw) > limits.message:
-            return MESSAGE_TOO_LARGE, limits.message
-        try:
-            self.message(&text)
-        except DecodeError as error:
-            if not isinstance(error, DecodeError):  # without memory for a traceback Cython hands over what came then
-                raise error
-            return error.reason, error.offset
-        return None
-
     cdef object read_text(self, data, limits, Text* text):
         cdef Py_ssize_t size = 0, most = default_message
         raw = data
@@ -161,7 +140,7 @@ cdef class Reader:
             most, text.nesting, text.key, text.digits = limits.message, limits.nesting, limits.key, limits.integer_digits
         if text.nesting > DEEPEST:
             return _PureReader(self.wire, self.kept).read(data, limits)
-        text.quiet = text.careful = text.bare = False
+        text.quiet = text.careful = False
         text.own = True
         text.place = text.start
         text.end = text.start + size
@@ -182,7 +161,6 @@ cdef class Reader:
         cdef Text text
         text.nesting, text.key, text.digits = min(limits.nesting, <Py_ssize_t>DEEPEST), limits.key, limits.integer_digits
         text.quiet = True
-        text.bare = False
         text.start = <Bytes><char*>raw
         text.place = text.start + place
         text.end = text.start + min(<Py_ssize_t>len(raw), place + <Py_ssize_t>limits.message)
@@ -202,7 +180,7 @@ cdef class Reader:
             return None, error.offset
 
     cdef object fault(self, Text* text, object reason, Bytes place):
-        if text.quiet or text.bare:
+        if text.quiet:
             return DecodeError(reason, offset=place - text.start)
         whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
         return fault(whole, reason, place - text.start, self.wire)
@@ -512,90 +490,6 @@ cdef class Reader:
 
 cdef extern from "_native/json/strings.h" nogil:
     size_t tw_unescape(const unsigned char *p, const unsigned char *end, unsigned char *out) noexcept
-    int tw_unescape_one(const unsigned char **p, const unsigned char *end, unsigned char *out) noexcept
-
-
-def child(bytes data, Py_ssize_t at, bytes key):
-    """Where the value of a key is in the object that begins at a byte of good JSON; -1 where there is no such key, -2
-    where that is no good JSON."""
-    cdef Bytes start = <Bytes><char*>data
-    cdef Bytes end = start + len(data)
-    cdef Bytes place = skip(start + at + 1, end), first
-    cdef bint same
-    while place < end and place[0] == 34:
-        first = place + 1
-        place = _string_end(first, end)
-        same = _says(first, place - 1, <Bytes><char*>key, len(key))
-        place = skip(place, end)
-        if place >= end or place[0] != 58:
-            return -2
-        place = skip(place + 1, end)
-        if same:
-            return place - start
-        place = _behind(place, end)
-    return -1
-
-
-def item(bytes data, Py_ssize_t at, Py_ssize_t index):
-    """Where an item is in the array that begins at a byte of good JSON; -1 where it has fewer."""
-    cdef Bytes start = <Bytes><char*>data
-    cdef Bytes end = start + len(data)
-    cdef Bytes place = skip(start + at + 1, end)
-    while place < end and place[0] != 93 and place[0] != 125:
-        if not index:
-            return place - start
-        index -= 1
-        place = _behind(place, end)
-    return -1
-
-
-cdef bint _says(Bytes place, Bytes end, Bytes key, Py_ssize_t size) noexcept:
-    """True if the inside of a string says a key."""
-    cdef unsigned char said[4]
-    cdef Py_ssize_t known = 0
-    cdef int count
-    while place < end:
-        if place[0] == 92:
-            count = tw_unescape_one(&place, end, said)
-        else:
-            count = 1
-            said[0] = place[0]
-            place += 1
-        if known + count > size or memcmp(key + known, said, count) != 0:
-            return False
-        known += count
-    return known == size
-
-
-cdef Bytes _behind(Bytes place, Bytes end) noexcept:
-    """Where the next member or item begins behind the value at a byte, or the bracket that closes."""
-    cdef Py_ssize_t depth = 0
-    while place < end:
-        if place[0] == 34:
-            place = _string_end(place + 1, end)
-            continue
-        if place[0] == 123 or place[0] == 91:
-            depth += 1
-        elif place[0] == 125 or place[0] == 93:
-            if not depth:
-                return place
-            depth -= 1
-        elif place[0] == 44 and not depth:
-            return skip(place + 1, end)
-        place += 1
-    return end
-
-
-cdef Bytes _string_end(Bytes place, Bytes end) noexcept:
-    """Behind the quote that closes a string; place: a byte of its inside."""
-    while place < end:
-        place = turnwire_plain(place, end)
-        if place >= end:
-            return end
-        if place[0] == 34:
-            return place + 1
-        place += 2 if place[0] == 92 else 1
-    return end
 
 
 cdef object DEFAULT = LIMITS

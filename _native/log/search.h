@@ -650,7 +650,7 @@ static int tw_object_run(tw_search *w, tw_region *r, size_t *at)
         tw_tried t = { 0 };
         if (tw_stopped_by_signal(k)) { result = TW_STOPPED; break; }
         const uint8_t *behind = tw_fitting(x, s + p, s + most, s + k->size);
-        if (!behind || !x->fitted->one_line || (x->surely && x->fitted->what)) break;
+        if (!behind || !x->fitted->one_line) break;
         size_t end = (size_t)(behind - s), newline = end + (end < k->stop && s[end] == '\r');
         if (newline >= k->stop || s[newline] != '\n') break;
         t.wire = x->fitted->wire;

@@ -11,7 +11,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyOb
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from turnwire._native.csp import codec as _csp
@@ -19,7 +19,7 @@ from turnwire.contract import LIMITS
 from turnwire.csp.bulk import SCANNER as CSP
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import Reason
-from turnwire.json.plan import TIME_COLUMN, Judgement, Sign, flat
+from turnwire.json.plan import Judgement, Sign, flat
 from turnwire.json.text import reader
 from turnwire.nslip.spec import Slot
 from turnwire.log import _search_py

@@ -1,6 +1,6 @@
 """Arrow string views and what stands behind them, in C: the twin of ``log/_views_py.py``."""
 
-from cpython.buffer cimport PyBUF_CONTIG, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset

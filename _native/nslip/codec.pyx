@@ -7,7 +7,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.ref cimport Py_DECREF, PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport UINT64_MAX, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memchr, memcpy
 
 from _native.nslip.parse cimport *

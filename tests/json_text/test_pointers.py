@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
-from types import ModuleType
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,11 +13,6 @@ from turnwire.json import pointers
 
 NAMES = ("a", "b", "", "a/b", "~", "~1", "é", "日", "😀", 'say "so"', "back\\slash", "\n", "0", "x" * 40)
 SPACES = ("", "", " ", "\t", "\n  ", "\r\n")
-
-
-@pytest.fixture(autouse=True)
-def _of_core(core: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pointers, "_core", core("json.text"))
 
 
 def value(numbers: random.Random, depth: int) -> Any:

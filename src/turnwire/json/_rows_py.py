@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 from turnwire.json._unescape_py import places, plain
 from turnwire.json._wrapper_py import epoch
 from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan
+from turnwire.json.pointers import skip_space, value_end
 from turnwire.json.times import read_time
 
-_SPACE = re.compile(rb"[ \t\r\n]*")
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_SCALAR = re.compile(rb"[^ \t\r\n,\]}]+")
-_MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _SIGIL = b"\xe2\xab\xbb"  # U+2AFB
 _BOM = b"\xef\xbb\xbf"
 _GREATEST = (1 << 63) - 1
@@ -47,13 +45,13 @@ class MessageSpans:
         return found
 
     def _members(self, raw: bytes, place: int, prefix: str, found: dict[str, ValueSpan]) -> int:
-        place = _skip(raw, place + 1)
+        place = skip_space(raw, place + 1)
         keyed = None  # what an item {"key": ..., "value": ...} of an array says by its key
         while raw[place] != 0x7D:
             key = _STRING.match(raw, place)
             assert key is not None, "the object is good JSON"
             path = prefix + plain(key[1]).decode()
-            place = _skip(raw, _skip(raw, key.end()) + 1)
+            place = skip_space(raw, skip_space(raw, key.end()) + 1)
             if keyed is not None and path == f"{prefix}value":
                 path = keyed
             if raw[place] == 0x7B and path in self.parents:
@@ -61,7 +59,7 @@ class MessageSpans:
                 place = self._members(raw, place, f"{path}/", found)
                 found[path] = ValueSpan(0x7B, start, place)
             else:
-                start, place = place, _behind(raw, place)
+                start, place = place, value_end(raw, place)
                 if raw[start] == 0x5B and f"{path}/*" in self.parents:
                     for item in _items(raw, start):
                         if raw[item] == 0x7B:
@@ -71,9 +69,9 @@ class MessageSpans:
                     found[path] = ValueSpan(raw[start], start + quoted, place - quoted)
                 if prefix.endswith("/*/") and path == f"{prefix}key":
                     keyed = self._keyed(raw, path, found)
-            place = _skip(raw, place)
+            place = skip_space(raw, place)
             if raw[place] == 0x2C:
-                place = _skip(raw, place + 1)
+                place = skip_space(raw, place + 1)
         return place + 1
 
     def _keyed(self, raw: bytes, path: str, found: dict[str, ValueSpan]) -> str | None:
@@ -81,27 +79,6 @@ class MessageSpans:
         text = text_of(raw, found[path], 128) if path in found else None
         name = f"{path.removesuffix('/*/key')}/[{'' if text is None else text.decode()}]"
         return name if name in self.parents else None
-
-
-def _skip(raw: bytes, place: int) -> int:
-    return _SPACE.match(raw, place).end()  # type: ignore[union-attr]
-
-
-def _behind(raw: bytes, place: int) -> int:
-    """The offset behind the good JSON value at ``place``."""
-    if raw[place] == 0x22:
-        return _STRING.match(raw, place).end()  # type: ignore[union-attr]
-    if raw[place] not in b"{[":
-        return _SCALAR.match(raw, place).end()  # type: ignore[union-attr]
-    depth = 0
-    while True:
-        mark = _MARK.search(raw, place)
-        assert mark is not None, "the value is good JSON"
-        place = mark.end()
-        if raw[mark.start()] != 0x22:
-            depth += 1 if mark[0] in b"{[" else -1
-            if not depth:
-                return place
 
 
 def text_of(raw: bytes, noted: ValueSpan, most: int) -> bytes | None:
@@ -195,12 +172,12 @@ def _count(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
 
 
 def _items(raw: bytes, place: int) -> Iterator[int]:
-    place = _skip(raw, place + 1)
+    place = skip_space(raw, place + 1)
     while raw[place] != 0x5D:
         yield place
-        place = _skip(raw, _behind(raw, place))
+        place = skip_space(raw, value_end(raw, place))
         if raw[place] == 0x2C:
-            place = _skip(raw, place + 1)
+            place = skip_space(raw, place + 1)
 
 
 def _sections(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:

@@ -115,14 +115,6 @@ class Reader:
         else None: this twin does not look. Raises DecodeError."""
         return self.read(data, limits), None
 
-    def refusal(self, raw: bytes, limits: Limits = LIMITS) -> tuple[Reason, int] | None:
-        """(reason, offset) of the error that :meth:`read` raises; None where it raises none."""
-        try:
-            self.read(raw, limits)
-        except DecodeError as error:
-            return error.reason, error.offset or 0
-        return None
-
     def find(self, raw: bytes, place: int, limits: Limits = LIMITS) -> tuple[dict[str, Any] | None, int]:
         """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
         offset of the fault."""

@@ -36,8 +36,7 @@ def _merged(values: list[Value]) -> Value:
         raise ValueError(
             f"the wires know {len(words)} words for {values[0].path}; {MOST_WORDS} at most fit into a plan"
         )
-    strict = [form for form in forms if form not in ("", "text")]
-    form = "word" if words else strict[0] if strict else "" if "" in forms else "text"
+    form = "word" if words else next(filter(None, forms), "")
     return Value(values[0].path, form, words, any(value.text for value in values))
 
 

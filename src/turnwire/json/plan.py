@@ -39,7 +39,7 @@ KINDS = {
 array of strings only; records: an array of objects only whose known members are strings; numbers: an object of numbers
 only; good: a string of the form that its :class:`Value` names."""
 
-FORMS = ("", "uuid", "time", "word", "channel", "text")
+FORMS = ("", "uuid", "time", "word", "channel")
 FILLS = (
     *("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family", "digits"),
     *("epoch", "truth", "present", "numeral"),
@@ -65,9 +65,8 @@ NO_NUMBER = 0xFF
 
 
 class Value(NamedTuple):
-    """A value that matters. form: "" or what a string there has to be: "uuid", "time", "word" (one of ``words``),
-    "channel", or "text": it may say anything, and why ``decode`` refuses an object does not depend on it. text: in
-    ``items/*/name``, whether it must be a string for the array to be "records"."""
+    """A value that matters. form: "" or what a string there has to be: "uuid", "time", "word" (one of ``words``)
+    or "channel". text: in ``items/*/name``, whether it must be a string for the array to be "records"."""
 
     path: str
     form: str = ""
@@ -183,8 +182,7 @@ class WirePlan(NamedTuple):
     of the members of an object that ``decode`` takes, the same that ``choose`` finds.
     code: what is in the column "wire" of a scan of several wires.
     claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are. Neither
-    this nor why ``decode`` refuses an object may depend on which one a good UUID, a good time or a number is, nor on
-    what a string of form "text" says.
+    this nor why ``decode`` refuses an object may depend on which one a good UUID, a good time or a number is.
     exact: whether ``decode`` takes all objects that meet the needs of their variant, and no other.
     signs: with which of them ``marked`` is true; doubt: keys without which it is false otherwise. None: who knows.
     asks: what ``claims`` asks of an object beyond which keys of ``values`` it has, how many others, what kinds of
@@ -280,9 +278,6 @@ class Judgement:
             if plan.marked(raw):
                 if too_large:
                     return REJECT, place, self.codes[Reason.MESSAGE_TOO_LARGE], self.limits.message
-                told = None if plan.asks is None else self.reader.refusal(raw, self.limits)
-                if told is not None:
-                    return REJECT, place, self.codes[told[0]], told[1]
                 fault = self._fault(plan, raw)
                 if fault is not None:
                     return REJECT, place, self.codes[fault.reason], fault.offset or 0

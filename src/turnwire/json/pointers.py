@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
-
-from turnwire import _backend
-
-if TYPE_CHECKING:
-    from turnwire.json import _text_py as _core
-else:
-    _core = _backend.load("json.text")
 
 _SPACE = re.compile(rb"[ \t\n\r]*+")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
@@ -29,7 +21,7 @@ def place_of(data: bytes, pointer: str) -> int:
 
     For a pointer to what is not there (a missing field), the offset of the innermost object or array that is.
     """
-    at = _skip_space(data, 0)
+    at = skip_space(data, 0)
     for step in pointer.split("/")[1:]:
         found = _child(data, at, step.replace("~1", "/").replace("~0", "~"))
         if found is None:
@@ -38,7 +30,8 @@ def place_of(data: bytes, pointer: str) -> int:
     return at
 
 
-def _skip_space(data: bytes, at: int) -> int:
+def skip_space(data: bytes, at: int) -> int:
+    """The offset of the next byte that is not white space."""
     found = _SPACE.match(data, at)
     return found.end() if found else at
 
@@ -50,11 +43,7 @@ def _child(data: bytes, at: int, step: str) -> int | None:
     written = step.encode("utf-8", "surrogatepass")
     if opening != b"{" or _is_nowhere(data, written):
         return None
-    quick = getattr(_core, "child", None)
-    place: int = -2 if quick is None else quick(data, at, written)
-    if place != -2:
-        return place if place >= 0 else None
-    at = _skip_space(data, at + 1)
+    at = skip_space(data, at + 1)
     while (found := _KEY.match(data, at)) is not None:
         key, at = found[1], found.end()
         if key == written or (b"\\" in key and json.loads(b'"%b"' % key) == step):
@@ -71,11 +60,7 @@ def _is_nowhere(data: bytes, key: bytes) -> bool:
 def _item(data: bytes, at: int, step: str) -> int | None:
     if _INDEX.fullmatch(step) is None:
         return None
-    quick = getattr(_core, "item", None)
-    if quick is not None:
-        place: int = quick(data, at, int(step))
-        return place if place >= 0 else None
-    at = _skip_space(data, at + 1)
+    at = skip_space(data, at + 1)
     for _ in range(int(step)):
         if data[at : at + 1] in (b"]", b""):
             return None
@@ -88,11 +73,12 @@ def _behind(data: bytes, at: int) -> int:
     simple = _SIMPLE.match(data, at)
     if simple is not None:
         return simple.end()
-    at = _skip_space(data, _value_end(data, at))
-    return _skip_space(data, at + 1) if data[at : at + 1] == b"," else at
+    at = skip_space(data, value_end(data, at))
+    return skip_space(data, at + 1) if data[at : at + 1] == b"," else at
 
 
-def _value_end(data: bytes, at: int) -> int:
+def value_end(data: bytes, at: int) -> int:
+    """The offset behind the good JSON value at ``at``."""
     if data[at] not in b'"{[':
         found = _SCALAR.match(data, at)
         return found.end() if found else len(data)

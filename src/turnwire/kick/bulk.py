@@ -28,7 +28,6 @@ COLUMNS = (
 _FORMS = {
     "type": ("word", tuple(TYPES)),
     "channel": ("channel", ()),
-    **dict.fromkeys(("id", "timestamp", "correlation_id"), ("text", ())),
 }
 _TEXTS = ("id", "sender", "receiver", "channel", "correlation_id", "timestamp", "content")
 _VARIANT = Variant(

@@ -9,6 +9,7 @@ from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
+from turnwire.json._objects_py import opened_at
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json.faults import SPACE
 from turnwire.json.text import reader
@@ -16,7 +17,6 @@ from turnwire.json.text import reader
 DEEPEST_STRING = 8
 """JSON inside strings of JSON inside strings … is followed this far."""
 _OPENING = re.compile(rb'\{[ \t\r\n]*["}]')
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}]', re.DOTALL)
 _INSIDE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _FENCE = re.compile(rb"`{3,}|~{3,}")
 
@@ -52,24 +52,10 @@ class Text:
                 continue
             value, end = find(self.raw, start)
             if value is None:
-                hopeless = self._unclosed(start, end)
+                hopeless = opened_at(self.raw, start, end)
                 continue
             place = end
             yield start, end, value
-
-    def _unclosed(self, start: int, end: int) -> set[int]:
-        """The place where the objects start that are open at the fault at ``end``: all of them meet that fault."""
-        starts: list[int] = []
-        place = start
-        while (token := _TOKEN.search(self.raw, place, end)) is not None:
-            if b'"' in self.raw[place : token.start()]:
-                break  # the fault is in a string: what follows its quote is not a brace of JSON
-            place = token.end()
-            if self.raw[token.start()] == 0x7B:
-                starts.append(token.start())
-            elif self.raw[token.start()] == 0x7D:
-                starts.pop()
-        return set(starts)
 
     def how(self, start: int, end: int) -> str:
         """The way in which the bytes from ``start`` to ``end`` are wrapped: "bare", "prose", "fence" or "json"."""
