@@ -13,7 +13,6 @@ CORES = (
     ("json.scanner", "_core", "json.text"),
     ("log.engine.all_wires", "_core", "log.search"),
     ("log.output.texts", "_views", "log.views"),
-    ("log.output.texts", "_arrays", "log.arrays"),
     ("log.output.arrow", "_arrays", "log.arrays"),
 )
 

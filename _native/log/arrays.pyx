@@ -1,8 +1,8 @@
 """Arrow arrays for consumers to hold, in C: the twin of ``log/_arrays_py.py``."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.ref cimport Py_INCREF, PyObject
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 cdef extern from "Python.h":
@@ -25,28 +25,6 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
         void (*release)(tw_array *) noexcept nogil
         void *private_data
     int64_t tw_count_exported(int64_t more)
-    size_t tw_bitmap(const void *masks, int width, size_t count, int bit, uint8_t *out)
-
-
-def bitmap(masks, int bit, uint8_t[::1] out):
-    """One bit of each mask (unsigned integers of 2, 4 or 8 bytes), first row lowest, with zeros behind the last one;
-    returns how many are not set."""
-    cdef Py_buffer view
-    cdef size_t count, found
-    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
-    try:
-        if view.itemsize not in (2, 4, 8) or not 0 <= bit < 8 * view.itemsize:
-            raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
-        count = <size_t>(view.len // view.itemsize)
-        if <size_t>out.shape[0] != (count + 7) // 8:
-            raise ValueError("out has a bit for each mask")
-        if count == 0:
-            return 0
-        with nogil:
-            found = tw_bitmap(view.buf, <int>view.itemsize, count, bit, &out[0])
-        return count - found
-    finally:
-        PyBuffer_Release(&view)
 
 
 def exported():

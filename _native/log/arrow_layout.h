@@ -65,36 +65,6 @@ static inline unsigned tw_sixteen(const void *masks, int width, size_t row, __m1
 }
 #endif
 
-/* One bit of each mask (of `width` bytes) as a bitmap with zeros behind; how many of them are set. */
-static inline size_t tw_bitmap_of(const void *masks, int width, size_t count, int bit, uint8_t *out)
-{
-    size_t row = 0, set = 0;
-#ifdef TW_SSE2
-    __m128i up = _mm_cvtsi32_si128(8 * width - 1 - bit);
-    for (; row + 16 <= count; row += 16) {
-        unsigned word = tw_sixteen(masks, width, row, up);
-        out[row / 8] = (uint8_t)word;
-        out[row / 8 + 1] = (uint8_t)(word >> 8);
-        set += tw_ones(word);
-    }
-#endif
-    while (row < count) {
-        unsigned byte = 0, place = 0;
-        for (; place < 8 && row < count; place++, row++) byte |= (unsigned)(tw_mask_at(masks, width, row) >> bit & 1) << place;
-        out[(row - 1) / 8] = (uint8_t)byte;
-        set += tw_ones(byte);
-    }
-    return set;
-}
-
-/* With the width as a constant each. */
-static inline size_t tw_bitmap(const void *masks, int width, size_t count, int bit, uint8_t *out)
-{
-    if (width == 2) return tw_bitmap_of(masks, 2, count, bit, out);
-    if (width == 4) return tw_bitmap_of(masks, 4, count, bit, out);
-    return tw_bitmap_of(masks, 8, count, bit, out);
-}
-
 /* The view of `length` bytes at `offset` of a buffer of `size`; of none where they do not lie in it. */
 static inline void tw_view_slowly(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
 {

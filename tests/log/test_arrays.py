@@ -29,18 +29,6 @@ COMPILED = tuple(backend for backend in BACKENDS if backend != "pure")
 """Plain Python makes each column from its texts: test_arrow.py reads what both export."""
 
 
-@pytest.mark.parametrize("dtype", WIDTHS)
-@given(seed=SEEDS, place=st.just(63) | st.integers(0, 63), count=st.integers(0, 150))
-def test_a_bitmap_is_one_bit_of_each_mask(dtype: str, seed: int, place: int, count: int) -> None:
-    bit, chance = place % WIDTHS[dtype], random.Random(seed)
-    masks = np.array([chance.getrandbits(WIDTHS[dtype]) for _ in range(count)], dtype)
-    there = [int(mask) >> bit & 1 for mask in masks]
-    for arrays in modules("log.arrays"):
-        out = np.full((count + 7) // 8, 0xAA, np.uint8)
-        assert arrays.bitmap(masks, bit, out) == there.count(0)
-        assert out.tolist() == np.packbits(np.array(there, bool), bitorder="little").tolist()
-
-
 def view(text: bytes, number: int, place: int) -> bytes:
     """A string view as the Arrow columnar format has it."""
     head = len(text).to_bytes(4, "little")

@@ -7,7 +7,6 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from turnwire import _backend
 from turnwire.arrow_structs import ArrayRelease, ArrowArray, release
@@ -17,18 +16,6 @@ Dictionary = tuple[int, tuple[Any, ...]]
 _owners: dict[int, Any] = {}
 """Arrays in use by consumers, by the number in private_data."""
 _keys = count(1)
-
-
-def bitmap(masks: NDArray[Any], bit: int, out: NDArray[np.uint8]) -> int:
-    """One bit of each mask (unsigned integers of 2, 4 or 8 bytes), first row lowest, with zeros behind the last one;
-    returns how many are not set."""
-    if masks.itemsize not in (2, 4, 8) or not 0 <= bit < 8 * masks.itemsize:
-        raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
-    if len(out) != (len(masks) + 7) // 8:
-        raise ValueError("out has a bit for each mask")
-    there = masks & masks.dtype.type(1 << bit) != 0
-    out[:] = np.packbits(there, bitorder="little")
-    return len(there) - int(np.count_nonzero(there))
 
 
 def exported() -> int:

@@ -1,6 +1,5 @@
 from typing import Any
 
-def bitmap(masks: Any, bit: int, out: Any) -> int: ...
 def exported() -> int: ...
 def export(
     address: int,

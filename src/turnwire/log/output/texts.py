@@ -204,7 +204,6 @@ def cut(buffer: memoryview, arena: memoryview, starts: NDArray[Any], lengths: ND
     return (whole[start : start + length] for start, length in places)
 
 
-_arrays = _backend.load("log.arrays")
 Filled = tuple[int, tuple[Any, ...], "tuple[int, tuple[Any, ...]] | None"]
 """A column as the core exports it: how many nulls, its buffers, and its dictionary."""
 _VIEW = 16
@@ -231,11 +230,11 @@ def validity_bitmap(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple
     if valid is None:
         return None, 0
     if isinstance(valid, Bits):
-        bitmap = np.empty((count + 7) // 8, np.uint8)
-        nulls = _arrays.bitmap(valid.masks, valid.bit, bitmap)
-        return (bitmap, nulls) if nulls else (None, 0)
-    nulls = count - int(np.count_nonzero(valid))
-    return (np.packbits(valid, bitorder="little"), nulls) if nulls else (None, 0)
+        there: NDArray[np.bool_] = valid.masks & valid.masks.dtype.type(1 << valid.bit) != 0
+    else:
+        there = valid
+    nulls = count - int(np.count_nonzero(there))
+    return (np.packbits(there, bitorder="little"), nulls) if nulls else (None, 0)
 
 
 def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
