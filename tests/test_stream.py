@@ -53,7 +53,7 @@ def fed(data: bytes, sizes: Iterable[int], **options: Any) -> tuple[list[Any], l
 def test_any_pieces_give_the_same_and_what_a_scan_finds() -> None:
     chance = random.Random(11)
     seen = 0
-    for _ in range(rounds(40)):
+    for _ in range(rounds(24)):
         data = damaged_log(chance, LINES, 5)
         keep = chance.random() < 0.3
         limits = LIMITS._replace(message=chance.choice((16 << 20, 16 << 20, 30, 50)))

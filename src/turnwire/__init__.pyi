@@ -2,7 +2,6 @@ from turnwire import (
     contract as contract,
     csp as csp,
     distributed as distributed,
-    duckdb as duckdb,
     errors as errors,
     json as json,
     kick as kick,

@@ -204,13 +204,13 @@ def done_before(name: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def scratch(parent: Path) -> Iterator[Path]:
+def scratch(parent: Path, mode: int = 0o700) -> Iterator[Path]:
     """A hidden directory for what may make files of its own beside a file, such as SQLite; it is gone, with all that is
     in it, when the block ends, and where the process was killed, when somebody next writes to ``parent``."""
     _sweep_once(parent)
     path, held = temporary(parent), None
     try:
-        path.mkdir(0o700)
+        path.mkdir(mode)
         if fcntl is not None:
             held = os.open(path, os.O_RDONLY)
             with suppress(OSError):
@@ -333,19 +333,13 @@ class AtomicDirectory:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
         self._place = Path(os.path.realpath(self.name))
-        self.path = temporary(self._place.parent)
-        self._held: int | None = None
+        self._scratch = scratch(self._place.parent, 0o777)
 
     def __enter__(self) -> Self:
         if os.path.lexists(self._place) and not (self._place.is_dir() and not any(self._place.iterdir())):
             raise FileExistsError(17, "exists already and is not an empty directory", self.name)
         try:
-            _sweep_once(self._place.parent)
-            self.path.mkdir()
-            if fcntl is not None:
-                self._held = os.open(self.path, os.O_RDONLY)
-                with suppress(OSError):
-                    hold(self._held)
+            self.path = self._scratch.__enter__()
         except OSError as error:
             raise explained(error, self.name) from None
         return self
@@ -367,6 +361,4 @@ class AtomicDirectory:
             del failure.filename2  # None would be shown, as "-> None"
             raise
         finally:
-            if self._held is not None:
-                os.close(self._held)
-            _remove(self.path)
+            self._scratch.__exit__(None, None, None)

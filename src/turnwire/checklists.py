@@ -7,14 +7,14 @@ what was found; ``turnwire.read.judging`` reads the messages and asks the judges
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import UnknownKey
 
 if TYPE_CHECKING:
-    from turnwire.errors import DecodeError, Reason
+    from turnwire.errors import DecodeError
 
 PASS, FAIL, OPEN, NOT_APPLICABLE = "pass", "fail", "open", "not applicable"
 """The ends of a clause. "open": something that it asks for is unfinished where the input ends."""
@@ -146,10 +146,6 @@ class Checklist(NamedTuple):
     def __iter__(self) -> Iterator[Line]:  # type: ignore[override]
         return iter(self.lines)
 
-    def counted(self, records: int, rejects: int) -> Checklist:
-        """The same checklist with these counts."""
-        return Checklist(self.wire, records, self.lines, rejects)
-
     def line(self, name: str) -> Line:
         """The line of a clause by its id. Raises UnknownKey, a KeyError, where there is none."""
         for line in self.lines:
@@ -213,14 +209,6 @@ class RecordChecklist:
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges what cannot be read."""
         raise NotImplementedError
-
-    def breaks(self, reason: Reason) -> str | None:
-        """The clause that what cannot be read for this reason breaks, where ``refused`` keeps that as a fault, in the
-        words of the error behind its reason, and does nothing else; None where it must be asked."""
-        return None
-
-    def reach(self, offset: int) -> None:
-        """Judges what it saw beside messages (``look``) in front of a byte."""
 
     def admits(self, message: Any, line: int) -> ClauseFault | None:
         """Judges one message unless it breaks a clause: of one that does, the first fault, and nothing has changed.
@@ -304,29 +292,6 @@ def spoken(line: bytes) -> bool:
     return _SPOKEN.search(line.decode("utf-8", "replace").rstrip()) is not None
 
 
-def judged(
-    wire: str,
-    records: int,
-    clauses: Iterable[Clause],
-    faults: Iterable[ClauseFault],
-    applied: Collection[str],
-    rejects: int = 0,
-    open: Iterable[ClauseFault] = (),
-    doubts: Iterable[ClauseFault] = (),
-) -> Checklist:
-    """The checklist: a clause with faults fails, one with something open is open, one that is ``applied`` passes, any
-    other does not apply."""
-    clauses = tuple(clauses)
-    found, waiting, doubtful = (_by_clause(clauses, several) for several in (faults, open, doubts))
-    lines = []
-    for clause in clauses:
-        name = clause.id
-        kept = PASS if name in applied else NOT_APPLICABLE
-        status = FAIL if found[name] else OPEN if waiting[name] else kept
-        lines.append(Line(clause, status, found[name], waiting[name], doubtful[name]))
-    return Checklist(wire, records, tuple(lines), rejects)
-
-
 def _by_clause(clauses: Iterable[Clause], faults: Iterable[ClauseFault]) -> dict[str, tuple[ClauseFault, ...]]:
     found: dict[str, list[ClauseFault]] = {clause.id: [] for clause in clauses}
     for fault in faults:
@@ -338,9 +303,17 @@ _LINE = itemgetter(ClauseFault._fields.index("line"))
 
 
 def checklist_of(wire: str, clauses: Iterable[Clause], judge: RecordChecklist, file: str | None = None) -> Checklist:
-    """The checklist of what a judge has found, in ``file``."""
-    found = (judge.faults, judge.open, judge.doubts)
+    """The checklist of what a judge has found, in ``file``: a clause with faults fails, one with something open is
+    open, one that is ``applied`` passes, any other does not apply."""
+    clauses = tuple(clauses)
+    several = (judge.faults, judge.open, judge.doubts)
     if file is not None:
-        found = tuple([fault._replace(file=file) for fault in several] for several in found)  # type: ignore[assignment]
-    faults, left, doubts = found
-    return judged(wire, judge.records, clauses, faults, judge.applied, judge.rejects, left, doubts)
+        several = tuple([fault._replace(file=file) for fault in one] for one in several)  # type: ignore[assignment]
+    found, waiting, doubtful = (_by_clause(clauses, one) for one in several)
+    lines = []
+    for clause in clauses:
+        name = clause.id
+        kept = PASS if name in judge.applied else NOT_APPLICABLE
+        status = FAIL if found[name] else OPEN if waiting[name] else kept
+        lines.append(Line(clause, status, found[name], waiting[name], doubtful[name]))
+    return Checklist(wire, judge.records, tuple(lines), judge.rejects)

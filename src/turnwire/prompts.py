@@ -20,10 +20,3 @@ def prompt(wire: str, size: str = "full") -> str:
     found = registry.wire(wire)
     short = found.short_prompt if size == "short" else None
     return found.prompt() if short is None else short()
-
-
-def sizes(wire: str, tokenizer: str = "o200k_base") -> dict[str, int]:
-    """Size -> the tokens of that prompt. Raises as :func:`prompt` and ``turnwire.tokens.count`` do."""
-    from turnwire.tokens import count
-
-    return {size: count(prompt(wire, size), tokenizer) for size in SIZES}

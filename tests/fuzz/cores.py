@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 
 NAME = "turnwire"
-LEFT_OUT = ("_native", "cli", "polars", "duckdb", "distributed", "slip", "report")
+LEFT_OUT = ("_native", "cli", "polars", "distributed", "slip", "report")
 """What is not imported beforehand: the cores, which their users import, and what no target asks for."""
 
 

@@ -1,4 +1,4 @@
-"""``turnwire.polars.scan`` and ``turnwire.duckdb.scan``: always the rows of a whole scan, with less read for them."""
+"""``turnwire.polars.scan``: always the rows of a whole scan, with less read for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from turnwire.errors import MissingDependency
 pytestmark = pytest.mark.once
 
 pl = pytest.importorskip("polars")
-duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
 both_cores = pytest.mark.usefixtures("scan_core")
@@ -206,14 +205,10 @@ def test_what_can_be_read_only_once() -> None:
     assert frame.collect().height == 200
     with pytest.raises(Exception, match="a file object can be read only once"):
         frame.collect()
-    relation = turnwire.duckdb.scan(io.BytesIO(LOG), wire="nslip")
-    assert relation.aggregate("count(*)").fetchall() == [(200,)]
-    with pytest.raises(Exception, match="a file object can be read only once"):
-        relation.aggregate("count(*)").fetchall()
 
 
-@pytest.mark.parametrize("scan", [turnwire.polars.scan, turnwire.duckdb.scan])
-def test_errors(scan: Any, tmp_path: Path) -> None:
+def test_errors(tmp_path: Path) -> None:
+    scan = turnwire.polars.scan
     for options, kind, words in (
         ({"wire": "morse"}, turnwire.UnknownName, "morse"),
         ({"columns": ["no"]}, ValueError, "no column 'no'"),
@@ -225,10 +220,10 @@ def test_errors(scan: Any, tmp_path: Path) -> None:
             scan(LOG, **options)
     damaged = scan(GOOD + b"\n@a3|f0|c-|S0|d1|T1#\n", wire="nslip", errors="raise")
     with pytest.raises(Exception, match="bad_digit"):
-        damaged.collect() if scan is turnwire.polars.scan else damaged.fetchall()
+        damaged.collect()
     gone = scan(tmp_path / "gone.log", wire="nslip")
     with pytest.raises(Exception, match=r"gone\.log"):
-        gone.collect() if scan is turnwire.polars.scan else gone.fetchall()
+        gone.collect()
 
 
 def test_without_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,52 +233,3 @@ def test_without_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(MissingDependency, match=r"Polars 1\.22 or newer"):
         turnwire.polars.scan(LOG)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingDependency, match="DuckDB and pyarrow"):
-        turnwire.duckdb.scan(LOG)
-
-
-# --- DuckDB -----------------------------------------------------------------------------------------------------------
-
-
-@both_cores
-def test_a_relation(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(LOG)
-    with duckdb.connect() as connection:
-        relation = turnwire.duckdb.scan(path, wire="nslip", connection=connection)
-        assert relation.columns == full("nslip").columns
-        once = turnwire.scan(path, wire="nslip")
-        connection.execute("create table whole as select * from once")
-        assert once
-        for query in (
-            "select * from {} limit 5",
-            "select count(*) from {}",
-            "select avg(turn) from {} where conv_id > 2 and act = 'ASK'",
-            "select tag, count(*) as n from {} where priority is not null group by tag order by tag",
-            "select tag, line from {} where tag > 'x1' and time < '2026-01-05' order by line desc",
-            "select act, frame, src from {} where src in (1, 2) or tag like '%2' order by line",
-            "select a.line from {} a join {} b on a.line = b.line + 1 order by 1",
-        ):
-            wanted = connection.sql(query.replace("{}", "whole")).fetchall()
-            for _ in range(2):
-                assert connection.sql(query.replace("{}", "relation")).fetchall() == wanted
-                assert wanted
-        assert relation.filter("conv_id = 1").aggregate("count(*)").fetchall() == [(29,)]
-    default = turnwire.duckdb.scan(LOG, wire="nslip", where={"conv_id": 1}, columns=["tag"])
-    assert len(default.fetchall()) == 29
-
-
-def test_filters_that_duckdb_passes() -> None:
-    """Some versions do; pyarrow applies them, also where there are string views."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from turnwire.duckdb import _filtered
-
-    reader = pa.RecordBatchReader.from_stream(turnwire.scan(LOG, wire="nslip", batch_bytes=1000))
-    wanted = (pc.field("conv_id") == 1) & (pc.field("tag") == "x1") & (pc.field("act") == "ASK")
-    found = pa.Table.from_batches(_filtered(pa, reader, wanted), schema=reader.schema)
-    known = full("nslip").filter((c("conv_id") == 1) & (c("tag") == "x1") & (c("act") == "ASK"))
-    assert found["line"].to_pylist() == known["line"].to_list() != []
-    assert found.schema == reader.schema

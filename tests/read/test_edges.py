@@ -154,7 +154,7 @@ BROKEN = "@a3|f0 broken"
 
 
 def everything(data: bytes) -> LocatedRecords:
-    return LocatedRecords(data, list(pieces(data, columns=True)))
+    return LocatedRecords(data, list(pieces(data)))
 
 
 @pytest.mark.parametrize("front", ["", "front\n\n"])

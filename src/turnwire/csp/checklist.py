@@ -241,19 +241,10 @@ class CspChecklist(checklists.RecordChecklist):
         for text in self.routing.feed(message, self.linter.state.defs):
             self.fault("laws", line, text, offset)
 
-    def breaks(self, reason: Reason) -> str:
-        """The clause that a reason goes with: there is no more to say of what is damaged."""
-        return REASONS.get(reason, "magic")
-
-    def reach(self, offset: int) -> None:
-        """Judges what is in front of a byte beside messages."""
-        if self._next < len(self._waiting):
-            self._pass(offset)
-
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Takes a damaged record: it breaks the clause that its reason goes with."""
         self._pass(offset)
-        self.fault(self.breaks(error.reason), line, f"{error.reason}: {error.text}", offset)
+        self.fault(REASONS.get(error.reason, "magic"), line, f"{error.reason}: {error.text}", offset)
 
     def end(self) -> None:
         """Judges what is behind the last message, and the tasks that have no answer."""

@@ -132,7 +132,7 @@ class FilePreambles:
 
     def preambles(self) -> tuple[Beside, list[DecodeError]]:
         """The preambles with their offsets and lengths, and what is wrong with those that are damaged."""
-        if not self._alone or any(piece.damaged for piece in self._found.pieces):
+        if not self._alone or any(piece.rejects for piece in self._found.pieces):
             beside, damaged = preambles(self._data, self._limits)  # a damaged message may reach into the text behind it
             for there, wrong in self._elsewhere():
                 beside += there

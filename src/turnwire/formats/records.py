@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
-from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.errors import DecodeError, Reason
 from turnwire.json.plan import MISSING, value_at
 from turnwire.json.text import input_bytes, locate, read_object, write
 from turnwire.message import Message
@@ -155,11 +155,3 @@ class Reading:
     def encode(self, message: Record, strict: bool = True) -> str:
         """The JSON text of a record, its members in their own order."""
         return write(message.fields, self.wire)
-
-    def check(self, message: Record) -> list[Issue]:
-        """Nothing is doubtful about what was read."""
-        return []
-
-    def plain(self, message: Record) -> dict[str, Any]:
-        """The object itself."""
-        return message.fields

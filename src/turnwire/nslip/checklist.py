@@ -124,10 +124,6 @@ class NslipChecklist(checklists.RecordChecklist):
             if issue.reason in REASONS:
                 self.fault(REASONS[issue.reason], line, f"{issue.where}: {issue.text}", offset)
 
-    def breaks(self, reason: Reason) -> str:
-        """The clause that a reason goes with: there is no more to say of what is damaged."""
-        return REASONS[reason]
-
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Keeps what is damaged as a fault of the clause that its reason goes with."""
         self.fault(REASONS[error.reason], line, f"{error.reason}: {error.text}", offset)

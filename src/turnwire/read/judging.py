@@ -13,8 +13,7 @@ from typing import Any
 from turnwire import registry
 from turnwire.checklists import Checklist, RecordChecklist, Specification, checklist_of
 from turnwire.errors import DecodeError, UnknownName
-from turnwire.read.located import LocatedRecords, ScannedPiece, pieces
-from turnwire.read.refusals import Refusals
+from turnwire.read.located import Located, LocatedRecords, ScannedPiece, pieces
 
 _STRANGE = "{} is not an option of {}; those are {}"
 
@@ -49,34 +48,37 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
     """
     found = specification(wire)
     judge = judge_of(wire, **options)
-    several = pieces(data, None if found.around else wire, fences=fences, columns=True)
+    several = pieces(data, None if found.around else wire, fences=fences)
     if found.around:
         several = list(several)  # type: ignore[assignment]
         judge.look(LocatedRecords(data, several))  # type: ignore[attr-defined, arg-type]
-    refusals = Refusals(judge, wire)
     for piece in several:
-        _judged(judge, piece, wire, refusals)
+        _judged(judge, piece, wire)
     judge.end()
     return checklist_of(wire, found.clauses, judge, file)
 
 
-def _judged(judge: RecordChecklist, piece: ScannedPiece, wire: str, refusals: Refusals) -> None:
+def _judged(judge: RecordChecklist, piece: ScannedPiece, wire: str) -> None:
     """Gives a judge the records and rejects of a wire in a piece, in order."""
-    refusals.take(piece)
     batch = piece.batch
+    waiting = [one for one in reversed(piece.rejects) if one.wire == wire]
+    judge.rejects += len(waiting)
     if batch is not None and len(batch):
-        codes = batch.codes("wire")
-        rows: Any = (codes == registry.names().index(wire)).nonzero()[0]
-        places = (batch[name][rows].tolist() for name in ("line", "offset"))
-        inners = batch["inner"][rows].tolist() if refusals.waiting else [0] * len(rows)
-        inside = batch.valid("inner")[rows].tolist() if refusals.waiting else inners
-        message, decode = judge.message, batch.decoder(wire)
-        for raw, line, offset, inner, there in zip(batch.raws(rows), *places, inners, inside, strict=True):
-            if refusals.first < offset or (refusals.first == offset and there):
-                refusals.tell(offset, inner if there else -1)
-            message(decode(raw), line, offset, raw)
+        rows: Any = (batch.codes("wire") == registry.names().index(wire)).nonzero()[0]
+        places = (batch[name][rows].tolist() for name in ("line", "offset", "inner"))
+        inside, decode = batch.valid("inner")[rows].tolist(), batch.decoder(wire)
+        for raw, line, offset, inner, there in zip(batch.raws(rows), *places, inside, strict=True):
+            while waiting and waiting[-1].place < (offset, inner if there else -1):
+                _refuse(judge, waiting.pop())
+            judge.message(decode(raw), line, offset, raw)
         judge.records += len(rows)
-    refusals.tell()
+    while waiting:
+        _refuse(judge, waiting.pop())
+
+
+def _refuse(judge: RecordChecklist, one: Located) -> None:
+    if one.error is not None:
+        judge.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)
 
 
 def conform_files(

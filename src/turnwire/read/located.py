@@ -18,7 +18,6 @@ from turnwire.read.wrapping import Text, inside_end
 
 if TYPE_CHECKING:
     from turnwire.log import Batch
-    from turnwire.log.output.rejects import SomeRejects
 
 _COLUMNS = ("offset", "length", "line", "wire", "inner")
 _UNCLOSED = "inside_unclosed_heredoc"
@@ -77,30 +76,10 @@ def located(
 
 
 class ScannedPiece(NamedTuple):
-    """A batch of records, and the rejects that were met up to its end. batch: None behind the last one. columns: the
-    same rejects, block by block, where they were asked for as columns."""
+    """A batch of records, and the rejects that were met up to its end. batch: None behind the last one."""
 
     batch: Batch | None
     rejects: list[Located]
-    columns: tuple[SomeRejects, ...] = ()
-
-    @property
-    def places(self) -> Iterator[tuple[Any, ...]]:
-        """Of the rejects, four columns: offset, length, wire (its place in ``registry.names()``), whether it is in a
-        JSON string."""
-        numbers = {name: number for number, name in enumerate(registry.names())}
-        if self.rejects:
-            rows = ((one.offset, one.length, numbers[one.wire], one.inner is not None) for one in self.rejects)
-            yield tuple(zip(*rows, strict=True))
-        for some in self.columns:
-            found = some.columns
-            wires = [numbers[wire] for wire in found["wire"].tolist()]
-            yield found["offset"], found["length"], wires, found["inner"] >= 0
-
-    @property
-    def damaged(self) -> bool:
-        """True if there are rejects."""
-        return bool(self.rejects or self.columns)
 
     def __iter__(self) -> Iterator[Located]:  # type: ignore[override]
         """The records, and the rejects of the same file among them."""
@@ -128,10 +107,8 @@ def pieces(
     limits: Limits = LIMITS,
     fences: bool = False,
     rejects: bool = True,
-    columns: bool = False,
 ) -> Iterator[ScannedPiece]:
-    """Yields what :func:`located` gives, batch by batch; takes and raises what it does. columns: rejects are given as
-    columns only: an object for each, and words for what is wrong with it, take longest."""
+    """Yields what :func:`located` gives, batch by batch; takes and raises what it does."""
     from turnwire.log.scanning import scan
 
     wanted = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
@@ -139,14 +116,9 @@ def pieces(
     found = scan(source, wire=wire, columns=wanted, unknown=unknown, limits=limits, fences=fences, errors=errors)
     done = 0
     for batch in chain(found, (None,)):
-        if not rejects:
-            new = ScannedPiece(batch, [])
-        elif columns:
-            new = ScannedPiece(batch, [], tuple(found.rejects.parts_since(done)))
-        else:
-            new = ScannedPiece(batch, [_of_reject(one, unknown) for one in found.rejects.since(done)])
+        new = [_of_reject(one, unknown) for one in found.rejects.since(done)] if rejects else []
         done = len(found.rejects)
-        yield new
+        yield ScannedPiece(batch, new)
 
 
 class LocatedRecords:
@@ -166,7 +138,10 @@ class LocatedRecords:
         parts: list[tuple[Any, ...]] = [
             (batch["offset"], batch["length"], batch.codes("wire"), batch.valid("inner")) for batch in batches
         ]
-        parts += [columns for piece in self.pieces for columns in piece.places]
+        numbers = {name: number for number, name in enumerate(registry.names())}
+        refused = [one for piece in self.pieces for one in piece.rejects]
+        rows = ((one.offset, one.length, numbers[one.wire], one.inner is not None) for one in refused)
+        parts += [tuple(zip(*rows, strict=True))] if refused else []
         kinds = (np.int64, np.int64, np.int64, bool)
         columns = zip(*parts, strict=True) if parts else [[] for _ in kinds]
         whole = [
@@ -174,7 +149,7 @@ class LocatedRecords:
             for column, kind in zip(columns, kinds, strict=True)
         ]
         offsets, lengths, wires, inside = whole
-        if any(piece.damaged for piece in self.pieces):
+        if refused:
             order = np.argsort(offsets, kind="stable")  # those of one string are in order
             offsets, lengths, wires, inside = (column[order] for column in (offsets, lengths, wires, inside))
         return offsets, lengths, wires, inside

@@ -71,31 +71,17 @@ class Stats(NamedTuple):
             yield {"stat": "reason", "reason": reason, "rejects": times_met}
         for (wire, rule), pairing in self.pairings.items():
             yield {"stat": "answers", "wire": wire, "rule": rule, **pairing.to_dict()}
-        yield from self._conversation_rows(most)
-
-    def _conversation_rows(self, most: int) -> Iterator[dict[str, Any]]:
-        shown = self.busiest(most)
-        for (wire, name), one in shown:
-            first, last = times([one.first, one.last])
-            fields = {"records": one.records, "bytes": one.bytes, "first": first, "last": last}
-            yield {"stat": "conversation", "wire": wire, "conversation": name, **fields}
-        folded = self.folded
-        rest = self.by_conversation.total["records"] - sum(one.records for _, one in shown)
-        if rest:
-            count = None if folded else len(self.by_conversation) - len(shown)
-            yield {
-                "stat": "conversation",
-                "wire": None,
-                "conversation": None,
-                "records": rest,
-                "others": count,
-            }
+        yield from _tallied("conversation", self.by_conversation, most)
 
 
 def _tallied(name: str, tally: Groups, most: int) -> Iterator[dict[str, Any]]:
-    shown = tally.top(most)
+    """The groups with the most records, and what all others have; of conversations also their bytes and times."""
+    whole = name == "conversation"
+    shown = tally.top(most, "records", "bytes") if whole else tally.top(most)
     for (wire, value), one in shown:
-        yield {"stat": name, "wire": wire, name: value, "records": one.records}
+        first, last = times([one.first, one.last])
+        more = {"bytes": one.bytes, "first": first, "last": last} if whole else {}
+        yield {"stat": name, "wire": wire, name: value, "records": one.records, **more}
     rest = tally.total["records"] - sum(one.records for _, one in shown)
     if rest:
         others = None if tally.folded else len(tally) - len(shown)
