@@ -121,6 +121,11 @@ class Message(Serialisable):
         """Its topic, in the wire's own words."""
         return _scanned(self, "subject")  # type: ignore[no-any-return]
 
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        return fields(type(self).__name__, self.to_dict().items())
+
 
 class Signature:
     """``__signature__`` of a compiled class and its twin, and of subclasses that do not replace the constructor.

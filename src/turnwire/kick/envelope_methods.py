@@ -241,12 +241,6 @@ class EnvelopeMethods(Message):
     __repr__ = represent
     __eq__ = equal
 
-    def _repr_html_(self) -> str:
-        from turnwire.showing import fields
-
-        names = (*FIELDS, *(["extra"] if self._extra else []))
-        return fields(type(self).__name__, [(name, getattr(self, name)) for name in names])
-
     def __copy__(self) -> Self:
         return type(self)(*state(_handed_out(self)))
 

@@ -231,11 +231,6 @@ class Message(contract.Message):
         tail = f", {extras!r}" if extras else ""
         return f"{type(self).__name__}({dict(fields['header'])!r}, {dict(fields['payload'])!r}{tail})"
 
-    def _repr_html_(self) -> str:
-        from turnwire.showing import fields
-
-        return fields(type(self).__name__, fields_of(self).items())
-
     def __reduce__(self) -> tuple[Any, ...]:
         if self._held is None:
             return type(self).of, (fields_of(self),)
