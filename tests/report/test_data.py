@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import random
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,14 +13,14 @@ import numpy as np
 import pytest
 
 import turnwire
-from tests.report.chunks import Made, Row, chunks, shown
+from tests.report.chunks import Row, chunks, shown
 from turnwire.read.coding import ABSENT, coded
-from turnwire.report import cube as cubes, page, report
+from turnwire.report import page, report
 from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, NameCodes, _core
 from turnwire.report.figures import ANSWER_COLUMNS, Answers, TokenMeter, tokens_of
 from turnwire.report.findings import Finding
 from turnwire.report.records import COLUMNS, OTHERS, Chunk
-from turnwire.report.sample import DamageTimes, MessageSample
+from turnwire.report.sample import MessageSample
 
 pytestmark = pytest.mark.once
 
@@ -96,21 +95,6 @@ def test_a_chart_has_so_many_bars_and_no_more(more: int, width: int) -> None:
     assert found.buckets == -(-((number - 1) * WIDTHS[width] + 1) // WIDTHS[fine])
 
 
-def test_damage_is_counted_however_wide_the_bars_become(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cubes, "MOST_FILLED", 4)
-    cube, wanted = Cube(), Counter[str]()
-    for step in range(12):
-        time = NOW + 4**step * 1000
-        cube.add(Made([Row(time=time), Row(time=time + 7000)]), None)  # type: ignore[arg-type]
-        for wire, number in (("nslip", step), ("kick", 1)):
-            cube.damaged([(time, wire, number), (time + 7000, wire, 1)])
-            wanted[wire] += number + 1
-    found = Counter[str]()
-    for _, wire, number in shown(cube).reject_cells:
-        found[wire] += number
-    assert found == wanted and cube._width > 4
-
-
 def test_names_beyond_the_first_are_counted_together() -> None:
     names, unnamed = NameCodes(2), 0
     met = ((["a", "b", "c", "a"], [0, 1, OTHERS, 0]), (["a", None], [0, ABSENT]), (["c", "d"], [OTHERS, OTHERS]))
@@ -174,64 +158,6 @@ def test_a_conversation_is_cut_only_where_there_are_too_many_messages() -> None:
             sample.add(chunk, None)
         (one,) = sample.kept()[0]
         assert (one.count, len(one.messages)) == (count, kept)
-
-
-BASE = 1_767_571_200
-
-
-def found(paths: list[Path], batch_bytes: int) -> list[tuple[int, int]]:
-    """(seconds, number) of all damage in files, read in blocks of so many bytes."""
-    scan, when, told = turnwire.scan(paths, columns=COLUMNS, batch_bytes=batch_bytes), DamageTimes(), 0
-    result = []
-    for batch in scan:
-        result += when.add(Chunk(batch))
-        new = list(scan.rejects.since(told))
-        told += len(new)
-        result += when.of(new)
-    result += when.of(scan.rejects.since(told))
-    counted: dict[int, int] = {}
-    for time, wire, number in result:
-        assert wire == "nslip"
-        counted[time // 1_000_000 - BASE] = counted.get(time // 1_000_000 - BASE, 0) + number
-    return sorted(counted.items())
-
-
-@pytest.mark.parametrize("batch_bytes", [1 << 10, 1 << 20])
-@pytest.mark.parametrize("seed", range(4))
-def test_damage_is_as_old_as_the_record_before_it(tmp_path: Path, seed: int, batch_bytes: int) -> None:
-    numbers = random.Random(seed)
-    wanted: dict[int, int] = {}
-    paths = []
-    for file in range(2):
-        second, waiting, lines = None, 0, []
-        for _ in range(120):
-            if numbers.random() < 0.2:
-                lines.append(DAMAGED)
-                if second is None:
-                    waiting += 1
-                else:
-                    wanted[second] = wanted.get(second, 0) + 1
-            elif numbers.random() < 0.2:
-                lines.append("@a3|f0|c1|S0|d1|T1#")  # without a time
-            else:
-                first = second is None
-                second = (second or file * 3600) + numbers.randrange(1, 9)
-                minutes, seconds = divmod(second, 60)
-                lines.append(f"2026-01-05T{minutes // 60:02}:{minutes % 60:02}:{seconds:02}Z @a3|f0|c1|S0|d1|T1#")
-                if first and waiting:
-                    wanted[second] = wanted.get(second, 0) + waiting
-        paths.append(tmp_path / f"{file}.log")
-        paths[-1].write_text("\n".join([*lines, ""]))
-    assert found(paths, batch_bytes) == sorted(wanted.items())
-
-
-@pytest.mark.parametrize("batch_bytes", [256, 1 << 20])
-def test_damage_that_is_told_behind_the_next_file_is_that_of_its_own(tmp_path: Path, batch_bytes: int) -> None:
-    first, second = tmp_path / "a.log", tmp_path / "b.log"
-    lines = [f"2026-01-05T00:{at // 60:02}:{at % 60:02}Z @a3|f0|c1|S0|d1|T1#" for at in range(100)]
-    first.write_text("\n".join([*lines, *[DAMAGED] * 100, ""]))
-    second.write_text("2026-01-05T09:00:00Z @a3|f0|c1|S0|d1|T1#\n")
-    assert found([first, second], batch_bytes) == [(99, 100)]
 
 
 SECOND = 1_000_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,33 +103,6 @@ def test_an_address_from_elsewhere_does_no_harm(browser: Any, path: Path, fragme
     assert page.text("#active").startswith("All ")
     assert page.errors == []
     page.close()
-
-
-# ---- rejects over time
-
-
-def test_damage_stands_in_the_chart_at_the_time_around_it(opened: Open, tmp_path: Path) -> None:
-    bad = "@a3|f0|c$|S1#"
-    lines = [bad, line(0), line(1), bad, bad, *(line(minute) for minute in range(2, 60)), f"x {bad} {line(60)} {bad}"]
-    path = made(tmp_path, lines)
-    data = report("\n".join([*lines, ""]).encode(), tokenizer=None).data
-    width, start = data["time"]["width"], data["time"]["start"]
-    minutes = Counter(
-        {(start + bucket * width - START) // MINUTE: number for bucket, _, number in data["reject_cells"]}
-    )
-    assert sum(minutes.values()) == sum(number for *_, number in data["reject_counts"]) == 5
-    assert minutes[0] == 1 and minutes[1] == 2, "before the first record at its time, else at that of the one before"
-    page = opened(path)
-    drawn = page.run("[...document.querySelectorAll('#volume rect.damage')].map(one => +one.dataset.rejects)")
-    assert sum(drawn) == 5
-    assert "5" in page.text("#volume .legend .damage")
-    order = page.run("[...document.querySelectorAll('main > section')].map(one => one.id)")
-    assert order[:2] == ["volume", "rejects"]
-
-
-def test_damage_without_any_time_is_counted_and_not_drawn() -> None:
-    data = report(b"@a3|f0|c$|S1#\n@a3|f0|c1|S0|d1|T1#\n", tokenizer=None).data
-    assert data["reject_cells"] == [] and data["reject_counts"] == [["nslip", "bad_digit", 1]]
 
 
 def test_tables_are_cards_on_a_phone(opened: Open, path: Path) -> None:

@@ -19,7 +19,6 @@ from turnwire.report.sample import (
     MOST_REJECT_BYTES,
     REJECT_COLUMNS,
     Conversation,
-    DamageTimes,
     MessageSample,
     Quarantine,
 )
@@ -80,7 +79,7 @@ def report(
 
     expect_number(max_messages, "max_messages", 1)
     used = meter(tokenizer)
-    cube, sample, quarantine, damaged = Cube(), MessageSample(max_messages), Quarantine(), DamageTimes()
+    cube, sample, quarantine = Cube(), MessageSample(max_messages), Quarantine()
     answers = Answers()
     scan = turnwire.scan(source, wire=wire, columns=COLUMNS)
     files: dict[str | None, int] = {}
@@ -91,13 +90,10 @@ def report(
         cube.add(chunk, tokens)
         sample.add(chunk, tokens)
         answers.add(chunk, tokens)
-        cube.damaged(damaged.add(chunk))
-        found = quarantine.add(scan.rejects.since(told))
-        told += len(found)
-        cube.damaged(damaged.of(found))
+        told += quarantine.add(scan.rejects.since(told))
         if progress is not None:
             progress(scan.counts.bytes, cube.records)
-    cube.damaged(damaged.of(quarantine.add(scan.rejects.since(told))))
+    quarantine.add(scan.rejects.since(told))
     counts = scan.counts
     pairs, more_pairs = cube.pairs
     sums = cube.shown()

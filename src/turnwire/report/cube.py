@@ -1,4 +1,4 @@
-"""Counts of records, bytes, tokens and rejects per time, wire, kind, sender and receiver, in bounded memory.
+"""Counts of records, bytes and tokens per time, wire, kind, sender and receiver, in bounded memory.
 
 The width of a time bucket and the agents that are kept apart give way to the amount: what a log of a million records
 leaves behind is a table of some ten thousand cells, whose sums are those of all records.
@@ -6,7 +6,7 @@ leaves behind is a table of some ten thousand cells, whose sums are those of all
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +46,8 @@ MOST_KINDS_SHOWN = 60
 STRAY = 0.005
 """Share of the records at either end of time that may be folded when they stretch the axis fourfold or more."""
 BUCKET, WIRE, KIND, SENDER, RECEIVER = range(5)
-RECORDS, BYTES, TOKENS, REJECTS = range(5, 9)
-"""Columns of the cells: five keys, four sums."""
+RECORDS, BYTES, TOKENS = range(5, 8)
+"""Columns of the cells: five keys, three sums."""
 _AT_ONCE = 1 << 16  # numbers that are sorted in at once, at least
 
 
@@ -59,7 +59,7 @@ class Cube:
         self.records = 0
         self._pairs = Different(MOST_PAIRS, np.int64)
         self._width = 0
-        self._cells: NDArray[np.int64] = np.empty((0, 9), np.int64)
+        self._cells: NDArray[np.int64] = np.empty((0, 8), np.int64)
         self._new: list[NDArray[np.int64]] = []  # to sort all cells for each chunk would be quadratic
         self._kept: list[int] | None = None  # agents that are kept apart; None while all are
         self._first: int | None = None
@@ -70,7 +70,7 @@ class Cube:
         if not len(chunk):
             return
         self.records += len(chunk)
-        rows = np.zeros((len(chunk), 9), np.int64)
+        rows = np.zeros((len(chunk), 8), np.int64)
         rows[:, WIRE] = self.wires.translate(chunk.coded("wire"))
         rows[:, KIND] = self.kinds.translate(chunk.coded("kind"))
         sender, receiver = (self.agents.translate(chunk.coded(name)) for name in ("sender", "receiver"))
@@ -87,15 +87,6 @@ class Cube:
                 for choose, found, known in ((min, times.min(), self._first), (max, times.max(), self._last))
             )
         self._take(_summed(rows))
-
-    def damaged(self, found: Iterable[tuple[int, str, int]]) -> None:
-        """Counts damaged ranges: (time, wire, number), each at the time of a record that was added."""
-        rows = [
-            [time // WIDTHS[self._width], self.wires.code(wire), ABSENT, ABSENT, ABSENT, 0, 0, 0, number]
-            for time, wire, number in found
-        ]
-        if rows:
-            self._take(np.array(rows, np.int64))
 
     def _take(self, rows: NDArray[np.int64]) -> None:
         if self._kept is not None:
@@ -147,8 +138,6 @@ class Cube:
             cells[:, KIND] = _places(kinds, len(kind_names))[cells[:, KIND]]
             for column in (SENDER, RECEIVER):
                 cells[:, column] = _places(kept, len(names))[cells[:, column]]
-            damage = cells[cells[:, REJECTS] > 0]
-            cells = cells[cells[:, RECORDS] > 0]
             cells[:, WIRE] = _places([wire_names.index(name) for name in wires], len(wire_names))[cells[:, WIRE]]
             cells = _summed(cells)
             if len(cells) <= MOST_CELLS_SHOWN or (high - low <= 24 and len(kept) <= 8):
@@ -157,7 +146,6 @@ class Cube:
                 most = (high - low) // 2
             else:
                 kept = kept[: len(kept) // 2]
-        damage[:, KIND : RECEIVER + 1] = ABSENT
         return {
             "wires": wires,
             "kinds": [kind_names[code] for code in kinds],
@@ -171,15 +159,12 @@ class Cube:
                 "width": WIDTHS[width],
                 "buckets": high - low + 1 if self._first is not None else 0,
             },
-            "cells": cells[:, :REJECTS].T.tolist(),
-            "reject_cells": sorted(
-                [row[BUCKET], wire_names[row[WIRE]], row[REJECTS]] for row in _summed(damage).tolist()
-            ),
+            "cells": cells.T.tolist(),
         }
 
     def _axis(self, most: int) -> tuple[int, int, int]:
         """The width (its place in WIDTHS) and the first and last bucket of the chart."""
-        timed = self._cells[(self._cells[:, BUCKET] != _UNTIMED) & (self._cells[:, RECORDS] > 0)]
+        timed = self._cells[self._cells[:, BUCKET] != _UNTIMED]
         if not len(timed):
             return self._width, 0, 0
         buckets, place = np.unique(timed[:, BUCKET], return_inverse=True)

@@ -27,7 +27,7 @@ function steps(value) {
   return Array.from({ length: Math.ceil(value / step - 1e-9) + 1 }, (_, place) => place * step);
 }
 
-const TOP = 12, BOTTOM = 42, LEFT = 56, RIGHT = 8, LANE_OF_REJECTS = 24, WIDEST_BAR = 96;
+const TOP = 12, BOTTOM = 42, LEFT = 56, RIGHT = 8, WIDEST_BAR = 96;
 
 function drawVolume(holder, view) {
   if (!timed) {
@@ -37,9 +37,8 @@ function drawVolume(holder, view) {
   const found = grouped(view.cells, "bucket", "wire");
   const totals = grouped(view.cells, "bucket");
   const columns = Array.from({ length: D.time.buckets }, (_, bucket) => totals.get(String(bucket))?.records || 0);
-  const damaged = rejectsOverTime(), worst = Math.max(...damaged.values(), 0), strip = worst ? LANE_OF_REJECTS : 0;
-  const width = Math.max(280, holder.clientWidth || 900), height = 242 + strip;
-  const inner = width - LEFT - RIGHT, tall = height - TOP - BOTTOM - strip;
+  const width = Math.max(280, holder.clientWidth || 900), height = 242;
+  const inner = width - LEFT - RIGHT, tall = height - TOP - BOTTOM;
   const ticks = steps(Math.max(...columns, 1)), top = ticks[ticks.length - 1];
   const x = (bucket) => LEFT + (bucket / D.time.buckets) * inner;
   const y = (value) => TOP + tall * (1 - value / top);
@@ -51,7 +50,6 @@ function drawVolume(holder, view) {
       svg("text", { x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, numbers[place]));
   });
   timeLabels(chart, inner, TOP + tall, height);
-  if (worst) chart.append(svg("text", { x: LEFT - 8, y: TOP + tall + 18, "text-anchor": "end" }, "rejects"));
   const gap = inner / D.time.buckets > 5 ? 1 : 0, thick = Math.min(WIDEST_BAR, inner / D.time.buckets - gap);
   const readout = el("p", { class: "readout no-print" }, hint());
   for (let bucket = 0; bucket < D.time.buckets; bucket += 1) {
@@ -65,38 +63,22 @@ function drawVolume(holder, view) {
       parts.push(`${name} ${count(records)}`);
       base += records;
     });
-    const bad = damaged.get(bucket) || 0;
-    if (bad) {
-      const high = 4 + (14 * Math.log1p(bad)) / Math.log1p(worst);
-      chart.append(svg("rect", { class: "damage", x: x(bucket) + gap / 2, width: Math.max(2, thick), y: TOP + tall + 22 - high, height: high, "data-rejects": bad, "data-bucket": bucket }));
-    }
-    const spoken = `${span(bucket)}: ${plural(base, "record")}${parts.length > 1 ? ` (${parts.join(", ")})` : ""}${bad ? `, ${plural(bad, "reject")}` : ""}`;
-    chart.append(svg("rect", { class: "hit", x: x(bucket), y: TOP, width: inner / D.time.buckets, height: tall + strip,
+    const spoken = `${span(bucket)}: ${plural(base, "record")}${parts.length > 1 ? ` (${parts.join(", ")})` : ""}`;
+    chart.append(svg("rect", { class: "hit", x: x(bucket), y: TOP, width: inner / D.time.buckets, height: tall,
       onpointerenter: () => readout.replaceChildren(spoken), onclick: () => chooseBar(bucket) }));
   }
   chart.addEventListener("pointerleave", () => readout.replaceChildren(hint()));
   if (byTime()) {
     const from = x(filter.from ?? 0), to = x((filter.to ?? D.time.buckets - 1) + 1);
-    chart.append(svg("rect", { class: "range", x: from, width: to - from, y: TOP, height: tall + strip }));
+    chart.append(svg("rect", { class: "range", x: from, width: to - from, y: TOP, height: tall }));
   }
-  const rows = columns.map((records, bucket) => [span(bucket), count(records), count(damaged.get(bucket) || 0)]).filter((_, bucket) => columns[bucket] || damaged.get(bucket));
+  const rows = columns.map((records, bucket) => [span(bucket), count(records)]).filter((_, bucket) => columns[bucket]);
   const strays = [EARLIER, LATER, NO_TIME].map((bucket) => [bucket, totals.get(String(bucket))?.records || 0]).filter(([, records]) => records);
   const names = { [EARLIER]: "before the chart begins", [LATER]: "after the chart ends", [NO_TIME]: "without a time" };
   holder.replaceChildren(legend(view), chart, readout,
     ...(strays.length ? [note(`Not drawn: ${strays.map(([bucket, records]) => `${plural(records, "record")} ${names[bucket]}`).join(", ")}.${strays.some(([bucket]) => bucket !== NO_TIME) ? ` Times run from ${moment(D.time.first)} to ${moment(D.time.last)}.` : ""}`)] : []),
     el("details", { class: "data no-print", "aria-label": "Records over time as a table" }, el("summary", {}, "Show as a table"),
-      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Records over time" }, table("", [{ name: "Time (UTC)" }, { name: "Records", number: true }, { name: "Rejects", number: true }], rows))));
-}
-
-// Damaged ranges of the wires that are chosen, by bar.
-function rejectsOverTime() {
-  const wires = new Set([...filter.wires].map(wireName)), found = new Map();
-  for (const [bucket, wire, number] of D.reject_cells) if (bucket >= 0 && (!wires.size || wires.has(wire))) found.set(bucket, (found.get(bucket) || 0) + number);
-  return found;
-}
-function rejectCount() {
-  const wires = new Set([...filter.wires].map(wireName));
-  return D.reject_counts.reduce((sum, [wire, , number]) => sum + (!wires.size || wires.has(wire) ? number : 0), 0);
+      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Records over time" }, table("", [{ name: "Time (UTC)" }, { name: "Records", number: true }], rows))));
 }
 
 const span = (bucket) => `${day(bucketStart(bucket))} ${clock(bucketStart(bucket), D.time.width)}–${clock(bucketStart(bucket + 1), D.time.width)}`;
@@ -112,8 +94,7 @@ function chooseBar(bucket) {
 function legend(view) {
   const wires = grouped(view.cells, "wire");
   return el("ul", { class: "legend" }, D.wires.map((name, wire) => [name, wires.get(String(wire))?.records || 0])
-    .filter(([, records]) => records).map(([name, records]) => el("li", {}, badge(name), el("span", { class: "absent" }, count(records)))),
-  allRejects ? el("li", { class: "damage" }, el("span", { class: "badge" }, el("span", { class: "dot", "aria-hidden": "true" }), "rejects"), el("span", { class: "absent" }, count(rejectCount()))) : null);
+    .filter(([, records]) => records).map(([name, records]) => el("li", {}, badge(name), el("span", { class: "absent" }, count(records)))));
 }
 
 // Labels stand at every so many bars, counted from 1970, so that the times are round. Where they are those of a clock, the
