@@ -49,10 +49,9 @@ _FORMS: dict[str, tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda said: {key: restored(one) for key, one in said.items()},
     ),
     "name": ((), lambda value: b64encode(os.fsencode(value)).decode(), lambda said: os.fsdecode(b64decode(said))),
-    "int": ((), str, int),
 }
 """What JSON cannot hold as it is: the types, how they are written, and how what was written is read. Texts that are not
-UTF-8 are names of files; JSON's numbers are exact up to 53 bits only."""
+UTF-8 are names of files."""
 
 
 def plain(value: Any) -> Any:
@@ -60,10 +59,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return list(map(plain, value))
     kind = next((kind for kind, (types, *_) in _FORMS.items() if isinstance(value, types)), None)
-    if isinstance(value, str) and not _is_utf8(value):
+    if isinstance(value, str) and any("\ud800" <= sign <= "\udfff" for sign in value):
         kind = "name"
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 53:
-        kind = "int"
     return value if kind is None else {kind: _FORMS[kind][1](value)}
 
 
@@ -73,14 +70,6 @@ def restored(value: Any) -> Any:
         ((kind, said),) = value.items()
         return _FORMS[kind][2](said)
     return list(map(restored, value)) if isinstance(value, list) else value
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 __all__ = ["BLOCK_BYTES", "Block", "plan", "read_block"]

@@ -249,7 +249,7 @@ class Follower:
         if new is None:
             begun.file.close()
         if before is not None and before.gap is not None:
-            before = before._replace(gap=before.gap._replace(start=read_up_to))
+            before.gap = before.gap._replace(start=read_up_to)
         yield from self._missed(before)
         if new is not None:
             yield from self._news(new)

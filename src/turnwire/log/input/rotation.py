@@ -65,31 +65,6 @@ class Unread(NamedTuple):
     packed: bool = False
 
 
-class Missed(NamedTuple):
-    """Files that had a name before, oldest first. kept: which of them holds what was read under that name last, and
-    what follows it; anew: whether the file that has the name was cut, and is read from its start; gap: what cannot be
-    had, from the place that was read last on; again: whether files beside it were written, renamed, removed or made
-    while these were looked for."""
-
-    pieces: list[Unread]
-    kept: Unread | None = None
-    anew: bool = False
-    gap: Gap | None = None
-    again: bool = False
-
-    def close(self) -> None:
-        """Closes the files, unread."""
-        for piece in self.pieces:
-            piece.file.close()
-
-    def without(self, log: Any) -> Missed:
-        """The same but what is compressed of an open file, which was renamed since it was opened: it is read itself."""
-        made = [one for one in self.pieces if one.packed and one is not self.kept and is_prefix(one.file, log)]
-        for piece in made:
-            piece.file.close()
-        return self._replace(pieces=[piece for piece in self.pieces if piece not in made])
-
-
 class Begun(NamedTuple):
     """A file, open, the place to go on at, and what had its name before, or None where nothing is to be looked for."""
 
@@ -123,7 +98,8 @@ def begin(
             if before is None or not (before.again or not leads_to(name, file) or not is_still(who, file)):
                 return Begun(file, who, found.place, before)
             if not looks:
-                return Begun(file, who, found.place, before.without(file))
+                before.leave_out(file)
+                return Begun(file, who, found.place, before)
         except BaseException:
             file.close()
             raise
@@ -147,7 +123,7 @@ def missed(name: str, log: Any, found: FileComparison, job: ReadOptions, followe
     are being read."""
     if found.latest is None:
         return None
-    look, again, moved = _Look(name, log, found, job.bookmarks), False, False
+    look, moved = Missed(name, log, found, job.bookmarks), False
     if found.why is not None and (own := followed.get(found.latest.file)) is not None:
         look.fit(found.latest, certain=os.fstat(own.fileno()).st_nlink > 0)  # it is read itself
     if has_rotated(name):
@@ -155,20 +131,21 @@ def missed(name: str, log: Any, found: FileComparison, job: ReadOptions, followe
         settled = look.compare(listed, followed, job.bookmarks.done) and settled
         later, still = rotated_files(name)
         moved = not (settled and still) or {one[:2] for one in listed} != {one[:2] for one in later}
-        again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
+        look.again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
     look.conclude()
     why = look.why or (found.why or Reason.FILE_GONE if moved else None)
-    if not look.pieces and why is None and not again:
-        return None
-    gap = None if why is None else Gap(name, found.latest.offset, None, why)
-    return Missed(look.pieces, look.kept, look.anew, gap, again)
+    look.gap = None if why is None else Gap(name, found.latest.offset, None, why)
+    return look if look.pieces or look.gap is not None or look.again else None
 
 
-class _Look:
-    """Compares the files beside a log with the bookmarks, each of which is the text of one of them.
+class Missed:
+    """One look at the files beside a log: they are compared with the bookmarks, each of which is the text of one of
+    them.
 
-    pieces: what is to be read, oldest first; kept: which of it holds what was read under the name last; why: for a gap;
-    anew: whether the log is read from its start.
+    pieces: files that had the name of the log, as far as they are not read yet, oldest first; kept: which of them holds
+    what was read under the name last, and what follows it; anew: whether the log was cut, and is read from its start;
+    gap: what cannot be had, from the place that was read last on; again: whether files were written, renamed, removed
+    or made while they were looked at.
     """
 
     def __init__(self, name: str, log: Any, found: FileComparison, marks: Bookmarks) -> None:
@@ -176,13 +153,26 @@ class _Look:
         self.pieces: list[Unread] = []
         self.kept: Unread | None = None
         self.why = found.why
-        self.anew = False
+        self.gap: Gap | None = None
+        self.anew = self.again = False
         self.fitted: list[Bookmark] = []
-        self._name, self._log, self._marks, self._latest = name, log, marks, found.latest
+        self._log, self._marks, self._latest = log, marks, found.latest
         self._since = self._latest.written + (found.why is None)
         self._unknown_since = max(self._since, found.since)
         self._holds = found.why is None
         self._certain = is_rotated(name)  # that nothing that came after what was read last is missing
+
+    def close(self) -> None:
+        """Closes the files, unread."""
+        for piece in self.pieces:
+            piece.file.close()
+
+    def leave_out(self, log: Any) -> None:
+        """Leaves out what is compressed of an open file that was renamed since it was opened: it is read itself."""
+        made = [one for one in self.pieces if one.packed and one is not self.kept and is_prefix(one.file, log)]
+        for piece in made:
+            piece.file.close()
+            self.pieces.remove(piece)
 
     def compare(self, listed: list[Rotated], followed: Followed, done: Collection[tuple[int, int]]) -> bool:
         """Compares them all, but those that are read already, first by device and inode; False where one of them has
