@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from turnwire.errors import Reason, RuleError
 from turnwire.json.canonical import canonical
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 require_cryptography()
 MEMBER = "signature"
-M = TypeVar("M", Task, Result)
+M = TypeVar("M", bound=Task | Result)
 
 
 def sign(data: bytes, key: Key) -> str:
@@ -41,8 +41,7 @@ def verify(data: bytes, signature: str, public: bytes) -> bool:
 
 def signed_message(message: M, signer: str, key: Key) -> M:
     """A copy of a Task or Result with a signature in its meta. Raises EncodeError without canonical form."""
-    made = message.replace()
-    made.meta = _unsigned(made.meta)
+    made = _unsigned(message)
     made.meta = {**(made.meta or {}), MEMBER: {"signer": signer, "ed25519": sign(canonical(made.to_dict()), key)}}
     return made
 
@@ -56,16 +55,14 @@ def verify_message(message: Task | Result, keys: Mapping[str, bytes]) -> str:
     signer = said.get("signer") if isinstance(said, dict) else None
     if not isinstance(said, dict) or not isinstance(signer, str) or signer not in keys:
         raise _bad("the message has no signature" if said is None else "nobody knows who signed the message")
-    bare = message.replace()
-    bare.meta = _unsigned(bare.meta)
-    if not verify(canonical(bare.to_dict()), str(said.get("ed25519", "")), keys[signer]):
+    if not verify(canonical(_unsigned(message).to_dict()), str(said.get("ed25519", "")), keys[signer]):
         raise _bad("the signature does not fit the message")
     return signer
 
 
-def _unsigned(meta: dict[str, Any] | None) -> dict[str, Any] | None:
-    left = {name: value for name, value in (meta or {}).items() if name != MEMBER}
-    return left or None
+def _unsigned(message: M) -> M:
+    left = {name: value for name, value in (message.meta or {}).items() if name != MEMBER}
+    return message.replace(meta=left or None)
 
 
 def _bad(text: str) -> RuleError:

@@ -205,9 +205,12 @@ class Bus(BusClient):
         """As :meth:`turnwire.sap.Agent.receive`, of the agent that the task is routed to."""
         if not self.running:
             return nack(task, ErrorCode.INTERNAL, "the bus is not running: async with bus: ...")
-        agent = provider_for(task, self._providers, principal_of(principal) or ANONYMOUS)
+        caller = principal_of(principal)
+        agent = provider_for(task, self._providers, caller or ANONYMOUS)
+        if agent is None and caller is None:  # who is not told what there is
+            return nack(task, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
         if agent is None:
-            return _nobody(task, principal)
+            return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus takes the task")
         return await agent.receive(task, reply, principal=principal, **how)
 
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
@@ -253,29 +256,9 @@ class Bus(BusClient):
                 return await provider.agent.cancel(task_id, principal=principal)
         raise KeyError(task_id)
 
-    async def call(
-        self,
-        what: Task | str,
-        payload: Mapping[str, Any] | None = None,
-        /,
-        *,
-        principal: Named = ANONYMOUS,
-        **more: Any,
-    ) -> Any:
-        """As :meth:`Caller.call`, for a caller who is known to be ``principal``."""
-        if principal is ANONYMOUS:
-            return await super().call(what, payload, **more)  # type: ignore[arg-type]
-        return await self.acting(principal).call(what, payload, **more)  # type: ignore[arg-type]
-
     async def _route(self, endpoint: str, result: Result) -> None:
         for mailbox in self._mailboxes.get(endpoint, ()):
             mailbox.put(ResultEnvelope(copy_of(result), result.task_id, result.correlation_id, endpoint))
-
-
-def _nobody(task: Task, principal: Named) -> Nack:
-    if principal_of(principal) is None:  # who is not told what there is
-        return nack(task, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
-    return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus takes the task")
 
 
 STICKY = ("shard", "affinity")
