@@ -357,7 +357,7 @@ def decode(text, *, mode="strict", limits=_LIMITS):
         made = usual_message(text)
         if made is not None:
             return made
-    return long_way().decode_closely(text, mode, limits)
+    return long_way().decode_closely(text, mode=mode, limits=limits)
 
 
 def encode(record, bint strict=True):

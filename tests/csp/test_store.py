@@ -12,7 +12,6 @@ from tests.csp.generate import kept
 from turnwire import csp
 from turnwire.csp import history
 from turnwire.csp.history import Snapshot
-from turnwire.csp.store import PrunedStore
 from turnwire.errors import EncodeError, Reason, RuleError, WireError
 from turnwire.ledger import Ledger, verify_file
 
@@ -340,7 +339,7 @@ def _patched(name, base, value, target):
 
 
 def test_what_was_forgotten_is_not_given_out_again():
-    store = PrunedStore({"A": "0"})
+    store = csp.Store({"A": "0"})
     for number in range(1, 5):
         store.apply(_patched(f"P{number}", f"C{number - 1}", f"{number}", f"C{number}"))
     store.forget(())

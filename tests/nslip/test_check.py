@@ -179,22 +179,19 @@ def test_announcing_a_version(nslip: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "reason", "text"),
+    ("version", "reason"),
     [
-        (0, "unsupported_version", "versions count from 1"),
-        (-1, "negative", "base62 writes non-negative integers only"),
-        (2**64, "too_large", "the integer is over 2**64-1"),
-        (1.0, "wrong_type", "an integer is needed, not float"),
-        (True, "wrong_type", "an integer is needed, not bool"),
-        ("1", "wrong_type", "an integer is needed, not str"),
-        (None, "wrong_type", "an integer is needed, not NoneType"),
+        (0, "unsupported_version"),
+        (-1, "negative"),
+        (2**64, "too_large"),
+        *((one, "wrong_type") for one in (1.0, True, "1")),
     ],
     ids=repr,
 )
-def test_versions_that_are_none(nslip: Any, version: Any, reason: str, text: str) -> None:
+def test_versions_that_are_none(nslip: Any, version: Any, reason: str) -> None:
     with pytest.raises(EncodeError) as caught:
         announce(3, 1, 0, 1, version=version)
-    assert (caught.value.reason, caught.value.path, caught.value.text) == (reason, "/version", text)
+    assert (caught.value.reason, caught.value.path) == (reason, "/version")
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,18 @@
 """Messages as objects, made from spans: the readable twin of ``_native/csp/objects.pxi``.
 
-The compiled twin reads, writes and checks what is usual by itself; this one leaves all of it to ``turnwire.csp.codec``.
+Writing and checking are done in ``turnwire.csp.codec``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from turnwire.contract import LIMITS, Limits
+from turnwire.contract import LIMITS
 from turnwire.csp._scanner_py import DEF_LINE, LAW_LINE, tables
 from turnwire.csp.faults import decode_fault, issue
 from turnwire.csp.messages import (
     AnyBlock,
     CspMessage,
-    Document,
     Error,
     FileOp,
     Generic,
@@ -30,7 +29,7 @@ from turnwire.csp.spec import BLOCK_WORD, FENCE, FIELDS, INTENTS, PREAMBLE, TEMP
 from turnwire.errors import Issue, Reason
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    pass
 
 _KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _INTENTS = tuple(Intent)
@@ -49,43 +48,6 @@ def usual_message(data: Any) -> CspMessage | None:
         return None
     found = _only_row(data)
     return None if found is None else Spans(data, found[1]).message(found[0])
-
-
-def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:
-    """The one message of a text; code fences around it are dropped.
-
-    DEF and LAWS may stand in front of it; behind it they are the issue restate ("info"), with their line.
-    Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
-    but no message, trailing_text for another record behind it. Lenient drops text around the message and takes the
-    first.
-    """
-    from turnwire.csp import codec  # which has the core that this is a part of
-
-    return codec.decode_closely(text, mode, limits)
-
-
-def encode(record: Record | Document, strict: bool = True) -> str:
-    """The canonical text of a record or a document (records with a blank line between them).
-
-    Strict refuses with EncodeError (reason, and ``line`` in the text that would have been written, or ``path``)
-    whatever strict reading refuses, and a message that lenient reading returned with warnings (``replace()`` it or
-    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. A value no text of the wire
-    can hold (a newline in a header, a lone surrogate) is refused in both.
-    """
-    from turnwire.csp import codec  # which has the core that this is a part of
-
-    return codec.encode_closely(record, strict)
-
-
-def check(message: Record | Document) -> list[Issue]:
-    """Lists doubts about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
-
-    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
-    with, the line they were found at. Raises TypeError for what is neither.
-    """
-    from turnwire.csp import codec  # which has the core that this is a part of
-
-    return codec.check_closely(message)
 
 
 def _only_row(raw: bytes) -> tuple[tuple[int, ...], list[tuple[int, ...]]] | None:

@@ -1,4 +1,4 @@
-"""decode, parse, encode, check and detect of CSP/1: the core handles the usual messages, this module the rest."""
+"""decode, parse, encode, check and detect of CSP/1: the compiled core handles the usual messages, this module all."""
 
 from __future__ import annotations
 
@@ -22,16 +22,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from turnwire.csp._codec_py import check, decode, encode
-
-_core: ModuleType = _backend.load("csp.codec")
-if not TYPE_CHECKING:
-    decode = _core.decode  # the core's own functions: a wrapper would cost a tenth of their time
-    encode = _core.encode
-    check = _core.check
-
 __all__ = ["_core", "check", "decode", "detect", "encode", "parse"]
 
+_core: ModuleType
 _DETECT = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n|" + BEGINNING.encode() + rb"[^\n]*+\n)*+CSP/1(?:\r?\n|\Z|;| MODE;)"
 )
@@ -92,8 +85,14 @@ def _is_lenient(mode: str) -> bool:
     return mode == "lenient"
 
 
-def decode_closely(text: str | Buffer, mode: str, limits: Limits) -> CspMessage:
-    """Decodes a text that is not one usual message."""
+def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:
+    """The one message of a text; code fences around it are dropped.
+
+    DEF and LAWS may stand in front of it; behind it they are the issue restate ("info"), with their line.
+    Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
+    but no message, trailing_text for another record behind it. Lenient drops text around the message and takes the
+    first.
+    """
     document = parse(text, mode=mode, limits=limits)
     found: CspMessage | None = None
     for record in document.records:
@@ -114,7 +113,7 @@ def decode_closely(text: str | Buffer, mode: str, limits: Limits) -> CspMessage:
         raw = input_bytes(text)
         plain = without_prefix(raw)
         if plain != raw:
-            message = decode_closely(plain, mode, limits)
+            message = decode_closely(plain, mode=mode, limits=limits)
             magic = issue(Reason.BAD_MAGIC, message.line)
             message.issues = (magic, *message.issues)
             return message
@@ -138,8 +137,14 @@ def _no_message(text: str | Buffer, reason: Reason, words: str, line: int) -> De
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def encode_closely(record: Record | Document, strict: bool) -> str:
-    """Encodes a record that is not a usual message, or refuses one that is wrong."""
+def encode(record: Record | Document, strict: bool = True) -> str:
+    """The canonical text of a record or a document (records with a blank line between them).
+
+    Strict refuses with EncodeError (reason, and ``line`` in the text that would have been written, or ``path``)
+    whatever strict reading refuses, and a message that lenient reading returned with warnings (``replace()`` it or
+    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. A value no text of the wire
+    can hold (a newline in a header, a lone surrogate) is refused in both.
+    """
     if isinstance(record, Document):
         return _encode_document(record, strict)
     text = write(record, strict)
@@ -186,8 +191,12 @@ def _is_fence(record: Record) -> bool:
 # --- checking -------------------------------------------------------------------------------------------------------
 
 
-def check_closely(message: Record | Document) -> list[Issue]:
-    """Checks a record that is not surely clean."""
+def check(message: Record | Document) -> list[Issue]:
+    """Lists doubts about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
+
+    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
+    with, the line they were found at. Raises TypeError for what is neither.
+    """
     expect(message, Record | Document, "a CSP/1 record or a Document is checked")
     if isinstance(message, Document):
         return [found for record in message.records for found in check(record)]
@@ -222,3 +231,10 @@ def doubts(message: CspMessage) -> list[Issue]:
         elif block.op != "DELETE" and block.get("CONTENT") is None:
             found.append(issue(Reason.HEREDOC_EXPECTED, 7, "info", f"a FILEOP {block.op} without CONTENT does nothing"))
     return found
+
+
+# The compiled core has the usual messages done by itself and leaves all others to these.
+decode_closely, encode_closely, check_closely = decode, encode, check
+_core = _backend.load("csp.codec")
+if not TYPE_CHECKING and _backend.NAME == "native":
+    decode, encode, check = _core.decode, _core.encode, _core.check

@@ -16,7 +16,7 @@ from turnwire.csp.codec import parse, preambles
 from turnwire.csp.faults import explain, issue, type_fault
 from turnwire.csp.messages import CspMessage, Document, Patch, Preamble, Record
 from turnwire.csp.spec import WIRE
-from turnwire.csp.store import PrunedStore, Store
+from turnwire.csp.store import Store
 from turnwire.errors import DecodeError, Reason, RuleError, WireError
 from turnwire.fences import is_fence
 from turnwire.registry import reading
@@ -257,13 +257,13 @@ class Replaying:
     def __init__(self) -> None:
         self._defs: dict[str, str] = {}
         self._laws: dict[str, str] = {}
-        self._store: PrunedStore | None = None
+        self._store: Store | None = None
 
     @property
-    def store(self) -> PrunedStore:
+    def store(self) -> Store:
         """The store as it is; from now on a preamble is refused."""
         if self._store is None:
-            self._store = PrunedStore(self._defs, self._laws)
+            self._store = Store(self._defs, self._laws)
         return self._store
 
     def feed(self, record: CspMessage | Preamble, *, kept: bool = True) -> WireError | None:

@@ -7,7 +7,7 @@ they take no part in comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from turnwire import message as contract
@@ -75,11 +75,10 @@ class _Parts(_Record, contract.Serialisable):
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
-        text = {"type": ["string", "null"]}
         return {
             "type": "object",
             "title": cls.__name__,
-            "properties": {name: _PARTS[name][0] if name in _PARTS else text for name in cls.__match_args__},
+            "properties": {name: _PARTS.get(name, _TEXT) for name in cls.__match_args__},
             "required": list(cls.__match_args__),
             "additionalProperties": False,
         }
@@ -95,10 +94,7 @@ def _plain(value: Any) -> Any:
 
 def _part(name: str, value: Any) -> Any:
     """A value of ``to_dict`` as the constructors take it."""
-    good = isinstance(value, str) or value is None
-    if name in _PARTS:
-        good = _PARTS[name][1](value)
-    if not good:
+    if not _fits(value, _PARTS.get(name, _TEXT)):
         raise _fault(Reason.WRONG_TYPE, f"{name} cannot be {type(value).__name__} here", f"/{name}")
     if name == "block":
         return block_from(value)
@@ -112,32 +108,34 @@ def _fault(reason: Reason, text: str, path: str) -> DecodeError:
     return DecodeError(reason, text, wire=WIRE, path=path)
 
 
-def _all(items: Any, good: Callable[[Any], bool]) -> bool:
-    return isinstance(items, (list, tuple)) and all(map(good, items))
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-_PARTS: dict[str, tuple[dict[str, Any], Callable[[Any], bool]]] = {
-    "fields": (
-        {"type": "array", "items": {**_TEXTS, "minItems": 2, "maxItems": 2}},
-        lambda value: _all(value, lambda pair: _all(pair, _is_text) and len(pair) == 2),
-    ),
-    "ops": (
-        {"type": "array", "items": {"type": "array", "items": {"type": ["string", "null"]}, "maxItems": 3}},
-        lambda value: _all(
-            value, lambda op: _all(op[:2], _is_text) and len(op) in (2, 3) and isinstance(op[-1], str | None)
-        ),
-    ),
-    "flags": (_TEXTS, lambda value: _all(value, _is_text)),
-    "lines": (_TEXTS, lambda value: _all(value, _is_text)),
-    "mode": ({"type": "boolean"}, lambda value: isinstance(value, bool)),
-    "block": ({"type": ["object", "null"]}, lambda value: isinstance(value, Mapping | None)),
+_TEXT = {"type": ["string", "null"]}
+_TEXTS = {"type": ["array"], "items": {"type": ["string"]}}
+_PARTS: dict[str, dict[str, Any]] = {
+    "fields": {"type": ["array"], "items": {**_TEXTS, "minItems": 2, "maxItems": 2}},
+    "ops": {"type": ["array"], "items": {"type": ["array"], "items": _TEXT, "minItems": 2, "maxItems": 3}},
+    "flags": _TEXTS,
+    "lines": _TEXTS,
+    "mode": {"type": ["boolean"]},
+    "block": {"type": ["object", "null"]},
 }
-"""Parts that are no texts: their JSON Schema, and whether a value is one."""
+"""JSON Schemas of the parts that are no texts."""
+_TYPES: dict[str, Any] = {
+    "string": str,
+    "null": type(None),
+    "boolean": bool,
+    "array": (list, tuple),
+    "object": Mapping,
+}
+
+
+def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """True if a value is as such a schema says."""
+    if not any(isinstance(value, _TYPES[kind]) for kind in schema["type"]):
+        return False
+    if "items" not in schema:
+        return True
+    within = schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value))
+    return within and all(_fits(item, schema["items"]) for item in value)
 
 
 class Block(_Parts):

@@ -11,7 +11,6 @@ from turnwire.errors import Reason
 
 WIRE = "csp"
 MAGIC = "CSP/1"
-TEMPLATE_HEADS = ("CSP/1;", "CSP/1 MODE;")
 
 
 class Intent(StrEnum):
@@ -92,13 +91,11 @@ ROW_WIDTH = 24
 (offset, length; length -1 where absent) of FROM, TO, CTX, block id and five slots, then first extra and their number.
 
 The slots are the keys of FIELDS in their order; a PATCH has BASE and APPLY, a FILEOP has its operation fourth.
-A template has the slot 0: its flags. Spans are offsets into the buffer that was given."""
-SLOT_COLUMN = 12
-EXTRA_WIDTH = 5
-"""int32 columns of an extra: sign (0 field of a generic block, else ``+ ~ -`` as a byte), key offset, key length,
-value offset, value length (-1 where absent). A generic block has one per field, a PATCH one per operation."""
-REJECT_WIDTH = 6
-"""int32 columns of a reject: offset, length, line, index into REASONS, offset and line of the fault."""
+A template has the slot 0: its flags. Spans are offsets into the buffer that was given.
+
+An extra is: sign (0 field of a generic block, else ``+ ~ -`` as a byte), key offset, key length, value offset,
+value length (-1 where absent). A generic block has one per field, a PATCH one per operation. A reject is: offset,
+length, line, index into REASONS, offset and line of the fault."""
 
 BULK_KINDS = (*INTENTS, "TEMPLATE")
 """Names of the records of a bulk scan by their code in a row."""

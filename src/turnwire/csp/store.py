@@ -69,6 +69,7 @@ class Store:
         self._journal = journal
         self._checkpoints = {"C0": Checkpoint("C0", root, laws, None, None, digest, 0, whole_digest(root))}
         self._order = ["C0"]
+        self._ids = {"C0"}  # of patches and checkpoints: none is given out again
         self._log: list[LogEntry] = []
         self._patches: dict[str, tuple[str, str]] = {}  # patch id -> (text, checkpoint)
         self._highest = [0, 0]  # numbers in the ids of patches and of checkpoints
@@ -286,9 +287,8 @@ class Store:
         if not isinstance(message.block, Patch):
             return Step(entry, self._seen)
         patch = message.block
-        known = self._patches.get(patch.id)
-        if known is not None:
-            if known[0] == text:
+        if patch.id in self._ids:
+            if self._patches.get(patch.id, ("", ""))[0] == text:
                 return None
             raise refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
         base, target, old = self._judge(patch)
@@ -301,7 +301,7 @@ class Store:
         if base is None or base.id != self._head:
             text = f"BASE is {patch.base}, the head is {self._head}"
             raise refusal(Reason.BASE_NOT_HEAD, text, patch.id, rule="base")
-        if target in self._checkpoints:
+        if target in self._ids:
             raise refusal(Reason.CHECKPOINT_EXISTS, f"{target} is frozen", patch.id, rule="apply")
         names = [op.name for op in patch.ops]
         if len(set(names)) != len(names):
@@ -327,6 +327,7 @@ class Store:
             self._log.append(step.entry)
         if step.base is not None:
             made = self._made(step, step.base)
+            self._ids.update((step.patch, made.id))
             if self._order[-1] != made.id:
                 self._order.append(made.id)
             self._patches[step.patch] = step.entry.text, made.id
@@ -427,37 +428,15 @@ class Store:
             return not kept.defs.changed(made.defs)
         return all(kept.defs.get(op.name) == made.defs.get(op.name) for op in ops)
 
-
-class PrunedStore(Store):
-    """A store of which checkpoints can be forgotten, for those who only ask whether the next message may be taken.
-
-    It judges as one that knows all of them would, but for what names one that was forgotten: that is refused. It
-    proves, dumps and explains nothing after that.
-    """
-
-    def __init__(self, *given: Any, **options: Any) -> None:
-        super().__init__(*given, **options)
-        self._gone: set[str] = set()
-        """Ids of patches and checkpoints, which are not given out again."""
-
     def forget(self, kept: Collection[str]) -> None:
-        """Forgets all checkpoints but ``kept``, C0 and the head, and the patches that led there, but for their ids."""
+        """Forgets all checkpoints but ``kept``, C0 and the head, and the patches that led there, but for their ids.
+
+        For those who only ask whether the next message may be taken: what names a checkpoint that was forgotten is
+        refused, and a store that has forgotten proves and explains nothing.
+        """
         self._settle()
         for name in [one for one in self._checkpoints if one not in kept and one not in ("C0", self._head)]:
-            gone = self._checkpoints.pop(name)
-            self._gone.update((name, gone.patch or ""))
-            self._patches.pop(gone.patch or "", None)
+            self._patches.pop(self._checkpoints.pop(name).patch or "", None)
         self._order = list(self._checkpoints)
         self._changes.clear()
         del self._log[:-1]
-
-    def _judged(self, message: CspMessage, text: str) -> Step | None:
-        patch = message.block
-        if isinstance(patch, Patch) and patch.id in self._gone:
-            raise refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
-        return super()._judged(message, text)
-
-    def _judge(self, patch: Patch) -> tuple[Checkpoint, str, list[str | None]]:
-        if patch.apply in self._gone:
-            raise refusal(Reason.CHECKPOINT_EXISTS, f"{patch.apply} is frozen", patch.id, rule="apply")
-        return super()._judge(patch)
