@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire.errors import Reason, RuleError
 from turnwire.json.canonical import canonical
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 require_cryptography()
 MEMBER = "signature"
-M = TypeVar("M", bound=Task | Result)
+M = TypeVar("M", Task, Result)
 
 
 def sign(data: bytes, key: Key) -> str:
@@ -41,7 +41,7 @@ def verify(data: bytes, signature: str, public: bytes) -> bool:
 
 def signed_message(message: M, signer: str, key: Key) -> M:
     """A copy of a Task or Result with a signature in its meta. Raises EncodeError without canonical form."""
-    made = _unsigned(message)
+    made: M = _unsigned(message)
     made.meta = {**(made.meta or {}), MEMBER: {"signer": signer, "ed25519": sign(canonical(made.to_dict()), key)}}
     return made
 
@@ -60,7 +60,7 @@ def verify_message(message: Task | Result, keys: Mapping[str, bytes]) -> str:
     return signer
 
 
-def _unsigned(message: M) -> M:
+def _unsigned(message: Any) -> Any:
     left = {name: value for name, value in (message.meta or {}).items() if name != MEMBER}
     return message.replace(meta=left or None)
 
