@@ -183,7 +183,6 @@ def test_answers_are_timed_across_chunks() -> None:
     assert (found.min, found.max) == (111 * SECOND, 200 * SECOND)
     for share, exact in ((found.p50, 155), (found.p90, 191), (found.p99, 200)):
         assert share is not None and exact * SECOND <= share <= min(exact * SECOND * 1.1, 200 * SECOND)
-    assert sum(number for _, number in found.steps) == 90
 
 
 # --- the sentences that a page opens with ---------------------------------------------------------------------------

@@ -66,10 +66,6 @@ class Latencies:
                 return max(self.least, min(self.most, int(2 ** (step / STEPS)) if step else 0))
         return None
 
-    def steps(self) -> list[tuple[int, int]]:
-        """The histogram: (microseconds at most, answers) for each step that has any."""
-        return [(int(2 ** (step / STEPS)) if step else 0, self._steps[step]) for step in sorted(self._steps)]
-
     def to_dict(self) -> dict[str, Any]:
         """Count, and seconds: min, mean, p50, p90, p99, max (None without answers)."""
         shares = {f"p{share}": self.quantile(share / 100) for share in (50, 90, 99)}

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from turnwire.report.records import Chunk
 
-ANSWER_COLUMNS = ("wire", "rule", "asks", *COUNTS, "timed", "min", "p50", "p90", "p99", "max", "steps")
+ANSWER_COLUMNS = ("wire", "rule", "asks", *COUNTS, "timed", "min", "p50", "p90", "p99", "max")
 """Columns of the answers to the questions of one rule. timed: answers that tell a latency; min to max: microseconds,
-None where there is none; steps: the histogram, as (microseconds at most, answers)."""
+None where there is none."""
 DEFAULT = "o200k_base"
 SLICE = 8192
 """Records whose text is in memory at once."""
@@ -64,7 +64,7 @@ def _answers(wire: str, pairing: Any) -> list[Any]:
     counts = [pairing.counts[name] for name in COUNTS]
     quantiles = [times.quantile(share) for share in (0.5, 0.9, 0.99)]
     asks = sorted(pairing.rule.requests)
-    return [wire, pairing.rule.name, asks, *counts, times.count, times.least, *quantiles, times.most, times.steps()]
+    return [wire, pairing.rule.name, asks, *counts, times.count, times.least, *quantiles, times.most]
 
 
 class TokenMeter(NamedTuple):

@@ -329,12 +329,7 @@ def _show_rejects(found: Scan, output: str | None) -> None:
     from turnwire.log.output.rejects import fault_line
 
     first = list(islice(found.rejects.since(0), SHOWN_REJECTS))
-    binary = [name for name in dict.fromkeys(reject["file"] for reject in first) if inputs.looks_binary(name)]
-    for name in binary:
-        complain(f"{inputs.shown(name)}: looks binary: what is damaged there is not shown")
     for reject in first:
-        if reject["file"] in binary:
-            continue
         raw = reject["raw"]
         text = raw[:SHOWN_BYTES].decode("utf-8", "backslashreplace") + ("…" if len(raw) > SHOWN_BYTES else "")
         place = f"{inputs.shown(reject['file'])}:{fault_line(reject)}: byte {reject['fault']}"
