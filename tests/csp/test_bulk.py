@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import THINNED
 from tests.csp.generate import ODD_LINES, document
 from tests.log.engines import ENGINES, LIMIT, Read, read
 from tests.nslip.twins import rounds
@@ -227,9 +228,9 @@ def test_what_is_nearly_usual_is_read_as_by_the_grammar(place: int) -> None:
 
 def test_every_truncation_and_every_bit() -> None:
     data = GOOD + b"\r\nx\n" + TASK + b"REQ\n<<<\nCSP/1\n>>>\n"
-    for size in range(len(data) + 1):
+    for size in range(0, len(data) + 1, THINNED):
         agreed(data[:size])
-    for place in range(len(GOOD) - 1):
+    for place in range(0, len(GOOD) - 1, THINNED):
         for bit in range(place % 2, 8, 2):  # each bit of every other byte
             changed = bytearray(data)
             changed[place] ^= 1 << bit
