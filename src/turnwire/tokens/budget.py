@@ -38,24 +38,16 @@ def priced(prices: Mapping[str, Any] | None) -> dict[str, Price]:
     found = {}
     for name, given in (prices or {}).items():
         try:
-            price = (
-                given
-                if isinstance(given, Price)
-                else Price(**given)
-                if isinstance(given, Mapping)
-                else Price(*given)
-                if isinstance(given, (tuple, list))
-                else Price(given)
-            )
-            fair = all(each is None or 0 <= each < float("inf") for each in (price.input, price.cached))
-            price = price._replace(
-                input=float(price.input), cached=None if price.cached is None else float(price.cached)
-            )
+            if isinstance(given, Mapping):
+                given = Price(**given)
+            price = Price(*(given if isinstance(given, (tuple, list)) else (given,)))
+            is_fair = all(each is None or 0 <= each < float("inf") for each in (price.input, price.cached))
         except TypeError:
             raise ValueError(f"the price of {name}: a number, (input, cached) or a Price is needed") from None
-        if not fair:
+        if not is_fair:
             raise ValueError(f"the price of {name} is not a number from 0 up")
-        found[name] = price
+        cached = None if price.cached is None else float(price.cached)
+        found[name] = price._replace(input=float(price.input), cached=cached)
     return found
 
 
@@ -63,29 +55,24 @@ class Meter:
     """Adds up tokens of messages by conversation.
 
     ``tokens`` is every message read once. ``cached`` is what is read again when each turn of a conversation is sent
-    with all turns before it, which is a prefix that a model may hold in its cache. ``largest`` is one conversation's
-    tokens; messages without a conversation are priced alone.
+    with all turns before it, which is a prefix that a model may hold in its cache. ``conversations``: the tokens of
+    each; messages without a conversation are priced alone.
     """
 
     def __init__(self) -> None:
         self.tokens = 0
         self.cached = 0
         self.messages = 0
-        self._held: dict[Hashable, int] = {}
+        self.conversations: dict[Hashable, int] = {}
 
     def add(self, conversation: Hashable | None, tokens: int) -> None:
         """One more message of a conversation (None: of none)."""
         self.messages += 1
         self.tokens += tokens
         if conversation is not None:
-            before = self._held.get(conversation, 0)
+            before = self.conversations.get(conversation, 0)
             self.cached += before
-            self._held[conversation] = before + tokens
-
-    @property
-    def conversations(self) -> dict[Hashable, int]:
-        """The tokens of each conversation."""
-        return self._held
+            self.conversations[conversation] = before + tokens
 
 
 class LargeMessage(NamedTuple):
@@ -111,30 +98,22 @@ class Spent:
         self.bytes = 0
         self.meter = Meter()
         self.over = 0
-        self._heap: list[tuple[int, int, LargeMessage]] = []
+        self.largest: list[LargeMessage] = []
 
     def add(
         self, counts: Sequence[int], known: Sequence[str | None], file: str | None, lines: Any, budget: int | None
     ) -> None:
         """Messages of one file in the order of the log: their tokens, conversations and lines."""
-        first = self.meter.messages
-        least = self._heap[0][0] if len(self._heap) == KEEP else -1
-        for row, (count, conversation) in enumerate(zip(counts, known, strict=True)):
+        least = self.largest[-1].tokens if len(self.largest) == KEEP else -1
+        large = []
+        for count, conversation, line in zip(counts, known, lines, strict=True):
             self.meter.add(conversation, count)
-            if budget is not None and count > budget:
-                self.over += 1
-            if count > least:  # of equals the first are kept
-                entry = (count, -(first + row), LargeMessage(count, file, int(lines[row]), conversation))
-                if len(self._heap) < KEEP:
-                    heapq.heappush(self._heap, entry)
-                else:
-                    heapq.heapreplace(self._heap, entry)
-                least = self._heap[0][0] if len(self._heap) == KEEP else -1
-
-    @property
-    def largest(self) -> list[LargeMessage]:
-        """The dearest messages."""
-        return [found for _, _, found in sorted(self._heap, reverse=True)]
+            if count > least:
+                large.append(LargeMessage(count, file, int(line), conversation))
+        if budget is not None:
+            self.over += sum(count > budget for count in counts)
+        # Of equals the first are kept.
+        self.largest = heapq.nlargest(KEEP, [*self.largest, *large], key=lambda each: each.tokens)
 
 
 class CountedLog(NamedTuple):
