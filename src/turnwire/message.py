@@ -251,6 +251,11 @@ def name_of(value: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def column(name: str, convert: Callable[[Any], Any], words: str) -> Any:
+    """A property of messages: another attribute of theirs, as a column of a scan has it."""
+    return property(lambda message: convert(getattr(message, name)), doc=words)
+
+
 def moment(seconds: float) -> datetime | None:
     """The moment so many seconds after 1970, in UTC, to the microsecond; None before the year 1 and after 9999."""
     from datetime import UTC, datetime, timedelta

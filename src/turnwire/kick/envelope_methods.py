@@ -15,6 +15,7 @@ from turnwire.kick.times import seconds
 from turnwire.message import (
     Message,
     Signature,
+    column,
     expect_mapping,
     moment,
     name_of,
@@ -165,36 +166,17 @@ class EnvelopeMethods(Message):
         _unchanged: Callable[[], str | None]
         _parsed: Any
 
-    @property
-    def wire(self) -> str:
-        """kick."""
-        return WIRE
-
-    @property
-    def kind(self) -> str | None:
-        """``type``."""
-        return name_of(self.type)
-
-    @property
-    def conversation(self) -> str | None:
-        """``correlation_id``."""
-        return text_or_none(self.correlation_id)
-
-    @property
-    def sequence(self) -> None:
-        """None: envelopes have no numbers."""
-        return
+    wire = WIRE
+    kind = column("type", name_of, "``type``.")
+    conversation = column("correlation_id", text_or_none, "``correlation_id``.")
+    subject = column("channel", text_or_none, "``channel``.")
+    sequence = None  # envelopes have no numbers
 
     @property
     def time(self) -> datetime | None:
         """The moment of ``timestamp``, in UTC where it names no zone; None where it is none, or before the year 1."""
         found = seconds(self.timestamp) if isinstance(self.timestamp, str) else None
         return None if found is None else moment(found)
-
-    @property
-    def subject(self) -> str | None:
-        """``channel``."""
-        return text_or_none(self.channel)
 
     @property
     def space(self) -> Space:

@@ -72,22 +72,9 @@ class Space(contract.Message):
         """
         return space_text(self, strict=strict)
 
-    @property
-    def wire(self) -> str:
-        """kick."""
-        return WIRE
-
-    @property
-    def kind(self) -> str:
-        """document."""
-        return DOCUMENT
-
-    @property
-    def sender(self) -> None:
-        """None, as everything else but the subject."""
-        return
-
-    receiver = conversation = sequence = time = sender
+    wire = WIRE
+    kind = DOCUMENT
+    sender = receiver = conversation = sequence = time = None  # a document has a subject alone
 
     @property
     def subject(self) -> str | None:

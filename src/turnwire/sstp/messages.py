@@ -116,35 +116,16 @@ class Message(contract.Message):
         """``header.kind`` as given."""
         return fields_of(self)["header"].get("kind")
 
-    @property
-    def wire(self) -> str:
-        """sstp."""
-        return WIRE
-
-    @property
-    def sender(self) -> str | None:
-        """``header.actor_id``."""
-        return contract.text_or_none(self.actor_id)
+    wire = WIRE
+    sender = contract.column("actor_id", contract.text_or_none, "``header.actor_id``.")
+    conversation = contract.column("session_id", contract.text_or_none, "``header.session_id``.")
+    sequence = contract.column("logical_clock", contract.number_or_none, "``header.logical_clock``.")
+    time = None  # SSTP has no times
 
     @property
     def receiver(self) -> str | None:
         """The one agent that a query is directed to, or that a delegation is assigned to."""
         return self.addressee if self.kind in (Kind.QUERY, Kind.DELEGATION) else None
-
-    @property
-    def conversation(self) -> str | None:
-        """``header.session_id``."""
-        return contract.text_or_none(self.session_id)
-
-    @property
-    def sequence(self) -> int | None:
-        """``header.logical_clock``."""
-        return contract.number_or_none(self.logical_clock)
-
-    @property
-    def time(self) -> None:
-        """None: SSTP has no times."""
-        return
 
     @property
     def subject(self) -> str | None:
