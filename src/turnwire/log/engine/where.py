@@ -264,38 +264,31 @@ def _text_within(text: TextColumn, low: bytes | None, high: bytes | None) -> Mas
 
 
 def _containing_any(needles: list[bytes]) -> Test:
+    """Which records contain one of the needles, as they are written."""
     if b"" in needles:
         needles = [b""]  # it is in all
-    if len(needles) <= _FEW_NEEDLES:
-        return partial(_containing, needles=needles)
-    several = Needles(needles)
+    find = partial(_rows_with, needles) if len(needles) <= _FEW_NEEDLES else Needles(needles).rows
 
     def test(batch: Batch) -> Mask:
         mask = np.zeros(len(batch), bool)
         for view, rows, starts, stops in batch.places():
             first = int(starts[0])
-            data = bytes(view[first : int(stops.max())])
-            mask[rows] |= several.rows(data, starts - first, stops - first)
+            mask[rows] |= find(bytes(view[first : int(stops.max())]), starts - first, stops - first)
         return mask
 
     return test
 
 
-def _containing(batch: Batch, needles: list[bytes]) -> Mask:
-    """Which records contain one of the needles, as they are written."""
-    mask = np.zeros(len(batch), bool)
-    for view, rows, starts, stops in batch.places():
-        first = int(starts[0])
-        data = bytes(view[first : int(stops.max())])
-        longest = int((stops - starts).max())
-        for needle in needles:
-            if len(needle) > longest:
-                continue
-            at = data.find(needle)
-            while at >= 0:
-                row = int(starts.searchsorted(first + at, "right")) - 1
-                stop = int(stops[row]) - first
-                holds = at + len(needle) <= stop
-                mask[rows[row]] |= holds
-                at = data.find(needle, max(stop, at + 1) if holds else at + 1)
+def _rows_with(needles: list[bytes], data: bytes, starts: NDArray[Any], stops: NDArray[Any]) -> Mask:
+    """Which of the parts of some bytes, in order, have one of the needles in them."""
+    mask = np.zeros(len(starts), bool)
+    longest = int((stops - starts).max())
+    for needle in needles:
+        at = data.find(needle) if len(needle) <= longest else -1
+        while at >= 0:
+            row = int(starts.searchsorted(at, "right")) - 1
+            stop = int(stops[row])
+            holds = at + len(needle) <= stop
+            mask[row] |= holds
+            at = data.find(needle, max(stop, at + 1) if holds else at + 1)
     return mask

@@ -168,12 +168,6 @@ _owners: dict[int, Any] = {}
 _next_key = iter(range(1, 1 << 62))
 
 
-def unreleased() -> int:
-    """The number of structures that consumers have not released: one for each column, dictionary, batch, schema and
-    stream."""
-    return len(_owners) + int(_arrays.exported())
-
-
 def _kept_until_released(owner: Any) -> int:
     key = next(_next_key)
     _owners[key] = owner
