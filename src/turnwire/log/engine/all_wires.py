@@ -19,8 +19,8 @@ from turnwire.log.engine.columns import REASONS, bulk_scanner, table_dtypes
 from turnwire.log.input.memory import Pool, carve
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output.batch import Batch, Rows
-from turnwire.log.search.further import TextWires
 from turnwire.log.search.state import SearchState
+from turnwire.log.search.tokens import TextWires
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

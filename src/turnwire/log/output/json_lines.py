@@ -65,10 +65,7 @@ class JsonLines:
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        import msgspec  # here, since a table needs none
-
         self._columns = tuple(columns)
-        self._encoder = msgspec.json.Encoder()
         self._kinds: dict[bool, Any] = {}
 
     def lines(self, values: list[list[Any]]) -> bytes:
@@ -79,8 +76,9 @@ class JsonLines:
                 key, name = marked("file", values[place][0])
                 clean = key == "file"
                 values[place] = [name] * len(values[place])
-        kind = self._kind(clean)
-        return escaped_json(self._encoder.encode_lines(list(map(kind, *values))))
+        import msgspec  # here, since a table needs none
+
+        return escaped_json(msgspec.json.Encoder().encode_lines(list(map(self._kind(clean), *values))))
 
     def _kind(self, clean: bool) -> Any:
         if clean not in self._kinds:

@@ -1,21 +1,29 @@
-"""The matcher of nSLIP."""
+"""The matchers of wires that are written as tokens, or as lines, of their own: nSLIP, and those with a ``TextPlan``.
+
+Where two wires could begin at one place, the first in the order of the registry does.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
-from turnwire.errors import Reason
-from turnwire.log.search.state import Walk
-from turnwire.log.search.texts import DEEPEST_STRING
+from turnwire.errors import DecodeError, Reason
+from turnwire.log.search.state import More, Walk
+from turnwire.log.search.texts import BOM, DEEPEST_STRING
 from turnwire.nslip._parser_py import ParseFault, parse
 from turnwire.nslip.spec import CANDIDATE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from turnwire.contract import Wire
     from turnwire.log.search.search import Search
 
 IN_LINE = rb"(?P<slip>" + CANDIDATE + rb")"
 _CANDIDATES = re.compile(CANDIDATE)
+_NEWLINE = re.compile(rb"\n")
 
 
 class NslipTokens:
@@ -57,3 +65,116 @@ def _next_candidate(data: bytes, start: int, to: int, end: int, limit: int) -> i
             return at
         start = at + 1
     return to
+
+
+class TextWires:
+    """The wires of one style that have a plan. codes: wire -> its number among all."""
+
+    def __init__(self, wires: Iterable[Wire], codes: Mapping[str, int]) -> None:
+        self._wires = [(wire, codes[wire.name], _any_of(wire.plan.opening)) for wire in wires]
+        self.openings = list(dict.fromkeys(opening for wire, *_ in self._wires for opening in wire.plan.opening))
+        self.marks = list(dict.fromkeys(mark for opening in self.openings for mark in as_written(opening)))
+        self._opening = _any_of(self.openings)
+
+    def __bool__(self) -> bool:
+        return bool(self._wires)
+
+    def goes_on(self, rest: bytes) -> bool:
+        """True if a text begins as an opening does, or may when more of it is there."""
+        return any(rest.startswith(opening) or opening.startswith(rest) for opening in self.openings)
+
+    @staticmethod
+    def _add(walk: Walk, wire: Wire, code: int, at: int, stop: int, whole: bool) -> int:
+        """Adds a candidate, and returns the place to go on at: a record where it is whole and the wire's own reading
+        takes it, else a reject."""
+        try:
+            message = wire.decode(walk.text.data[at:stop])
+        except DecodeError as error:
+            reason, fault = error.reason, min(error.offset or 0, stop - at)
+        else:
+            if whole:
+                walk.add(at, stop, code, value=("message", message))
+                return stop
+            reason, fault = Reason.BAD_FRAMING, 0
+        walk.add(at, stop, code, reason=reason, fault=at + fault)
+        return max(stop, at + 1)
+
+    def at_token(self, walk: Walk, at: int, limit: int) -> int:
+        """Matches what begins with the opening of a token, which ends in its line."""
+        data = walk.text.data
+        line = min(walk.text.line_end(at), walk.end)
+        stop = min(line, at + limit)
+        for wire, code, opening in self._wires:
+            if opening.match(data, at) is None:
+                continue
+            whole = wire.plan.whole.match(data, at, stop)
+            if whole is not None and whole.end() > at:
+                end = whole.end()
+            else:
+                following = self._opening.search(data, at + 1, stop)
+                end = stop if following is None else following.start()
+                if wire.plan.damaged is None or not wire.plan.damaged(data[at:end]):
+                    continue
+                whole = None
+            if end == len(data):
+                walk.needs_line(at)
+            return self._add(walk, wire, code, at, end, whole is not None)
+        if line == len(data):
+            walk.needs_line(at)
+        return at + 1
+
+    def at_lines(self, walk: Walk, line: int, limit: int) -> int:
+        """Matches what begins with a line that opens a record of several; 0 where nothing does."""
+        data = walk.text.data
+        stop = walk.state.taken.up_to(line, walk.end)
+        final = walk.text.final or stop < len(data)
+        at = line + 3 * data.startswith(BOM, line)
+        newline = _NEWLINE.search(data, at, stop)
+        first = data[at : stop if newline is None else newline.start()].removesuffix(b"\r")
+        for wire, code, opening in self._wires:
+            if opening.match(data, at) is None:
+                continue
+            if newline is None and not final and stop - at <= limit:
+                raise More(line)
+            if wire.plan.damaged is not None and not wire.plan.damaged(first):
+                continue
+            to = self._following(opening, data, at + 1, min(stop, at + limit))
+            whole = wire.plan.whole.match(data, at, to)
+            if to == stop and not final and (whole is None or whole.end() in (at, stop)):
+                raise More(line)
+            if whole is not None and whole.end() > at:
+                return self._add(walk, wire, code, at, whole.end(), True)
+            if wire.plan.damaged is not None:
+                return self._add(walk, wire, code, at, at + len(first), False)
+        return 0
+
+    @staticmethod
+    def _following(opening: re.Pattern[bytes], data: bytes, start: int, stop: int) -> int:
+        """The place where the next line begins with an opening of a wire, or ``stop``."""
+        while (found := opening.search(data, start, stop)) is not None:
+            if data[found.start() - 1] == ord("\n"):
+                return found.start()
+            start = found.start() + 1
+        return stop
+
+
+def as_written(opening: bytes) -> list[bytes]:
+    """The forms in which a string of JSON may have an opening: as it is, with escapes."""
+    text = opening.decode("utf-8", "surrogateescape")
+    forms = [opening]
+    for plain in (True, False):
+        try:
+            form = json.dumps(text, ensure_ascii=plain)[1:-1].encode()
+        except UnicodeEncodeError:
+            continue
+        forms += [form, form.replace(b"/", b"\\/"), re.sub(rb"(?<=\\u)[0-9a-f]{4}", _upper, form)]
+    return list(dict.fromkeys(forms))
+
+
+def _upper(digits: re.Match[bytes]) -> bytes:
+    return digits[0].upper()
+
+
+def _any_of(texts: Iterable[bytes]) -> re.Pattern[bytes]:
+    """A pattern for these texts; one that never matches where there are none."""
+    return re.compile(b"|".join(map(re.escape, texts)) or rb"(?!)")
