@@ -42,12 +42,12 @@ def priced(prices: Mapping[str, Any] | None) -> dict[str, Price]:
                 given = Price(**given)
             price = Price(*(given if isinstance(given, (tuple, list)) else (given,)))
             is_fair = all(each is None or 0 <= each < float("inf") for each in (price.input, price.cached))
+            cached = None if price.cached is None else float(price.cached)
+            found[name] = price._replace(input=float(price.input), cached=cached)
         except TypeError:
             raise ValueError(f"the price of {name}: a number, (input, cached) or a Price is needed") from None
         if not is_fair:
             raise ValueError(f"the price of {name} is not a number from 0 up")
-        cached = None if price.cached is None else float(price.cached)
-        found[name] = price._replace(input=float(price.input), cached=cached)
     return found
 
 
