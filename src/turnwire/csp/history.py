@@ -29,19 +29,16 @@ class Snapshot(Mapping[str, str]):
 
     def changed_by(self, changes: Mapping[str, str | None] | Mapping[str, str]) -> Snapshot:
         """A mapping with several changes: a value sets its name, None removes it where it is there."""
-        by_row: dict[int, dict[int, dict[str, str | None]]] = {}
+        by_place: dict[tuple[int, int], dict[str, str | None]] = {}
         for name, value in changes.items():
-            row, column = _place(name)
-            by_row.setdefault(row, {}).setdefault(column, {})[name] = value
+            by_place.setdefault(_place(name), {})[name] = value
         rows, size = list(self._rows), self._size
-        for row, by_column in by_row.items():
-            parts = list(rows[row])
-            for column, several in by_column.items():
-                whole: dict[str, str | None] = {**parts[column], **several}
-                made = {name: value for name, value in whole.items() if value is not None}
-                size += len(made) - len(parts[column])
-                parts[column] = made
-            rows[row] = tuple(parts)
+        for (row, column), several in by_place.items():
+            before = rows[row]
+            whole: dict[str, str | None] = {**before[column], **several}
+            made = {name: value for name, value in whole.items() if value is not None}
+            size += len(made) - len(before[column])
+            rows[row] = (*before[:column], made, *before[column + 1 :])
         result = Snapshot()
         result._rows, result._size = tuple(rows), size
         return result

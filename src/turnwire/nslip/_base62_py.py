@@ -18,14 +18,20 @@ _WIRE = "nslip"
 _TWO = [high + low for high in ALPHABET for low in ALPHABET]
 
 
+def checked_integer(number: object, path: str | None = None) -> int:
+    """A plain integer 0 .. 2**64-1. Raises EncodeError(wrong_type|negative|too_large)."""
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise _encode_fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(number).__name__}", path)
+    if number < 0:
+        raise _encode_fault(Reason.NEGATIVE, "integers are non-negative", path)
+    if number > MAX_INTEGER:
+        raise _encode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1", path)
+    return int(number)
+
+
 def encode(number: int) -> str:
     """The base62 digits of 0 .. 2**64-1, without leading zeros. Raises EncodeError(wrong_type|negative|too_large)."""
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise _encode_fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(number).__name__}")
-    if number < 0:
-        raise _encode_fault(Reason.NEGATIVE, "base62 writes non-negative integers only")
-    if number > MAX_INTEGER:
-        raise _encode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1")
+    number = checked_integer(number)
     if number < 62:
         return ALPHABET[number]
     pairs = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.nslip._base62_py import decode as decode_base62, encode as encode_base62
+from turnwire.nslip._base62_py import checked_integer, decode as decode_base62, encode as encode_base62
 from turnwire.nslip.faults import encode_fault
 from turnwire.nslip.spec import (
     HEADER,
@@ -32,7 +32,7 @@ def written_parts(message: SlipMessage) -> list[str]:
         if prefix == "f" and "f" in extra and _is_code(value) and _kept_code(extra["f"][0][1:]) == value:
             parts.append(extra["f"][0])
             continue
-        number = integer(value, f"/{name}")
+        number = checked_integer(value, f"/{name}")
         if prefix == "a" and number > MAX_ACT:
             raise encode_fault(Reason.UNKNOWN_ACT, f"{number} is not an act", "/act")
         if prefix == "f" and number > MAX_FRAME:
@@ -49,17 +49,6 @@ def written_parts(message: SlipMessage) -> list[str]:
     return parts
 
 
-def integer(value: Any, path: str) -> int:
-    """A plain integer 0 .. 2**64-1. Raises EncodeError(wrong_type|negative|too_large)."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise encode_fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(value).__name__}", path)
-    if value < 0:
-        raise encode_fault(Reason.NEGATIVE, "integers are non-negative", path)
-    if value > MAX_INTEGER:
-        raise encode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1", path)
-    return int(value)
-
-
 def slot_part(slot: Any, value: Any) -> str:
     """The field of a known slot. Raises EncodeError."""
     known: Any = slot if isinstance(slot, int) and not isinstance(slot, bool) else None
@@ -68,7 +57,7 @@ def slot_part(slot: Any, value: Any) -> str:
         raise encode_fault(Reason.UNKNOWN_SLOT, f"{slot!r} is not a slot", f"/slots/{slot}")
     name = PREFIX_SLOT[prefix].name
     if slot not in STRING_SLOTS:
-        return prefix + encode_base62(integer(value, f"/slots/{name}"))
+        return prefix + encode_base62(checked_integer(value, f"/slots/{name}"))
     if not isinstance(value, str):
         raise encode_fault(Reason.WRONG_TYPE, f"{name} takes a string, not {type(value).__name__}", f"/slots/{name}")
     try:

@@ -53,25 +53,10 @@ def _missing_half(data: bytes, offset: int) -> str:
     return "this starts with something else" + (_AMONG if candidate else "")
 
 
-def decode_fault(
-    data: bytes,
-    reason: Reason,
-    offset: int,
-    *,
-    missing: str = "",
-    base_offset: int = 0,
-    base_line: int = 1,
-    path: str | None = None,
-) -> DecodeError:
-    """A DecodeError at ``offset`` of ``data``, which itself starts at ``base_offset``, ``base_line`` of the input."""
-    return DecodeError(
-        reason,
-        explain(data, reason, offset, missing),
-        offset=base_offset + offset,
-        line=base_line + data.count(b"\n", 0, offset),
-        wire=WIRE,
-        path=path,
-    )
+def decode_fault(data: bytes, reason: Reason, offset: int, *, missing: str = "") -> DecodeError:
+    """A DecodeError at ``offset`` of ``data``."""
+    line = 1 + data.count(b"\n", 0, offset)
+    return DecodeError(reason, explain(data, reason, offset, missing), offset=offset, line=line, wire=WIRE)
 
 
 def type_fault(value: object) -> DecodeError:

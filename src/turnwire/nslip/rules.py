@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire.errors import EncodeError, Issue, Reason, expect
-from turnwire.nslip.encoding import integer
+from turnwire.nslip._base62_py import checked_integer
 from turnwire.nslip.spec import HEADER, MAX_FRAME, MAX_INTEGER, SCHEMA_VERSION, SHORT_STRING, WIRE, Act, FrameType, Slot
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHE
     TAG ``schema=1``. Raises EncodeError(wrong_type|negative|too_large|unsupported_version) for a version that is no
     integer 1 .. 2**64-1; the other arguments are judged when the message is encoded.
     """
-    if integer(version, "/version") == 0:
+    if checked_integer(version, "/version") == 0:
         raise EncodeError(Reason.UNSUPPORTED_VERSION, "versions count from 1", wire=WIRE, path="/version")
     message: SlipMessage = _core.SlipMessage(
         conv_id, turn, src, dst, Act.META, FrameType.CONTROL, {Slot.TAG: f"schema={version}"}

@@ -20,7 +20,8 @@ from turnwire import _backend
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.nslip import base62
-from turnwire.nslip.encoding import integer, kept_part, slot_part
+from turnwire.nslip._base62_py import checked_integer
+from turnwire.nslip.encoding import kept_part, slot_part
 from turnwire.nslip.spec import HEADER, HEADER_PREFIXES, PREFIX_SLOT, SCHEMA_VERSION, WIRE
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def message(values: Values, entries: Iterable[Entry]) -> SlipMessage:
 def _check_version(values: Values) -> None:
     version, offset = values["schema_version"]
     oldest, place = values.get("oldest_reader", (1, None))
-    version = _written(offset, integer, version, "/schema_version")
-    oldest = _written(place, integer, oldest, "/oldest_reader")
+    version = _written(offset, checked_integer, version, "/schema_version")
+    oldest = _written(place, checked_integer, oldest, "/oldest_reader")
     if version < 1 or not 1 <= oldest <= version:
         text = f"no writer has schema version {version} and serves readers from {oldest} on"
     elif oldest > SCHEMA_VERSION:
@@ -105,7 +106,7 @@ def _header_part(prefix: str, name: str, value: Any, offset: int) -> _Part:
     if name == "frame" and isinstance(value, str):
         _written(offset, base62.decode, value, path=path)
         return _Part(prefix + value, path, offset)
-    return _Part(prefix + base62.encode(_written(offset, integer, value, path)), path, offset)
+    return _Part(prefix + base62.encode(_written(offset, checked_integer, value, path)), path, offset)
 
 
 def _slot_part(key: Any, value: Any, offset: int | None) -> _Part:
