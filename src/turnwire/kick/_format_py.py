@@ -24,6 +24,7 @@ from turnwire.kick.spec import SIGIL
 _BOM = "\ufeff"
 _AT_LINE_START = "\n" + SIGIL
 _STRICT = re.compile(rf"[^\s/:{SIGIL}]+(?:/[^\s/:{SIGIL}]+)?(?::[^\s/{SIGIL}]+(?:/[^\s/{SIGIL}]+)?)?")
+_PARTS = re.compile(rf"([^\s/:{SIGIL}]*)(?:/([^\s/:{SIGIL}]*))?(?::([^\s/{SIGIL}]*)(?:/([^\s/{SIGIL}]*))?)?")
 _WHITE = re.compile(r"\s")
 
 
@@ -155,20 +156,12 @@ def judge(line: str) -> int:
     """Strict: the place of the first fault in a header, or -1. A missing part is a fault where it should begin."""
     if _STRICT.fullmatch(line):
         return -1
-    part = slashes = 0
-    in_qualifier = False
-    for place, letter in enumerate(line):
-        if letter == "/" or (letter == ":" and not in_qualifier):
-            if part == place or (letter == "/" and slashes):
-                return place
-            slashes += letter == "/"
-            if letter == ":":
-                in_qualifier = True
-                slashes = 0
-            part = place + 1
-        elif letter == SIGIL or letter.isspace():
-            return place
-    return len(line)
+    found = _PARTS.match(line)
+    assert found is not None  # every part may be empty there
+    for part in range(1, 5):
+        if found[part] == "":
+            return found.start(part)
+    return found.end()
 
 
 def parse(
