@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from turnwire import registry
 from turnwire.tokens.budget import CountedLog, Sample
-from turnwire.tokens.comparison import OWN, Comparison, Row, compare
+from turnwire.tokens.comparison import OWN, Row, compare
 from turnwire.tokens.tokenizer import Tokenizer
 
 BASE, TABULAR, SESSION = "json", "toon", "session"
@@ -22,8 +22,7 @@ class Mean(NamedTuple):
 
     Attributes:
         format: a wire or one of REFERENCES.
-        alone: tokens of a message that is a text of its own, with what a reader needs beside it to get it back (the
-        entries of a context that were used), the mean of the sample. together: of one among the first
+        alone: tokens of a message that is a text of its own, the mean of the sample. together: of one among the first
         messages of the log, written as one text, with what explains that text. ratio, ratio_together: of these to
         minified JSON. bytes: of a message alone. None where there is no such figure.
         dropped: fields that it cannot carry, each with how many messages of the sample have it.
@@ -83,35 +82,22 @@ def _means(
 ) -> Means:
     alone = compare(kept.messages, [*own, *others], [counter], formats=REFERENCES[:-1], context=context)
     together = compare(kept.first, own, [counter], formats=REFERENCES, per="conversation")
-    absent = {each: why for each, why in alone.absent.items() if each not in REFERENCES}
-    rows = _sorted(_rows(own[0] if own else OWN, others, alone, together))
-    return Means(wire, counter.name, kept.seen, len(kept.messages), len(kept.first), rows, absent)
-
-
-def _sorted(rows: list[Mean]) -> tuple[Mean, ...]:
-    """The cheapest together first."""
-    return tuple(sorted(rows, key=lambda row: (_least(row) is None, _least(row))))
-
-
-def _least(mean: Mean) -> float | None:
-    return mean.alone if mean.together is None else mean.together
-
-
-def _rows(wire: str, others: Sequence[str], alone: Comparison, together: Comparison) -> list[Mean]:
-    single = {row.format: row for row in alone.rows}
-    whole = {row.format: row for row in together.rows}
-    return [
-        _mean(
-            name,
-            single.get(name),
-            whole.get(name),
-            single.get(BASE),
-            whole.get(BASE),
-            {**together.absent, **alone.absent},
-        )
-        for name in (wire, *others, *REFERENCES)
+    single, whole = ({row.format: row for row in found.rows} for found in (alone, together))
+    why = {**together.absent, **alone.absent}
+    rows = [
+        _mean(name, single.get(name), whole.get(name), single.get(BASE), whole.get(BASE), why)
+        for name in (own[0] if own else OWN, *others, *REFERENCES)
         if name in single or name in whole or name in REFERENCES
     ]
+    rows.sort(key=_least)
+    absent = {each: text for each, text in alone.absent.items() if each not in REFERENCES}
+    return Means(wire, counter.name, kept.seen, len(kept.messages), len(kept.first), tuple(rows), absent)
+
+
+def _least(mean: Mean) -> tuple[bool, float]:
+    """The order of formats: the cheapest together first, what was not measured last."""
+    least = mean.alone if mean.together is None else mean.together
+    return least is None, least or 0.0
 
 
 def _mean(
@@ -122,23 +108,26 @@ def _mean(
     json_together: Row | None,
     absent: dict[str, str],
 ) -> Mean:
-    one = None if alone is None else alone.total / alone.messages
-    # A wire's prompt is not part of the messages: it is sent whatever is written afterwards.
-    whole = None if together is None else together.tokens if together.kind == "wire" else together.total
-    each = None if whole is None or together is None else whole / together.messages
-    measured = alone or together
+    measured = [row for row in (alone, together) if row is not None]
+    one, each = _of_one(alone), _of_one(together)
+    notes = dict.fromkeys(row.note for row in measured if row.note)
     return Mean(
         format=name,
         alone=one,
-        ratio=None if one is None or json_alone is None else one * json_alone.messages / json_alone.total,
+        ratio=_ratio(one, _of_one(json_alone)),
         together=each,
-        ratio_together=None
-        if each is None or json_together is None
-        else each * json_together.messages / json_together.tokens,
+        ratio_together=_ratio(each, _of_one(json_together)),
         bytes=None if alone is None else alone.bytes / alone.messages,
-        dropped=() if measured is None else measured.dropped,
-        round_trip=None if measured is None else all(row.round_trip for row in (alone, together) if row is not None),
-        note=absent.get(name, "")
-        if measured is None
-        else "; ".join(dict.fromkeys(row.note for row in (alone, together) if row and row.note)),
+        dropped=measured[0].dropped if measured else (),
+        round_trip=all(row.round_trip for row in measured) if measured else None,
+        note="; ".join(notes) if measured else absent.get(name, ""),
     )
+
+
+def _of_one(row: Row | None) -> float | None:
+    """The tokens of a message: a wire's prompt is no part of it, since it is sent whatever is written afterwards."""
+    return None if row is None else (row.tokens if row.kind == "wire" else row.total) / row.messages
+
+
+def _ratio(tokens: float | None, base: float | None) -> float | None:
+    return None if tokens is None or base is None else tokens / base
