@@ -329,7 +329,7 @@ class _Job(NamedTuple):
 
     def _decided(self, name: str, at: _Cut, stop: int) -> _Cut:
         """The place up to which a search from a cut on decides what is in front of ``stop``."""
-        source = Source(name, open=lambda: _Part(name, stop), start=at.offset, line=at.line, carried=at.carried)
+        source = Source(name, open=lambda: _Part(name, stop), start=at.offset, line=at.line or 1, carried=at.carried)
         options = {**self.options, "where": None, "columns": [], "errors": "skip"}
         found = scan(source._replace(cut=lambda *_: None), wire=self.wire, **options)
         for _ in steps(found):

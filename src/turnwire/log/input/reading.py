@@ -44,11 +44,6 @@ class InputBlock(NamedTuple):
     taken: int = 0
     within: bool = False
 
-    @property
-    def final(self) -> bool:
-        """True if nothing follows that could change how the last line is read."""
-        return self.line_end or self.last
-
 
 class Stopped(Exception):
     """Reading was told to stop."""

@@ -83,8 +83,6 @@ def _of_file(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, Inpu
     source, done = reading.source, job.bookmarks.done
     if not source.mappable:
         with source.open() as file:
-            if source.line is None:
-                reading.line = file.line
             yield from _of_whole(reading, file, job)
         return
     if job.bookmarks.are_empty:

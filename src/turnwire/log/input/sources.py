@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 class Source(NamedTuple):
     """One input: a name for the ``file`` column (None for bytes) and either bytes or something that opens.
 
-    mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes; only such
-    files can be resumed and followed. size: bytes as stored, where that is known without asking again. start, line: the
-    offset at which reading begins, in what is opened, and the number of the line there; where that is None, what is
-    opened knows it as ``line``. carried: the state of the search there, as ``SearchState.kept`` says. cut: where more
-    follows behind what is read: called at its end with the offset up to which all is decided and the state there, it
-    gives the fault that is to be raised, if any. listed: whether it was found in a folder or by a glob: it may be gone
-    by the time it is opened, and nothing is missing then.
+    mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes; only
+    such files can be resumed and followed. size: bytes as stored, where that is known without asking again. start,
+    line: the offset at which reading begins, in what is opened, and the number of the line there. carried: the
+    state of the search there, as ``SearchState.kept`` says. cut: where more follows behind what is read: called at
+    its end with the offset up to which all is decided and the state there, it gives the fault that is to be raised,
+    if any. listed: whether it was found in a folder or by a glob: it may be gone by the time it is opened, and
+    nothing is missing then.
     """
 
     name: str | None
@@ -45,7 +45,7 @@ class Source(NamedTuple):
     mappable: bool = False
     size: int | None = None
     start: int = 0
-    line: int | None = 1
+    line: int = 1
     listed: bool = False
     carried: dict[str, Any] | None = None
     cut: Callable[[int, dict[str, Any] | None], WireError | None] | None = None
@@ -86,7 +86,7 @@ class Reading:
         self.name = source.name
         self.identity: Identity | None = None
         self.offset = source.start
-        self.line = source.line or 1
+        self.line = source.line
         self.waiting: tuple[int, int] | None = None
         self.last_line = (source.start, self.line)
         self.recorded = 0
