@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import uuid
 from collections.abc import Iterator
@@ -12,10 +11,9 @@ import click
 
 import turnwire
 from turnwire import registry
-from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
-from turnwire.cli.output import Notes, complain, shown_output
+from turnwire.cli.output import Notes, complain, shown_output, write_json
 from turnwire.errors import DecodeError, Reason, WireError
 
 if TYPE_CHECKING:
@@ -160,8 +158,7 @@ class _Writer:
             self.notes.add(f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}")
 
     def _line(self, values: dict[str, Any]) -> None:
-        text = json.dumps({**values, "file": inputs.shown(values["file"])}, ensure_ascii=False)
-        self.output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
+        write_json([{**values, "file": inputs.shown(values["file"])}])
 
 
 def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Extracted]:

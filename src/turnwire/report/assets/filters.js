@@ -2,11 +2,14 @@
 const controls = {};
 let update = () => {};
 
-function choice(id, label, options, set) {
-  const select = el("select", { id, onchange: (event) => { set(event.target.value === "" ? null : Number(event.target.value)); update(); } },
-    el("option", { value: "" }, "All"), options.map(([value, name]) => el("option", { value }, cut(visible(name), 60))));
-  controls[id] = select;
-  return el("div", { class: "field" }, el("label", { for: id }, label), select);
+function field(id, label, kind, control) {
+  controls[id] = control;
+  return el("div", { class: `field ${kind}` }, el("label", { for: id }, label), control);
+}
+
+function choice(id, label, options) {
+  return field(id, label, "", el("select", { id, onchange: (event) => { filter[id] = event.target.value === "" ? null : Number(event.target.value); update(); } },
+    el("option", { value: "" }, "All"), options.map(([value, name]) => el("option", { value }, cut(visible(name), 60)))));
 }
 
 const met = (column) => [...new Set(cells.map((cell) => cell[column]))];
@@ -25,30 +28,26 @@ function wireChips() {
 // The bar that begins at a time, or, for the end of a range, that ends there.
 const bucketAt = (micros, key) => Math.min(D.time.buckets - 1, Math.max(0, Math.floor((micros - D.time.start - (key === "to" ? 1 : 0)) / D.time.width)));
 
-function timeInput(id, label, key) {
-  const input = el("input", {
+function timeInput(id, label) {
+  return field(id, label, "time", el("input", {
     id, type: "datetime-local", step: D.time.width < 1e6 ? "0.001" : "1",
     onchange: (event) => {
       const micros = Date.parse(`${event.target.value}Z`) * 1000;
-      filter[key] = Number.isNaN(micros) ? null : bucketAt(micros, key);
+      filter[id] = Number.isNaN(micros) ? null : bucketAt(micros, id);
       update();
     },
-  });
-  controls[id] = input;
-  return el("div", { class: "field time" }, el("label", { for: id }, label), input);
+  }));
 }
 
-function typed(id, label, key, placeholder, list) {
+function typed(id, label, list) {
   let waiting = 0;
-  const input = el("input", {
-    id, type: "search", placeholder, list, autocomplete: "off", spellcheck: "false",
+  return field(id, label, "wide", el("input", {
+    id, type: "search", placeholder: "any", list, autocomplete: "off", spellcheck: "false",
     oninput: (event) => {
       clearTimeout(waiting);
-      waiting = setTimeout(() => { filter[key] = event.target.value.trim(); update(); }, 120);
+      waiting = setTimeout(() => { filter[id] = event.target.value.trim(); update(); }, 120);
     },
-  });
-  controls[id] = input;
-  return el("div", { class: "field wide" }, el("label", { for: id }, label), input);
+  }));
 }
 
 function buildFilters() {
@@ -57,13 +56,13 @@ function buildFilters() {
   if (D.wires.length > 1) bar.append(wireChips());
   else bar.classList.add("single");
   bar.append(
-    typed("text", "Text in a message", "text", "any"),
-    typed("conversation", "Conversation", "conversation", "any", "known-conversations"),
+    typed("text", "Text in a message"),
+    typed("conversation", "Conversation", "known-conversations"),
     el("datalist", { id: "known-conversations" }, talks.map((talk) => el("option", { value: visible(talk.id) }))),
-    choice("kind", "Kind", sorted(met("kind"), kindName), (value) => { filter.kind = value; }),
-    choice("sender", "From", sorted(met("sender"), agentName), (value) => { filter.sender = value; }),
-    choice("receiver", "To", sorted(met("receiver"), agentName), (value) => { filter.receiver = value; }));
-  if (timed) bar.append(timeInput("from", "After (UTC)", "from"), timeInput("to", "Before (UTC)", "to"));
+    choice("kind", "Kind", sorted(met("kind"), kindName)),
+    choice("sender", "From", sorted(met("sender"), agentName)),
+    choice("receiver", "To", sorted(met("receiver"), agentName)));
+  if (timed) bar.append(timeInput("from", "After (UTC)"), timeInput("to", "Before (UTC)"));
   controls.reset = el("button", { type: "button", class: "button", id: "reset", onclick: reset }, "Clear filters");
   bar.append(controls.reset);
 }
