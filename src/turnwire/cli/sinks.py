@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from turnwire.cli.output import Output
@@ -53,9 +54,7 @@ class JsonSink(NullSink):
     prints = True
 
     def __init__(self, found: Scan, output: Output, limit: int | None) -> None:
-        from turnwire.log.output.json_lines import JsonLines
-
-        self._writer = JsonLines(found.columns)
+        self._columns = found.columns
         self._output = output
         self._limit = limit
         self.full = limit == 0
@@ -74,6 +73,12 @@ class JsonSink(NullSink):
         """Shows some rows: a list for each column."""
         self._output.write(self._writer.lines(values))
 
+    @cached_property
+    def _writer(self) -> Any:
+        from turnwire.log.output.json_lines import JsonLines  # msgspec, which a table does without
+
+        return JsonLines(self._columns)
+
     def flush(self) -> None:
         """Hands on the lines."""
         self._output.flush()
@@ -88,7 +93,6 @@ class TableSink(JsonSink):
 
     def __init__(self, found: Scan, output: Output, limit: int, hidden: frozenset[str] | None) -> None:
         super().__init__(found, output, limit)
-        self._columns = found.columns
         self._hidden = hidden
         self._rows: list[tuple[Any, ...]] = []
 
