@@ -122,23 +122,24 @@ def written(source: str, fields: Fields, to: str, facts: Facts, names: Names, op
     if form is not None and not form.own and not options.nearest:  # before its fields are asked for
         raise _no_counterpart(source, fields, to, facts, form.kind)
     made = drafted(to, facts, names)
-    near = _near(to, made, facts, names)
+    said = facts_of(to, made, names)
+    near = _near(to, made, facts, said)
     if near is not None and not options.nearest:
         closed = form.kind if form is not None and shape_of(to).near(made) is not None else None
         raise _no_counterpart(source, fields, to, facts, near, closed)
     if options.carry:
         made = _with_carry(source, fields, to, made, names, options.key)
         return Converted(checked(to, made), (), (), near)
-    return Converted(checked(to, made), _lost(source, fields, to, made, names), (), near)
+    return Converted(checked(to, made), _lost(source, fields, said, names), (), near)
 
 
-def _near(to: str, made: Fields, facts: Facts, names: Names) -> str | None:
-    """The kind of a message that means something else than the facts say, or None where it means the same."""
+def _near(to: str, made: Fields, facts: Facts, said: Facts) -> str | None:
+    """The kind of a message that means something else than the facts say, or None where it means the same. said: the
+    facts that the message says."""
     shape = shape_of(to)
     if not tells_kinds(to, facts):
         return None if facts["act"] not in GRAVE else shape.kind_name(made)
     near = shape.near(made)
-    said = facts_of(to, made, names)
     meant = {meaning(said)}
     if "status" not in facts:  # where there is one, the context gave it
         meant.add(meaning({fact: value for fact, value in said.items() if fact != "status"}))
@@ -195,7 +196,7 @@ def _restored(
     message = carrying.joined(made, to)
     if options.key is None:
         _check_carried(source, around, to, made, names, options.nearest)
-    lost = _lost(source, around, to, made, names)
+    lost = _lost(source, around, facts_of(to, made, names), names)
     filled = carrying.filled(carried) if options.key is None else lost  # nothing was added since it was signed
     dropped = tuple(path for path in lost if path not in filled)
     return Converted(message, dropped, tuple(path for path in lost if path in filled))
@@ -214,7 +215,7 @@ def _check_carried(source: str, around: Fields, to: str, made: Fields, names: Na
     for path in _differing(forth, around):
         text = f"{shown(path)} is {around.get(path, 'not there')!r}, and for what was carried it would be"
         raise bad_carry(to, f"{text} {forth[path]!r}: only its own context, or a signature and its key, can prove it")
-    near = _near(source, forth, facts, names)
+    near = _near(source, forth, facts, facts_of(source, forth, names))
     if near is not None and not nearest:
         raise bad_carry(to, f"what was carried is not a {near}; nearest=True takes it")
 
@@ -230,9 +231,9 @@ def checked(wire: str, fields: Fields) -> Any:
     return message
 
 
-def _lost(source: str, fields: Fields, to: str, made: Fields, names: Names) -> tuple[str, ...]:
-    """The fields that the way back does not bring back as they were."""
-    back = survivors(source, facts_of(to, made, names), names)
+def _lost(source: str, fields: Fields, said: Facts, names: Names) -> tuple[str, ...]:
+    """The fields that the way back, from the facts that a message says, does not bring back as they were."""
+    back = survivors(source, said, names)
     unseen = shape_of(source).unseen
     return tuple(shown(path) for path in _differing(fields, back) if path not in unseen)
 

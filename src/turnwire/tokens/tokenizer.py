@@ -152,10 +152,6 @@ class Tokenizer:
                     pass  # which character that is, ``ids`` says
         return len(self.ids(text))
 
-    def pieces(self, text: str) -> list[bytes]:
-        """The bytes of each token of a text, in order: of a byte-level tokenizer, together the (normalized) text."""
-        return [bytes(self._native.decode_token_bytes(each)) for each in self.ids(text)]
-
     def count_many(self, texts: Iterable[str], threads: int = 1) -> list[int]:
         """The tokens of each text, counted by that many threads; the texts are read as they are needed.
 
