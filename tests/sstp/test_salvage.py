@@ -14,7 +14,7 @@ from turnwire import sstp
 from turnwire.errors import Reason, UnknownName
 from turnwire.read.extraction import extract
 from turnwire.registry import WIRES
-from turnwire.sstp.bulk import claims, marked
+from turnwire.sstp.bulk import PLAN, claims
 from turnwire.sstp.near_misses import near
 from turnwire.sstp.spec import HEADER, Kind
 
@@ -250,7 +250,7 @@ def test_what_claims_to_be_a_message(fields, claimed):
 )
 def test_two_marks_in_damaged_bytes_make_them_a_message(marks):
     damaged = ('{"x": {' + ", ".join(f'"{mark}": 1' for mark in marks)).encode()
-    assert marked(damaged) is (len(marks) >= 2)
+    assert PLAN.is_marked(damaged) is (len(marks) >= 2)
     scan = turnwire.scan(damaged + b"\n")
     assert sum(map(len, scan)) == 0 and len(scan.rejects.rows()) == (len(marks) >= 2)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from turnwire.contract import OBJECT, BulkScanner, Column, Wire
 from turnwire.formats.records import Reading, kind_of
-from turnwire.json.plan import MISSING, Fill, Need, Sign, Value, Variant, WirePlan, are_signed, value_at
+from turnwire.json.plan import MISSING, Fill, Need, Sign, Value, Variant, WirePlan, value_at
 from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, PairRule
 
@@ -265,7 +265,6 @@ class Compiled:
             detect=partial(reading.is_of, self),
             decode=partial(reading.decode_as, self),
             claims=self.is_signed,
-            marked=partial(are_signed, signs),
             variant_of=lambda fields: 0,
             clues=(tuple(self.layout.signs),),
             inside=self.keys[:1] if self.layout.nested else (),

@@ -181,10 +181,12 @@ class WirePlan(NamedTuple):
     detect, decode: as of ``turnwire.contract.Wire``, ``decode`` with ``limits=``. variant_of: the number of the variant
     of the members of an object that ``decode`` takes, the same that ``choose`` finds.
     code: what is in the column "wire" of a scan of several wires.
-    claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are. Neither
-    this nor why ``decode`` refuses an object may depend on which one a good UUID, a good time or a number is.
+    claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are, where
+    ``signs`` do not say it. Neither this nor why ``decode`` refuses an object may depend on which one a good UUID, a
+    good time or a number is.
     exact: whether ``decode`` takes all objects that meet the needs of their variant, and no other.
-    signs: with which of them ``marked`` is true; doubt: keys without which it is false otherwise. None: who knows.
+    signs: with which of them damaged bytes were one; doubt: keys without which they were none otherwise. None: who
+    knows.
     asks: what ``claims`` asks of an object beyond which keys of ``values`` it has, how many others, what kinds of
     values stand there, and words of form "word"; None: who knows. Where it is given, an object is judged as one before
     it that was the same in all that, and nobody is asked. So ``decode`` may not depend on what a value says whose kind
@@ -201,7 +203,6 @@ class WirePlan(NamedTuple):
     detect: Callable[[bytes], bool]
     decode: Callable[..., Any]
     claims: Callable[[dict[str, Any]], bool]
-    marked: Callable[[bytes], bool]
     variant_of: Callable[[dict[str, Any]], int]
     clues: tuple[tuple[str, ...], ...]
     inside: tuple[str, ...]
@@ -218,6 +219,11 @@ class WirePlan(NamedTuple):
     signs: Signs | None = None
     doubt: tuple[str, ...] = ()
     exact: bool = False
+    marked: Callable[[bytes], bool] | None = None
+
+    def is_marked(self, raw: bytes) -> bool:
+        """True if damaged bytes were a message."""
+        return are_signed(self.signs or (), raw) if self.marked is None else self.marked(raw)
 
 
 RECORD, REJECT, OTHER = 0, 1, 2
@@ -275,7 +281,7 @@ class Judgement:
         """The same for damaged bytes: a reject of the first wire whose marks they carry, or OTHER. ``too_large``: what
         starts here is longer than the limit."""
         for place, plan in enumerate(self.plans):
-            if plan.marked(raw):
+            if plan.is_marked(raw):
                 if too_large:
                     return REJECT, place, self.codes[Reason.MESSAGE_TOO_LARGE], self.limits.message
                 fault = self._fault(plan, raw)

@@ -6,7 +6,7 @@ from typing import Any
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
-from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan, are_signed
+from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.kick.spec import DOCUMENT, FIELDS, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
 
@@ -92,11 +92,6 @@ KickLang and a timestamp; or sender and receiver with a content that starts with
 of KickLang."""
 
 
-def marked(raw: bytes) -> bool:
-    """True if damaged bytes were an envelope."""
-    return are_signed(SIGNS, raw)
-
-
 PLAN = WirePlan(
     wire=WIRE,
     values=tuple(Value(name, *_FORMS.get(name, ())) for name in FIELDS),
@@ -105,7 +100,6 @@ PLAN = WirePlan(
     detect=Deferred("turnwire.kick.codec", "detect"),
     decode=Deferred("turnwire.kick.codec", "decode"),
     claims=claims,
-    marked=marked,
     signs=SIGNS,
     variant_of=lambda fields: 0,
     clues=(("channel",), ("sender", "receiver", "content")),

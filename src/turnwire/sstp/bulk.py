@@ -6,7 +6,7 @@ from typing import Any
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
-from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan, are_signed
+from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Field, Kind
 
@@ -142,11 +142,6 @@ SIGNS = (
 kind of SSTP; or a dialect's name beside an origin."""
 
 
-def marked(raw: bytes) -> bool:
-    """True if damaged bytes were a message."""
-    return are_signed(SIGNS, raw)
-
-
 def variant_of(fields: dict[str, Any]) -> int:
     """The number of a message's kind."""
     return _NAMES.index(fields["header"]["kind"])
@@ -162,7 +157,6 @@ PLAN = WirePlan(
     detect=Deferred("turnwire.sstp.codec", "detect"),
     decode=_DECODE,
     claims=claims,
-    marked=marked,
     signs=SIGNS,
     variant_of=variant_of,
     clues=(("header",), ("kind", "origin")),
