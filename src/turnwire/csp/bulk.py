@@ -12,15 +12,7 @@ from turnwire._lazy import Deferred
 from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
 from turnwire.csp._columns_py import values
 from turnwire.csp.faults import explain
-from turnwire.csp.spec import (
-    BULK_ENUMS,
-    BULK_KINDS,
-    BULK_SPANS,
-    BULK_TEXTS,
-    REASONS,
-    ROW_WIDTH,
-    WIRE,
-)
+from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_SPANS, BULK_TEXTS, REASONS, ROW_WIDTH, WIRE
 from turnwire.errors import Reason
 
 if TYPE_CHECKING:

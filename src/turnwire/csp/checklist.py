@@ -16,18 +16,7 @@ from turnwire.csp.codec import check, doubts, parse
 from turnwire.csp.laws import Routing
 from turnwire.csp.lints import Linter
 from turnwire.csp.logs import BOM, FilePreambles, Replaying
-from turnwire.csp.messages import (
-    CspMessage,
-    Document,
-    Error,
-    FileOp,
-    Junk,
-    Patch,
-    Preamble,
-    Record,
-    Result,
-    Task,
-)
+from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, expect
 from turnwire.fences import is_fence

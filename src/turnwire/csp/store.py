@@ -55,13 +55,7 @@ class Store:
     An interruption leaves a store good. Apply the same message again then: it is in the log once.
     """
 
-    def __init__(
-        self,
-        defs: FieldsLike = (),
-        laws: FieldsLike = (),
-        *,
-        journal: Journal | None = None,
-    ) -> None:
+    def __init__(self, defs: FieldsLike = (), laws: FieldsLike = (), *, journal: Journal | None = None) -> None:
         defs, laws = dict(defs), MappingProxyType(dict(laws))
         body = init_body(defs, laws)
         digest = sha256(body).hexdigest()

@@ -12,14 +12,7 @@ from turnwire.nslip._base62_py import ALPHABET, DIGIT
 from turnwire.nslip._parser_py import ParseFault, parse
 from turnwire.nslip.encoding import written_parts
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
-from turnwire.nslip.spec import (
-    PREFIX_SLOT,
-    WIRE,
-    Act,
-    Extra,
-    FrameType,
-    Slot,
-)
+from turnwire.nslip.spec import PREFIX_SLOT, WIRE, Act, Extra, FrameType, Slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
