@@ -81,19 +81,7 @@ def apply(
     allow: Iterable[str] | None = None,
     deny: Iterable[str] = (),
 ) -> Plan:
-    """Does a file operation inside ``root`` (a directory), or plans it.
-
-    ``resolve(file, base)`` judges a BASE that is no SHA-256; it must not call ``apply`` on the same root. ``recount``
-    takes hunks whose counts are wrong.
-
-    ``allow`` and ``deny`` are patterns as in ``.gitignore`` (:func:`turnwire.csp.paths.matches`). What ``deny`` matches
-    is refused; with ``allow``, so is what that does not match. The folders of version control (``.git``, ``.hg``, ...)
-    are refused unless a pattern of ``allow`` names them. Both hold for the path and for where its links lead.
-
-    Raises RuleError (unknown_op, unsafe_path, file_exists, file_missing, not_a_file, base_mismatch, bad_diff,
-    diff_mismatch, missing_path, lone_surrogate) and OSError from the system; either way nothing has changed. Only
-    NotFlushed, an OSError, says that the operation is done, but may not outlast a loss of power.
-    """
+    """Does a file operation inside ``root``, or plans it; see :meth:`turnwire.csp.FileOp.apply`."""
     path = block.get("PATH")
     if path is None:
         raise refusal(Reason.MISSING_PATH, "a FILEOP needs PATH", block.id)
@@ -107,35 +95,15 @@ def apply(
     for asked in {parts, tuple(part for part in PurePosixPath(path).parts if part != ".")}:
         if reason := rules.refused(asked):
             raise refusal(Reason.UNSAFE_PATH, reason, path)
+    file = top.joinpath(*parts)
     with nullcontext() if dry_run else locked(top):
-        return _applied(block, top, parts, path, dry_run, resolve, recount)
-
-
-def _applied(
-    block: FileOp,
-    top: Path,
-    parts: tuple[str, ...],
-    path: str,
-    dry_run: bool,
-    resolve: Resolver | None,
-    recount: bool,
-) -> Plan:
-    old = _current(top.joinpath(*parts), path)
-    new, added, removed = _wanted(block, old, path, resolve, top.joinpath(*parts), recount)
-    missing = tuple(_missing_directories(top, parts[:-1], path))
-    plan = Plan(
-        block.op,
-        Path(*parts),
-        None if old is None else digest(old),
-        None if new is None else digest(new),
-        added,
-        removed,
-        missing,
-        not dry_run,
-    )
-    if not dry_run:
-        _write(top, parts, old, new, path)
-    return plan
+        old = _current(file, path)
+        new, added, removed = _wanted(block, old, path, resolve, file, recount)
+        missing = tuple(_missing_directories(top, parts[:-1], path))
+        if not dry_run:
+            _write(top, parts, old, new, path)
+    before, after = (None if content is None else digest(content) for content in (old, new))
+    return Plan(block.op, Path(*parts), before, after, added, removed, missing, not dry_run)
 
 
 def _inside(top: Path, path: str) -> tuple[str, ...]:

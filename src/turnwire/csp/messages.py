@@ -253,12 +253,16 @@ class FileOp(Block):
         """Does the operation inside the directory ``root``, or only says what it would do (``dry_run``).
 
         recount: take hunks whose counts are wrong, as models write them. resolve: (file, base) -> whether a BASE that
-        is not a SHA-256 is the state of that file. ``allow``, ``deny``: patterns of paths as in ``.gitignore``; see
-        :func:`turnwire.csp.fileop.apply`.
+        is not a SHA-256 is the state of that file; it must not call ``apply`` on the same root.
 
-        Raises RuleError and changes nothing when the path leaves ``root`` (``..``, absolute, through a symbolic
-        link), the BASE is another, or the diff names another file or does not fit. Raises NotFlushed, an OSError, where
-        the operation is done, but may not outlast a loss of power.
+        ``allow`` and ``deny`` are patterns as in ``.gitignore`` (:func:`turnwire.csp.paths.matches`). What ``deny``
+        matches is refused; with ``allow``, so is what that does not match. The folders of version control (``.git``,
+        ``.hg``, ...) are refused unless a pattern of ``allow`` names them. Both hold for the path and for where its
+        links lead.
+
+        Raises RuleError (unknown_op, unsafe_path, file_exists, file_missing, not_a_file, base_mismatch, bad_diff,
+        diff_mismatch, missing_path, lone_surrogate) and OSError from the system; either way nothing has changed. Only
+        NotFlushed, an OSError, says that the operation is done, but may not outlast a loss of power.
         """
         from turnwire.csp.fileop import apply
 
