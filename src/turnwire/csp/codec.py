@@ -46,7 +46,8 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
     """
     raw = input_bytes(text)
     checked_limits(limits)
-    if _is_lenient(mode):
+    expect_one_of(mode, "mode", ("strict", "lenient"))
+    if mode == "lenient":
         return parse_leniently(raw, limits)
     rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key), "first")
     source = Spans(raw, extras)
@@ -78,11 +79,6 @@ def preambles(data: bytes, limits: Limits = LIMITS) -> tuple[list[tuple[int, int
                 assert isinstance(record, Preamble), "the row says so"
                 found.append((row[0], row[1], record))
     return found, damaged
-
-
-def _is_lenient(mode: str) -> bool:
-    expect_one_of(mode, "mode", ("strict", "lenient"))
-    return mode == "lenient"
 
 
 def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:

@@ -119,13 +119,9 @@ class Linter:
             found = found.having(name, defs.get(name))
         return found
 
-    def warn(self, reason: Reason, text: str) -> None:
-        """Notes a fact about the record."""
-        self.issues.append(Issue(reason, self.line, "warning", text))
-
-    def hint(self, reason: Reason, text: str) -> None:
-        """Notes what a heuristic says of it."""
-        self.issues.append(Issue(reason, self.line, "info", text))
+    def tell(self, reason: Reason, text: str, severity: str = "info") -> None:
+        """Notes what a rule says of the record: "warning" for a fact, "info" for a heuristic."""
+        self.issues.append(Issue(reason, self.line, severity, text))
 
     def filler(self, key: str, value: str) -> str | None:
         """The filler in a value, in words; None where nothing is, or where it is one that has a name."""
@@ -223,14 +219,14 @@ def _tokens(value: str) -> list[str]:
 
 def _restate_preamble(record: Any, linter: Linter) -> None:
     if linter.spoken:
-        linter.hint(Reason.RESTATE, explain(Reason.RESTATE))
+        linter.tell(Reason.RESTATE, explain(Reason.RESTATE))
 
 
 def _restate_patch(record: Any, linter: Linter) -> None:
     before = linter.at(record.block.base)
     for sign, name, value in record.block.ops:
         if sign == "~" and before.defs.get(name) == value:
-            linter.hint(Reason.RESTATE, f"{name} already has this value")
+            linter.tell(Reason.RESTATE, f"{name} already has this value")
 
 
 def _restate(record: Any, linter: Linter) -> None:
@@ -239,9 +235,9 @@ def _restate(record: Any, linter: Linter) -> None:
         return
     for key, value in linter.values:
         if _DEFINES.search(value):
-            linter.hint(Reason.RESTATE, f"{key} repeats DEF or LAWS: name the checkpoint in CTX")
+            linter.tell(Reason.RESTATE, f"{key} repeats DEF or LAWS: name the checkpoint in CTX")
         for law in _repeated(linter, value):
-            linter.hint(Reason.RESTATE, f"{key} repeats {law}")
+            linter.tell(Reason.RESTATE, f"{key} repeats {law}")
 
 
 def _repeated(linter: Linter, value: str) -> list[str]:
@@ -259,7 +255,7 @@ def _expanded(record: Any, linter: Linter) -> None:
         for token in _tokens(value):
             name = names.get(token) if token else None
             if name is not None and name != token:
-                linter.hint(Reason.EXPANDED, f"{key} writes {token!r} out: its id is {name}")
+                linter.tell(Reason.EXPANDED, f"{key} writes {token!r} out: its id is {name}")
 
 
 def _undef(record: Any, linter: Linter) -> None:
@@ -277,9 +273,9 @@ def _undef(record: Any, linter: Linter) -> None:
             if not _DEFINED_NAME.fullmatch(token) or _GIVEN_ID.fullmatch(token):
                 continue
             if token in linter.defined:
-                linter.warn(Reason.UNDEF, f"{key} names {token}, which is not defined at {record.ctx}")
+                linter.tell(Reason.UNDEF, f"{key} names {token}, which is not defined at {record.ctx}", "warning")
             elif key == "IN" and token not in (record.sender, record.receiver):
-                linter.hint(Reason.UNDEF, f"IN names {token}, which no checkpoint defines")
+                linter.tell(Reason.UNDEF, f"IN names {token}, which no checkpoint defines")
 
 
 def _ctx_stale(record: Any, linter: Linter) -> None:
@@ -288,33 +284,33 @@ def _ctx_stale(record: Any, linter: Linter) -> None:
     block = record.block
     task = block.id if isinstance(block, Result) else block.get("AT") if isinstance(block, Error) else None
     if task is None or linter.tasks.get(task) != record.ctx:  # an answer may be given where its task was
-        linter.warn(Reason.CTX_STALE, f"CTX is {record.ctx}, the head is {linter.head}")
+        linter.tell(Reason.CTX_STALE, f"CTX is {record.ctx}, the head is {linter.head}", "warning")
 
 
 def _no_task(record: Any, linter: Linter) -> None:
     block = record.block
     task = block.id if isinstance(block, Result) else block.get("AT") or ""
     if task not in linter.tasks and (isinstance(block, Result) or _TASK_ID.fullmatch(task)):
-        linter.warn(Reason.NO_TASK, f"no TASK {task} was given")
+        linter.tell(Reason.NO_TASK, f"no TASK {task} was given", "warning")
 
 
 def _dup_result(record: Any, linter: Linter) -> None:
     task = record.block.id
     if task in linter.final:
-        linter.warn(Reason.DUP_RESULT, f"{task} was answered already: {linter.final[task]}")
+        linter.tell(Reason.DUP_RESULT, f"{task} was answered already: {linter.final[task]}", "warning")
 
 
 def _filler_text(record: Any, linter: Linter) -> None:
     told = linter.filler("the text", record.text)
     if told is not None:
-        linter.hint(Reason.FILLER, told)
+        linter.tell(Reason.FILLER, told)
 
 
 def _filler(record: Any, linter: Linter) -> None:
     for key, value in linter.values:
         told = linter.filler(key, value)
         if told is not None:
-            linter.hint(Reason.FILLER, told)
+            linter.tell(Reason.FILLER, told)
 
 
 def _full_rewrite(record: Any, linter: Linter) -> None:
@@ -325,13 +321,13 @@ def _full_rewrite(record: Any, linter: Linter) -> None:
         touched = sum(size_of(name, value) for name, value in old if value is not None)
         if touched >= REWRITE_SHARE * before.size:
             text = f"the patch writes over {touched} of {before.size} bytes of {block.base}"
-            linter.hint(Reason.FULL_REWRITE, text)
+            linter.tell(Reason.FULL_REWRITE, text)
 
 
 def _created_again(record: Any, linter: Linter) -> None:
     block = record.block
     if block.op == "CREATE" and block.get("PATH") in linter.files:
-        linter.hint(Reason.FULL_REWRITE, f"{block.get('PATH')} is there already: send a PATCH")
+        linter.tell(Reason.FULL_REWRITE, f"{block.get('PATH')} is there already: send a PATCH")
 
 
 def _synonym(record: Any, linter: Linter) -> None:
@@ -350,7 +346,7 @@ def _tell_synonyms(new: list[tuple[str, str]], state: Definitions, linter: Linte
     for name, value in new:
         other = state.names.get(value)
         if other is not None and other != name and value:
-            linter.hint(Reason.SYNONYM, f"{name} and {other} both stand for {value!r}")
+            linter.tell(Reason.SYNONYM, f"{name} and {other} both stand for {value!r}")
         state = state.having(name, value)
 
 

@@ -18,12 +18,7 @@ _STRINGS = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"
 
 def plain(span: bytes) -> bytes:
     """The inside of a quoted string without its escapes."""
-    return span.replace(b'\\"', b'"').replace(b"\\\\", b"\\") if b"\\\\" not in span else _unescape(span)
-
-
-def _unescape(span: bytes) -> bytes:
-    parts = span.split(b"\\\\")
-    return b"\\".join(part.replace(b'\\"', b'"') for part in parts)
+    return b"\\".join(part.replace(b'\\"', b'"') for part in span.split(b"\\\\"))
 
 
 def text_spans(data: bytes, at: int, end: int) -> dict[Slot, tuple[int, int, bool]]:
