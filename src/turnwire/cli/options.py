@@ -13,7 +13,7 @@ import click
 
 from turnwire import registry
 from turnwire.cli import inputs
-from turnwire.cli.outcome import misused
+from turnwire.cli.outcome import usage_errors
 from turnwire.cli.terminal import printable
 from turnwire.contract import COMMON, FORMATS, BulkScanner, Column
 from turnwire.errors import WireError
@@ -177,10 +177,8 @@ def scanned(
 
     passed = {name: options[name] for name in ("threads", "unknown", "fences", "borrow", "batch_bytes", "errors")}
     wanted = conditions(options["conditions"], scanner(wire).columns)
-    try:
+    with usage_errors():
         return turnwire.scan(list(names), wire=wire, columns=columns, where=wanted, **passed, **more)
-    except (TypeError, ValueError) as error:
-        raise misused(error) from None
 
 
 def read_all(

@@ -72,9 +72,13 @@ def in_words(error: Exception) -> str:
     return in_options(str(error))
 
 
-def misused(error: Exception) -> click.UsageError:
-    """The error about an argument as one about how the command is used."""
-    return click.UsageError(in_words(error))
+@contextmanager
+def usage_errors(kinds: tuple[type[Exception], ...] = (TypeError, ValueError)) -> Iterator[None]:
+    """Raises errors about an argument, of these kinds, as ones about how the command is used."""
+    try:
+        yield
+    except kinds as error:
+        raise click.UsageError(in_words(error)) from None
 
 
 Piece = TypeVar("Piece")

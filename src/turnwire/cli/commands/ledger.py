@@ -13,7 +13,7 @@ import click
 from turnwire.cli import inputs
 from turnwire.cli.commands.verify import read_head
 from turnwire.cli.options import FILE
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, usage_errors
 from turnwire.cli.output import write_json, write_lines
 
 if TYPE_CHECKING:
@@ -80,11 +80,8 @@ def prove(file: str, seq: int | None, since: int | None) -> int:
     """Prints a proof (RFC 9162): that entry SEQ is in the ledger FILE, or with --since that it continues itself."""
     if (seq is None) == (since is None):
         raise click.UsageError("either SEQ or --since is needed")
-    with _opened(file) as ledger:
-        try:
-            proof: Any = ledger.prove(seq) if seq is not None else ledger.consistency(since or 0)
-        except IndexError as error:
-            raise misused(error) from None
+    with _opened(file) as ledger, usage_errors((IndexError,)):
+        proof: Any = ledger.prove(seq) if seq is not None else ledger.consistency(since or 0)
     write_json([proof.to_dict()])
     return GOOD
 

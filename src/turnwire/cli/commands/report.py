@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from turnwire.cli import inputs, options
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, in_words
 from turnwire.cli.output import complain, write_text
 from turnwire.contract import FORMATS
 from turnwire.errors import WireError
@@ -78,7 +78,7 @@ def _read(names: Sequence[str], quiet: bool, settings: dict[str, Any]) -> Any:
         except WireError:
             raise
         except ValueError as error:
-            raise misused(error) from None
+            raise click.UsageError(in_words(error)) from None
     met = made.data["totals"]["records"] or made.data["reject_counts"]
     if settings["wire"] is None and not met and inputs.of_formats(names):
         return _read(names, quiet, {**settings, "wire": FORMATS})

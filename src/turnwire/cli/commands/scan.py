@@ -12,7 +12,7 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
-from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused, until_interrupted
+from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, until_interrupted, usage_errors
 from turnwire.cli.output import STANDARD_OUTPUT, complain, complain_counts, opened, shown_output, standard_output
 from turnwire.cli.sinks import DirectorySink, FileSink, JsonSink, NullSink, PipeSink, TableSink
 from turnwire.phrases import counted
@@ -113,7 +113,8 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         started = time.monotonic()
         quarantine = _Quarantine(found, _quarantine_output(settings, stack))
         if parts is not None:
-            sink: NullSink = _directory_sink(parts, found)
+            with usage_errors():
+                sink: NullSink = DirectorySink(parts, found)
         elif settings["output"] is not None:
             sink = stack.enter_context(_file_sink(found, settings))
         else:
@@ -161,18 +162,9 @@ def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
         return None
     from turnwire.log.output.outputs import DirectoryOutput
 
-    try:
+    with usage_errors():
         parts = DirectoryOutput(path, settings["format"], partition_by, settings["formulas"])
-    except ValueError as error:
-        raise misused(error) from None
     return stack.enter_context(parts)
-
-
-def _directory_sink(parts: Any, found: Scan) -> NullSink:
-    try:
-        return DirectorySink(parts, found)
-    except ValueError as error:
-        raise misused(error) from None
 
 
 def _begins(settings: dict[str, Any], parts: Any) -> Any:
@@ -214,15 +206,13 @@ def _file_sink(found: Scan, settings: dict[str, Any]) -> NullSink:
     from turnwire.log.output.outputs import DirectoryOutput, FileOutput, format_of_file
 
     path, named, formulas = settings["output"], settings["format"], settings["formulas"]
-    try:
+    with usage_errors():
         if settings["partition_by"] is not None:
             output = DirectoryOutput(path, named, settings["partition_by"], formulas)
             output.begin(found.columns)
             return FileSink(output)
         if path != "-":
             return FileSink(FileOutput(path, found.columns, format_of_file(path, named), formulas))
-    except ValueError as error:
-        raise misused(error) from None
     if named is None:
         raise click.UsageError("--output - needs a --format")
     if named in ("parquet", "arrow") and sys.stdout is not None and sys.stdout.isatty():

@@ -12,7 +12,7 @@ import click
 
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, misused
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, usage_errors
 from turnwire.cli.output import complain, tell_left_out, write_json, write_lines, write_whole
 from turnwire.errors import DecodeError
 from turnwire.progress import Progress
@@ -71,10 +71,8 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
     from turnwire.tokens.loading import load
 
     names = inputs.checked(sources, output)
-    try:
+    with usage_errors():
         counter, keys = load(settings["tokenizer"]), paths_of(settings["key"])
-    except ValueError as error:
-        raise misused(error) from None
     choices = dict.fromkeys(("counters", "before", "aliases"), False) if settings["plain"] else {}
     with Progress(inputs.size(names)) as progress:
         scan = turnwire.scan(list(names), errors="skip", progress=progress.of_scan)

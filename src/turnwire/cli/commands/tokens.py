@@ -10,7 +10,7 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.commands.stats import BY, TOP, group_table
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, usage_errors
 from turnwire.cli.output import complain, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import printable, table, text_table
 from turnwire.phrases import counted
@@ -165,11 +165,9 @@ def _prepared(settings: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
     from turnwire.tokens import load
     from turnwire.tokens.loading import DEFAULT
 
-    try:
+    with usage_errors():
         counters = [load(name) for name in settings["names"] or (DEFAULT,)]
         price = None if settings["price"] is None else _price(settings["price"])
-    except (ValueError, TypeError) as error:
-        raise misused(error) from None
     context = None if settings["context"] is None else options.context_of(settings["context"])
     return counters, None if context is None else context.replace(new_id=lambda: str(uuid4())), price
 

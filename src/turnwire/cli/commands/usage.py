@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from turnwire.cli import inputs, options
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, usage_errors
 from turnwire.cli.output import complain, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import table
 
@@ -50,10 +50,8 @@ def command(
     given = None if prices is None else options.settings_of(prices, packaged.priced)
     gathered = usage.UsageSum()
     counts, stopped = options.read_all(names, wire or FORMATS, usage.COLUMNS, settings, gathered.take)
-    try:
+    with usage_errors():
         made = gathered.finish(by, counts, given)
-    except ValueError as error:
-        raise misused(error) from None
     _write(made, form)
     for model, spent in made.unpriced.items():
         complain(f"no price is known of {model or 'responses without a model'}: {spent:,} tokens")
