@@ -87,30 +87,6 @@ def split_qualifier(qualifier: str) -> tuple[str | None, str | None]:
     return (place, index) if slash else (qualifier, None)
 
 
-def replaced(section: Section, changes: dict[str, Any]) -> Section:
-    """See :meth:`SectionMethods.replace`."""
-    unknown = changes.keys() - set(PARTS)
-    if unknown:
-        raise TypeError(f"Section has no part {sorted(unknown)[0]!r}")
-    values = dict(zip(PARTS, parts_of(section), strict=True))
-    values["raw"] = None
-    if changes.keys() & {"place", "index"}:
-        values["qualifier"] = None
-        values["inline"] = None
-    elif "qualifier" in changes:
-        values["place"] = values["index"] = None
-        values["inline"] = None
-    elif changes.get("inline") is not None:
-        values["qualifier"] = ""
-        values["place"] = values["index"] = None
-    built = type(section)(**{**values, **changes})
-    raw = _respelled(section, built)
-    if raw is None:
-        return built
-    parts: dict[str, Any] = dict(zip(PARTS, (*parts_of(built)[:-1], raw), strict=True))
-    return type(section)(**parts)
-
-
 def _respelled(section: Section, built: Section) -> str | None:
     """The text of a section that takes the place of one that was read: what is equal in both is spelled as it was.
 
@@ -172,7 +148,27 @@ class SectionMethods:
     def replace(self: Any, **changes: Any) -> Section:
         """A section with some parts replaced. Where it was read, its header line, its blank lines and their line
         endings stay in ``raw`` as they were, but for what was replaced."""
-        return replaced(self, changes)
+        unknown = changes.keys() - set(PARTS)
+        if unknown:
+            raise TypeError(f"Section has no part {sorted(unknown)[0]!r}")
+        values = dict(zip(PARTS, parts_of(self), strict=True))
+        values["raw"] = None
+        if changes.keys() & {"place", "index"}:
+            values["qualifier"] = None
+            values["inline"] = None
+        elif "qualifier" in changes:
+            values["place"] = values["index"] = None
+            values["inline"] = None
+        elif changes.get("inline") is not None:
+            values["qualifier"] = ""
+            values["place"] = values["index"] = None
+        made: type[Section] = type(self)
+        built = made(**{**values, **changes})
+        raw = _respelled(self, built)
+        if raw is None:
+            return built
+        parts: dict[str, Any] = dict(zip(PARTS, (*parts_of(built)[:-1], raw), strict=True))
+        return made(**parts)
 
     def to_dict(self: Any) -> dict[str, str | None]:
         """The parts by name, without ``raw``."""

@@ -19,37 +19,33 @@ def _listed(forms: str) -> frozenset[str]:
 
 FORMS: dict[str, str] = {
     "en": """
-        +1, 10-4, ack, acknowledged, agreed, all clear, aye, cheers, confirmed, confirming receipt, copy, copy that,
-        done, fine, good, got it, gotcha, great, i acknowledge, i agree, i see, i understand, i will, i will wait,
-        i'll wait, k, kk, looks good, makes sense, many thanks, message received, no problem, noted, noted with
-        thanks, np, ok, okay, okey, ok thanks, on it, perfect, read, receipt acknowledged, receipt confirmed,
-        received, right, roger, roger that, sounds good, sure, sure thing, ten-four, thank you, thanks, thanks a lot,
-        thanks for the update, thx, ty, understood, will do, will wait, wilco, works for me, yep, yes, you are
-        welcome, yup
+        +1?, 10-4, ack, acknowledged, agreed?, all clear?, aye?, cheers, confirmed?, confirming receipt, copy, copy
+        that, done?, fine?, good?, got it, gotcha, great?, i acknowledge, i agree?, i see?, i understand?, i will?,
+        i will wait?, i'll wait?, k?, kk?, looks good?, makes sense?, many thanks, message received, no problem?,
+        noted, noted with thanks, np?, ok?, okay?, okey?, ok thanks?, on it?, perfect?, read, receipt acknowledged,
+        receipt confirmed, received, right?, roger, roger that, sounds good?, sure?, sure thing?, ten-four, thank
+        you, thanks, thanks a lot, thanks for the update, thx, ty, understood, will do?, will wait?, wilco, works
+        for me?, yep?, yes?, you are welcome, yup?
     """,
-    "de": "alles klar, bestätigt, danke, einverstanden, erhalten, geht klar, in ordnung, notiert, verstanden",
-    "es": "confirmado, de acuerdo, entendido, gracias, muchas gracias, recibido, vale",
-    "fr": "bien reçu, c'est noté, compris, d'accord, entendu, merci, noté",
-    "it": "capito, d'accordo, grazie, ricevuto, va bene",
-    "pt": "combinado, entendido, obrigada, obrigado, recebido",
+    "de": """
+        alles klar?, bestätigt?, danke, einverstanden?, erhalten, geht klar?, in ordnung?, notiert, verstanden
+    """,
+    "es": "confirmado?, de acuerdo?, entendido, gracias, muchas gracias, recibido, vale?",
+    "fr": "bien reçu, c'est noté, compris, d'accord?, entendu, merci, noté",
+    "it": "capito, d'accordo?, grazie, ricevuto, va bene?",
+    "pt": "combinado?, entendido, obrigada, obrigado, recebido",
     "ja": "了解, 了解しました, 了解です, 承知しました, かしこまりました, ありがとうございます",
-    "zh": "好的, 收到, 明白, 谢谢, 了解",
-    "ru": "понял, понятно, принято, спасибо, хорошо",
+    "zh": "好的?, 收到, 明白, 谢谢, 了解",
+    "ru": "понял, понятно, принято, спасибо, хорошо?",
 }
-"""Language -> its forms. English first."""
+"""Language -> its forms. English first. Those with a "?" can answer a question, as emoji can. The others say only that
+it arrived, and answer one only where it asks for just that ("Have you received it?")."""
 
-ACKNOWLEDGEMENTS = frozenset[str]().union(*map(_listed, FORMS.values()))
+_MARKED = frozenset[str]().union(*map(_listed, FORMS.values()))
+ANSWERS = frozenset(form[:-1] for form in _MARKED if form[-1] == "?")
+"""The forms that can answer a question."""
+ACKNOWLEDGEMENTS = ANSWERS | {form for form in _MARKED if form[-1] != "?"}
 """All forms of the table."""
-
-ANSWERS = _listed("""
-    +1, agreed, all clear, aye, confirmed, done, fine, good, great, i agree, i see, i understand, i will, i will wait,
-    i'll wait, k, kk, looks good, makes sense, no problem, np, ok, okay, okey, ok thanks, on it, perfect, right,
-    sounds good, sure, sure thing, will do, will wait, works for me, yep, yes, yup, alles klar, bestätigt,
-    einverstanden, geht klar, in ordnung, confirmado, de acuerdo, vale, d'accord, d'accordo, va bene, combinado,
-    好的, хорошо
-""")
-"""The forms that can answer a question, as emoji can. The others of the table say only that it arrived, and answer one
-only where it asks for just that ("Have you received it?")."""
 
 MOST = 200
 """Characters of the longest text that can be doubtful."""
