@@ -25,7 +25,8 @@ def explain(reject: Any) -> str:
     title = registry.wire(wire).title if wire in registry.names() else None
     lines = [f"This is not a valid {title or ''} message.".replace("  ", " ")]
     alone, raw = _alone(error, raw)
-    where = _where(error, error.line if alone is None else alone.line)
+    error = alone or error  # what a stream or a scan says of it is shorter
+    where = _where(error, error.line)
     lines.append(f"Wrong{where}: {visible(error.text or str(error.reason).replace('_', ' '))} ({error.reason}).")
     if raw:
         lines.append(f"You wrote: {_excerpt(raw, 0 if alone is None else alone.offset or 0)}")
@@ -49,21 +50,12 @@ def _alone(error: WireError, raw: bytes | None) -> tuple[DecodeError | None, byt
 
 def _of(reject: Any) -> tuple[WireError, bytes | None]:
     """The error of a near miss, and its bytes where they are known."""
-    if isinstance(reject, WireError):
-        raw = getattr(reject, "raw", None)
-        found = None if raw is None else _judged(raw, reject.wire)
-        if found is not None and found.reason is reject.reason:
-            return found, raw
-        return reject, raw
-    error = getattr(reject, "error", None)
+    error = reject if isinstance(reject, WireError) else getattr(reject, "error", None)
     raw = getattr(reject, "raw", None)
-    if isinstance(error, DecodeError):
+    if isinstance(error, WireError):
         return error, raw
     if isinstance(raw, bytes) and isinstance(getattr(reject, "reason", None), str):  # of Scan.errors()
-        found = _judged(raw, reject.wire)
-        if found is not None and str(found.reason) == reject.reason:
-            return found, raw
-        return DecodeError(Reason(reject.reason), "", offset=None, line=None, wire=reject.wire), raw
+        return DecodeError(Reason(reject.reason), wire=reject.wire), raw
     raise TypeError(f"a near miss or a DecodeError is explained, not {type(reject).__name__}")
 
 
