@@ -243,28 +243,12 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
     return p;
 }
 
-/* The string at p where it is plain and as long as those before it: behind it, found without a look at where it ends. */
-TW_HERE static inline const uint8_t *TW_AT(tw_fixed)(tw_json *x, tw_slot *slot, const uint8_t *p)
-{
-#if TW_BLOCKS
-    if (x->hard - p >= 64) {
-        uint64_t others, quotes = TW_AT(tw_quotes)(p, &others);
-        if (((quotes | others) & slot->upto) == slot->stop && quotes & slot->stop) {
-            p += slot->size + 1;
-            return p <= x->end ? p : NULL;
-        }
-    }
-#endif
-    slot->stop = 0;
-    return NULL;
-}
-
 /* The string in a slot of a template, noted where somebody asks: behind it, or NULL. */
 TW_HERE static inline const uint8_t *TW_AT(tw_in_slot)(tw_json *x, tw_slot *slot, const uint8_t *p)
 {
     tw_brief brief = { TW_IS_STRING, TW_NO_WORD, 0, 0 };
-    const uint8_t *behind = slot->stop ? TW_AT(tw_fixed)(x, slot, p) : NULL;
-    if (!behind && !(behind = TW_AT(tw_string)(x, p, &brief.escaped))) return NULL;
+    const uint8_t *behind = TW_AT(tw_string)(x, p, &brief.escaped);
+    if (!behind) return NULL;
     if (slot->node < 0) return slot->guarded & brief.escaped ? NULL : behind;
     tw_value *v = &x->v[slot->node];
     v->p = p;

@@ -16,16 +16,13 @@ enum { TW_TEMPLATE_TEXT = 4096, TW_MOST_LEAVES = 192, TW_MOST_NOTES = 96, TW_KEY
  * while, and for how many objects. */
 enum { TW_TEMPLATE_CREDIT = 24, TW_TEMPLATE_PRICE = 32, TW_MOST_MISFITS = 32, TW_TEMPLATE_PAUSE = 2048 };
 
-/* A string (its inside), a number or a boolean of an object: where, whether it is a slot, and whether it has always been
- * as long as it is. */
+/* A string (its inside), a number or a boolean of an object: where, and whether it is a slot. */
 typedef struct {
     uint16_t at, size, key, gone;            /* key: where the last key before it starts; gone: bytes in slots before it */
-    uint8_t kind, slot, fixed, slots;        /* slots before it */
+    uint8_t kind, slot, slots;               /* slots before it */
 } tw_leaf;
 
 typedef struct {
-    uint64_t stop, upto;                     /* the bit of the closing quote, where all strings so far had one size of less */
-    uint8_t size;                            /* than 64 bytes (else 0), and all bits up to it; that size */
     tw_minute minute;                        /* the one of the last time in here */
     uint16_t before;                         /* bytes of text between the slot before it and this one */
     int16_t node;                            /* or TW_NO_TABLE */
@@ -86,7 +83,7 @@ static int tw_leaves_of(const uint8_t *p, size_t size, tw_leaf *leaves)
         if (!kind) continue;
         if (count == TW_MOST_LEAVES) return -1;
         leaves[count++] = (tw_leaf){ .at = (uint16_t)(start - p), .size = (uint16_t)(q - start), .key = (uint16_t)(key - p),
-                                     .kind = kind, .fixed = 1 };
+                                     .kind = kind };
         q += kind == TW_IS_STRING;
     }
     return count;
@@ -115,7 +112,6 @@ static void tw_join_leaves(const tw_template *template, const uint8_t *p, tw_lea
     for (int i = 0; i < template->leaves; i++) {
         const tw_leaf *a = &template->leaf[i];
         tw_leaf *b = &leaves[i];
-        b->fixed &= a->fixed && a->size == b->size;
         b->slot |= a->slot || a->size != b->size || memcmp(template->sample + a->at, p + b->at, a->size);
     }
 }
@@ -142,10 +138,9 @@ static void tw_foresee_slots(const tw_template *template, const uint8_t *p, tw_l
         size_t n = (size_t)slot->at - slot->key;
         if (!slot->slot) continue;
         for (int k = by->first[n % TW_KEY_SIZES]; k < TW_MOST_LEAVES; k = by->next[k]) {
-            if ((leaves[k].slot && leaves[k].fixed <= slot->fixed) || (size_t)leaves[k].at - leaves[k].key != n) continue;
+            if (leaves[k].slot || (size_t)leaves[k].at - leaves[k].key != n) continue;
             if (memcmp(template->sample + slot->key, p + leaves[k].key, n)) continue;
             leaves[k].slot = 1;
-            leaves[k].fixed &= slot->fixed;
         }
     }
 }
@@ -183,13 +178,6 @@ static size_t tw_place_in_text(const tw_template *m, size_t at, uint8_t *slots)
     return at - leaf->gone;
 }
 
-static void tw_fix_slot(tw_slot *slot, size_t size)
-{
-    slot->size = (uint8_t)size;
-    slot->stop = (uint64_t)1 << size;
-    slot->upto = slot->stop | (slot->stop - 1);
-}
-
 /* The slots and the text between them. 0 where there are too many. */
 static int tw_make_slots(tw_template *m, const uint8_t *p, size_t size)
 {
@@ -209,7 +197,6 @@ static int tw_make_slots(tw_template *m, const uint8_t *p, size_t size)
         if (m->slots == TW_MOST_SLOTS) return 0;
         tw_slot *slot = &m->slot[m->slots++];
         *slot = (tw_slot){ .before = (uint16_t)(to - from), .node = TW_NO_TABLE, .kind = leaf->kind };
-        if (leaf->kind == TW_IS_STRING && leaf->fixed && leaf->size < 64) tw_fix_slot(slot, leaf->size);
         from = to + leaf->size + (leaf->kind == TW_IS_STRING);
         gone += from - to;
     }

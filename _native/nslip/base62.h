@@ -1,8 +1,7 @@
 /* Base62 (section 3, "Base62 integers"): single integers, and whole columns of them as rows of digits.
  *
  * Writing has no loop over digits: up to two digits are one table look-up, up to four are two, the rest is cut into groups
- * of four by multiplication with a reciprocal. Reading takes sixteen bytes of a row at once where the processor has SSSE3,
- * and digit by digit elsewhere; both judge every byte. */
+ * of four by multiplication with a reciprocal. Reading judges every byte. */
 #ifndef TURNWIRE_NSLIP_BASE62_H
 #define TURNWIRE_NSLIP_BASE62_H
 
@@ -109,13 +108,18 @@ static TW_UNUSED void base62_write_rows(const uint64_t *numbers, size_t count, u
     }
 }
 
-/* One row, digit by digit. 1: good, and in *number; 0: empty, no digit somewhere, or too large. */
+/* One row. 1: good, and in *number; 0: empty, no digit somewhere, or too large, which ten digits never are. */
 static inline int base62_read(const uint8_t *row, size_t width, uint64_t *number) {
-    uint64_t sum = 0;
-    size_t length = width, place;
+    uint64_t sum = 0, seen = 0;
+    size_t length = width, place = 0;
     while (length && !row[length - 1]) length--;
-    if (!length) return 0;
-    for (place = 0; place < length; place++) {
+    for (; place < length && place < 10; place++) {
+        uint64_t digit = base62_value[row[place]];
+        seen |= digit;
+        sum = sum * 62 + digit;
+    }
+    if (!length || seen > 63) return 0;
+    for (; place < length; place++) {
         uint64_t digit = base62_value[row[place]];
         if (digit > 61 || sum > (UINT64_MAX - digit) / 62) return 0;
         sum = sum * 62 + digit;
@@ -124,74 +128,11 @@ static inline int base62_read(const uint8_t *row, size_t width, uint64_t *number
     return 1;
 }
 
-static TW_UNUSED size_t base62_read_rows_plain(const uint8_t *rows, size_t width, size_t count, uint64_t *numbers) {
+/* Integers of `count` rows of `width` bytes; returns the index of the first row that is none, or `count`. */
+static TW_UNUSED size_t base62_read_rows(const uint8_t *rows, size_t width, size_t count, uint64_t *numbers) {
     for (size_t index = 0; index < count; index++, rows += width)
         if (!base62_read(rows, width, numbers + index)) return index;
     return count;
-}
-
-#ifdef TW_X86
-/* Sixteen bytes from base62_align + length put the first `length` bytes of a row at the end of a register. */
-static const uint8_t base62_align[32] = {
-    128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
-    0,   1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  11,  12,  13,  14,  15};
-
-/* By the high half of a byte: the first character that half can hold, how many follow it, the digit of the first.
- * A half that holds none gets a first character that is out of reach. */
-TW_TARGET("ssse3") static inline int base62_read_register(__m128i row, uint64_t *number) {
-    const __m128i first = _mm_setr_epi8(-1, -1, -1, 48, 65, 80, 97, 112, -1, -1, -1, -1, -1, -1, -1, 0);
-    const __m128i count = _mm_setr_epi8(0, 0, 0, 9, 14, 10, 14, 10, 0, 0, 0, 0, 0, 0, 0, 0);
-    const __m128i start = _mm_setr_epi8(0, 0, 0, 0, 10, 25, 36, 51, 0, 0, 0, 0, 0, 0, 0, 0);
-    __m128i half = _mm_and_si128(_mm_srli_epi16(row, 4), _mm_set1_epi8(15));
-    __m128i step = _mm_sub_epi8(row, _mm_shuffle_epi8(first, half));
-    __m128i good = _mm_cmpeq_epi8(_mm_min_epu8(step, _mm_shuffle_epi8(count, half)), step);
-    unsigned empty = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(row, _mm_setzero_si128()));
-    unsigned digits = (unsigned)_mm_movemask_epi8(good);
-    /* Each byte is a digit or NUL, and the digits are the first bytes. */
-    if (!digits || (digits ^ empty) != 0xffffu || (digits & (digits + 1))) return 0;
-    unsigned length = (unsigned)tw_low_zeros_32(~digits);
-    __m128i align = _mm_loadu_si128((const __m128i *)(base62_align + length));
-    __m128i value = _mm_shuffle_epi8(_mm_add_epi8(step, _mm_shuffle_epi8(start, half)), align);
-    __m128i pairs = _mm_maddubs_epi16(value, _mm_set1_epi16(62 | 1 << 8));
-    __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(3844 | 1 << 16));
-    uint64_t halves[2];
-    _mm_storeu_si128((__m128i *)halves, fours);
-    uint64_t rest = (halves[1] & 0xffffffffu) * BASE62_POW4 + (halves[1] >> 32);
-    /* Columns mix lengths, so there is no branch on it: the four digits that must be 0 become the high word. */
-    uint64_t top = halves[0] << 32 | halves[0] >> 32;
-    *number = top * BASE62_POW8 + rest;
-    return top <= UINT64_MAX / BASE62_POW8 && *number >= rest;
-}
-
-TW_TARGET("ssse3") static TW_UNUSED size_t base62_read_rows_sse(const uint8_t *rows, size_t width, size_t count,
-                                                                uint64_t *numbers) {
-    uint8_t inside[16];
-    size_t index = 0, whole = count * width < 16 ? 0 : (count * width - 16) / width + 1; /* rows with 16 bytes there */
-    for (size_t place = 0; place < 16; place++) inside[place] = place < width ? 255 : 0;
-    const __m128i mask = _mm_loadu_si128((const __m128i *)inside);
-    for (; index < whole; index++, rows += width)
-        if (!base62_read_register(_mm_and_si128(_mm_loadu_si128((const __m128i *)rows), mask), numbers + index))
-            return index;
-    for (; index < count; index++, rows += width)
-        if (!base62_read(rows, width, numbers + index)) return index;
-    return count;
-}
-#endif
-
-static TW_UNUSED int base62_uses_ssse3(void) {
-#ifdef TW_X86
-    return TW_PROCESSOR_HAS("ssse3");
-#else
-    return 0;
-#endif
-}
-
-/* Integers of `count` rows of `width` bytes; returns the index of the first row that is none, or `count`. */
-static TW_UNUSED size_t base62_read_rows(const uint8_t *rows, size_t width, size_t count, uint64_t *numbers) {
-#ifdef TW_X86
-    if (width <= 16 && base62_uses_ssse3()) return base62_read_rows_sse(rows, width, count, numbers);
-#endif
-    return base62_read_rows_plain(rows, width, count, numbers);
 }
 
 #endif

@@ -20,7 +20,6 @@ cdef extern from "_native/nslip/base62.h":
     unsigned int base62_write(uint64_t number, char* text) nogil
     int base62_read(const uint8_t* row, size_t width, uint64_t* number) nogil
     void base62_write_rows(const uint64_t* numbers, size_t count, uint8_t* rows) nogil
-    int base62_uses_ssse3() nogil
     size_t base62_read_rows(const uint8_t* rows, size_t width, size_t count, uint64_t* numbers) nogil
 
 cdef enum:
