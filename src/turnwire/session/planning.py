@@ -61,15 +61,12 @@ def _is_alike(event: Event, other: Event, marks: list[str]) -> bool:
 
 
 class Planner:
-    """Plans one block. keys: paths that name the conversation. allowed: the marks that may be used. only: the shape of
-    the events that are planned; None: all are."""
+    """Plans one block. keys: paths that name the conversation. allowed: the marks that may be used."""
 
-    def __init__(
-        self, events: Sequence[Event], keys: tuple[str, ...], allowed: frozenset[str], only: Shape | None = None
-    ) -> None:
+    def __init__(self, events: Sequence[Event], keys: tuple[str, ...], allowed: frozenset[str]) -> None:
         self.events = events
         self._allowed = allowed
-        self._cells = look(events, keys, only)
+        self._cells = look(events, keys)
         self._judged = cache(self._judge)
 
     def plan(self) -> Plan:
@@ -190,11 +187,9 @@ def _can_name(path: str) -> bool:
     return path != "" and not is_digested(path) and cut("x" + SEEN + path) == ("x", SEEN + path)
 
 
-def look(events: Iterable[Event], keys: tuple[str, ...], only: Shape | None) -> list[dict[int, Cell]]:
-    """The leaves of the events of a block by their numbers, with what was seen before each.
-
-    keys: paths that name the conversation. only: the shape of the events that are looked at; None: all are.
-    """
+def look(events: Iterable[Event], keys: tuple[str, ...]) -> list[dict[int, Cell]]:
+    """The leaves of the events of a block by their numbers, with what was seen before each. keys: paths that name the
+    conversation."""
     state = State()
     holders: dict[Leaf, dict[str, None]] = {}  # the paths at which each value is the last one
 
@@ -207,13 +202,12 @@ def look(events: Iterable[Event], keys: tuple[str, ...], only: Shape | None) -> 
             path, leaf = event.shape.paths[place], event.leaves[place]
             here, everywhere = state.here.values, state.all.values
             last, held = everywhere.get(path), holders.setdefault(leaf, {})
-            if only in (None, event.shape):
-                own = here.get(path)
-                paths = islice(reversed(held), MOST_HOLDERS) if held else ()
-                sources = [other for other in paths if other != path and here.get(other, everywhere.get(other)) == leaf]
-                same, more = (last if own is None else own) == leaf, own is not None and one_more(own) == leaf
-                cost = weigh(leaf) + FIELD
-                cells[place] = Cell(leaf, cost, conversation, own is None, same, more, sources[:MOST_SOURCES])
+            own = here.get(path)
+            paths = islice(reversed(held), MOST_HOLDERS) if held else ()
+            sources = [other for other in paths if other != path and here.get(other, everywhere.get(other)) == leaf]
+            same, more = (last if own is None else own) == leaf, own is not None and one_more(own) == leaf
+            cost = weigh(leaf) + FIELD
+            cells[place] = Cell(leaf, cost, conversation, own is None, same, more, sources[:MOST_SOURCES])
             if last is not None:
                 holders[last].pop(path, None)
             held[path] = None

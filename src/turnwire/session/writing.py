@@ -454,7 +454,7 @@ class Writer:
         self._planned += 1
         name = next(composer.names)
         called.append(name)
-        marks = Planner(self._window, self._settings.keys, self._marks, event.shape).marks_of_last()
+        marks = Planner(self._window, self._settings.keys, self._marks).marks_of_last()
         return composer.define(name, event, marks)
 
     def _missed(self, name: str, event: Event) -> int:
