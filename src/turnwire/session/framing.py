@@ -50,9 +50,10 @@ class Settings(NamedTuple):
     keys: tuple[str, ...] = ()
     aliases: str = ""
 
-    def words(self) -> list[str]:
-        """As they are written."""
-        return [*(f"@{key}" for key in self.keys), *([f"&{self.aliases}"] if self.aliases else [])]
+    def line(self, begin: str, text: str = "") -> str:
+        """The header or anchor with these settings, up to its check. begin: of it. text: an explanation."""
+        aliases = f"&{self.aliases}" if self.aliases else ""
+        return " ".join([begin, *(f"@{key}" for key in self.keys), *filter(None, [aliases, text])])
 
 
 def explanation(parts: Collection[str] = ALL, checks: bool = True, letter: str = "あ") -> str:
@@ -72,11 +73,6 @@ def explanation(parts: Collection[str] = ALL, checks: bool = True, letter: str =
 def prompt() -> str:
     """A short text that explains the form to a model, for sessions that were written without (``prompt=False``)."""
     return explanation() + "\n"
-
-
-def header(settings: Settings, explained: str) -> str:
-    """The first line of a session."""
-    return " ".join([HEADER, *settings.words(), *([explained] if explained else [])])
 
 
 def settings_of(line: str) -> Settings:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from turnwire.errors import EncodeError, expect_number
 from turnwire.session.aliases import Shortener, bare
-from turnwire.session.framing import Chain, Settings, explanation, folded, header
+from turnwire.session.framing import HEADER, Chain, Settings, explanation, folded
 from turnwire.session.notation import changes, one_line, told, written
 from turnwire.session.planning import Plan, Planner
 from turnwire.session.reading import lines_of
@@ -274,13 +274,13 @@ def finished(draft: Draft, options: Options, meter: Meter) -> str:
             letter = letter or named
             used |= {"&"[: len(named)], uuids}
         if number:
-            records.append(" ".join([f"^{done}", *Settings(draft.keys, aliases).words()]))
+            records.append(Settings(draft.keys, aliases).line(f"^{done}"))
         else:
             first = aliases
         records += map(folded, bodies)
         done += len(bodies)
     explained = explanation(used, options.checks, letter) if options.prompt else ""
-    lines = [header(Settings(draft.keys, first), explained), *records, f".{done}"]
+    lines = [Settings(draft.keys, first).line(HEADER, explained), *records, f".{done}"]
     checks = Chain()
     return "".join([checks.sealed(line) if options.checks else line + "\n" for line in lines])
 
@@ -344,7 +344,10 @@ def _best_draft(events: Iterator[Event], options: Options, meter: Meter) -> Draf
 
 def _size(draft: Draft, meter: Meter) -> int:
     """About the tokens of a session without aliases, a token for each check."""
-    lines = [header(Settings(draft.keys), explanation(draft.used)), *(body for block in draft.blocks for body in block)]
+    lines = [
+        Settings(draft.keys).line(HEADER, explanation(draft.used)),
+        *(body for block in draft.blocks for body in block),
+    ]
     return meter.count("\n".join(lines)) + len(lines)
 
 
@@ -385,7 +388,7 @@ class Writer:
         self._settings = Settings(paths_of(key or ()))
         self._marks = self._options.marks()
         explained = explanation(self._marks | _ALWAYS, self._options.checks) if self._options.prompt else ""
-        self._header = header(self._settings, explained)
+        self._header = self._settings.line(HEADER, explained)
         self._shapes = Shapes()
         self._chain = Chain()
         self._begun = False
@@ -426,7 +429,7 @@ class Writer:
         if not self._begun:
             return ""
         self._begin()
-        return self._record(" ".join([f"^{self.events}", *self._settings.words()]))
+        return self._record(self._settings.line(f"^{self.events}"))
 
     def close(self) -> str:
         """The end of the session: "" where all events are JSON lines."""
