@@ -115,23 +115,6 @@ class _Braces:
         return closed
 
 
-class _Lines:
-    """Watches the lines that come in. ``ended``: a line ended; ``ending``: one began that can end what spans several
-    lines. Whoever looks at what waits then sets both to false."""
-
-    def __init__(self) -> None:
-        self._head = b""
-        self.ended = self.ending = False
-
-    def take(self, data: bytes) -> None:
-        """The next bytes of the stream."""
-        text = self._head + data
-        self.ending = self.ending or _ENDING.search(text) is not None
-        newline = text.rfind(b"\n")
-        self.ended = self.ended or newline >= 0
-        self._head = text[newline + 1 : newline + 1 + _LINE_HEAD]
-
-
 class BlockStream:
     """The reader of :class:`turnwire.Decoder` for a wire that is scanned in bulk, or all wires at once (None).
 
@@ -177,7 +160,7 @@ class BlockStream:
         self._due = 0  # behind the last object that closed, counted from the start of what waits
         self._braces = _Braces()
         self._object: _Braces | None = None  # of the object over several lines that what waits begins with
-        self._lines = _Lines()
+        self._new_lines()
         self._decode = self._decoder(unknown)
         self._new_state()
 
@@ -241,17 +224,29 @@ class BlockStream:
         closed = (self._braces if self._object is None else self._object).closed(new)
         if closed >= 0:
             self._due = self._size + closed
-        self._lines.take(new)
+        self._see_lines(new)
         self._coming.append(new)
         self._size += len(new)
         self._allowed = min(self._allowed + _TIMES * len(new), self._size + _TIMES * _SHORT)
         self._final = False
 
+    def _new_lines(self) -> None:
+        self._head = b""  # of the line that came last
+        self._ended = False  # a line ended since what waits was looked at
+        self._ending = False  # one began that can end what spans several lines
+
+    def _see_lines(self, data: bytes) -> None:
+        text = self._head + data
+        self._ending = self._ending or _ENDING.search(text) is not None
+        newline = text.rfind(b"\n")
+        self._ended = self._ended or newline >= 0
+        self._head = text[newline + 1 : newline + 1 + _LINE_HEAD]
+
     def end(self) -> None:
         """Nothing follows. What is written later starts afresh, its places count on."""
         self._final = True
         self._braces, self._object = _Braces(), None
-        self._lines = _Lines()
+        self._new_lines()
         self._again = 0
 
     def read(self) -> Any | None:
@@ -274,20 +269,19 @@ class BlockStream:
             if not self._size:
                 self._new_state()
             return
-        lines = self._lines
         closed = self._object is not None and not self._object.depth
-        if lines.ended and self._skip_blank():
-            lines.ended = lines.ending = False
+        if self._ended and self._skip_blank():
+            self._ended = self._ending = False
             return
-        ending = lines.ending and self._size <= self._allowed
-        if lines.ended and (self._size <= _SHORT or self._size >= self._again or ending or closed):
+        ending = self._ending and self._size <= self._allowed
+        if self._ended and (self._size <= _SHORT or self._size >= self._again or ending or closed):
             before = self._offset
             self._allowed = max(self._allowed - self._size, 0)
             decided = self._take(self._joined().rfind(b"\n") + 1, False)
             self._again = 0 if decided else 2 * self._size
             self._object = None if decided else self._open(self._offset == before)
-            lines.ending = False
-        lines.ended = False
+            self._ending = False
+        self._ended = False
         if self._due and self._size >= self._retry and (self._object or not self._again):
             self._try(self._due)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason
@@ -149,12 +150,10 @@ class SearchState:
 
     def copy(self) -> SearchState:
         """An independent copy of what goes on behind a cut."""
-        other = SearchState(self.inside)
-        for name in ("begun", "touched", "fence_touched", "met", "mid", "tail", "fence"):
-            setattr(other, name, getattr(self, name))
-        other.runs = set(self.runs)
+        other = copy(self)
+        other.begin()
+        other.runs, other.foreign = set(self.runs), dict(self.foreign)
         other.streams = {key: one.copy() for key, one in self.streams.items()}
-        other.foreign = dict(self.foreign)
         return other
 
     def kept(self) -> dict[str, Any] | None:
