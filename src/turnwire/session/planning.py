@@ -15,7 +15,7 @@ from typing import NamedTuple
 from turnwire.session import times
 from turnwire.session.notation import cut
 from turnwire.session.shapes import Event, Leaf, Shape, is_digested
-from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, State, one_more
+from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, State, fits, one_more
 
 MOST_KINDS = 12  # values of a leaf that may tell kinds of event apart
 MOST_CANDIDATES = 12  # leaves that are tried to tell kinds of event apart: those that cost most
@@ -46,18 +46,13 @@ class Plan(NamedTuple):
         kinds, marks = [], list(self.marks)
         for event in events:
             known = self.known.get(event.shape, ())
-            kind = next((kind for kind, first in known if _is_alike(event, first, marks[kind])), len(marks))
+            kind = next((kind for kind, first in known if fits(marks[kind], event.leaves, first.leaves)), len(marks))
             kinds.append(kind)
             if kind == len(marks):
                 leaves = zip(event.leaves, event.shape.tables, strict=True)
                 marks.append([SAME if table or must_open(leaf) else FIXED for leaf, table in leaves])
         missed = len(marks) - len(self.marks)
         return None if missed * MOST_MISSED > len(events) else Plan(kinds, marks, self.known)
-
-
-def _is_alike(event: Event, other: Event, marks: list[str]) -> bool:
-    """The leaves of two events are the same where they have no marks."""
-    return all(mark or one == two for mark, one, two in zip(marks, event.leaves, other.leaves, strict=True))
 
 
 class Planner:

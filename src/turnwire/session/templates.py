@@ -58,10 +58,16 @@ def expected(mark: str, path: str, leaf: Leaf | None) -> Expected:
     return Expected(mark[:1], mark[1:] or path, path, leaf, text, time[0] if time else None)
 
 
+def fits(marks: Sequence[str], leaves: Sequence[Leaf], others: Sequence[Leaf]) -> bool:
+    """The leaves of two events are the same where a template has no marks."""
+    return all(mark or one == two for mark, one, two in zip(marks, leaves, others, strict=True))
+
+
 class Template:
     """A shape and what is expected of its leaves.
 
-    marks: of each leaf, as definitions write them. leaves: of the event that defined it. keys: the paths that name the
+    marks: of each leaf, as definitions write them. leaves: what is expected of each; first: those of the event that
+    defined it. keys: the paths that name the
     conversation. fields: of the leaves that rows have fields for, the numbers of these. parts: what its definition
     needs explained.
     """
@@ -70,12 +76,8 @@ class Template:
         self.shape, self.marks, self.keys = shape, marks, keys
         self.leaves = list(map(expected, marks, shape.paths, leaves))
         self.fields = {leaf: field for field, leaf in enumerate([at for at, mark in enumerate(marks) if mark])}
-        self._fixed = [(at, leaf) for at, leaf in enumerate(leaves) if not marks[at]]
+        self.first = leaves
         self.parts = shape.parts.union([mark[0] for at, mark in enumerate(marks) if mark and not shape.tables[at]])
-
-    def fits(self, leaves: Sequence[Leaf]) -> bool:
-        """An event has those leaves that the definition has fixed."""
-        return all(leaves[at] == leaf for at, leaf in self._fixed)
 
     @cached_property
     def draft(self) -> list[Member]:

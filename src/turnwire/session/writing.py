@@ -18,7 +18,7 @@ from turnwire.session.notation import changes, one_line, told, written
 from turnwire.session.planning import Plan, Planner
 from turnwire.session.reading import lines_of
 from turnwire.session.shapes import Event, Leaf, Shape, Shapes
-from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, Template, expected, row_of
+from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, Template, expected, fits, row_of
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
@@ -234,28 +234,22 @@ def drafted(events: Iterable[Event], keys: tuple[str, ...], options: Options) ->
         objects = [event for event in block if event.leaves]
         plan = (plan and plan.again(objects)) or Planner(objects, keys, options.marks()).plan()
         composer = Composer(keys, before=options.before, derive=not options.aliases)
-        draft.blocks.append(_bodies(block, plan, composer))
+        times, kinds = Counter(plan.kinds), iter(plan.kinds)
+        called: dict[int, str] = {}
+        bodies: list[str] = []
+        for event in block:
+            if not event.leaves:
+                bodies.append(composer.bare(event))
+            elif (kind := next(kinds)) in called:
+                bodies.append(composer.row(called[kind], event))
+            else:
+                name = ""
+                if times[kind] > 1:
+                    name = called[kind] = next(composer.names)
+                bodies.append(composer.define(name, event, plan.marks[kind]))
+        draft.blocks.append(bodies)
         draft.used.update(composer.used)
     return draft
-
-
-def _bodies(block: Sequence[Event], plan: Plan, composer: Composer) -> list[str]:
-    """The bodies of the records of a block."""
-    times = Counter(plan.kinds)
-    called: dict[int, str] = {}
-    kinds = iter(plan.kinds)
-    found: list[str] = []
-    for event in block:
-        if not event.leaves:
-            found.append(composer.bare(event))
-        elif (kind := next(kinds)) in called:
-            found.append(composer.row(called[kind], event))
-        else:
-            name = ""
-            if times[kind] > 1:
-                name = called[kind] = next(composer.names)
-            found.append(composer.define(name, event, plan.marks[kind]))
-    return found
 
 
 def finished(draft: Draft, options: Options, meter: Meter) -> str:
@@ -447,7 +441,8 @@ class Writer:
         self._seen += 1
         self._window.append(event)
         called = self._called.get(event.shape)
-        fitting = [name for name in called or () if composer.templates[name].fits(event.leaves)]
+        known = [(name, composer.templates[name]) for name in called or ()]
+        fitting = [name for name, each in known if fits(each.marks, event.leaves, each.first)]
         if fitting:
             name = fitting[0] if len(fitting) == 1 else min(fitting, key=lambda name: self._missed(name, event))
             return composer.row(name, event)
