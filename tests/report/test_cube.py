@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.report.chunks import Made, Row, chunks, shown as shown_of
-from turnwire.report import cube as cubes
-from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube, Different
+from turnwire.report import cube as cubes, sample as samples
+from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube
 from turnwire.report.records import OTHERS
+from turnwire.report.sample import Different
 
 pytestmark = pytest.mark.once
 
@@ -99,22 +100,13 @@ def test_agents_beyond_the_busiest_are_counted_together() -> None:
     assert OTHERS in {cell[3] for cell in result.cells}
 
 
-def test_pairs_are_counted_even_when_agents_stand_together() -> None:
-    made = [Row(sender=f"agent {number % 300}", receiver=f"agent {number % 7}") for number in range(4000)]
-    made += [Row(sender=None, receiver="x"), Row(sender="x", receiver=None), Row(sender=None, receiver=None)]
-    cube = Cube()
-    for chunk in chunks(made, 99):
-        cube.add(chunk, None)
-    assert cube.pairs == (len({(row.sender, row.receiver) for row in made}), False)
-
-
 @given(st.lists(st.lists(st.integers(0, 60), max_size=9), max_size=12), st.integers(0, 50), st.integers(1, 20))
 def test_different_numbers_are_counted_until_they_are_too_many(parts: list[list[int]], most: int, room: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cubes, "_AT_ONCE", room)
-        different = Different(most, np.int64)
+        patch.setattr(samples, "_AT_ONCE", room)
+        different = Different(most)
         for part in parts:
-            different.add(np.array(part, np.int64))
+            different.add(np.array(part, np.uint64))
     count, more = different.count()
     true = len({number for part in parts for number in part})
     assert more == (true > most)

@@ -95,7 +95,6 @@ def report(
             progress(scan.counts.bytes, cube.records)
     quarantine.add(scan.rejects.since(told))
     counts = scan.counts
-    pairs, more_pairs = cube.pairs
     sums = cube.shown()
     data: dict[str, Any] = {
         "title": title,
@@ -110,8 +109,6 @@ def report(
                 "text": counts.text_bytes,
             },
             "agents": len(cube.agents),
-            "pairs": pairs,
-            "more_pairs": more_pairs,
             "tokenizer": used.name if used.measure is not None else None,
             "why_no_tokens": used.why_not,
         },

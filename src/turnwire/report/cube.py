@@ -35,8 +35,6 @@ _UNTIMED = -(1 << 62)
 
 MOST_NAMES = 1 << 17
 MOST_KINDS = 1 << 10
-MOST_PAIRS = 1 << 23
-"""Pairs of sender and receiver that are told apart when they are counted (eight bytes each)."""
 MOST_FILLED = 360  # time buckets while the log is read
 MOST_SHOWN = 120  # time buckets in the page
 MOST_CELLS = 200_000  # while the log is read
@@ -57,7 +55,6 @@ class Cube:
     def __init__(self) -> None:
         self.wires, self.kinds, self.agents = NameCodes(MOST_KINDS), NameCodes(MOST_KINDS), NameCodes(MOST_NAMES)
         self.records = 0
-        self._pairs = Different(MOST_PAIRS, np.int64)
         self._width = 0
         self._cells: NDArray[np.int64] = np.empty((0, 8), np.int64)
         self._new: list[NDArray[np.int64]] = []  # to sort all cells for each chunk would be quadratic
@@ -73,9 +70,8 @@ class Cube:
         rows = np.zeros((len(chunk), 8), np.int64)
         rows[:, WIRE] = self.wires.translate(chunk.coded("wire"))
         rows[:, KIND] = self.kinds.translate(chunk.coded("kind"))
-        sender, receiver = (self.agents.translate(chunk.coded(name)) for name in ("sender", "receiver"))
-        self._pairs.add((sender - OTHERS) * (MOST_NAMES - OTHERS) + receiver - OTHERS)
-        rows[:, SENDER], rows[:, RECEIVER] = sender, receiver
+        rows[:, SENDER] = self.agents.translate(chunk.coded("sender"))
+        rows[:, RECEIVER] = self.agents.translate(chunk.coded("receiver"))
         rows[:, RECORDS], rows[:, BYTES] = 1, chunk.lengths
         if tokens is not None:
             rows[:, TOKENS] = tokens
@@ -112,12 +108,6 @@ class Cube:
 
     def _filled(self) -> int:
         return len(np.unique(self._cells[:, BUCKET]))
-
-    @property
-    def pairs(self) -> tuple[int, bool]:
-        """The number of different pairs of sender and receiver, and whether there may be more."""
-        count, more = self._pairs.count()
-        return count, more or self.agents.unnamed > 0
 
     def _busiest(self, count: int) -> list[int]:
         order: list[int] = np.argsort(-self.agents.records, kind="stable")[:count].tolist()
@@ -224,7 +214,7 @@ def _places(codes: Sequence[int], count: int) -> NDArray[np.int64]:
     return places
 
 
-# --- names and numbers in bounded memory ----------------------------------------------------------------------------
+# --- names in bounded memory ----------------------------------------------------------------------------
 
 
 class NameCodes:
@@ -278,31 +268,3 @@ class NameCodes:
                 return OTHERS
             found = self._codes[name] = len(self._codes)
         return found
-
-
-class Different:
-    """Counts different numbers, eight bytes each: all of them while they are not more than ``most``."""
-
-    def __init__(self, most: int, kind: type[np.int64 | np.uint64]) -> None:
-        self._most = most
-        self._sorted: NDArray[np.int64 | np.uint64] = np.empty(0, kind)
-        self._new: list[NDArray[np.int64 | np.uint64]] = []  # to sort all of them for each chunk would be quadratic
-        self._room = _AT_ONCE
-
-    def add(self, numbers: NDArray[np.int64 | np.uint64]) -> None:
-        """Takes numbers of the same kind."""
-        if len(self._sorted) <= self._most:
-            self._new.append(np.unique(numbers))
-            self._room -= len(self._new[-1])
-            if self._room <= 0:
-                self._merge()
-
-    def _merge(self) -> None:
-        self._sorted = np.unique(np.concatenate((self._sorted, *self._new)))
-        self._new = []
-        self._room = max(len(self._sorted), _AT_ONCE)
-
-    def count(self) -> tuple[int, bool]:
-        """The number of different ones, and whether there may be more."""
-        self._merge()
-        return len(self._sorted), len(self._sorted) > self._most

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.report.cube import Different
 from turnwire.report.records import Details, details
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ MOST_BYTES = 8 << 20
 MOST_CONVERSATIONS = 1 << 23
 """Different conversations that are told apart when they are counted (eight bytes each)."""
 _ALL = 1 << 64
+_AT_ONCE = 1 << 16  # numbers that are sorted in at once, at least
 
 MOST_REJECTS = 600
 MOST_OF_A_KIND = 100
@@ -65,7 +65,7 @@ class MessageSample:
         self._messages = 0
         self._bytes = 0
         self._trimmed = False
-        self._seen = Different(MOST_CONVERSATIONS, np.uint64)
+        self._seen = Different(MOST_CONVERSATIONS)
 
     def add(self, chunk: Chunk, tokens: NDArray[np.int64] | None) -> None:
         """Looks at the records of a chunk in order."""
@@ -127,6 +127,34 @@ def _number(wire: str, conversation: str) -> int:
     """1 to 2^64-2, as good as random, the same on every machine."""
     name = f"{wire}\0{conversation}".encode("utf-8", "surrogatepass")
     return min(max(int.from_bytes(blake2b(name, digest_size=8).digest()), 1), _ALL - 2)
+
+
+class Different:
+    """Counts different numbers, eight bytes each: all of them while they are not more than ``most``."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._sorted: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._new: list[NDArray[np.uint64]] = []  # to sort all of them for each chunk would be quadratic
+        self._room = _AT_ONCE
+
+    def add(self, numbers: NDArray[np.uint64]) -> None:
+        """Takes some numbers."""
+        if len(self._sorted) <= self._most:
+            self._new.append(np.unique(numbers))
+            self._room -= len(self._new[-1])
+            if self._room <= 0:
+                self._merge()
+
+    def _merge(self) -> None:
+        self._sorted = np.unique(np.concatenate((self._sorted, *self._new)))
+        self._new = []
+        self._room = max(len(self._sorted), _AT_ONCE)
+
+    def count(self) -> tuple[int, bool]:
+        """The number of different ones, and whether there may be more."""
+        self._merge()
+        return len(self._sorted), len(self._sorted) > self._most
 
 
 # --- damage ---------------------------------------------------------------------------------------------------------

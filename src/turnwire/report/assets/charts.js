@@ -2,7 +2,7 @@
 const noRecord = () => empty(D.totals.records ? "No record passes these filters." : "There is no record.");
 
 function drawTiles(holder, view) {
-  const pairs = grouped(view.cells, "sender", "receiver").size;
+  const agents = new Set(view.cells.flatMap((cell) => [cell.sender, cell.receiver]).filter((place) => place >= 0)).size;
   const talks = new Set(view.messages.map((message) => message.conversation));
   const filtered = byCell() || byDetail();
   const tile = (id, label, figure, of) => el("div", { class: "tile", id: `tile-${id}` }, el("dt", {}, label),
@@ -11,7 +11,7 @@ function drawTiles(holder, view) {
     tile("records", filtered ? "Records found" : "Records", compact(view.records), filtered ? `${share(view.records, D.totals.records)} of ${count(D.totals.records)}` : bytes(D.totals.bytes.records)),
     tile("conversations", "Conversations", filtered ? compact(talks.size) : `${compact(D.total_conversations)}${D.more_conversations ? "+" : ""}`,
       filtered ? `of ${count(conversations.length)} in this page` : `${count(conversations.length)} in this page`),
-    tile("pairs", "Pairs that talk", filtered ? `${D.folded_agents ? "≥ " : ""}${compact(pairs)}` : `${compact(D.totals.pairs)}${D.totals.more_pairs ? "+" : ""}`, `${plural(D.totals.agents, "agent")} in all${D.more_agents ? " at least" : ""}`),
+    tile("agents", "Agents", filtered ? `${D.folded_agents ? "≥ " : ""}${compact(agents)}` : `${compact(D.totals.agents)}${D.more_agents ? "+" : ""}`, "senders and receivers"),
     tile("rejects", "Rejects", compact(allRejects), allRejects ? bytes(D.totals.bytes.rejects) : "nothing was damaged"),
     tile("bytes", "Bytes of records", bytes(view.bytes), view.records ? `${decimal(view.bytes / view.records)} B each` : "–"),
     tile("tokens", "Tokens", measured ? compact(view.tokens) : "–", measured ? (view.records ? `${decimal(view.tokens / view.records)} each` : "–") : "not measured"),

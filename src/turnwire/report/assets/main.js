@@ -27,9 +27,6 @@ function draw() {
 
 function drawFoot() {
   const lines = ["Times are UTC. Kinds, parties and conversations are those that the records name; a place is a line and a byte of the file."];
-  if (D.folded_agents) lines.push(`${plural(D.agents.length, "agent")} kept apart; ${othersName().slice(1, -1)} are counted together.`);
-  if (!complete) lines.push(`The figures of the charts are those of all ${plural(D.totals.records, "record")}; ${plural(messages.length, "message")} ${messages.length === 1 ? "is" : "are"} held in full.`);
-  if (rejects.length < allRejects) lines.push(`${count(rejects.length)} of ${plural(allRejects, "reject")} ${rejects.length === 1 ? "is" : "are"} held, ${plural(D.reject_bytes, "byte")} of each at most.`);
   lines.push(`Of ${bytes(D.totals.bytes.all)} read, ${bytes(D.totals.bytes.records)} are records, ${bytes(D.totals.bytes.rejects)} rejects and ${bytes(D.totals.bytes.text)} other text.`);
   document.getElementById("foot").append(`Made by turnwire ${D.version}, ${D.made}. This page is complete in itself and loads nothing.`, el("ul", {}, lines.map((line) => el("li", {}, line))));
 }
