@@ -194,7 +194,7 @@ def random_message(numbers):
 def test_what_is_written_in_one_go_is_what_the_long_way_writes(csp_core):
     numbers = random.Random(7)
     good = 0
-    for _ in range(1500):
+    for _ in range(600):
         message = random_message(numbers)
         for strict in (True, False):
             expected = written_long(message, strict)
@@ -205,7 +205,7 @@ def test_what_is_written_in_one_go_is_what_the_long_way_writes(csp_core):
             assert found == expected, message
             good += strict and expected is not None
         assert (not csp_core.check(message)) == clean_long(message), message
-    assert good > 150
+    assert good > 60
 
 
 def test_messages_that_were_changed_are_judged_anew(csp_core):

@@ -166,14 +166,14 @@ def test_only_some_kinds_of_records_can_be_doubtful():
     from turnwire.csp.wire import DESCRIPTOR
 
     met = 0
-    for seed in range(300):
+    for seed in range(120):
         for one in turnwire.scan(document(seed), wire="csp").messages():
             record = one.message
             if isinstance(record, csp.CspMessage) and record.block.id and record.intent != "FILE":
                 met += 1
                 assert csp.check(record) == []
     assert set(DESCRIPTOR.doubtful[1]) == {"FILE", "TEMPLATE"}
-    assert met > 100
+    assert met > 40
 
 
 @pytest.mark.parametrize(
