@@ -21,7 +21,6 @@ INTERRUPTED = (
     "csp/store.py",
     "csp/history.py",
     "csp/checkpoints.py",
-    "csp/journal.py",
     "ledger/store.py",
     "ledger/writing.py",
 )

@@ -15,21 +15,25 @@ from types import MappingProxyType
 from typing import Any
 
 from turnwire.csp.checkpoints import (
+    INIT,
     Change,
     Checkpoint,
+    Journal,
     LogEntry,
     Step,
     StoreVerdict,
     chained,
+    first_entry,
     init_body,
     number_of,
+    read_init,
+    read_message,
     refusal,
     unknown_context,
     whole_digest,
 )
 from turnwire.csp.codec import decode, encode
 from turnwire.csp.history import Snapshot
-from turnwire.csp.journal import INIT, Journal, first_entry, read_init, read_message
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.spec import WIRE
 from turnwire.errors import Reason, RuleError, WireError, expect, expect_one_of
