@@ -1,4 +1,4 @@
-"""The parts of a store: checkpoints, log entries, changes, two chains of SHA-256 that prove them, and a journal for them."""
+"""The parts of a store: checkpoints, log entries, changes, the chains of SHA-256 that prove them, and their journal."""
 
 from __future__ import annotations
 

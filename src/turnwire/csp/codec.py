@@ -67,17 +67,16 @@ def preambles(data: bytes, limits: Limits = LIMITS) -> tuple[list[tuple[int, int
     found: list[tuple[int, int, Preamble]] = []
     damaged: list[DecodeError] = []
     rows, extras, _ = _core.tables(data, (limits.message, limits.fields, limits.key), "none")
-    source: Spans | None = None
-    for row in rows:
-        if row[3] & 0xFF == PREAMBLE:
-            source = source or Spans(data, extras)
-            try:
-                record = source.record(row)
-            except DecodeError as error:
-                damaged.append(error)
-            else:
-                assert isinstance(record, Preamble), "the row says so"
-                found.append((row[0], row[1], record))
+    places = [row for row in rows if row[3] & 0xFF == PREAMBLE]
+    source = Spans(data if places else b"", extras)
+    for row in places:
+        try:
+            record = source.record(row)
+        except DecodeError as error:
+            damaged.append(error)
+        else:
+            assert isinstance(record, Preamble), "the row says so"
+            found.append((row[0], row[1], record))
     return found, damaged
 
 

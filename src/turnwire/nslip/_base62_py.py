@@ -133,24 +133,14 @@ def integer_column(numbers: ArrayLike) -> NDArray[np.uint64]:
     if array.ndim != 1:
         raise _encode_fault(Reason.WRONG_TYPE, f"one dimension is needed, not {array.ndim}")
     if array.dtype.kind == "O":
-        return _from_objects(array)
+        checked = (checked_integer(number, f"/{index}") for index, number in enumerate(array))
+        return np.fromiter(checked, dtype=np.uint64, count=len(array))
     if array.dtype.kind not in "ui":
         raise _encode_fault(Reason.WRONG_TYPE, f"integers are needed, not {array.dtype}")
     if array.dtype.kind == "i" and array.size and array.min() < 0:
         index = int(np.argmax(array < 0))
         raise _encode_fault(Reason.NEGATIVE, "base62 writes non-negative integers only", f"/{index}")
     return np.require(array, dtype=np.uint64, requirements=["C", "A"])
-
-
-def _from_objects(array: NDArray[np.object_]) -> NDArray[np.uint64]:
-    import numpy as np
-
-    for index, number in enumerate(array):
-        try:
-            encode(number)
-        except EncodeError as error:
-            raise _encode_fault(error.reason, error.text, f"/{index}") from None
-    return np.fromiter(array, dtype=np.uint64, count=len(array))
 
 
 def text_rows(texts: NDArray[np.bytes_]) -> tuple[NDArray[np.uint8], int, int]:
