@@ -378,20 +378,9 @@ class CspMessage(_Parts, contract.Message):
             state[1].pop("_source", None)
         return state
 
-    @property
-    def wire(self) -> str:
-        """csp."""
-        return WIRE
-
-    @property
-    def kind(self) -> str | None:
-        """The intent."""
-        return contract.name_of(self.intent)
-
-    @property
-    def conversation(self) -> str | None:
-        """``ctx``."""
-        return self.ctx
+    wire = WIRE
+    kind = contract.column("intent", contract.name_of, "The intent.")
+    conversation = contract.column("ctx", contract.text_or_none, "``ctx``.")
 
     sequence = time = None
     """CSP/1 has neither numbers nor times."""
@@ -427,15 +416,8 @@ class Template(_Parts, contract.Message):
         self.mode = mode
         self.line = line
 
-    @property
-    def wire(self) -> str:
-        """csp."""
-        return WIRE
-
-    @property
-    def kind(self) -> str:
-        """TEMPLATE; a template has no other common value."""
-        return "TEMPLATE"
+    wire = WIRE
+    kind = "TEMPLATE"  # a template has no other common value
 
     sender = receiver = conversation = sequence = time = subject = None
 

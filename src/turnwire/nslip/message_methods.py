@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.message import Message, Signature, expect_mapping, name_of, number_or_none, refuse_unknown, text_or_none
+from turnwire.message import (
+    Message,
+    Signature,
+    column,
+    expect_mapping,
+    name_of,
+    number_or_none,
+    refuse_unknown,
+    text_or_none,
+)
 from turnwire.nslip.spec import MAX_INTEGER, STRING_SLOTS, WIRE, Act, Extra, FrameType, Slot
 
 TYPE_CHECKING = False
@@ -131,36 +140,12 @@ class SlipMethods(Message):
         if not hasattr(self, "extra"):
             setattr(self, "extra", Extra())  # noqa: B010  (a slot of the classes that inherit this)
 
-    @property
-    def wire(self) -> str:
-        """nslip."""
-        return WIRE
-
-    @property
-    def kind(self) -> str | None:
-        """The name of the act."""
-        return name_of(self.act)
-
-    @property
-    def sender(self) -> str:
-        """``src`` as decimal text."""
-        return str(self.src)
-
-    @property
-    def receiver(self) -> str:
-        """``dst`` as decimal text."""
-        return str(self.dst)
-
-    @property
-    def conversation(self) -> str:
-        """``conv_id`` as decimal text."""
-        return str(self.conv_id)
-
-    @property
-    def sequence(self) -> int | None:
-        """``turn``."""
-        return number_or_none(self.turn)
-
+    wire = WIRE
+    kind = column("act", name_of, "The name of the act.")
+    sender = column("src", str, "``src`` as decimal text.")
+    receiver = column("dst", str, "``dst`` as decimal text.")
+    conversation = column("conv_id", str, "``conv_id`` as decimal text.")
+    sequence = column("turn", number_or_none, "``turn``.")
     time = None  # nSLIP has none
 
     @property

@@ -166,11 +166,6 @@ class JsonObject(contract.Serialisable):
         shown = ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
         return f"{type(self).__name__}({shown})"
 
-    def _repr_html_(self) -> str:
-        from turnwire.showing import fields
-
-        return fields(type(self).__name__, self.fields.items())
-
     def __copy__(self) -> Self:
         return self.from_dict(dict(self.fields))
 
@@ -515,10 +510,7 @@ class Message(JsonObject, contract.Message):
     __slots__ = ()
     __wire__ = WIRE
 
-    @property
-    def wire(self) -> str:
-        """sap."""
-        return WIRE
+    wire = WIRE
 
     @property
     def kind(self) -> str:
@@ -540,10 +532,7 @@ class Message(JsonObject, contract.Message):
         """``correlationId``."""
         return contract.text_or_none(fields_of(self).get("correlationId"))
 
-    @property
-    def sequence(self) -> None:
-        """None: SAP has no numbers."""
-        return
+    sequence = None  # SAP has no numbers
 
     @property
     def time(self) -> datetime | None:
