@@ -23,7 +23,7 @@ from turnwire.kick import codec
 
 INSIDE = ("AttributeError", "IndexError", "KeyError", "UnicodeDecodeError", "UnicodeEncodeError", "AssertionError")
 INSIDE += ("NameError", "UnboundLocalError", "RecursionError", "SystemError", "NotImplementedError")
-OF_FILES = {"sap.conform_files", "tokens.advise", "report.report", "log.plan", "log.stats"}
+OF_FILES = {"sap.conform_files", "ledger.verify_file", "tokens.advise", "report.report", "log.plan", "log.stats"}
 """What takes the name of a file raises what ``open`` does for a name that no file can have."""
 ROOT = Path(__file__).parent.parent
 
