@@ -52,32 +52,22 @@ def joined(batches: Iterator[Batch]) -> Iterator[Batch | JoinedBatches]:
     """The same records in the same order, with the batches of small files joined to larger ones. Batches of the same
     file stay what ``batch_bytes`` made them."""
     waiting: list[Batch] = []
-    size = 0
     for batch in batches:
-        if waiting and batch.file == waiting[-1].file:
-            yield from _taken(waiting)
-            size = 0
-        if batch.scanned > SMALL or batch.file is None:
-            yield from _taken(waiting)
-            size = 0
+        small = batch.scanned <= SMALL and batch.file is not None
+        full = len(waiting) == _MOST or sum(one.scanned for one in waiting) >= _ENOUGH
+        if waiting and (full or not small or batch.file == waiting[-1].file):
+            yield _joined(waiting)
+            waiting = []
+        if small:
+            waiting.append(batch)
+        else:
             yield batch
-            continue
-        waiting.append(batch)
-        size += batch.scanned
-        if size >= _ENOUGH or len(waiting) == _MOST:
-            yield from _taken(waiting)
-            size = 0
-    yield from _taken(waiting)
+    if waiting:
+        yield _joined(waiting)
 
 
-def _taken(waiting: list[Batch]) -> Iterator[Batch | JoinedBatches]:
-    """The waiting batches, as one; then nothing waits."""
-    batches = waiting[:]
-    waiting.clear()
-    if len(batches) == 1:
-        yield batches[0]
-    elif batches:
-        yield JoinedBatches(batches)
+def _joined(batches: list[Batch]) -> Batch | JoinedBatches:
+    return batches[0] if len(batches) == 1 else JoinedBatches(batches)
 
 
 class JoinedBatches(Columns):
