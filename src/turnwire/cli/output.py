@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO, Self
 
@@ -204,6 +205,30 @@ def complain_counts(counts: Any, note: str) -> None:
     rejects = ("rejects", counts.rejects, counts.reject_bytes, reasons)
     for line in sums([records, rejects, ("text", None, counts.text_bytes, ""), ("total", None, counts.bytes, note)]):
         complain(line)
+
+
+FEW = 3
+"""So many sources are named in the command to go on with; of more, the first and how many others."""
+
+
+def conclude(
+    counts: Any, worst: Mapping[str, int] | str, name: str, sources: Sequence[str], *options: str, wire: str | None
+) -> None:
+    """The last line of a command: what was found (counts: None where it was said before), the worst of it (reasons with
+    their numbers, or words), and the command to go on with on the same sources, where they can be read again."""
+    parts = []
+    if counts is not None:
+        parts.append(counted(counts.records, "record") + (f", {counts.rejects:,} damaged" if counts.rejects else ""))
+    if not isinstance(worst, str):
+        order = sorted(worst.items(), key=lambda item: (-item[1], item[0]))
+        named = ", ".join(f"{reason} ({count:,})" for reason, count in order[:2]) + ", ..." * (len(order) > 2)
+        worst = f"the reasons are {named}" if len(order) > 1 else f"the reason is {order[0][0]}" if order else ""
+    parts.append(worst or "nothing is damaged")
+    if "-" not in sources:
+        shown = list(sources) if len(sources) <= FEW else [sources[0], "..."]
+        words = ["turnwire", name, *shown, *(() if wire is None else ("--wire", wire)), *options]
+        parts.append("next: " + shlex.join(words).replace("'...'", "..."))
+    complain("; ".join(parts))
 
 
 def abandon() -> None:

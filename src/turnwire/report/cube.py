@@ -226,7 +226,7 @@ class NameCodes:
     def __init__(self, most: int) -> None:
         self._most = most
         self._codes: dict[str, int] = {}
-        self._counts = np.zeros(64, np.int64)
+        self._counts = np.zeros(most, np.int64)
         self.unnamed = 0
 
     def __len__(self) -> int:
@@ -253,9 +253,7 @@ class NameCodes:
         for place, name in enumerate(column.names):
             table[place] = self.code(name)
         result: NDArray[np.int64] = table[column.codes]
-        counts = np.bincount(result[result >= 0], minlength=len(self._codes))
-        if len(counts) > len(self._counts):
-            self._counts = np.append(self._counts, np.zeros(max(len(counts), len(self._counts)), np.int64))
+        counts = np.bincount(result[result >= 0])
         self._counts[: len(counts)] += counts
         self.unnamed += int((result == OTHERS).sum())
         return result

@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from turnwire.cli import inputs, options
-from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, until_interrupted, usage_errors
-from turnwire.cli.output import STANDARD_OUTPUT, complain, complain_counts, opened, shown_output, standard_output
+from turnwire.cli.output import (
+    STANDARD_OUTPUT,
+    complain,
+    complain_counts,
+    conclude,
+    opened,
+    shown_output,
+    standard_output,
+)
 from turnwire.cli.sinks import DirectorySink, FileSink, JsonSink, NullSink, PipeSink, TableSink
 from turnwire.phrases import counted
 from turnwire.progress import Progress
@@ -124,10 +131,8 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     if not settings["quiet"]:
         _summarize(found, sink, time.monotonic() - started, settings["rejects"])
         if found.counts.records + found.counts.rejects:
-            bad = bool(found.counts.reasons)
-            following = next_command("validate" if bad else "stats", names, wire=wire)
-            found_here = records_of(found.counts.records, found.counts.rejects)
-            complain(last_line(found_here, worst_reason(found.counts.reasons), following))
+            reasons = found.counts.reasons
+            conclude(found.counts, reasons, "validate" if reasons else "stats", names, wire=wire)
         else:
             inputs.tell_nothing(names, wire, bool(found.counts.bytes or settings["resume"]))
     if found.gaps:

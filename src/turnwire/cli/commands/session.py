@@ -172,17 +172,11 @@ def _session(name: str) -> str:
         complain(f"{inputs.shown(name)}: is empty")
         raise click.exceptions.Exit(NOTHING)
     text = data.decode("utf-8", "surrogateescape")
-    if not _RECORD(text) and not _has_json_lines(text):
+    first = islice((line for line in text.split("\n") if line.strip()), LOOKED_AT)
+    if not _RECORD(text) and not any(map(_is_event, first)):
         complain(f"{inputs.shown(name)}: is no session: its lines are neither JSON objects or strings nor its records")
         raise click.exceptions.Exit(BAD_RECORDS)
     return text
-
-
-def _has_json_lines(text: str) -> bool:
-    """True where most of the first lines are events, or the first one is."""
-    lines = islice(re.finditer(r"[^\n]*\S[^\n]*", text), LOOKED_AT)
-    good = [_is_event(line[0]) for line in lines]
-    return good[0] or 2 * sum(good) > len(good)
 
 
 def _is_event(line: str) -> bool:

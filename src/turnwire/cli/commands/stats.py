@@ -9,9 +9,8 @@ import click
 
 from turnwire import registry
 from turnwire.cli import inputs, options
-from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import complain, sums, write_json, write_text
+from turnwire.cli.output import conclude, sums, write_json, write_text
 from turnwire.cli.terminal import milliseconds, table
 from turnwire.contract import FORMATS
 from turnwire.phrases import counted
@@ -68,7 +67,7 @@ def _count(
     if not counts.records + counts.rejects:
         inputs.tell_nothing(names, wire, bool(counts.bytes))
     elif not as_json:
-        complain(_closing(counts, gathered.pairs.found.values(), names, wire))
+        _conclude(counts, gathered.pairs.found.values(), names, wire)
     if stopped is not None:
         raise stopped
     return BAD_RECORDS if counts.reasons else GOOD
@@ -83,15 +82,15 @@ def _show(rows: list[dict[str, Any]], by: str | None, as_json: bool) -> None:
         write_text(group_table(rows))
 
 
-def _closing(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: str | None) -> str:
+def _conclude(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: str | None) -> None:
     """The last line: the damage, else the requests that wait for an answer, and what shows them."""
-    found = records_of(counts.records, counts.rejects)
     if counts.reasons:
         shows = "validate" if wire is None or wire in registry.names() else "scan"  # which reads formats, too
-        return last_line(found, worst_reason(counts.reasons), next_command(shows, names, wire=wire))
+        conclude(counts, counts.reasons, shows, names, wire=wire)
+        return
     waiting, asked = sum(one.waiting for one in pairings), sum(one.requests for one in pairings)
-    worst = f"{waiting:,} of {counted(asked, 'request')} without an answer" if waiting else None
-    return last_line(found, worst, next_command("report", names, "-o", "report.html", wire=wire))
+    worst = f"{waiting:,} of {counted(asked, 'request')} without an answer" if waiting else ""
+    conclude(counts, worst, "report", names, "-o", "report.html", wire=wire)
 
 
 def group_table(rows: Sequence[dict[str, Any]]) -> str:

@@ -11,9 +11,8 @@ import click
 
 from turnwire import registry
 from turnwire.cli import inputs, options
-from turnwire.cli.closing import last_line, next_command, worst_reason
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import complain, standard_output
+from turnwire.cli.output import complain, conclude, standard_output
 from turnwire.cli.terminal import printable
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.phrases import counted
@@ -135,8 +134,7 @@ def command(sources: tuple[str, ...], wire: str | None, **settings: Any) -> int:
         _summarize(wire, scan.counts, severities)
         if scan.counts.records + severities[ERROR]:
             page = ("-o", "report.html") if reasons else ()
-            following = next_command("report" if reasons else "stats", names, *page, wire=wire)
-            complain(last_line(None, worst_reason(reasons), following))
+            conclude(None, reasons, "report" if reasons else "stats", names, *page, wire=wire)
         else:
             inputs.tell_nothing(names, wire, bool(scan.counts.bytes))
     return BAD_RECORDS if severities[ERROR] or (settings["strict"] and severities[WARNING]) else GOOD
