@@ -31,6 +31,7 @@ class Made:
 
     def __init__(self, rows: list[Row], first: int = 0) -> None:
         self.rows = rows
+        self.batch = self
         self.first = first
         self._columns: dict[str, Coded] = {}
         self.lengths = np.array([row.length for row in rows], np.int64)

@@ -98,7 +98,7 @@ def tokens_of(chunk: Chunk, used: TokenMeter) -> NDArray[np.int64] | None:
     if used.measure is None:
         return None
     result = np.empty(len(chunk), np.int64)
-    raws = chunk.raws()
+    raws = chunk.batch.raws()
     for start in range(0, len(chunk), SLICE):
         texts = [raw.decode("utf-8", "replace") for raw in islice(raws, SLICE)]
         result[start : start + len(texts)] = used.measure(texts)

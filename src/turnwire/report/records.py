@@ -32,49 +32,36 @@ _OVERHEAD = 200  # characters that a message takes in the page beside its texts,
 
 
 class Chunk:
-    """Some records of one ``file``, the ``number``-th. times: i64 microseconds, UTC, where ``timed``; offsets, lengths:
-    i64 bytes."""
+    """Some records of one ``file``, the ``number``-th. times: i64 microseconds, UTC, where ``timed``; lengths: i64
+    bytes."""
 
     def __init__(self, batch: Batch, number: int = 0) -> None:
-        self._batch = batch
+        self.batch = batch
         self.file = batch.file
         self._number = number
         self.texts = TextColumns(batch)
         self._columns: dict[str, Coded] = {}
-        self.offsets: NDArray[np.int64] = batch["offset"]
         self.lengths: NDArray[np.int64] = batch["length"]
         self.times: NDArray[np.int64] = batch["time"]
         self.timed: NDArray[np.bool_] = batch.valid("time")
 
     def __len__(self) -> int:
-        return len(self._batch)
+        return len(self.batch)
 
     def coded(self, name: str) -> Coded:
         """The column "wire", "kind", "sender", "receiver", "conversation" or "subject"; long names are cut."""
         if name not in self._columns:
-            self._columns[name] = coded_column(self._batch, name)
+            self._columns[name] = coded_column(self.batch, name)
         return self._columns[name]
 
     def place(self, row: int) -> tuple[int, str | None, int, int]:
         """A number that grows with the place of a record in the log, its file, line and offset."""
-        offset = int(self.offsets[row])
-        return (self._number << 48) + offset, self.file, int(self._batch["line"][row]), offset
-
-    def raw(self, row: int) -> bytes:
-        """The bytes of a record."""
-        return bytes(self._batch.raw(row))
-
-    def raws(self) -> Iterator[bytes]:
-        """The bytes of all records: quicker than ``raw`` for each."""
-        return self._batch.raws()
-
-    def message(self, row: int) -> Any:
-        """A record as a message of its wire."""
-        return self._batch.message(row)
+        offset = int(self.batch["offset"][row])
+        return (self._number << 48) + offset, self.file, int(self.batch["line"][row]), offset
 
     def sequence(self, row: int) -> str | None:
         """Its number in the conversation, as decimal text: it may be more than a page can hold as a number."""
-        return str(int(self._batch["sequence"][row])) if self._batch.valid("sequence")[row] else None
+        return str(int(self.batch["sequence"][row])) if self.batch.valid("sequence")[row] else None
 
 
 # --- one record in full ---------------------------------------------------------------------------------------------
@@ -115,7 +102,7 @@ def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
 
     number, file, line, offset = chunk.place(row)
     try:
-        found = [*fields(chunk.message(row))]
+        found = [*fields(chunk.batch.message(row))]
     except WireError as error:  # what scanning took and decoding refuses
         found = [("not decoded", str(error))]
     if len(found) > MOST_FIELDS:
@@ -128,7 +115,7 @@ def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
         *(number, conversation, kind, sender, receiver, chunk.sequence(row)),
         *(int(chunk.times[row]) if chunk.timed[row] else None, subject),
         *(file, line, offset, int(chunk.lengths[row]), tokens),
-        shortened(chunk.raw(row).decode("utf-8", "backslashreplace"), MOST_RAW),
+        shortened(bytes(chunk.batch.raw(row)).decode("utf-8", "backslashreplace"), MOST_RAW),
         [(shortened(name, MOST_NAME), shortened(value, MOST_VALUE)) for name, value in found],
     )
     return Details(*values)
