@@ -292,14 +292,14 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
     path = tmp_path / "cache"
     text = f"{json.dumps(TASK)}\n{json.dumps(RESULT)}".encode()
     command = [sys.executable, "-c", WRITER, str(path)]
-    workers = [subprocess.Popen([*command, str(name)], stdin=subprocess.PIPE) for name in range(3)]
+    workers = [subprocess.Popen([*command, str(name)], stdin=subprocess.PIPE) for name in range(2)]
     for worker in workers:
         assert worker.stdin is not None
         worker.stdin.write(text)
         worker.stdin.close()
-    assert [worker.wait(300) for worker in workers] == [0, 0, 0]
+    assert [worker.wait(300) for worker in workers] == [0, 0]
     cache = sap.Cache(path)
-    assert len(cache.ledger) == 30
+    assert len(cache.ledger) == 20
     assert cache.ledger.verify()
     hit = cache.get(task(payload={"number": 7}, **{POLICY: {"mode": "only"}}))
     assert isinstance(hit, sap.Hit)

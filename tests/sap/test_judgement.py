@@ -134,8 +134,9 @@ def result(**changes: Any) -> sap.Result:
 @pytest.mark.parametrize("unvetted", [False, True])
 def test_a_cache_keeps_what_the_table_lets_it_keep(alignment: str, found: Any, unvetted: bool) -> None:
     task = sap.Task.from_dict(copy.deepcopy(TASK))
+    cache = sap.Cache(":memory:", unvetted=unvetted)
     for status in STATUSES:
-        cache = sap.Cache(":memory:", unvetted=unvetted)
+        task.payload = {"status": str(status)}
         evidence = {"alignment": alignment, "policyChecks": found[0], "violations": found[1]}
         answers = judge(status, alignment, *found)
         kept = answers.stored and (answers.valid or unvetted)

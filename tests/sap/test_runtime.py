@@ -108,12 +108,11 @@ def test_calls_without_an_end_and_those_behind_them_hold_nobody_else(transport: 
 def isolated(name: str = "B") -> sap.Agent:
     agent = sap.Agent(name, workers=2)
 
-    @agent.capability("work.apart", isolated=True, handlers=2)
+    @agent.capability("work.apart", isolated=True, handlers=1)
     def apart(one: sap.Task, context: sap.Context) -> Any:
         how = one.payload["how"]
         if how == "loop":
-            while True:
-                pass
+            threading.Event().wait()
         if how == "exit":
             os._exit(7)
         if how == "raise":
@@ -135,12 +134,12 @@ def isolated(name: str = "B") -> sap.Agent:
 
 
 @pytest.mark.usefixtures("quiet_logs")
-@pytest.mark.parametrize("transport", ["bus", "http"])
+@pytest.mark.parametrize("transport", ["http"])  # whose sockets the process must not keep open
 def test_an_isolated_handler_is_ended(transport: str, nats_url: str) -> None:
     agent = isolated()
 
     async def what(client: Any) -> None:
-        for _ in range(3):  # more than it has places
+        for _ in range(2):  # more than it has places
             result = await client.call(task("work.apart", {"how": "loop"}, **BRIEF))
             assert (result.status, result.error.code) == ("FAILED", "TIMEOUT")
             while agent._execution.pool(agent.capabilities["work.apart"]).left_behind:  # on a busy machine

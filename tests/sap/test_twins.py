@@ -98,7 +98,7 @@ PAYLOADS = st.recursive(
 
 
 @needs_native
-@settings(max_examples=rounds(150))
+@settings(max_examples=rounds(60))
 @given(PAYLOADS)
 def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
     from turnwire._native.sap import codec as native
@@ -108,7 +108,7 @@ def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
 
 
 @needs_native
-@settings(max_examples=rounds(200))
+@settings(max_examples=rounds(150))
 @given(
     document=st.sampled_from([TASK, RESULT]),
     value=VALUES | st.sampled_from(["https://u:p@h/", "a@b", "ubos:x"]),
