@@ -31,7 +31,11 @@ def checked_integer(number: object, path: str | None = None) -> int:
 
 def encode(number: int) -> str:
     """The base62 digits of 0 .. 2**64-1, without leading zeros. Raises EncodeError(wrong_type|negative|too_large)."""
-    number = checked_integer(number)
+    return written(checked_integer(number))
+
+
+def written(number: int) -> str:
+    """The base62 digits of an integer that was checked."""
     if number < 62:
         return ALPHABET[number]
     pairs = []

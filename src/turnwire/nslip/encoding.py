@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.nslip._base62_py import checked_integer, decode as decode_base62, encode as encode_base62
+from turnwire.nslip._base62_py import checked_integer, decode as decode_base62, written
 from turnwire.nslip.faults import encode_fault
 from turnwire.nslip.spec import (
     HEADER,
@@ -37,7 +37,7 @@ def written_parts(message: SlipMessage) -> list[str]:
             raise encode_fault(Reason.UNKNOWN_ACT, f"{number} is not an act", "/act")
         if prefix == "f" and number > MAX_FRAME:
             raise encode_fault(Reason.UNKNOWN_FRAME, f"{number} is not a frame", "/frame")
-        parts.append(prefix + encode_base62(number))
+        parts.append(prefix + written(number))
     unknown = [(before, part) for prefix, (part, before) in extra.items() if prefix != "f"]
     slots = message.slots
     if not isinstance(slots, dict):
@@ -57,7 +57,7 @@ def slot_part(slot: Any, value: Any) -> str:
         raise encode_fault(Reason.UNKNOWN_SLOT, f"{slot!r} is not a slot", f"/slots/{slot}")
     name = PREFIX_SLOT[prefix].name
     if slot not in STRING_SLOTS:
-        return prefix + encode_base62(checked_integer(value, f"/slots/{name}"))
+        return prefix + written(checked_integer(value, f"/slots/{name}"))
     if not isinstance(value, str):
         raise encode_fault(Reason.WRONG_TYPE, f"{name} takes a string, not {type(value).__name__}", f"/slots/{name}")
     try:
