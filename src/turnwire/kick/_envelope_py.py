@@ -130,17 +130,14 @@ def verdict(envelope: Envelope, policy: Policy) -> tuple[Issue, ...] | None:
     if type(envelope.type) not in (str, MessageType) or not all(type(text) is str for text in texts):
         return None
     found = policy.known.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel))
-    if found is None or (found[0] and envelope.correlation_id is None) or not _are_plain(envelope):
+    if found is None or (found[0] and envelope.correlation_id is None):
         return None
-    return found[1]
-
-
-def _are_plain(envelope: Envelope) -> bool:
-    """True if the fields of which the policy says nothing are surely good."""
     correlation = envelope.correlation_id
     if correlation is not None and (type(correlation) is not str or not is_uuid4(correlation)):
-        return False
-    return is_uuid4(envelope.id) and is_plain_time(envelope.timestamp) and is_plain_content(envelope.content)
+        return None
+    if not (is_uuid4(envelope.id) and is_plain_time(envelope.timestamp) and is_plain_content(envelope.content)):
+        return None
+    return found[1]
 
 
 def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:

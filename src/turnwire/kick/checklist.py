@@ -17,7 +17,7 @@ from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.kick.codec import Envelope, check
 from turnwire.kick.documents import is_document
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.faults import space_words
+from turnwire.kick.faults import SPACE_WORDS
 from turnwire.kick.monitor import Event, Monitor
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.space import Space, parse_space
@@ -166,21 +166,22 @@ class KickChecklist(checklists.RecordChecklist):
     def _document(self, document: Space, line: int, offset: int | None) -> None:
         self.applied.update(("documents", "headers"))
         if not document.sections:
-            self.fault("documents", line, f"{Reason.NO_SECTIONS}: {space_words(Reason.NO_SECTIONS)}", offset)
+            self.fault("documents", line, f"{Reason.NO_SECTIONS}: {SPACE_WORDS[Reason.NO_SECTIONS]}", offset)
         for issue in document.issues:
             place = line + int(issue.where) - 1 if self._own_lines else line
             self.fault(REASONS[issue.reason], place, f"{issue.reason}: {issue.text}", offset)
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Keeps what is damaged, which is no envelope or no document, as a fault."""
+        words = f"{error.reason}: {error.text}"
         if raw is not None and is_document(raw):
             self.applied.update(("documents", "headers"))
             within = offset is None and self._own_lines
-            self.fault("documents", line + (error.line or 1) - 1 if within else line, _words(error), offset)
+            self.fault("documents", line + (error.line or 1) - 1 if within else line, words, offset)
             return
         self.applied.add("envelope")
         clause = "envelope" if error.reason in _ANYWHERE else REASONS.get(error.reason, "envelope")
-        self.fault(clause, line, _words(error), offset)
+        self.fault(clause, line, words, offset)
 
     def as_of(self, now: float) -> None:
         """The moment as of which the rest is judged."""
@@ -200,10 +201,6 @@ class KickChecklist(checklists.RecordChecklist):
         for name, texts in self._overdue.items():
             begun = self._begun[name]
             self.doubt(begun.clause, begun.line, f"late: {texts[-1]}", begun.offset)
-
-
-def _words(error: DecodeError) -> str:
-    return f"{error.reason}: {error.text}"
 
 
 @lru_cache(64)

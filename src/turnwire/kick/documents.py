@@ -14,7 +14,7 @@ from turnwire._lazy import Deferred
 from turnwire.contract import DocumentPlan, record_bytes
 from turnwire.errors import DecodeError, Reason
 from turnwire.kick._format_py import header_line, judge
-from turnwire.kick.faults import input_source, space_fault, space_words
+from turnwire.kick.faults import SPACE_WORDS, input_source, space_fault
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import DOCUMENT, SIGIL_BYTES, TYPES, WIRE
 
@@ -92,7 +92,7 @@ def _of_headers(space: Space) -> Iterator[DecodeError]:
             empty = not header.strip()
             reason = Reason.EMPTY_HEADER if empty else Reason.BAD_HEADER
             at = offset if empty else offset + len(SIGIL_BYTES) + len(header[:place].encode())
-            yield DecodeError(reason, space_words(reason), offset=at, line=line, wire=WIRE)
+            yield DecodeError(reason, SPACE_WORDS[reason], offset=at, line=line, wire=WIRE)
         offset += len(raw.encode())
         line += raw.count("\n")
 

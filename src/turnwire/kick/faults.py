@@ -6,7 +6,7 @@ from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.json.faults import input_bytes
 from turnwire.kick.spec import WIRE
 
-_TEXT = {
+SPACE_WORDS = {
     Reason.BOM: "the document starts with a byte order mark",
     Reason.EMPTY_HEADER: "nothing follows the sigil",
     Reason.BAD_HEADER: "a header is ⫻name/type:place/index without white space, empty parts or further slashes",
@@ -14,11 +14,7 @@ _TEXT = {
     Reason.BAD_UTF8: "the text is not valid UTF-8",
     Reason.LONE_SURROGATE: "half of a surrogate pair is not a character",
 }
-
-
-def space_words(reason: Reason) -> str:
-    """The words for a reason in a document."""
-    return _TEXT[reason]
+"""The words for a reason in a document."""
 
 
 def space_fault(source: str | bytes, reason: Reason, place: int) -> DecodeError:
@@ -26,7 +22,7 @@ def space_fault(source: str | bytes, reason: Reason, place: int) -> DecodeError:
     before = source[:place]
     line = 1 + (before.count("\n") if isinstance(before, str) else before.count(b"\n"))
     offset = len(before.encode("utf-8", "surrogatepass")) if isinstance(before, str) else place
-    return DecodeError(reason, _TEXT[reason], offset=offset, line=line, wire=WIRE)
+    return DecodeError(reason, SPACE_WORDS[reason], offset=offset, line=line, wire=WIRE)
 
 
 def utf8_fault(source: str | bytes) -> DecodeError:
