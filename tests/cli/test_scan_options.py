@@ -57,6 +57,17 @@ def test_conditions_that_make_no_sense(condition: str) -> None:
     assert turnwire("scan", "--wire", "nslip", REAL, "--where", "src=1..2", "--where", "src=5").code == 2
 
 
+@pytest.mark.parametrize(
+    "columns", [[], ["--columns", "line"], ["--columns", "carrier,line"]], ids=["none", "line", "both"]
+)
+def test_explain_says_what_a_record_came_through(columns: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "docker.log"
+    log.write_bytes(json.dumps({"log": GOOD.decode() + "\n", "stream": "stdout"}).encode() + b"\n" + GOOD + b"\n")
+    rows = turnwire("scan", str(log), "--explain", "--json", "-q", *columns).records
+    assert [row["carrier"] for row in rows] == ["docker", "file"]
+    assert ("kind" in rows[0]) == (not columns)
+
+
 def test_the_summary_says_how_many_were_wanted() -> None:
     done = turnwire("scan", "--wire", "nslip", REAL, "--where", "act=INFORM", "--limit", "0")
     assert [line.split()[:2] for line in done.err.splitlines()[:2]] == [["selected", "1,089"], ["records", "4,356"]]

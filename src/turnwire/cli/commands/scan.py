@@ -45,6 +45,9 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @options.format_option
 @click.option("--columns", metavar="A,B,...", help="The columns to read; all by default.")
 @click.option(
+    "--explain", is_flag=True, help="Say what each record came through, such as a Docker log: column carrier."
+)
+@click.option(
     "--errors",
     type=click.Choice(["collect", "skip", "raise"]),
     default="collect",
@@ -100,6 +103,11 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     _check(settings)
     names = inputs.checked(sources)
     chosen = None if columns is None else [name.strip() for name in columns.split(",")]
+    if settings.pop("explain") and "carrier" not in (chosen or ()):
+        from turnwire.log.engine import columns as of_scans
+
+        known = of_scans.chosen(options.scanner(wire), None) if chosen is None else ()
+        chosen = [*(chosen or [column.name for column in known]), "carrier"]
     if len(set(chosen or ())) < len(chosen or ()):
         raise click.UsageError("--columns names a column twice")
     for option in ("rejects", "output", "resume"):
