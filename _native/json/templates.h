@@ -131,7 +131,7 @@ static void tw_sort_by_key(tw_by_key *by, const tw_leaf *leaves, int count)
 }
 
 /* What stands under the same key as a slot of another template becomes a slot of `leaves`. */
-static void tw_foresee_slots(const tw_template *template, const uint8_t *p, tw_leaf *leaves, const tw_by_key *by)
+static void tw_mark_variable_slots(const tw_template *template, const uint8_t *p, tw_leaf *leaves, const tw_by_key *by)
 {
     for (int i = 0; i < template->leaves; i++) {
         const tw_leaf *slot = &template->leaf[i];
@@ -307,7 +307,7 @@ static int tw_place_for(tw_json *x, const uint8_t *p, size_t size, tw_leaf *leav
     tw_sort_by_key(&by, leaves, count);
     for (int i = x->template_count - 1; i >= 0; i--) {
         if (tw_same_shape(x->templates[i], p, size, leaves, count)) tw_join_leaves(x->templates[place = i], p, leaves);
-        else if (i < 3) tw_foresee_slots(x->templates[i], p, leaves, &by); /* these have it of the others */
+        else if (i < 3) tw_mark_variable_slots(x->templates[i], p, leaves, &by); /* these have it of the others */
     }
     return place < x->template_count ? place : tw_new_place(x);
 }

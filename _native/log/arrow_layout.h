@@ -113,7 +113,7 @@ static inline void tw_ask(const uint8_t *s, int64_t offset)
 }
 
 /* Asks for the text of a row that comes soon. */
-static inline void tw_soon(const uint8_t *s, const int64_t *offsets, size_t row, size_t count)
+static inline void tw_prefetch(const uint8_t *s, const int64_t *offsets, size_t row, size_t count)
 {
     if (row + TW_AHEAD < count) tw_ask(s, offsets[row + TW_AHEAD]);
 }
@@ -126,7 +126,7 @@ static inline int tw_views(const uint8_t *s, int64_t size, const uint8_t *arena,
     int points = 0;
     if (!arena_size) {
         for (size_t row = 0; row < count; row++) {
-            tw_soon(s, offsets, row, count);
+            tw_prefetch(s, offsets, row, count);
             tw_view(out + TW_VIEW * row, s, size, offsets[row], lengths[row], 0);
             points |= lengths[row] > TW_INLINE_TEXT;
         }
@@ -220,7 +220,7 @@ static inline int tw_some_views(const tw_texts *t, size_t row, size_t count, uin
     int points = 0;
     if (there == ~(uint64_t)0 >> (64 - count) && !t->arena_size && !t->rows) {
         for (size_t at = row; at < row + count; at++) {
-            tw_soon(t->s, t->offsets, at, last);
+            tw_prefetch(t->s, t->offsets, at, last);
             tw_view(out + TW_VIEW * at, t->s, t->size, t->offsets[at], t->lengths[at], 0);
             points |= t->lengths[at] > TW_INLINE_TEXT;
         }

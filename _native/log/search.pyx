@@ -715,10 +715,10 @@ cdef class Block:
             own.here, own.refused = own.here[taken], own.refused[left]
         self.tell()
         state.since = self.w.since
-        state.settle(SimpleNamespace(data=self.data), position, rows + bad if alone else len(own.here) + len(own.refused) + len(asked))
+        state.commit_state(SimpleNamespace(data=self.data), position, rows + bad if alone else len(own.here) + len(own.refused) + len(asked))
         state.runs = {run for run, end in state.open_runs if end == stop and not k.final}
         if state.begun_streams or state.streams:
-            self.search.streams.settle(self.top.whole(), state, position)
+            self.search.streams.commit_state(self.top.whole(), state, position)
         state.taken, state.begun_streams = Taken(), {}
         core.density, core.reject_room = max(<double>rows / <double>max(size, 1), core.density * 0.75), max(bad + bad // 8, LEAST_ROWS)
         parts = [own]

@@ -235,7 +235,7 @@ cdef class Messages:
     cdef Plan task_plan, result_plan
     cdef Walks walks
     cdef object read_source
-    cdef Py_ssize_t fields_at, source_at, held_at  # where a message of any class holds its slots
+    cdef Py_ssize_t fields_at, source_at, text_at  # where a message of any class holds its slots
 
     def __init__(self, plans, record, task, result, read_source):
         self.walks = Walks()
@@ -244,7 +244,7 @@ cdef class Messages:
         self.task, self.result = task, result
         self.task_plan, self.result_plan = self.plans[task], self.plans[result]
         self.fields_at, self.source_at = slot_offset(record._fields), slot_offset(record._source)
-        self.held_at = slot_offset(record._held)
+        self.text_at = slot_offset(record._text)
 
     def read(self, data, /):
         """The message of a text (str or bytes) that is surely good and sound, read within the usual limits; else None. One
@@ -254,7 +254,7 @@ cdef class Messages:
         if not kind:
             return None
         message = new_object(self.task if kind == 1 else self.result, 0)
-        fill_slot(message, self.held_at, data)
+        fill_slot(message, self.text_at, data)
         if walk.calm:
             fill_slot(message, self.source_at, data if walk.own else True)
             return message
@@ -282,7 +282,7 @@ cdef class Messages:
         message = new_object(cls, 0)
         fill_slot(message, self.fields_at, fields)
         fill_slot(message, self.source_at, True if source is None else source)
-        fill_slot(message, self.held_at, None)
+        fill_slot(message, self.text_at, None)
         return message
 
     def is_clean(self, message, /):
@@ -293,7 +293,7 @@ cdef class Messages:
             return False
         fields = in_slot(message, self.fields_at)
         if fields is NULL:
-            return in_slot(message, self.held_at) is not NULL  # not even read yet
+            return in_slot(message, self.text_at) is not NULL  # not even read yet
         if not PyDict_CheckExact(<object>fields):
             return False
         if not follows(<object>fields, self.task_plan if is_task else self.result_plan, &calm) or not calm:
@@ -305,23 +305,23 @@ cdef class Messages:
         cdef PyObject* found = PyDict_GetItemWithError(self.plans, type(message))
         cdef PyObject* fields
         cdef PyObject* source
-        cdef PyObject* held
+        cdef PyObject* text
         if found is NULL:
             return None
         fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
-        held = in_slot(message, self.held_at)
-        if source is NULL or held is NULL:
+        text = in_slot(message, self.text_at)
+        if source is NULL or text is NULL:
             return None
         if fields is not NULL:
             if not PyDict_CheckExact(<object>fields):
                 return None
             if strict and <object>source is None:
-                return self.judged(message, <dict>fields, <Plan>found) if <object>held is None else None
+                return self.judged(message, <dict>fields, <Plan>found) if <object>text is None else None
             if strict and self.is_doubtful(message, <dict>fields):
                 return None
         if type(<object>source) is str or type(<object>source) is bytes:
             return json_text_of(<object>source)
-        return json_written(<object>fields, NESTING, ITEMS, False) if <object>held is None else tw_compacted(<object>held)
+        return json_written(<object>fields, NESTING, ITEMS, False) if <object>text is None else tw_compacted(<object>text)
 
     cdef bint is_doubtful(self, object message, dict fields) except -1:
         if type(message) is self.task:

@@ -153,7 +153,7 @@ cdef class PlainCodec:
     """Reads, judges and writes plain messages, of which no rule has a finding.
 
     Args:
-        kinds: for each kind its word, its class (with slots ``_fields``, ``_plain`` and ``_held``), its schema_id,
+        kinds: for each kind its word, its class (with slots ``_fields``, ``_plain`` and ``_text``), its schema_id,
             the rows of its header (without kind and schema_id) and those of its payload.
         read: reads text into an object, which it returns with the text where writing it gives that again; takes the
             text and the limits.
@@ -166,12 +166,12 @@ cdef class PlainCodec:
     cdef PyObject* each[MOST_KINDS]  # the same, borrowed
     cdef int count
     cdef object limits
-    cdef Py_ssize_t fields_at, plain_at, held_at  # where a message of any kind holds its slots
+    cdef Py_ssize_t fields_at, plain_at, text_at  # where a message of any kind holds its slots
 
     def __init__(self, kinds, read, closer):
         kinds = list(kinds)
-        places = {tuple([slot_offset(one) for one in (cls._fields, cls._plain, cls._held)]) for _, cls, _, _, _ in kinds}
-        [(self.fields_at, self.plain_at, self.held_at)] = places
+        places = {tuple([slot_offset(one) for one in (cls._fields, cls._plain, cls._text)]) for _, cls, _, _, _ in kinds}
+        [(self.fields_at, self.plain_at, self.text_at)] = places
         self.rules = KindRules(kinds)
         self.classes = [cls for _, cls, _, _, _ in kinds]
         self.count = len(self.classes)
@@ -210,13 +210,13 @@ cdef class PlainCodec:
         cdef int kind = self.rules.of_text(data, &writable, &own) if limits is self.limits else -1
         if kind >= 0 and writable:
             message = new_object(self.classes[kind], 0)
-            fill_slot(message, self.held_at, data)
+            fill_slot(message, self.text_at, data)
             fill_slot(message, self.plain_at, data if own else True)
             return message
         fields, source = self.read(data, limits)
         message = self.made(fields, data, True if source is None else source)
         if limits is self.limits:
-            message._held = data if type(data) is bytes or type(data) is str else input_bytes(data, WIRE)
+            message._text = data if type(data) is bytes or type(data) is str else input_bytes(data, WIRE)
         return message
 
     def message(self, fields, data):
@@ -231,30 +231,30 @@ cdef class PlainCodec:
         message = new_object(self.classes[kind], 0)
         fill_slot(message, self.fields_at, fields)
         fill_slot(message, self.plain_at, plain)
-        fill_slot(message, self.held_at, None)
+        fill_slot(message, self.text_at, None)
         return message
 
     def text(self, message, bint strict):
         """The text of a message that is plain, and that strict writing takes; None where that is not sure."""
         cdef PyObject* fields
         cdef PyObject* plain
-        cdef PyObject* held
+        cdef PyObject* text
         cdef int kind
         cdef bint writable = True
         if not self.is_ours(message):
             return None
         fields = in_slot(message, self.fields_at)
         plain = in_slot(message, self.plain_at)
-        held = in_slot(message, self.held_at)
-        if plain == NULL or held == NULL:
+        text = in_slot(message, self.text_at)
+        if plain == NULL or text == NULL:
             return None
         if <object>plain is False:
-            if <object>held is not None:
+            if <object>text is not None:
                 return None
             if strict:
-                text = self.rules.text(<object>fields, &kind)
-                if text is not None:
-                    return text if self.classes[kind] is type(message) else None
+                written = self.rules.text(<object>fields, &kind)
+                if written is not None:
+                    return written if self.classes[kind] is type(message) else None
             kind = self.rules.of_dict(<object>fields, &writable)
             if kind < 0 or self.classes[kind] is not type(message):
                 return None
@@ -264,4 +264,4 @@ cdef class PlainCodec:
             return None
         if type(<object>plain) is not bool:
             return json_text_of(<object>plain)
-        return json_written(<object>fields, NESTING, ITEMS, False) if <object>held is None else tw_compacted(<object>held)
+        return json_written(<object>fields, NESTING, ITEMS, False) if <object>text is None else tw_compacted(<object>text)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import PURE_ONLY
-from tests.json_text.test_held import good
+from tests.json_text.test_lazy_object import good
 from turnwire import sap, sstp
 from turnwire.errors import EncodeError
 from turnwire.json.text import reader

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.checklists import log_line
-from turnwire.log.search.carriers import MOST_PREFIX, Repeated
+from turnwire.log.search.carriers import MOST_PREFIX, EveryLinePrefix
 from turnwire.read.wrapping import DEEPEST_STRING, Text, inside_end
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _with_prefixes(found: LocatedRecords, wire: str) -> Iterator[tuple[int, int,
         return  # all lines have messages
     mine = found.of(wire)
     own, quoted = offsets[mine], inside[mine]
-    forms: dict[tuple[bytes, bool], Repeated] = {}
+    forms: dict[tuple[bytes, bool], EveryLinePrefix] = {}
     for start, stop in _with_whole_lines(data, found.rest_places):
         whole = _whole_lines(data, start, stop)
         if whole is None:
@@ -106,7 +106,7 @@ def _with_prefixes(found: LocatedRecords, wire: str) -> Iterator[tuple[int, int,
         number = int(own.searchsorted(start))
         near = {(_prefix(data, int(own[at])), bool(quoted[at])) for at in (number - 1, number) if 0 <= at < len(own)}
         if not forms.keys() >= near:
-            forms = {(prefix, within): Repeated(prefix) for prefix, within in near if prefix}
+            forms = {(prefix, within): EveryLinePrefix(prefix) for prefix, within in near if prefix}
         first, behind = whole
         for text in data[first:behind].split(b"\n"):
             if text.strip(_BLANKS):
@@ -115,7 +115,7 @@ def _with_prefixes(found: LocatedRecords, wire: str) -> Iterator[tuple[int, int,
             first += len(text) + 1
 
 
-def _behind(line: bytes, forms: dict[tuple[bytes, bool], Repeated]) -> tuple[int, list[bytes]]:
+def _behind(line: bytes, forms: dict[tuple[bytes, bool], EveryLinePrefix]) -> tuple[int, list[bytes]]:
     """The length of the prefix of a line, and what it says behind that; forms: by the prefix, and whether a JSON
     string follows it."""
     for (_, within), form in forms.items():

@@ -33,7 +33,7 @@ class Messages:
 
     Args:
         plans: the classes of messages and their plans.
-        record: the class that has their slots ``_fields``, ``_source`` and ``_held``.
+        record: the class that has their slots ``_fields``, ``_source`` and ``_text``.
         task, result: which of the classes are these two.
         read_source: reads a text into an object, which it returns with the text where writing it gives that again.
     """
@@ -62,13 +62,13 @@ class Messages:
         if plan is None:
             return None
         fields = message._fields
-        held = message._held
-        if strict and message._source is None and (held is not None or not sound(fields, plan)):
+        text = message._text
+        if strict and message._source is None and (text is not None or not sound(fields, plan)):
             return None
         if strict and self._is_doubtful(message, fields):
             return None
-        if held is not None:
-            return compacted(held)
+        if text is not None:
+            return compacted(text)
         try:
             return write(fields)
         except EncodeError:

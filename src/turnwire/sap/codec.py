@@ -195,8 +195,8 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
                 raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
         if isinstance(whole, Task):
             fields = _whole_pressure(fields)
-    if whole._held is not None and fields is whole._fields:
-        return json_text.compacted(whole._held)
+    if whole._text is not None and fields is whole._fields:
+        return json_text.compacted(whole._text)
     return json_text.write(fields, WIRE)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overloa
 
 from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason
-from turnwire.json.held import maker
+from turnwire.json.lazy_object import maker
 from turnwire.sap.spec import (
     MAY,
     MUST,
@@ -48,7 +48,7 @@ class JsonObject(contract.Serialisable):
     ``record["name"]``. Nothing is checked before it is written, or by ``check``.
     """
 
-    __slots__ = ("_fields", "_held", "_source")
+    __slots__ = ("_fields", "_text", "_source")
     __hash__ = None  # type: ignore[assignment]
     TABLE: ClassVar[Table]
     __match_args__: ClassVar[tuple[str, ...]] = ()
@@ -56,7 +56,7 @@ class JsonObject(contract.Serialisable):
     DEFAULTS: ClassVar[dict[str, Any]] = {}
 
     _fields: dict[str, Any]
-    _held: str | bytes | None
+    _text: str | bytes | None
     """The text of a message that was read, until something that can be changed is handed out or set; else None."""
     _source: str | bytes | bool | None
     """Of a message that was read and found sound, until then: True, or its text, where writing it gives just that; else
@@ -170,9 +170,9 @@ class JsonObject(contract.Serialisable):
         return self.from_dict(dict(self.fields))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._held is None:
+        if self._text is None:
             return type(self).from_dict, (fields_of(self),)
-        return _of_text, (type(self), self._held, self._source)
+        return _of_text, (type(self), self._text, self._source)
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
@@ -213,7 +213,7 @@ for _name in ("__dataclass_fields__", "__dataclass_params__"):
 set_fields = JsonObject.__dict__["_fields"].__set__
 """Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
 set_source = JsonObject.__dict__["_source"].__set__
-set_text = JsonObject.__dict__["_held"].__set__
+set_text = JsonObject.__dict__["_text"].__set__
 
 
 def _of_text(cls: type[JsonObject], text: str | bytes, source: str | bytes | bool | None) -> JsonObject:

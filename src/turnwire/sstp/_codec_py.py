@@ -24,7 +24,7 @@ class PlainCodec:
     """Tells plain messages from those that need a closer look.
 
     Args:
-        kinds: for each kind its word, its class (with slots ``_fields``, ``_plain`` and ``_held``), its schema_id,
+        kinds: for each kind its word, its class (with slots ``_fields``, ``_plain`` and ``_text``), its schema_id,
             the rows of its header (without kind and schema_id) and those of its payload.
         read: reads text into an object, which it returns with the text where writing it gives that again; takes the
             text and the limits.
@@ -57,7 +57,7 @@ class PlainCodec:
         fields, _ = self.read(data, limits)
         message = self._made(fields, data)
         if limits is LIMITS:
-            message._held = data if type(data) is bytes or type(data) is str else input_bytes(data, WIRE)
+            message._text = data if type(data) is bytes or type(data) is str else input_bytes(data, WIRE)
         return message
 
     def message(self, fields: dict[str, Any], data: Any) -> Any:
@@ -77,12 +77,12 @@ class PlainCodec:
         if type(message) not in self.classes:
             return None
         fields = message._fields
-        if not message._plain and (message._held is not None or self._class(fields) is not type(message)):
+        if not message._plain and (message._text is not None or self._class(fields) is not type(message)):
             return None
         if strict and "session_id" not in fields["header"]:
             return None
-        if message._held is not None:
-            return compacted(message._held)
+        if message._text is not None:
+            return compacted(message._text)
         try:
             return write(fields)
         except EncodeError:

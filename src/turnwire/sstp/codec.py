@@ -107,7 +107,7 @@ def encode(message: Message, strict: bool = True) -> str:
     if fields["header"]["kind"] != message.KIND:
         words = f"{type(message).__name__} writes {message.KIND}, not {fields['header']['kind']}"
         raise EncodeError(Reason.MISMATCH, words, wire=WIRE, path="/header/kind")
-    return write(fields, WIRE) if message._held is None else compacted(message._held)
+    return write(fields, WIRE) if message._text is None else compacted(message._text)
 
 
 def plain_text() -> Any:

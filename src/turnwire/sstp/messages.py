@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason
-from turnwire.json.held import maker
+from turnwire.json.lazy_object import maker
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Kind
 
 _KNOWN = frozenset(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields)
@@ -55,14 +55,14 @@ class Message(contract.Message):
     value, copy and pickle.
     """
 
-    __slots__ = ("__weakref__", "_fields", "_held", "_plain")
+    __slots__ = ("__weakref__", "_fields", "_text", "_plain")
     __match_args__ = ("header", "payload")
     __hash__ = None  # type: ignore[assignment]
 
     __wire__ = WIRE
     KIND: ClassVar[Kind]
     _fields: dict[str, Any]
-    _held: str | bytes | None
+    _text: str | bytes | None
     """The text of a message that was read, as long as nothing that could be changed has been handed out; else None."""
     _plain: bool | str | bytes
     """False; or, where no rule has a finding and nothing that could be changed has been handed out since, True or the
@@ -72,14 +72,14 @@ class Message(contract.Message):
         self, header: Mapping[str, Any], payload: Mapping[str, Any], extras: Mapping[str, Any] | None = None
     ) -> None:
         self._fields = {"header": Fields(header), "payload": Fields(payload), **(extras or {})}
-        self._plain, self._held = False, None
+        self._plain, self._text = False, None
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Self:
         """A message over ``fields`` itself, unjudged."""
         message = cls.__new__(cls)
         message._fields = fields
-        message._plain, message._held = False, None
+        message._plain, message._text = False, None
         return message
 
     def __getattr__(self, name: str) -> Any:
@@ -91,7 +91,7 @@ class Message(contract.Message):
     def fields(self) -> dict[str, Any]:
         """The whole JSON object in its own order; the live truth after everything else."""
         fields = fields_of(self)
-        self._plain, self._held = False, None
+        self._plain, self._text = False, None
         return fields
 
     @property
@@ -213,9 +213,9 @@ class Message(contract.Message):
         return f"{type(self).__name__}({dict(fields['header'])!r}, {dict(fields['payload'])!r}{tail})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._held is None:
+        if self._text is None:
             return type(self).of, (fields_of(self),)
-        return _of_text, (type(self), self._held, self._plain)
+        return _of_text, (type(self), self._text, self._plain)
 
     def __copy__(self) -> Self:
         return self.of({**self.fields, "header": Fields(self.header), "payload": Fields(self.payload)})
@@ -228,7 +228,7 @@ fields_of = maker(Message, WIRE, KEYS)
 def _of_text(cls: type[Message], text: str | bytes, plain: bool | str | bytes) -> Message:
     """A copy of a message that was read and has not changed."""
     made = cls.__new__(cls)
-    made._held, made._plain = text, plain
+    made._text, made._plain = text, plain
     fields_of(made)
     return made
 

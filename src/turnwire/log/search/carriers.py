@@ -57,7 +57,7 @@ def is_sentence(prefix: bytes) -> bool:
     return last.isalnum() or last >= b"\x80" or prefix[-1:] not in _BEFORE_TEMPLATE
 
 
-class _Alike:
+class _Prefix:
     """A prefix, alike but for its digits and ANSI sequences. Built for each line that may begin something, so that it
     compiles no pattern."""
 
@@ -105,27 +105,27 @@ def _behind_literal(line: bytes, place: int, literal: bytes) -> int:
             return -1
 
 
-class Repeated:
+class EveryLinePrefix:
     """The prefix on each line; of a blank line what is left of it without the white space at its end."""
 
     bare = False
 
     def __init__(self, prefix: bytes, exact: bool = False) -> None:
-        self._alike = _Alike(prefix)
-        self._blank = None if exact else _Alike(prefix.rstrip(_BLANKS))
+        self._prefix = _Prefix(prefix)
+        self._blank = None if exact else _Prefix(prefix.rstrip(_BLANKS))
         self.foreign = MOST_FOREIGN_LINES if prefix.strip() else 0
 
     def taken(self, line: bytes) -> int:
         """Bytes of a line that are the prefix, behind a byte order mark, or -1 for a line that has none."""
         mark = 3 * line.startswith(BOM)
-        taken = self._alike.taken(line[mark:])
+        taken = self._prefix.taken(line[mark:])
         if taken >= 0 or self._blank is None:
             return taken if taken < 0 else mark + taken
         taken = self._blank.taken(line[mark:])
         return -1 if taken < 0 or line[mark + taken :].strip() else len(line.rstrip(b" \t\r\n"))
 
 
-class Hanging:
+class IndentPrefix:
     """White space as wide as the prefix, as below the mark of a list."""
 
     bare = False
@@ -135,30 +135,30 @@ class Hanging:
         self._spaces = b" " * width
 
     def taken(self, line: bytes) -> int:
-        """As :meth:`Repeated.taken`."""
+        """As :meth:`EveryLinePrefix.taken`."""
         if line.startswith(self._spaces):
             return len(self._spaces)
         return -1 if line.strip(b" \t\r\n") else len(line.rstrip(b"\r\n"))
 
 
-class Bare:
+class FirstLinePrefix:
     """Nothing in front of the lines behind the first one; one that begins like that ends the message."""
 
     bare = True
     foreign = 0
 
     def __init__(self, prefix: bytes) -> None:
-        self._alike = _Alike(prefix) if prefix.strip(b" \t") else None
+        self._prefix = _Prefix(prefix) if prefix.strip(b" \t") else None
 
     def taken(self, line: bytes) -> int:
-        """As :meth:`Repeated.taken`, for the lines of the log around the message."""
-        return -1 if self._alike is None or _OPERATION.match(line) else self._alike.taken(line)
+        """As :meth:`EveryLinePrefix.taken`, for the lines of the log around the message."""
+        return -1 if self._prefix is None or _OPERATION.match(line) else self._prefix.taken(line)
 
 
 def form_of(text: Text, prefix: bytes, place: int, taken_lines: Taken) -> Any:
     """The form that the lines behind a first one with that prefix have, told by the first of them that is not blank and
     belongs to no other text; None where no message goes on there; OPEN."""
-    repeated, hanging = Repeated(prefix), Hanging(len(prefix))
+    repeated, hanging = EveryLinePrefix(prefix), IndentPrefix(len(prefix))
     foreign = size = 0
     damaged = False  # the first line may be a damaged one of the header; ordinary text has no second one like that
     for start, behind in lines_of(text.data, place):
@@ -180,16 +180,16 @@ def form_of(text: Text, prefix: bytes, place: int, taken_lines: Taken) -> Any:
             if hanging.taken(line) >= 0 and _FIRST.match(line, len(prefix)):
                 return hanging
             if _FIRST.match(line) or (LOOK_ALIKE_LINE.match(line) and not is_sentence(prefix)):
-                return Bare(prefix)
+                return FirstLinePrefix(prefix)
             damaged = is_header_like(content) and head_time(content[:256]) is None
         elif foreign == 1 and damaged and is_header_like(content):
-            return Bare(prefix)
+            return FirstLinePrefix(prefix)
         foreign += 1
         if foreign > repeated.foreign + damaged or size > MOST_FOREIGN:
             return None
     if not text.final:
         return OPEN
-    return Bare(prefix) if damaged and foreign == 1 else None
+    return FirstLinePrefix(prefix) if damaged and foreign == 1 else None
 
 
 Lines = list[tuple[tuple[int, int], int]]

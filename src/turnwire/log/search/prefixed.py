@@ -51,7 +51,7 @@ class Prefixed:
         if form is None:
             if not template:
                 return 0
-            form = carriers.Repeated(prefix)
+            form = carriers.EveryLinePrefix(prefix)
         if form.bare:
             return self._search.csp_lines.match(walk, at, form)
         inner, lines, one = self._gathered(walk, line, at, form)
@@ -75,7 +75,7 @@ class Prefixed:
             size *= 4
 
     def _object(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
-        form = carriers.Repeated(prefix, exact=True)
+        form = carriers.EveryLinePrefix(prefix, exact=True)
         size = walk.text.behind_line(at) - at + 1
         first = True  # the next line alone: mostly it is no part of an object
         while True:

@@ -89,8 +89,8 @@ class Search:
         ):
             position = text.line_start(min(late))
         kept = sorted((one for one in walk.found if one.here < position), key=in_order)
-        state.settle(text, position, len(kept))
-        self.streams.settle(text, state, position)
+        state.commit_state(text, position, len(kept))
+        self.streams.commit_state(text, state, position)
         return kept, position
 
     def _walk(self, walk: Walk) -> int:

@@ -136,7 +136,7 @@ class SearchState:
         self.open_from: int | None = None
         self.begun_streams: dict[tuple[str, ...], tuple[SearchState, Any]] = {}
 
-    def settle(self, text: Text, position: int, found: int) -> None:
+    def commit_state(self, text: Text, position: int, found: int) -> None:
         """A block was read up to ``position``, and so much was found in it."""
         self.begun = self.begun or position > 0
         self.mid = text.data[position - 1] != 10 if position else self.mid

@@ -86,7 +86,7 @@ class Streams:
         count = bisect_left(one.stretches, position, key=attrgetter("outer"))
         return count, len(one.stretches) - count, one.stretches[count - 1].outer if count else 0
 
-    def settle(self, text: Text, state: SearchState, position: int) -> None:
+    def commit_state(self, text: Text, state: SearchState, position: int) -> None:
         """Makes the states of the texts of a run what they are where the next block begins."""
         last: dict[str, int] = {}
         for key, (before, one) in state.begun_streams.items():

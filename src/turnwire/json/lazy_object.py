@@ -9,9 +9,9 @@ from turnwire import _backend
 from turnwire.json.text import reader
 
 if TYPE_CHECKING:
-    from turnwire.json import _held_py as _core
+    from turnwire.json import _lazy_object_py as _core
 else:
-    _core = _backend.load("json.held")
+    _core = _backend.load("json.lazy_object")
 
 
 def maker(cls: type[Any], wire: str, keys: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
@@ -19,9 +19,9 @@ def maker(cls: type[Any], wire: str, keys: tuple[str, ...]) -> Callable[[Any], d
 
     Args:
         cls: the class of the message, or one above it, with the slots ``_fields`` (the object, not there as yet) and
-            ``_held`` (the text, which was found good).
+            ``_text`` (the text, which was found good).
         wire, keys: how the text is read, as for :func:`turnwire.json.text.reader`.
 
     All who ask get the same object, on whatever thread. Raises AttributeError for a message that has neither.
     """
-    return _core.Maker(cls.__dict__["_fields"], cls.__dict__["_held"], reader(wire, keys).read)
+    return _core.Maker(cls.__dict__["_fields"], cls.__dict__["_text"], reader(wire, keys).read)

@@ -183,16 +183,16 @@ def taken_well(package: Any, wire: str, data: str | bytes) -> bool | None:
     except ValueError:
         return None
     fields = read_by_pure(wire, data)
-    held = is_held(message)
+    held = is_lazy(message)
     if held:
         assert issues_of(fields) == package.check(message) == []
         assert package.encode(message) == package.encode(message, strict=False) == pure_write.compacted(data)
-    assert message.to_dict() == fields and not is_held(message)
+    assert message.to_dict() == fields and not is_lazy(message)
     assert list(message.fields) == list(fields)
     return held
 
 
-def is_held(message: Any) -> bool:
+def is_lazy(message: Any) -> bool:
     """Whether the object of a message is still to be made."""
     owner = sap_messages.JsonObject if isinstance(message, sap_messages.JsonObject) else sstp_messages.Message
     try:
@@ -214,13 +214,13 @@ def issues_of(fields: dict[str, Any]) -> list[Any]:
 
 @needs_native
 @pytest.mark.parametrize("wire", ["sap", "sstp"])
-def test_good_messages_are_held(wire: str) -> None:
+def test_good_messages_are_lazy(wire: str) -> None:
     package: Any = sap if wire == "sap" else sstp
     for text in good(wire):
-        assert is_held(package.decode(text)) == is_held(package.decode(text.encode()))
-        assert is_held(package.decode(f" {text}\n")) == is_held(package.decode(text))
-        assert not is_held(package.decode(text, limits=LIMITS._replace(key=1 << 20)))
-    assert sum(is_held(package.decode(text)) for text in good(wire)) > len(good(wire)) // 2
+        assert is_lazy(package.decode(text)) == is_lazy(package.decode(text.encode()))
+        assert is_lazy(package.decode(f" {text}\n")) == is_lazy(package.decode(text))
+        assert not is_lazy(package.decode(text, limits=LIMITS._replace(key=1 << 20)))
+    assert sum(is_lazy(package.decode(text)) for text in good(wire)) > len(good(wire)) // 2
 
 
 @pytest.mark.parametrize("wire", ["sap", "sstp"])

@@ -1,4 +1,4 @@
-"""Objects that are made of their text when somebody first asks for them. The rules are those of ``json/_held_py.py``."""
+"""Objects that are made of their text when somebody first asks for them. The rules are those of ``json/_lazy_object_py.py``."""
 
 from cpython.object cimport PyObject
 
@@ -12,10 +12,10 @@ cdef class Maker:
 
     cdef object read
     cdef type owner
-    cdef Py_ssize_t fields_at, held_at
+    cdef Py_ssize_t fields_at, source_at
 
-    def __init__(self, fields, held, read):
-        self.fields_at, self.held_at = slot_offset(fields), slot_offset(held)
+    def __init__(self, fields, source, read):
+        self.fields_at, self.source_at = slot_offset(fields), slot_offset(source)
         self.owner = fields.__objclass__
         self.read = read
 
@@ -26,7 +26,7 @@ cdef class Maker:
         found = in_slot(message, self.fields_at)
         if found is not NULL:
             return <object>found
-        found = in_slot(message, self.held_at)
+        found = in_slot(message, self.source_at)
         if found is NULL:
             raise AttributeError("a message without fields")
         text = <object>found  # kept while it is read: collecting garbage may run what touches the message too

@@ -1,4 +1,4 @@
-"""Objects made of their text when somebody first asks for them: the readable twin of ``_native/json/held.pyx``."""
+"""Objects made of their text when somebody first asks: the readable twin of ``_native/json/lazy_object.pyx``."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ class Maker:
     """Gives the object of a message, which it makes of the text that the message holds.
 
     Args:
-        fields, held: the descriptors of the message's slots for its object (empty as yet) and for its text.
+        fields, source: the descriptors of the message's slots for its object (empty as yet) and for its text.
         read: reads a text, which was found good, into an object.
 
     It gives the same object to whoever asks, on whatever thread. Raises AttributeError for a message that has neither.
     """
 
-    __slots__ = ("fields", "held", "read")
+    __slots__ = ("fields", "source", "read")
 
-    def __init__(self, fields: Any, held: Any, read: Callable[[Any], dict[str, Any]]) -> None:
+    def __init__(self, fields: Any, source: Any, read: Callable[[Any], dict[str, Any]]) -> None:
         self.fields = fields
-        self.held = held
+        self.source = source
         self.read = read
 
     def __call__(self, message: Any, /) -> dict[str, Any]:
         try:
-            text = self.held.__get__(message)  # first: it goes when the object, once made, is handed out
+            text = self.source.__get__(message)  # first: it goes when the object, once made, is handed out
         except AttributeError:
             text = None
         try:
