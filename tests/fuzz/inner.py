@@ -66,7 +66,7 @@ def views(package: ModuleType, data: bytes) -> Any:
 
 def sections(package: ModuleType, data: bytes) -> Any:
     """Space documents of bytes and of texts of one, two or four bytes a character, with all options."""
-    core, (kind, options, level, shift), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
+    core, (kind, options, level, _), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
     choose_simd(package, level)
     text = data.decode("utf-8", "replace")
     source = (data, data.decode("latin-1"), text, f"{text}\n\U0001f600")[kind % 4]
@@ -77,5 +77,4 @@ def sections(package: ModuleType, data: bytes) -> Any:
         [repr(one.to_dict()) if hasattr(one, "to_dict") else repr(one) for one in parts],
         repr(core.opening(text)),
         core.has_section(text),
-        core.next_header(data, min(shift % 8, len(data))),
     )
