@@ -34,7 +34,7 @@ ifeq ($(filter suite-%,$(MAKECMDGOALS)),)
 endif
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test lint typecheck gate golden bench fuzz soak sanitize mutate dist site constraints clean \
-        suite-whole suite-pure suite-native suite-log suite-above suite-rest
+        suite-pure suite-native suite-log suite-above suite-rest
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -92,13 +92,14 @@ demo: $(VENV)/.extra-sql $(NATIVE) ## read real nSLIP traffic, and query it with
 
 # ---- checking
 
-# The suite is four processes side by side: the pure half, and the native one in three parts that take about as long.
-# They are more than there are cores, since tests wait for processes and servers. A part may have no test where
-# TESTED names a folder: pytest then ends with 5.
+# The suite is four processes side by side: the pure half, and the native one in three parts that take about as long; with
+# TURNWIRE_PURE=1 these parts run on the pure core, and are all. They are more than there are cores, since tests wait for
+# processes and servers. A part may have no test where TESTED names a folder: pytest then ends with 5.
 SUITES := pure $(if $(filter tests,$(TESTED)),log above rest,native)
 ifneq ($(TURNWIRE_PURE),)
-SUITES := $(if $(PURE),whole,$(filter-out pure,$(SUITES)))
+SUITES := $(filter-out pure,$(SUITES))
 endif
+CORE := $(if $(PURE),1,0)
 LOG := tests/log tests/read tests/convert
 ABOVE := $(addprefix tests/,cli distributed fuzz ledger packaging prompts report tokens)
 RUN = $(PY) -m pytest -p no:cacheprovider $(ARGS)
@@ -108,18 +109,16 @@ test: $(VENV)/.extra-test $(NATIVE) ## run the whole suite, on the native core a
 	@sh .ci/browser
 	@$(MAKE) --no-print-directory -k -j $(words $(SUITES)) $(if $(filter output-sync,$(.FEATURES)),-O) $(addprefix suite-,$(SUITES))
 
-suite-whole:
-	@TURNWIRE_PURE=1 $(RUN) $(TESTED)
 suite-pure:
 	@TURNWIRE_PURE=1 $(RUN) $(TESTED) -m "not once and not packaging and not soak" $(OR_NONE)
 suite-native:
-	@TURNWIRE_PURE=0 $(RUN) $(TESTED)
+	@TURNWIRE_PURE=$(CORE) $(RUN) $(TESTED)
 suite-log:
-	@TURNWIRE_PURE=0 $(RUN) $(LOG) $(OR_NONE)
+	@TURNWIRE_PURE=$(CORE) $(RUN) $(LOG) $(OR_NONE)
 suite-above:
-	@TURNWIRE_PURE=0 $(RUN) $(ABOVE) $(OR_NONE)
+	@TURNWIRE_PURE=$(CORE) $(RUN) $(ABOVE) $(OR_NONE)
 suite-rest:
-	@TURNWIRE_PURE=0 $(RUN) tests $(addprefix --ignore=,$(LOG) $(ABOVE)) $(OR_NONE)
+	@TURNWIRE_PURE=$(CORE) $(RUN) tests $(addprefix --ignore=,$(LOG) $(ABOVE)) $(OR_NONE)
 
 soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long: make soak TESTED=tests/nslip EXAMPLES=200000
 	HYPOTHESIS_PROFILE=soak SOAK_EXAMPLES=$(or $(EXAMPLES),20000) $(RUN) $(TESTED) -m "not packaging"
