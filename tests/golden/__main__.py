@@ -7,7 +7,7 @@ what another way to read it gives (``WAYS``). To see what changed in log N, prin
 from before the change.
 
 The results are those of the native core. The pure one gives the same but for the column ``inside_unclosed_heredoc``,
-which is left out, and for the logs of PURE_DIFFERS, which it passes over.
+which is left out.
 """
 
 from __future__ import annotations
@@ -25,9 +25,6 @@ from tests.golden.logs import COUNT, Log, log
 from tests.golden.results import PARTS, Results, Row, keep, kept, key, parts, results, run, vectors
 
 PURE_STEP = 50
-PURE_DIFFERS = frozenset({26430, 34250, 38770})
-"""Of every tenth log. A line in a string that has a time, as in ``{"log": "<time> <message>", "time": ...}``: the pure
-core takes that time, the native one at times that of the object, or none."""
 SHOWN = 5
 
 
@@ -67,7 +64,7 @@ def compare(step: int) -> bool:
     differing: list[tuple[Log, Results, Results]] = []
     for number, found, text in run(range(0, COUNT, step)):
         texts.update(text)
-        if found != before[number] and not (turnwire.backend == "pure" and number in PURE_DIFFERS):
+        if found != before[number]:
             differing.append((log(number), found, before[number]))
     if step == 1 and texts.hexdigest() != digest:
         print("The generator makes other logs than those whose results were kept.")

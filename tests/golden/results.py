@@ -51,7 +51,7 @@ def tables(found: turnwire.Scan) -> tuple[list[dict[str, Any]], list[dict[str, A
         "rejects": sums.reject_bytes,
         "text": sums.text_bytes,
         "wires": {wire: count for wire, count in sums.wires.items() if count},
-        "reasons": sums.reasons,
+        "reasons": dict(sorted(sums.reasons.items())),
         "selected": sums.selected,
         "gaps": sums.gaps,
     }
