@@ -125,7 +125,7 @@ INIT = "csp-init"
 
 @runtime_checkable
 class Journal(Protocol):
-    """A place in which stores write what they accepted: a ``turnwire.ledger.Ledger``, or what does as it does."""
+    """A place in which stores write what they accepted: a ``turnwire.ledger.Ledger``, or one with its methods."""
 
     def __len__(self) -> int:
         """The number of the last entry."""
@@ -162,9 +162,9 @@ def read_init(entry: Any) -> tuple[dict[str, str], dict[str, str]]:
         defs, laws = fields["defs"], dict(fields["laws"])
         same = entry.body == init_body(defs, laws)
     except (ValueError, KeyError, TypeError) as error:
-        raise _strange(entry, f"the entry cannot be taken: {error}") from error
+        raise _bad_entry(entry, f"the entry cannot be taken: {error}") from error
     if not same:
-        raise _strange(entry, "the entry is not what a store writes")
+        raise _bad_entry(entry, "the entry is not what a store writes")
     return defs, laws
 
 
@@ -174,11 +174,11 @@ def read_message(entry: Any) -> tuple[CspMessage, str]:
         message = decode(entry.body)
         text = encode(message)
     except WireError as error:
-        raise _strange(entry, f"the entry cannot be taken: {error}") from error
+        raise _bad_entry(entry, f"the entry cannot be taken: {error}") from error
     if text.encode() != entry.body:
-        raise _strange(entry, "the entry is not what a store writes")
+        raise _bad_entry(entry, "the entry is not what a store writes")
     return message, text
 
 
-def _strange(entry: Any, text: str) -> RuleError:
+def _bad_entry(entry: Any, text: str) -> RuleError:
     return refusal(Reason.DIGEST_MISMATCH, text, f"entry {entry.seq}")

@@ -38,7 +38,7 @@ class MessageSpans:
                     self.values[value.path] = value
         self.parents = {path[:at] for path in self.values for at, letter in enumerate(path) if letter == "/"}
 
-    def noted(self, raw: bytes, start: int) -> dict[str, ValueSpan]:
+    def spans(self, raw: bytes, start: int) -> dict[str, ValueSpan]:
         """The spans of the values in the good JSON object at ``start``."""
         found: dict[str, ValueSpan] = {}
         self._members(raw, start, "", found)
@@ -81,19 +81,19 @@ class MessageSpans:
         return name if name in self.parents else None
 
 
-def text_of(raw: bytes, noted: ValueSpan, most: int) -> bytes | None:
+def text_of(raw: bytes, value_span: ValueSpan, most: int) -> bytes | None:
     """The text of a string; None if it is no string, or written with escapes in more than ``most`` bytes."""
-    if noted.first != 0x22:
+    if value_span.first != 0x22:
         return None
-    span = raw[noted.start : noted.end]
+    span = raw[value_span.start : value_span.end]
     if b"\\" not in span:
         return span
     return plain(span) if len(span) <= most else None
 
 
-def time_of(raw: bytes, noted: ValueSpan) -> int | None:
+def time_of(raw: bytes, value_span: ValueSpan) -> int | None:
     """The time that a string says, if it says one and nothing else."""
-    text = text_of(raw, noted, 64)
+    text = text_of(raw, value_span, 64)
     found = read_time(text) if text else None
     return found[0] if found is not None and text is not None and found[1] == len(text) else None
 
@@ -107,15 +107,15 @@ class Cell(NamedTuple):
     escaped: bool = False
 
 
-def filled(fill: Fill, value: Value | None, raw: bytes, noted: ValueSpan | None) -> Cell | None:
+def filled(fill: Fill, value: Value | None, raw: bytes, value_span: ValueSpan | None) -> Cell | None:
     """The cell that a fill makes of a value, or None for nothing."""
-    if fill.how == "constant" or (fill.how == "present" and noted is not None):
+    if fill.how == "constant" or (fill.how == "present" and value_span is not None):
         return Cell(fill.constant)
-    if noted is None:
+    if value_span is None:
         return None
     if fill.how == "text":
-        return _span(raw, noted.start, noted.end) if noted.first == 0x22 else None
-    result = _FILLS[fill.how](raw, noted, value)
+        return _span(raw, value_span.start, value_span.end) if value_span.first == 0x22 else None
+    result = _FILLS[fill.how](raw, value_span, value)
     if fill.numbers and isinstance(result, int):
         number = fill.numbers[result]
         return None if number == NO_NUMBER else Cell(number)
@@ -126,49 +126,53 @@ def _span(raw: bytes, start: int, end: int) -> Cell:
     return Cell(None, start, end, b"\\" in raw[start:end])
 
 
-def _word(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
-    text = text_of(raw, noted, 128)
+def _word(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
+    text = text_of(raw, value_span, 128)
     words = [word.encode() for word in value.words] if value else []
     return words.index(text) if text in words else None
 
 
-def _integer(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
-    digits = raw[noted.start : noted.end]
+def _integer(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
+    digits = raw[value_span.start : value_span.end]
     if not digits.lstrip(b"-").isdigit() or len(digits.lstrip(b"-")) > 19:
         return None
     number = int(digits)
     return number if abs(number) <= _GREATEST else None
 
 
-def _digits(raw: bytes, noted: ValueSpan, value: Value | None) -> Cell | None:
-    number = _integer(raw, noted, value)
-    return None if number is None else Cell(None, noted.end - len(str(number)), noted.end)
+def _digits(raw: bytes, value_span: ValueSpan, value: Value | None) -> Cell | None:
+    number = _integer(raw, value_span, value)
+    return None if number is None else Cell(None, value_span.end - len(str(number)), value_span.end)
 
 
-def _number(raw: bytes, noted: ValueSpan, value: Value | None) -> float | None:
-    return float(raw[noted.start : noted.end]) if noted.first in b"-0123456789" else None
+def _number(raw: bytes, value_span: ValueSpan, value: Value | None) -> float | None:
+    return float(raw[value_span.start : value_span.end]) if value_span.first in b"-0123456789" else None
 
 
-def _time(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
-    return time_of(raw, noted)
+def _time(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
+    return time_of(raw, value_span)
 
 
-def _epoch(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
-    return epoch(raw[noted.start : noted.end])
+def _epoch(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
+    return epoch(raw[value_span.start : value_span.end])
 
 
-def _numeral(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
-    return _integer(raw, noted, value) if noted.first == 0x22 and raw[noted.start : noted.end].isdigit() else None
+def _numeral(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
+    return (
+        _integer(raw, value_span, value)
+        if value_span.first == 0x22 and raw[value_span.start : value_span.end].isdigit()
+        else None
+    )
 
 
-def _truth(raw: bytes, noted: ValueSpan, value: Value | None) -> bool | None:
-    return noted.first == 0x74 if noted.first in b"tf" else None
+def _truth(raw: bytes, value_span: ValueSpan, value: Value | None) -> bool | None:
+    return value_span.first == 0x74 if value_span.first in b"tf" else None
 
 
-def _count(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
-    if noted.first != 0x5B:
+def _count(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
+    if value_span.first != 0x5B:
         return None
-    return sum(1 for _ in _items(raw, noted.start))
+    return sum(1 for _ in _items(raw, value_span.start))
 
 
 def _items(raw: bytes, place: int) -> Iterator[int]:
@@ -180,23 +184,23 @@ def _items(raw: bytes, place: int) -> Iterator[int]:
             place = skip_space(raw, place + 1)
 
 
-def _sections(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
-    if noted.first != 0x22:
+def _sections(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
+    if value_span.first != 0x22:
         return None
-    text = plain(raw[noted.start : noted.end])
+    text = plain(raw[value_span.start : value_span.end])
     lines = text.removeprefix(_BOM).split(b"\n")
     return sum(line.startswith(_SIGIL) for line in lines)
 
 
-def _family(raw: bytes, noted: ValueSpan, value: Value | None) -> Cell | None:
+def _family(raw: bytes, value_span: ValueSpan, value: Value | None) -> Cell | None:
     """The text between the sigil of a channel and its first slash."""
-    span = raw[noted.start : noted.end]
+    span = raw[value_span.start : value_span.end]
     text = plain(span)
     slash = text.find(b"/")
     if not text.startswith(_SIGIL) or slash < 0:  # what is no string does not begin so
         return None
     written = EscapeMap(span)
-    return _span(raw, noted.start + written.place(len(_SIGIL)), noted.start + written.place(slash))
+    return _span(raw, value_span.start + written.place(len(_SIGIL)), value_span.start + written.place(slash))
 
 
 _FILLS = {

@@ -266,12 +266,12 @@ class Session:
             yield _finding(Reason.IDENTITY_MISMATCH, "/header/actor_id", text)
         if actor not in self._actors:
             text = f"{actor!r} is not in the roster"
-            yield from self._stranger(actor, "/header/actor_id", Reason.UNKNOWN_ACTOR, text)
+            yield from self._name_issues(actor, "/header/actor_id", Reason.UNKNOWN_ACTOR, text)
         if addressee is not None and folded(addressee) not in self._names_of:
             text = f"nobody in the roster is called {addressee!r}"
-            yield from self._stranger(addressee, _addressee_place(message), Reason.UNKNOWN_ADDRESSEE, text)
+            yield from self._name_issues(addressee, _addressee_place(message), Reason.UNKNOWN_ADDRESSEE, text)
 
-    def _stranger(self, name: str, where: str, reason: Reason, text: str) -> Iterator[Issue]:
+    def _name_issues(self, name: str, where: str, reason: Reason, text: str) -> Iterator[Issue]:
         """Of a name that no actor has: another one that it could be taken for, or that it is not in the roster."""
         shape = outline(name)
         twin = self._names_of.get(folded(name)) or (self._outlines.get(shape) if shape else None)

@@ -106,7 +106,7 @@ def _package(module: str, distribution: str) -> Any:
         ) from missing
 
 
-def _foreign(
+def _package_format(
     name: str,
     package: str,
     module: str,
@@ -152,23 +152,23 @@ FORMATS: dict[str, Format] = {
             tabular=False,
         ),
         Format("session", None, _write_session, _read_session),
-        _foreign("toon", "toon-format", "toon_format"),
-        _foreign(
+        _package_format("toon", "toon-format", "toon_format"),
+        _package_format(
             "gcf",
             "gcf-python",
             "gcf",
             lambda gcf, value: str(gcf.encode_generic(value)),
             lambda gcf, text: gcf.decode_generic(text),
         ),
-        _foreign("soon", "soon-format", "soon_format"),
-        _foreign(
+        _package_format("soon", "soon-format", "soon_format"),
+        _package_format(
             "yaml",
             "PyYAML",
             "yaml",
             lambda yaml, value: str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=float("inf"))),
             lambda yaml, text: yaml.safe_load(text),
         ),
-        _foreign(
+        _package_format(
             "msgpack base64",
             "msgpack",
             "msgpack",

@@ -124,7 +124,7 @@ class Rows:
         return self.size + self.arena_size - len(said)
 
     def _carrier(self, found: Match) -> int:
-        """What the record came through: the outermost carrier."""
+        """The outermost carrier of the record."""
         text = found.text.outermost()
         alone = text.outer is None and found.wire == self._finder.csp
         line = text.line_start(found.start)
@@ -208,11 +208,11 @@ class Rows:
         plan = finder.plans[wire]
         variant = plan.variants[plan.variant_of(value)]
         raw = found.text.data
-        noted = finder.reading.noted(raw, found.start)
+        spans = finder.reading.spans(raw, found.start)
         time, bits = None, 0
         for fill in variant.fills:
-            there = noted.get(fill.path, noted.get(fill.other))
-            known = finder.reading.values.get(fill.path if fill.path in noted else fill.other)
+            there = spans.get(fill.path, spans.get(fill.other))
+            known = finder.reading.values.get(fill.path if fill.path in spans else fill.other)
             cell = filled(fill, known, raw, there)
             if cell is None:
                 continue
