@@ -38,7 +38,7 @@ class Context:
             ``{"csp": {"block.STATUS": {"blocked": "PARTIAL"}}}``.
 
     What a source says is never replaced: defaults, now and new_id fill what it says nothing of. Every mapping must be
-    one to one, since the way back reads it from right to left. A number without a name is written as its decimal text
+    one to one, since converting back reads it from right to left. A number without a name is written as decimal text
     ("3"), a decimal text without a number is that number, and a name without a role is the role, as long as the mapping
     gives neither side to something else. Raises ConvertError(bad_context).
     """
@@ -190,7 +190,7 @@ class Names:
         return text if found is ABSENT and self.forth(mapping, text) is ABSENT else found
 
     def default(self, wire: str, kind: str, path: str) -> Any:
-        """The caller's value for a field of a kind of message, or ABSENT; asked even on the way back."""
+        """The caller's value for a field of a kind of message, or ABSENT; asked in converting back, too."""
         values = self.context.defaults.get(wire, {})
         found = values.get(f"{kind}:{path}", values.get(path, ABSENT))
         return found() if callable(found) else found

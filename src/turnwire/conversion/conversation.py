@@ -128,7 +128,7 @@ class Converter:
 
     @property
     def context(self) -> Context:
-        """The context with the ids that names were given, for the way back."""
+        """The context with the ids that names were given, for converting back."""
         return self._names.as_context()
 
     def feed(self, message: Any) -> Converted:

@@ -21,7 +21,7 @@ _NOTHING = Context()
 class Converted(NamedTuple):
     """The result of a conversion.
 
-    message: the message of the target. dropped: the path of every field of the source that the way back from the
+    message: the message of the target. dropped: the path of every field of the source that converting back from the
     message alone would not bring back as it was, in the source's order, in the source's own names. surplus: of a
     message that carried the one that is restored, the fields that a context had filled in around it: they say nothing
     that was lost. nearest: what was taken where there was no counterpart, in words; else None.
@@ -65,7 +65,7 @@ def convert(
         context: what the target needs and the source lacks, and which names are which numbers; see :class:`Context`.
             It never replaces what the source says.
         carry: put what is left over into the target's own extension place (SSTP: ``header.turnwire``; SAP:
-            ``meta.turnwire``; KickLang: a section ``⫻turnwire/carry``), so that the way back gives the message itself.
+            ``meta.turnwire``; KickLang: a section ``⫻turnwire/carry``), so that converting back gives the same message.
         nearest: where what the message does has no counterpart, take the kind that comes nearest, and name it.
         restore: a message that carries one of the target wire gives that one back; the surplus is what the carrying
             message had beyond it. Without it, what is carried is a field like any other.
@@ -232,7 +232,7 @@ def checked(wire: str, fields: Fields) -> Any:
 
 
 def _lost(source: str, fields: Fields, said: Facts, names: Names) -> tuple[str, ...]:
-    """The fields that the way back, from the facts that a message says, does not bring back as they were."""
+    """The fields that are lost or changed in converting back from the facts that a message says."""
     back = survivors(source, said, names)
     unseen = shape_of(source).unseen
     return tuple(shown(path) for path in _differing(fields, back) if path not in unseen)

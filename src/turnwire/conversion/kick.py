@@ -171,7 +171,7 @@ def finish(fields: Fields, facts: dict[str, Any], names: Names) -> tuple[Path, .
 def _channel(act: str, fields: Fields, status: bool, names: Names) -> str:
     """The first channel for an act that the policy opens to this sender and receiver; the table's where none is.
 
-    What the context will say of them counts on the way back too, since the channel will depend on it.
+    What the context will say of them counts in converting back, too, since the channel will depend on it.
     """
     form = ACTS[act]["kick"]
     word = _OWN[form.kind]
