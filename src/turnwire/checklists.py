@@ -303,7 +303,7 @@ _LINE = itemgetter(ClauseFault._fields.index("line"))
 
 
 def checklist_of(wire: str, clauses: Iterable[Clause], judge: RecordChecklist, file: str | None = None) -> Checklist:
-    """The checklist of what a judge has found, in ``file``: a clause with faults fails, one with something open is
+    """The checklist for the findings of a judge, in ``file``: a clause with faults fails, one with something open is
     open, one that is ``applied`` passes, any other does not apply."""
     clauses = tuple(clauses)
     several = (judge.faults, judge.open, judge.doubts)

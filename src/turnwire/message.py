@@ -252,7 +252,7 @@ def name_of(value: Any) -> str | None:
 
 
 def column(name: str, convert: Callable[[Any], Any], words: str) -> Any:
-    """A property of messages: another attribute of theirs, as a column of a scan has it."""
+    """A property of messages that gives another attribute of theirs, in the form of a column of a scan."""
     return property(lambda message: convert(getattr(message, name)), doc=words)
 
 

@@ -1,4 +1,4 @@
-"""Which wires there are, and one entry point for all of them: detect, decode, encode and check.
+"""The wires, and one entry point for all of them: detect, decode, encode and check.
 
 This is the only place that names the built-in packages. Further wires come from folders of this package that have a
 ``wire.py``, from the entry point group "turnwire.wires", and from :func:`register`. All of that is looked for once, and
@@ -327,7 +327,7 @@ def check(message: Any, **context: Any) -> list[Issue]:
 
 
 def _decoder(name: str) -> Any:
-    """What decodes one message, but no document, of a built-in wire."""
+    """The function that decodes one message, but no document, of a built-in wire."""
     return import_module(f"{_BUILT_IN[name]}.codec").decode
 
 

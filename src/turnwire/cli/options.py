@@ -115,7 +115,7 @@ policy_option = click.option(
     help="Who may send what, instead of the specification's own table: a TOML file.",
 )
 EXIT_ZERO = "turnwire exit zero"
-"""Where the context keeps that bad records do not make the exit code 1."""
+"""The key of the context under which bad records do not make the exit code 1."""
 
 
 def _keep_exit_zero(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -188,8 +188,8 @@ def read_all(
     options: dict[str, Any],
     take: Callable[[Batch], object],
 ) -> tuple[Counts, KeyboardInterrupt | None]:
-    """Hands each batch of the scan that the options ask for to ``take``, and shows progress. Gives what was counted,
-    and the interruption that ended it. Raises as :func:`scanned`."""
+    """Hands each batch of the scan that the options ask for to ``take``, and shows progress. Returns the
+    counts, and the interruption that ended the scan. Raises as :func:`scanned`."""
     stopped = None
     with Progress(inputs.size(names)) as progress:
         found = scanned(names, wire, columns, {**options, "errors": "skip"}, progress=progress.of_scan)
@@ -274,8 +274,10 @@ def _value(name: str, kind: str, text: str) -> Any:
 
 
 def settings_of(path: str, read: Callable[[dict[str, Any]], Any]) -> Any:
-    """What a file of settings says, as ``read`` takes it: JSON if its name ends so, else TOML. Raises UsageError,
-    CommandRefused, OSError."""
+    """Gives what ``read`` makes of a file of settings: JSON if its name ends in ``.json``, else TOML.
+
+    Raises UsageError, CommandRefused, OSError.
+    """
     import tomllib
 
     text = inputs.content(path, inputs.SETTINGS)

@@ -188,12 +188,12 @@ def _on_terminal(
     if widths != _widest(names, cells):
         cells = list(zip(*(_without_day([row[place] for row in cells]) for place in range(len(names))), strict=True))
         widths = fitted(names, cells, numbers, room)
-    # The widths are ours: rich would cut all columns alike. Its line between columns is one cell of the gap.
+    # The widths are set here, since rich would cut all columns alike. Its line between columns is one cell of the gap.
     shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, GAP - 1, 0, 0), header_style="bold")
     for name, number, wide in zip(names, numbers, widths, strict=False):
         justify: Any = "right" if number else "left"
         shown.add_column(Text(shortened(name, wide)), width=wide, justify=justify, no_wrap=True, overflow="crop")
-    for row in cells:  # as Text: markup in a field stays what it is
+    for row in cells:  # as Text, so that rich does not read markup in a field
         cut = (shortened(text, wide, name in _PATHS) for text, wide, name in zip(row, widths, names, strict=False))
         shown.add_row(*map(Text, cut))
     console = Console(width=sum(widths) + GAP * len(widths))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PARSE = Deferred("turnwire.csp.codec", "parse")
 _KIND, _FIRST_SPAN = 3, 4
-"""Which numbers of a row say the kind, and the first span."""
+"""The indexes in a row of the kind and of the first span."""
 _core = _backend.load("csp.codec")
 
 
@@ -38,7 +38,7 @@ def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
 
 
 def refusal(raw: bytes) -> Refusal | None:
-    """Why ``decode`` refuses a damaged record; None where it reads a record in front of the fault."""
+    """The reason for which ``decode`` refuses a damaged record; None where it reads a record in front of the fault."""
     limits = max(LIMITS.message, len(raw)), LIMITS.fields, LIMITS.key
     rows, _, rejects = _core.tables(raw, limits, "first")
     if rows or not rejects:

@@ -1,4 +1,4 @@
-"""Which paths a file operation may touch: patterns as in ``.gitignore``, and the folders of version control."""
+"""The paths that a file operation may touch: patterns as in ``.gitignore``, and the folders of version control."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Rules:
         self._deny = tuple(deny)
 
     def refused(self, parts: Sequence[str]) -> str | None:
-        """Why a path may not be touched, or None."""
+        """The reason, in words, why a path may not be touched, or None."""
         for pattern in self._deny:
             if matches(pattern, parts, fold=True):
                 return f"the path is denied by {pattern!r}"

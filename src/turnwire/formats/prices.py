@@ -1,4 +1,4 @@
-"""What models cost: list prices in US dollars for a million tokens, as their vendors gave them on a date."""
+"""List prices of models in US dollars for a million tokens, as their vendors gave them on a date."""
 
 from __future__ import annotations
 

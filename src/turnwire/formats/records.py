@@ -116,7 +116,7 @@ class Reading:
         return self.message(fields)
 
     def fault(self, fields: dict[str, Any]) -> Refusal | None:
-        """Why an object is no record: reason, words, JSON pointer; None where it is one."""
+        """The fault for which an object is no record: reason, words, JSON pointer; None where it is one."""
         layout = next((layout for layout in self.layouts if layout.is_signed(fields)), None)
         if layout is None:
             return Reason.UNKNOWN_KIND, f"no members of {self.wire} are in this object", ""

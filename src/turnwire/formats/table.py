@@ -129,7 +129,7 @@ class Format(NamedTuple):
     arguments: tuple[str, ...] = ()
 
     def descriptor(self) -> Wire:
-        """What the rest of turnwire knows of the format. Raises ValueError for a table that makes no sense."""
+        """The wire descriptor that the table compiles to. Raises ValueError for a table that makes no sense."""
         reading = Reading(self.name, tuple(Compiled(self.name, layout) for layout in self.layouts))
         made = _Made(self, reading)
         call = Key(("task",), needs=("task",))

@@ -53,7 +53,7 @@ def _places(task: Task) -> tuple[Hashable, ...]:
 
 
 class TaskLoop:
-    """The tasks and what envelopes do to them. A report that is about no task may answer a question, or respond to a
+    """The tasks, and their changes by envelopes. A report that is about no task may answer a question, or respond to a
     command: ``commands`` remembers those that are not dispatches."""
 
     def __init__(self, kept: LoopMemory, questions: Questions, commands: Recent) -> None:

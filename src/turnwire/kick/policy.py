@@ -56,8 +56,8 @@ class Policy:
     known: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """(sender, receiver, type, channel) of what nothing else can be refused for -> whether a correlation_id is
-    required, and the remarks that are made."""
+    """Rows that allow an envelope but for its correlation_id: (sender, receiver, type, channel) -> whether one is
+    required, and the remarks: a cache."""
 
     def __post_init__(self) -> None:
         for name in ("rows", "roles"):

@@ -36,7 +36,7 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTR
 # (a constraint: the number behind the last entry is taken)
 _PAUSE = 0.02  # seconds between two tries to get the write lock while WAL mode is being set
 LOST_LOG = "it holds nothing, but SQLite wrote to it by a -wal file, which is not there: what that held is missing"
-"""Of a file that is copied without its log. Ours hold their tables before they have one (:func:`_create`)."""
+"""Of a file that is copied without its log. turnwire writes the tables before the file has one (:func:`_create`)."""
 
 Check = Callable[[], None]
 """Raises OSError where a file that was opened as one that nobody writes has changed since."""
@@ -88,7 +88,7 @@ def damage_told() -> Iterator[None]:
 
 
 def _unchanged(path: str | os.PathLike[str]) -> Check:
-    """A check that a file is as it is now: else what was read may be of no moment that there was."""
+    """A function that raises where the file has changed since: a read across a change is no consistent snapshot."""
 
     def state() -> tuple[int, ...]:
         found = os.stat(path)
@@ -120,7 +120,7 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
         (
             errno.EACCES,
             not os.access(path, os.R_OK),
-        ),  # asked, not tried: to close a file here ends SQLite's locks on it
+        ),  # not by opening it: POSIX drops SQLite's locks on a file when this process closes it
     ):
         if is_so:
             raise OSError(number, os.strerror(number), name)
@@ -133,7 +133,7 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         except UnicodeDecodeError:
-            pass  # what is wrong with it will be said by who reads it
+            pass  # whoever reads it reports the fault
         except sqlite3.DatabaseError as error:
             failed, code = input_output(error, path), getattr(error, "sqlite_errorcode", 0)
         if failed is None:

@@ -74,7 +74,7 @@ class Entry(NamedTuple):
 
 
 def broken(text: str) -> RuleError:
-    """The error of a ledger that is not what it was."""
+    """RuleError(ledger_broken) with these words."""
     return RuleError(Reason.LEDGER_BROKEN, text, rule="ledger")
 
 

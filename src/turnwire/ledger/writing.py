@@ -71,7 +71,7 @@ class Writer:
         self._file = self._file_now()
 
     def _file_now(self) -> tuple[int, int] | None:
-        """Which file has the ledger's name; None in memory, and where files have no numbers."""
+        """Device and inode of the file that has the ledger's name; None in memory, and where files have no inodes."""
         if in_memory(self._path) or os.name != "posix":
             return None
         found = os.stat(self._path)

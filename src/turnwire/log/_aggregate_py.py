@@ -64,7 +64,7 @@ def codes(numbers: Any, out: Any) -> list[int]:
 
 
 def works(wire: str, buffer: Any, arena: Any, offsets: Any, lengths: Any, tasks: Any, ids: Any, bits: Any) -> bool:
-    """What records say of a piece of work, where the core can read it: here never, and the wire's ``work`` does."""
+    """False: only the compiled core reads the tasks that records name; here the wire's ``work`` does."""
     return False
 
 

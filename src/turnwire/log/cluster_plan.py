@@ -50,8 +50,8 @@ _FORMS: dict[str, tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
     "name": ((), lambda value: b64encode(os.fsencode(value)).decode(), lambda said: os.fsdecode(b64decode(said))),
 }
-"""What JSON cannot hold as it is: the types, how they are written, and how what was written is read. Texts that are not
-UTF-8 are names of files."""
+"""Values that JSON has no form for: their types, and the functions that write and read them. ``name`` is a file name,
+which may not be UTF-8."""
 
 
 def plain(value: Any) -> Any:
@@ -226,7 +226,7 @@ def read_block(block: Block, **changes: Any) -> Scan:
 
 
 def lines_in(block: Block) -> int | None:
-    """The number of line ends of a block of a file whose lines the plan did not count; None of any other."""
+    """The number of line ends in a block, if the plan did not count the lines of its file; else None."""
     if block.files or block.digest or block.stop is None:
         return None
     with open(block.file, "rb", buffering=0) as file:
@@ -255,7 +255,7 @@ def _source(block: Block, state: FileState) -> Source:
 
 def _is_left(block: Block, left: dict[str, Any] | None) -> bool:
     """True if the state behind a block is that with which the next one is planned. Where the plan did not search, what
-    differs because nobody knows what was found in front is looked for in the next block (``_assumes_too_much``)."""
+    differs because nobody knows what was found in front is looked for in the next block (``_unsafe_start``)."""
     if block.digest:
         return block.left == left
     return left is None or not left.keys() - {"version", "touched", "tail"}
@@ -300,7 +300,7 @@ class _Job(NamedTuple):
             head = os.pread(file.fileno(), HEAD, 0)
             refuse_binary(head, name)
             packed = format_of(head) is not None or is_archive(head)
-            # Of wires that are not ours nobody knows here what may go on over lines.
+            # A registered wire does not say which of its records span lines.
             search = self.read or self.every < SEARCHED or finder().lines or finder().documents[1:]
             known = bool(search) or size <= min(_DIGESTED, self.every)
             status = os.fstat(file.fileno()) if known else _settled(file)
@@ -374,9 +374,9 @@ _SETTLES = re.compile(
 """Beginnings of lines behind which a heredoc is in trailing text, or is not, whatever was in front."""
 
 
-def _assumes_too_much(file: Any, start: int, stop: int) -> str | None:
-    """Why a block that begins behind any line may not be what a search that comes from the start of the file finds in
-    it, in words: what was found in front of it is not known."""
+def _unsafe_start(file: Any, start: int, stop: int) -> str | None:
+    """The reason, in words, why a block that begins behind any line may be read otherwise than in a search from the
+    start of the file: the state in front of the block is unknown there."""
     with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         if data.find(b"\n\xe2\xab\xbb", start - 1, stop) >= 0:
             return "a line begins like the header of a Space document"
@@ -413,7 +413,7 @@ def _pack(blocks: list[Block]) -> Block:
     return first._replace(stop=None, size=sum(block.size for block in blocks), files=files, digest="", inode=None)
 
 
-# --- a file and what it was ------------------------------------------------------------------------------------------
+# --- a file and its planned state -------------------------------------------------------------------------------------
 
 
 def _inode(numbers: Iterable[int] | None) -> tuple[int, int, int] | None:
@@ -451,7 +451,7 @@ def _digest_of(file: Any, start: int, stop: int) -> str:
 
 
 def _difference(state: FileState, file: Any, start: int, stop: int) -> str | None:
-    """The difference of an open file from what it was, in words; None where nothing is."""
+    """The difference, in words, between an open file and the planned one; None where there is none."""
     status = os.fstat(file.fileno())
     if (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns):
         return f"it had {state.size} bytes, now {status.st_size}, or it was written to"
@@ -466,7 +466,7 @@ def _difference(state: FileState, file: Any, start: int, stop: int) -> str | Non
 
 
 class _Part(RawIOBase):
-    """A file up to an offset. Of a ``block``, it sees that the file is the one that was planned with."""
+    """A file up to an offset. For a ``block``, it checks that the file is the planned one."""
 
     def __init__(self, name: str, stop: int, block: Block | None = None, state: FileState | None = None) -> None:
         self.name = name
@@ -476,7 +476,7 @@ class _Part(RawIOBase):
         try:
             self._check()
             if block is not None and block.start and not block.digest:
-                why = _assumes_too_much(self._file, block.start, stop)
+                why = _unsafe_start(self._file, block.start, stop)
                 if why is not None:
                     raise _block_open(block, block.start, why)
         except BaseException:

@@ -120,7 +120,7 @@ def _slot_part(key: Any, value: Any, offset: int | None) -> _Part:
 
 
 def _written(offset: int | None, write: Callable[..., Any], *values: Any, path: str | None = None) -> Any:
-    """What ``write`` makes of values; its refusal is one of reading here, at ``offset``."""
+    """The result of ``write``, whose EncodeError becomes a DecodeError at ``offset``."""
     try:
         return write(*values)
     except (DecodeError, EncodeError) as error:

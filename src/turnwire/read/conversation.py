@@ -1,4 +1,4 @@
-"""What was said in the sessions of formats of real traffic, one record after the other, as plain values."""
+"""Sessions of the formats of real traffic, record by record, as plain values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Turns:
 
     @staticmethod
     def _arguments(turn: dict[str, Any], raw: bytes) -> str | None:
-        """What a call is made with, as text."""
+        """The arguments of a call, as text."""
         found = registry.wire(turn["wire"])
         if turn["kind"] not in found.table.asks or not found.table.arguments:
             return None

@@ -36,7 +36,7 @@ class CallerOptions(TypedDict, total=False):
 
 
 class Caller:
-    """A client of any transport (the bus, HTTP, MCP, NATS), but for how it asks: ``_asked`` and ``_told``.
+    """The base of the clients of all transports (the bus, HTTP, MCP, NATS), which add ``_asked`` and ``_told``.
 
     Args:
         issuer: who issues the tasks that :meth:`task` and :meth:`call` make: an agentId, or an Issuer.

@@ -201,7 +201,7 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
 
 
 def plain_text() -> Any:
-    """What the core writes of a message without doubts: (message, strict) -> text, or None for what encode writes."""
+    """The core's writer of messages without doubts: (message, strict) -> text, or None where ``encode`` must write."""
     return _makers[_core].text
 
 

@@ -207,7 +207,7 @@ class Execution:
     # ---------------------------------------------------------------- cache
 
     async def _from_cache(self, job: Job) -> Result | None:
-        """The Result of a hit, or of a miss where the mode is "only". Of another miss the evidence is noted."""
+        """The Result of a hit, or of a miss where the mode is "only". Records the evidence of another miss."""
         task, cache = job.task, self._agent.cache
         mode = mode_of(policy_of(task))
         if mode is CacheMode.BYPASS:

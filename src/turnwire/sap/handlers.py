@@ -198,7 +198,7 @@ async def _made(call: Callable[..., Any], values: tuple[Any, ...], thread: async
 
 
 def _in_thread(call: Callable[..., Any], values: tuple[Any, ...]) -> asyncio.Future[Made]:
-    """What a call makes in a thread of its own, which nobody waits for when the program ends."""
+    """Runs a call in a thread of its own; the program can end without it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Made] = loop.create_future()
     context = contextvars.copy_context()
@@ -251,7 +251,7 @@ class Process:
 
         context: Any = multiprocessing.get_context("fork")
         with _forking, warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of the threads here the process uses nothing
+            warnings.simplefilter("ignore", DeprecationWarning)  # fork warns of threads; the child uses none of them
             coming, going = context.Pipe(duplex=False)
             process = context.Process(target=_serve, args=(self._call, self._values, going), daemon=True)
             process.start()
@@ -267,7 +267,7 @@ class Process:
         finally:
             coming.close()
             process.join(LEAVING)
-            process.kill()  # of one that has said what it had to say, and does not end
+            process.kill()  # a process that gave its value and does not end
             process.join()
         if kind == "value":
             return value

@@ -19,7 +19,7 @@ Reply = Callable[[Result], Awaitable[None]]
 
 
 class Job:
-    """One task of one principal on its way from its admission to its receivers.
+    """One task of one principal from its admission to its receivers.
 
     What decides about it is taken here, once: ``text`` (the Task as it came), its ids, and ``key`` (principal and
     taskId). ``task`` is never handed out; handlers, vetters and callers get copies.

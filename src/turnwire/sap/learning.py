@@ -250,7 +250,7 @@ def _thresholds(found: Numbered) -> tuple[dict[str, Any], list[int]]:
 
 
 def _checks(found: Numbered) -> tuple[dict[str, Any], list[int]]:
-    """For each principle, how its checks ended, what was noted, and how severe its violations were."""
+    """For each principle, how its checks ended, their notes, and how severe its violations were."""
     statuses, notes, severities = (defaultdict[str, Counter[str]](Counter) for _ in range(3))
     evidence = [seq for seq, signal in found if signal.policy_checks or signal.violations]
     for _, signal in found:

@@ -98,12 +98,12 @@ def mark_of(line: str) -> tuple[int | None, Settings | None]:
 
 
 def folded(body: str) -> str:
-    """A body as lines: those after the first begin with a space, but for empty ones in between."""
+    """A body as lines of a record: those after the first get a space in front, unless they are empty and not last."""
     return _UNFOLDED.sub("\n ", body)
 
 
 def unfolded(lines: str) -> str:
-    """A body of its lines."""
+    """The body whose lines these are: the inverse of :func:`folded`."""
     return _FOLDED.sub("\n", lines)
 
 

@@ -111,7 +111,7 @@ def encode(message: Message, strict: bool = True) -> str:
 
 
 def plain_text() -> Any:
-    """What the core writes of a message without doubts: (message, strict) -> text, or None for what encode writes."""
+    """The core's writer of messages without doubts: (message, strict) -> text, or None where ``encode`` must write."""
     return _plain_codec.text
 
 

@@ -256,7 +256,7 @@ def _in_wire(message: Any, wire: str, context: Any) -> tuple[str, Sequence[str],
     try:
         found = turnwire.convert(turnwire.decode(text, wire), str(wire_of(message)), nearest=True).message
     except WireError:
-        return text, made.dropped, False  # its own wire does not read it, or the way back needs more
+        return text, made.dropped, False  # its own wire does not read it, or converting back needs more
     return text, made.dropped, bool(found == message)
 
 

@@ -97,11 +97,11 @@ class Report:
         raise NotImplementedError
 
     def _title(self) -> tuple[str, str]:
-        """The title of the page, and what is said below it."""
+        """The title of the page, and the line below it."""
         raise NotImplementedError
 
     def _lines(self) -> list[str]:
-        """What is said at the end."""
+        """The last lines of the report."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:

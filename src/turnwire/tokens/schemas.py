@@ -1,4 +1,4 @@
-"""What the tools of MCP servers cost of a context: the tokens of each description, as the server writes it."""
+"""The tokens that the tools of MCP servers take from a context: those of each description, as the server writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns a scan has: where a record is, what any wire has, what the wire itself has."""
+"""The columns of a scan: the place of a record, the columns of any wire, the columns of its own wire."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ POSITIONS = (
     Column("length", "i64"),
     Column("line", "i64"),
 )
-"""The columns that every record has, whatever its wire: where it is."""
+"""The columns of the place of a record, whatever its wire."""
 
 
 CARRIER = Column("carrier", "enum", names=CARRIERS)
-"""What a record came through: given on request, since the readable twin of the search alone knows it."""
+"""The carrier of a record: a column on request, since only the readable twin of the search fills it."""
 
 
 def bulk_scanner(name: str) -> BulkScanner:

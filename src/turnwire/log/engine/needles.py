@@ -35,7 +35,7 @@ class Needles:
         self._begins[self._hashes(np.frombuffer(heads, np.uint8))[:: self._width]] = True
 
     def rows(self, data: bytes, starts: NDArray[Any], stops: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which of the parts of some bytes, in order, have one of the texts in them."""
+        """A mask of the parts of some bytes, in order: True for those that contain one of the texts."""
         found = np.zeros(len(starts), bool)
         read = np.frombuffer(data, np.uint8)
         for begin in range(0, len(data) - self._width + 1, _BLOCK):

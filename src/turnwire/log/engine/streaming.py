@@ -298,8 +298,8 @@ class BlockStream:
         return True
 
     def _open(self, same: bool) -> _Braces | None:
-        """What follows the object that waits and goes on in the next line, if that is what waits. same: what is
-        waits begins where it did before, so what followed it has seen all that came since."""
+        """The scan of braces for the object that waits and goes on in the next line; None if no object waits. same: it
+        begins where it did before, so the scan has seen all that came since."""
         if not self._data.startswith((b"{", b"[")):
             return None
         braces = self._object if same else None

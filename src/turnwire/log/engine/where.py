@@ -43,7 +43,7 @@ class Filter:
         self._tests = tests
 
     def mask(self, batch: Batch) -> Mask:
-        """Which rows pass every test."""
+        """A mask of the rows: True for those that pass every test."""
         mask = np.ones(len(batch), bool)
         for test in self._tests:
             if not mask.any():
@@ -264,7 +264,7 @@ def _text_within(text: TextColumn, low: bytes | None, high: bytes | None) -> Mas
 
 
 def _containing_any(needles: list[bytes]) -> Test:
-    """Which records contain one of the needles, as they are written."""
+    """A mask of the records: True for those that contain one of the needles, as they are written."""
     if b"" in needles:
         needles = [b""]  # it is in all
     find = partial(_rows_with, needles) if len(needles) <= _FEW_NEEDLES else Needles(needles).rows
@@ -280,7 +280,7 @@ def _containing_any(needles: list[bytes]) -> Test:
 
 
 def _rows_with(needles: list[bytes], data: bytes, starts: NDArray[Any], stops: NDArray[Any]) -> Mask:
-    """Which of the parts of some bytes, in order, have one of the needles in them."""
+    """A mask of the parts of some bytes, in order: True for those that contain one of the needles."""
     mask = np.zeros(len(starts), bool)
     longest = int((stops - starts).max())
     for needle in needles:

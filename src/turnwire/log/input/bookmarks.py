@@ -1,5 +1,5 @@
-"""How far files were read: who a file is, its bookmark, and the history of those of a scan's position; and gaps, bytes
-that cannot be had."""
+"""The progress of reading: the identity of a file, its bookmark, the history of bookmarks in a scan's position; and
+gaps, bytes that can no longer be read."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _Chunks = Generator["bytes | None", None, None]
 
 
 class StreamDamage(NamedTuple):
-    """Why a compressed stream could not be read on: the reason, the byte of the compressed input, and words."""
+    """The fault that ends a compressed stream: the reason, the byte of the compressed input, and words."""
 
     reason: Reason
     place: int

@@ -142,8 +142,8 @@ class Follower:
             self._job.stop.sleep(INTERVAL)
 
     def _open(self, source: Source, read: FileComparison | None = None, new: bool = False) -> _Blocks:
-        """What had a name before the file that has it now, as far as it was not read, and the file itself. ``new``: it
-        was not there at the last look; ``read``: what was read of the name. Raises FileNotFoundError."""
+        """The blocks of the unread files that had a name before, then of the file that has it now. new: that was not
+        there at the last look; read: the name's own comparison. Raises FileNotFoundError."""
         name = source.name or ""
         begun = begin(source, self._job, self._followed(name), read)
         tail = self._tail(source, begun) if not new or self._is_new(name, begun) else None
@@ -194,7 +194,7 @@ class Follower:
         if self._tails.get(tail.name) is not tail:
             return
         if tail.lost is not None:
-            yield from self._anew(tail)
+            yield from self._blocks_of_cut_file(tail)
         elif renamed:
             # It is read as long as somebody may write to it.
             del self._tails[tail.name]
@@ -227,9 +227,9 @@ class Follower:
             yield from self._missed(found)
         return True
 
-    def _anew(self, tail: Tail) -> _Blocks:
-        """What was written to a file before it was cut, as far as a copy has it, and what is in it now, all of which
-        was not read, whatever it begins with."""
+    def _blocks_of_cut_file(self, tail: Tail) -> _Blocks:
+        """The blocks of a file that was cut: first the unread bytes from before the cut, if a copy has them, then the
+        file from its start, even if it begins with the bytes that were read."""
         name, mark = tail.name, tail.mark(tail.written)
         self._marks.forget(mark.file)
         read = FileComparison(latest=mark, why=tail.lost, since=tail.read_at)

@@ -121,7 +121,7 @@ class Input:
 
     @property
     def fault(self) -> StreamDamage | None:
-        """Why a file in an archive ended before its time."""
+        """The fault that ended a file in an archive early, or None."""
         return self._file.fault if isinstance(self._file, Member) else None
 
     @property

@@ -75,7 +75,7 @@ class Tail:
 
     @property
     def _fault(self) -> StreamDamage | None:
-        """Why decompressing ended before its time."""
+        """The fault that ended decompression early, or None."""
         fault: StreamDamage | None = getattr(self._source, "fault", None)
         return fault
 
@@ -105,7 +105,7 @@ class Tail:
         return True
 
     def _skip(self, count: int) -> int:
-        """Reads over so many bytes; how many there were."""
+        """Skips so many bytes; returns how many there were."""
         scratch, left = memoryview(bytearray(1 << 20)), count
         while left:
             done = self._source.into(scratch[: min(left, len(scratch))])
@@ -232,7 +232,7 @@ class Tail:
         self.reading.kind = kind
         return True
 
-    # --- the file it is -----------------------------------------------------------------------------------------------
+    # --- the identity of the file -------------------------------------------------------------------------------------
 
     def _changed_at(self) -> int:
         return os.fstat(self.file.fileno()).st_mtime_ns

@@ -44,7 +44,7 @@ def file_codes(files: Iterable[tuple[str | None, int]]) -> tuple[list[str], NDAr
 
 
 class Columns:
-    """What has columns: their names, and how the Arrow export asks for them."""
+    """A table of columns: their names, and the methods of the Arrow export."""
 
     columns: tuple[Column, ...]
 

@@ -138,7 +138,8 @@ class GrowingDirectory:
 
 
 def recovered(place: Path) -> dict[str, Any]:
-    """What the last run kept; what it did not come to move is moved, and a first run that did not end never was."""
+    """The state that the last run committed. Moves the files that it had not moved yet; a first run that did not end
+    counts for nothing."""
     file = place.with_name(f".{place.name}.commit")
     kept = _read(file)
     if not kept:

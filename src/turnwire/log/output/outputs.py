@@ -84,7 +84,7 @@ def format_of_file(path: str, named: str | None) -> str:
 
 
 def written(found: Any, output: Any) -> Iterator[Any]:
-    """The batches of a scan, each of them written on its way."""
+    """The batches of a scan, each written before it is given."""
     with output:
         for batch in found:
             output.take(batch)

@@ -224,7 +224,7 @@ def _task_of(
 
 
 def _answered(found: Result | Ack | Nack) -> types.CallToolResult:
-    """What a model can do something with (of a Result its output, or where that is), and the message in ``_meta``."""
+    """The answer of a tool: for the model the output of a Result, or where it is; the whole message in ``_meta``."""
     text, structured = str(Status.QUEUED), None
     key, failed = (ACK, False) if isinstance(found, Ack) else (NACK, True)
     if isinstance(found, Nack):
