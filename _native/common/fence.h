@@ -1,4 +1,5 @@
-/* Recognises the lines of code fences (CommonMark 0.31, section 4.5): the readable twin is turnwire/fences.py. */
+/* Recognises the lines of code fences (CommonMark 0.31, section 4.5), and says which fence is open behind one. The readable
+ * twin is turnwire/fences.py. */
 #ifndef TURNWIRE_FENCE_H
 #define TURNWIRE_FENCE_H
 

@@ -1,5 +1,5 @@
-/* SipHash-1-3 of bytes: nobody without the key can write names that share a place in a table. Slower than a hash without a
- * key, so only for tables that grow with foreign input. */
+/* SipHash-1-3 of bytes: whoever does not know the key cannot make texts that collide in a hash table. Slower than a hash
+ * without a key, so only for tables that grow with foreign input. */
 #ifndef TURNWIRE_KEYED_HASH_H
 #define TURNWIRE_KEYED_HASH_H
 

@@ -1,5 +1,5 @@
-/* Intrinsics of x86-64 beyond SSSE3. Reading those of the compiler costs as much as compiling a small module: only headers
- * with such code include this one. */
+/* Includes the compiler's headers for vectors of x86-64 beyond SSSE3. They take as long to compile as a small module, so
+ * only headers that need them include this one. */
 #ifndef TURNWIRE_WIDE_H
 #define TURNWIRE_WIDE_H
 

@@ -1,4 +1,4 @@
-/* Byte operations of the CSP/1 scanner. */
+/* Tests of single lines and words for the readers of CSP/1: keys, tokens, lines that nearly say CSP/1, UTF-8. */
 #ifndef TURNWIRE_CSP_LINES_H
 #define TURNWIRE_CSP_LINES_H
 

@@ -1,5 +1,5 @@
-# The matcher for the search of logs (search/search.h), which asks it without a call of Python. Included by csp/codec.pyx; the
-# readable twin is log/search/csp.py.
+# The matcher for the search of logs (log/search.h), which asks it without a call of Python. Included by csp/codec.pyx;
+# the readable twin is log/search/csp.py.
 
 cdef enum:
     UNSURE = 0  # the twin must say

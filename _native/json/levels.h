@@ -1,5 +1,5 @@
-/* The reading of one JSON object by the fastest code that the processor has. The scalar code runs everywhere and is what
- * the others are tested against. */
+/* Reads one JSON object by the fastest code that the processor has: by a template where one fits, else in full. The scalar
+ * code runs everywhere and is what the others are tested against. */
 #ifndef TURNWIRE_JSON_LEVELS_H
 #define TURNWIRE_JSON_LEVELS_H
 

@@ -1,7 +1,6 @@
-/* Validates one JSON object in one pass, without building anything: the rules of json_text (strict RFC 8259, duplicate
+/* Validates one JSON object in one pass, without building anything: the rules of json/text.pyx (strict RFC 8259, duplicate
  * keys also when they are equal only after unescaping, UTF-8, finite numbers, limits). On the way the values that a
- * tw_shape names are noted. Whatever json_text refuses is refused here, and the other way round; why and where, its own
- * reader says. */
+ * tw_shape names are noted. It refuses what json/text.pyx refuses, and nothing else; why and where, that reader says. */
 #ifndef TURNWIRE_JSON_PARSE_H
 #define TURNWIRE_JSON_PARSE_H
 

@@ -1,4 +1,4 @@
-/* Rows of the JSON wires: from the noted values of a message into columns. */
+/* Rows of the JSON wires: how one value that was noted in a message goes into its column, by the kind of fill. */
 #ifndef TURNWIRE_JSON_ROWS_H
 #define TURNWIRE_JSON_ROWS_H
 

@@ -1,5 +1,5 @@
 /* Judges JSON text by a table of rules while it is read, and builds nothing. Either the text is surely good, without any
- * issue, or there is doubt (NULL), and the code that builds objects and words errors decides. The rules, and the text that
+ * issue, or there is doubt (NULL or 0), and the code that builds objects and words errors decides. The rules, and the text that
  * writing gives, are those of json/text.pyx, for the limits of turnwire.contract. */
 #ifndef TURNWIRE_JSON_RULES_H
 #define TURNWIRE_JSON_RULES_H

@@ -1,4 +1,5 @@
-/* An object of JSON that a search tries: whose message it is, and the row or the reject that it becomes. */
+/* Tries one object of JSON that a search met: which wire's message it is, the time around it, and the row or the reject that
+ * it becomes. */
 #ifndef TURNWIRE_JSON_SCAN_H
 #define TURNWIRE_JSON_SCAN_H
 

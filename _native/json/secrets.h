@@ -1,5 +1,5 @@
-/* Tells whether a name or a text may be a secret's: all that the patterns of turnwire/sap/secrets.py match contain one of
- * these pieces. Behind each text stands a byte that is no letter, digit or sign of them: a quote or a zero. */
+/* A quick test whether a text may be a secret, or a name that of one; turnwire/sap/secrets.py decides. Whatever its patterns
+ * match contains one of the pieces here. Behind each text must stand a byte that is in none of them: a quote or a zero. */
 #ifndef TURNWIRE_JSON_SECRETS_H
 #define TURNWIRE_JSON_SECRETS_H
 

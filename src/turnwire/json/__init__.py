@@ -1,1 +1,1 @@
-"""JSON: strict text, canonical form, JSON pointers, faults in words, and the bulk scan of JSON wires."""
+"""JSON: strict text, canonical form, JSON pointers, faults in words, and the plans by which logs are searched."""

@@ -1,4 +1,4 @@
-"""Plans: the bulk scan's description of a JSON wire, as data made from the tables of the wire's spec.
+"""Plans: what the search of logs knows of a JSON wire, as data made from the tables of the wire's spec.
 
 Knows no protocol: a wire's ``bulk`` module makes a :class:`WirePlan`, and one plan or several together are compiled by
 ``_native/json/plan.pxi`` (or read as they are by its twin). A path names a value: ``header/kind``;

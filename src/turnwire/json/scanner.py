@@ -1,4 +1,4 @@
-"""The bulk scanner of JSON wires, made from their plans: one wire by itself, or several in one pass."""
+"""The columns of a JSON wire, as a ``BulkScanner`` made from its plans. The search of logs fills them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KickLang for the bulk scan: what makes an object an envelope, its columns, and the core function that fills them."""
+"""KickLang in logs, as data for the search: what makes an object an envelope, what counts as damage, its columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SAP for the bulk scan: what makes an object a message, its columns, and the core function that fills them."""
+"""SAP in logs, as data for the search: what makes an object a message, what counts as damage, and its columns."""
 
 from __future__ import annotations
 

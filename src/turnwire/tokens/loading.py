@@ -1,4 +1,4 @@
-"""The tokenizers that work offline, those that come with splintr-rs and your own files, and counting with one."""
+"""Tokenizers that work offline: those that splintr-rs brings along, and those in files of your own."""
 
 from __future__ import annotations
 

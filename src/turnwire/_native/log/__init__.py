@@ -1,1 +1,1 @@
-"""Core modules of scans: columns for Arrow, times, heads of lines."""
+"""Core modules of scans: the search of logs, columns for Arrow, sums of records."""
