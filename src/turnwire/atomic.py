@@ -124,7 +124,7 @@ def sweep(directory: str | os.PathLike[str] | int) -> None:
     for name in os.listdir(directory):
         if name.startswith(PREFIX) and name.endswith(SUFFIX):
             place = name if folder is not None else os.path.join(os.fspath(directory), name)  # type: ignore[arg-type]
-            with suppress(OSError):  # somebody else was first, or it is not ours to open
+            with suppress(OSError):  # somebody else was first, or permission is denied
                 _sweep_one(place, folder)
 
 

@@ -93,7 +93,7 @@ _OPTIONAL = {
     **dict.fromkeys(("pairs", "marks"), ()),
     **{"doubtful": (0, ()), "always_strict": False},
 }
-"""The further attributes of a wire, and what stands for those that it has not."""
+"""The optional attributes of a wire, with their defaults."""
 
 
 class Wire:

@@ -1,5 +1,5 @@
 """Progress of a long scan on standard error, by rich: only where that is installed, standard error is a terminal and
-the scan takes a while."""
+the scan takes longer than half a second."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Progress:
         self.update(done, records, rejects)
 
     def clear(self) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         if self._bar in _bars:
             self._bar.stop()
             _bars.remove(self._bar)

@@ -88,7 +88,7 @@ def _may_have_entries() -> bool:
             names = os.listdir(place or ".")
         except FileNotFoundError:
             continue
-        except OSError:  # an archive, or not ours to read
+        except OSError:  # an archive, or a folder that may not be read
             return True
         if place.lower().endswith(".egg") or any(name.lower().endswith(".egg") for name in names):
             return True

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from turnwire import session, tokens
 from turnwire.errors import DecodeError
 from turnwire.session import aliases
-from turnwire.session.aliases import ALPHABETS, FEWEST, LONGEST, Expander, Shortener, arranged, bare, repeated
+from turnwire.session.aliases import ALPHABETS, LEAST_UUIDS, LONGEST, Expander, Shortener, arranged, bare, repeated
 from turnwire.session.writing import Guess
 
 pytestmark = pytest.mark.once
@@ -147,11 +147,11 @@ def test_uuids_block_by_block() -> None:
     assert [line.split(" ")[1][-1] == "-" for line in heads] == [True, False, True, True]
 
 
-@pytest.mark.parametrize("many", range(FEWEST + 2))
+@pytest.mark.parametrize("many", range(LEAST_UUIDS + 2))
 def test_hyphens_are_left_out_of_so_many_uuids(many: int) -> None:
     ids = uuids(many)
     word, found = bare([f"a {each}" for each in ids])
-    assert word == ("-" if many >= FEWEST else "")
+    assert word == ("-" if many >= LEAST_UUIDS else "")
     assert found == [f"a {each.replace('-', '') if word else each}" for each in ids]
 
 
@@ -160,12 +160,12 @@ def test_a_letter_beside_a_uuid(sign: str) -> None:
     """A letter, a digit or ``_`` makes it a part of something else, in front of it and behind it."""
     beside = sign in "_aG0"
     for text in (ONE + sign, sign + ONE, f"{ONE}{sign}x", f"x{sign}{ONE}"):
-        word, found = bare([text, *uuids(FEWEST)])
+        word, found = bare([text, *uuids(LEAST_UUIDS)])
         assert word == "-" and (found[0] == text) is beside
         assert Expander("-").expand(found[0]) == text
         digits = text.replace(ONE, ONE.replace("-", ""))
         assert Expander("-").expand(digits) == (digits if beside else text)
-        assert bare([digits, *uuids(FEWEST)])[0] == ("-" if beside else "")
+        assert bare([digits, *uuids(LEAST_UUIDS)])[0] == ("-" if beside else "")
 
 
 def test_pairs_are_of_letters_that_aliases_get_and_one_token() -> None:

@@ -417,8 +417,8 @@ class Store:
         return StoreVerdict(True)
 
     def _has(self, made: Checkpoint, ops: list[Op]) -> bool:
-        """True if a checkpoint is as it is made anew: in the names of its operations, or in all where its digest covers
-        them."""
+        """True if the kept checkpoint equals the rebuilt one: in the names of ``ops``, or in all definitions where its
+        digest covers them."""
         kept = self._checkpoints.get(made.id)
         if kept is None or kept._replace(defs=made.defs) != made or len(kept.defs) != len(made.defs):
             return False

@@ -195,7 +195,7 @@ class TaskLoop:
                 self._close(task)
 
     def _meant(self, envelope: Envelope, state: str, most: int | None = None) -> list[Task]:
-        """The tasks a command is about: one by name; of those in a state, so many at most, the ones of a correlation,
+        """The tasks a command is about: one by name; of those in a state, up to a number, the ones of a correlation,
         or all of the receiver."""
         name, correlation = self._reading.task_of(envelope), envelope.correlation_id
         task = self.named(name)

@@ -121,13 +121,13 @@ class Table:
             self._rows.setdefault((word, value), OrderedDict())[what.id] = what
 
     def take(self, what: Followed, *words: str) -> None:
-        """Takes something out from under all its keys of these words."""
+        """Removes something from all its keys of these words."""
         for word in words:
             for value in what.keys.pop(word, ()):
                 self._drop(what, (word, value))
 
     def drop(self, what: Followed, word: str, value: Hashable) -> None:
-        """Takes something out from under one key."""
+        """Removes something from one key."""
         what.keys[word].discard(value)
         self._drop(what, (word, value))
 
@@ -151,7 +151,7 @@ class Table:
         return next(reversed(self._rows.get((word, value), {}).values()), None)
 
     def all(self, word: str, value: Hashable = None, most: int | None = None) -> list[Any]:
-        """The things under a key, so many at most, in the order of their numbers."""
+        """The things under a key, ``most`` at most, in the order of their numbers."""
         several: dict[str, Any] = self._rows.get((word, value), {})
         return sorted(islice(several.values(), most), key=attrgetter("number"))
 

@@ -139,7 +139,7 @@ class Different:
         self._room = _AT_ONCE
 
     def add(self, numbers: NDArray[np.uint64]) -> None:
-        """Takes some numbers."""
+        """Adds numbers, unless more than ``most`` are known already."""
         if len(self._sorted) <= self._most:
             self._new.append(np.unique(numbers))
             self._room -= len(self._new[-1])

@@ -245,7 +245,7 @@ class Execution:
     # ---------------------------------------------------------------- one agent of several
 
     async def _claimed(self, job: Job, transcript: Transcript) -> str | None:
-        """None when the task is ours to execute; the Result that another agent has made of it, else.
+        """None when this agent has to execute the task; else the Result that another agent has made of it.
 
         It is asked for again and again: the agent that has it may let it go, and not only when its time is over.
         """

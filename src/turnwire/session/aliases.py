@@ -77,17 +77,17 @@ ALPHABETS = (
 )
 """The alphabets, in the order in which they are tried."""
 LONGEST = 1 << 20  # letters of a record whose aliases are filled in; one that is longer as it is written has none
-MOST_PIECES = 16  # pieces up to which all that comes again is looked at; longer texts only whole
-MOST_LOOKED = 12_000  # pieces of a block that are looked at
+MOST_PIECES = 16  # pieces up to which any repeated text is a candidate; of longer ones only the longest
+MOST_LOOKED = 12_000  # pieces of a block up to which it is searched for repeated texts
 MOST_CANDIDATES = 3_000
 MOST_PLACES, AROUND = 6, 12
 """The saving of an alias is counted at so many places of its text, with so many letters around it."""
-NAMING = 2.0  # the cost of naming: the alias before and after the text
-WORTH = 1.0  # tokens that an alias must save
-SAYING = 12.0  # the cost of saying that there are aliases, and what they are
+DEFINITION_TOKENS = 2.0  # the tokens of a definition: the alias before and after the text
+LEAST_GAIN = 1.0  # tokens that an alias must save
+SETTING_TOKENS = 12.0  # the tokens of the setting for aliases and its explanation
 SHORTEST = 2  # letters of a text that may have an alias
 MOST_NEIGHBOURS = 200  # pairs of aliases that are looked at: those that come most often
-FEWEST = 3  # UUIDs of which the hyphens cost more than it does to say that they are left out
+LEAST_UUIDS = 3  # UUIDs from which leaving out hyphens saves more than its setting costs
 _PIECES = re.compile(r"\|+| ?[^\W\d_]+|\d{1,3}|\n *| ?[^\w\s|]+|\s|_").findall
 """About the tokens of a text: together they are all of it."""
 _ALONE = r"(?<![0-9A-Za-z_]){}(?![0-9A-Za-z_])"
@@ -101,7 +101,7 @@ def bare(bodies: list[str]) -> tuple[str, list[str]]:
     too few, or where 32 hexadecimal digits stand in them already."""
     text = "\0".join(bodies)
     found, many = _UUID.subn(r"\1\2\3\4\5", text)
-    if many < FEWEST or _DIGITS.search(text) or found.count("\0") >= len(bodies):
+    if many < LEAST_UUIDS or _DIGITS.search(text) or found.count("\0") >= len(bodies):
         return "", bodies
     return BARE, found.split("\0")
 
@@ -174,7 +174,7 @@ class Shortener:
             self._savings = repeated(bodies, self._meter)
         letters = self._letters.get(alphabet.first, {})
         text, chosen, total = self._replaced(text, alphabet, letters)
-        if total <= SAYING:
+        if total <= SETTING_TOKENS:
             return "", bodies
         used = {part: alias for part, (alias, _) in chosen.items()}
         text = _with_names(text, used)
@@ -193,7 +193,7 @@ class Shortener:
         itself and what it saves a time, in their order; what all save together. letters: those of an earlier block."""
         savings, exact = dict(self._savings or {}), set(self._exact)
         counts = {part: text.count(part) for part in savings}
-        heap = [(-gain, part) for part in savings if (gain := _gained(savings[part], counts[part])) >= WORTH]
+        heap = [(-gain, part) for part in savings if (gain := _gained(savings[part], counts[part])) >= LEAST_GAIN]
         heapq.heapify(heap)
         chosen: dict[str, tuple[str, float]] = {}
         total = 0.0
@@ -202,11 +202,11 @@ class Shortener:
             if part not in counts:
                 counts[part] = text.count(part)
             gain = _gained(savings[part], counts[part])
-            if gain >= WORTH and part not in exact:
+            if gain >= LEAST_GAIN and part not in exact:
                 exact.add(part)
                 savings[part] = self._saving(text, part, alphabet.first)
                 gain = _gained(savings[part], counts[part])
-            if gain < WORTH:
+            if gain < LEAST_GAIN:
                 continue
             if heap and gain < -heap[0][0]:
                 heapq.heappush(heap, (-gain, part))
@@ -232,7 +232,7 @@ class Shortener:
 
 def _gained(saving: float, times: int) -> float:
     """The tokens that an alias saves that saves so many each time."""
-    return (times - 1) * saving - NAMING if times > 1 else 0.0
+    return (times - 1) * saving - DEFINITION_TOKENS if times > 1 else 0.0
 
 
 def _with_names(text: str, aliases: dict[str, str]) -> str:
@@ -288,7 +288,7 @@ def _runs(pieces: Sequence[str | int], tokens: Sequence[int]) -> list[tuple[int,
         again = [places for places in groups.values() if len(places) > 1]
         starts = [place for places in again for place in places]
         for places in again if size < MOST_PIECES else ():
-            gain = (len(places) - 1) * (tokens[places[0] + size] - tokens[places[0]] - 1) - NAMING
+            gain = (len(places) - 1) * (tokens[places[0] + size] - tokens[places[0]] - 1) - DEFINITION_TOKENS
             found.append((gain, places[0], size))
     for places in again:
         if places[0] and len({pieces[place - 1] for place in places}) == 1:
@@ -296,7 +296,7 @@ def _runs(pieces: Sequence[str | int], tokens: Sequence[int]) -> list[tuple[int,
         weight = tokens[places[0] + MOST_PIECES] - tokens[places[0]]
         while len({pieces[place + size] for place in places}) == 1:
             size += 1
-        found.append(((len(places) - 1) * (weight * size / MOST_PIECES - 1) - NAMING, places[0], size))
+        found.append(((len(places) - 1) * (weight * size / MOST_PIECES - 1) - DEFINITION_TOKENS, places[0], size))
         size = MOST_PIECES
     return [(first, size) for _, first, size in sorted(found, reverse=True)[:MOST_CANDIDATES]]
 

@@ -19,13 +19,13 @@ from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, Sta
 
 MOST_KINDS = 12  # values of a leaf that may tell kinds of event apart
 MOST_CANDIDATES = 12  # leaves that are tried to tell kinds of event apart: those that cost most
-MOST_SPLITS = 4  # so often events of one structure are parted at most
-MOST_MISSED = 20  # one of so many events may fit no template before all are planned anew
+MOST_SPLITS = 4  # splits of the events of one structure, one inside the other
+MOST_MISSED = 20  # if more than one event in 20 fits no template, all are planned again
 MOST_SOURCES, MOST_HOLDERS = 6, 24  # paths with the same value that a leaf may be told by; those that are looked at
 TEMPLATE, MEMBER = 12.0, 4.0  # the cost of a definition, beside its members; of a member there, beside its value
 BAR, FIELD, DISTANCE = 0.5, 0.5, 2.5
 """The cost of a field in a row though it is empty; of one that holds a value, beside it; of the distance of a time."""
-WORTH_A_MARK = 6.0  # a leaf that never changes gets a mark that says where it was seen if it costs more
+LEAST_MARKED = 6.0  # tokens above which a constant leaf gets the mark for an earlier value
 _IMPOSSIBLE = 1e9
 _DIGITS = re.compile("[0-9]").findall
 _PENALTY = {SAME: 0.0, MORE: 0.3, SEEN: 0.2, TURN: 0.4}
@@ -231,7 +231,7 @@ def best_mark(cells: Sequence[Cell], is_table: bool, allowed: frozenset[str]) ->
 
 def _mark_of_constant(cell: Cell, allowed: frozenset[str]) -> str:
     """The mark of a leaf that never changes: fixed, or seen elsewhere where its first value need not be told."""
-    if SEEN in allowed and cell.leaf != b"null" and weigh(cell.leaf) > WORTH_A_MARK:
+    if SEEN in allowed and cell.leaf != b"null" and weigh(cell.leaf) > LEAST_MARKED:
         if cell.same:
             return SEEN
         for path in cell.sources:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 DEFAULT = "o200k_base"
 EVERY = 200
-TRIED = 50  # events that decide by which paths conversations are told apart
+SAMPLE_EVENTS = 50  # events that decide by which paths conversations are told apart
 MOST_KEYS = 3
 ALIKE = 1.03
 """So much longer may a session be, before its aliases, by another path that tells conversations apart as well."""
-WORTH = 0.97  # so much of its tokens a session may keep at most for conversations to be told apart
+GREATEST_SHARE = 0.97  # conversations are told apart if the session then has less than this share of its tokens
 BASES, LIKELY, WIDEST = 8, 3, 256
 """Templates that a new one may be derived from, the last ones; of these, those that are tried, the most alike; leaves
 of an event that may be derived."""
@@ -316,7 +316,7 @@ def _counted(events: Iterator[Event], meter: Meter, tokens: list[int]) -> Iterat
 def _best_draft(events: Iterator[Event], options: Options, meter: Meter) -> Draft:
     """The events by the paths that tell conversations apart, tried on the first events: each that saves tokens. Where
     these are all events, by the one path with which the finished session is shortest, of those that do as well."""
-    sample = list(islice(events, TRIED))
+    sample = list(islice(events, SAMPLE_EVENTS))
     paths = candidates(sample)
     if not paths:
         return drafted(chain(sample, events), (), options)
@@ -325,7 +325,7 @@ def _best_draft(events: Iterator[Event], options: Options, meter: Meter) -> Draf
     for path in paths:
         tried = drafted(sample, (*best.keys, path), options)
         size = _size(tried, meter)
-        if size < least * WORTH:
+        if size < least * GREATEST_SHARE:
             best, least = tried, size
     if (more := next(events, None)) is not None:
         return drafted(chain(sample, [more], events), best.keys, options)

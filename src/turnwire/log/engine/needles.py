@@ -49,7 +49,7 @@ class Needles:
     def _look(
         self, data: bytes, places: NDArray[Any], rows: NDArray[Any], stops: NDArray[Any], found: NDArray[np.bool_]
     ) -> None:
-        """Looks at the places where a text may begin, each in its part."""
+        """Compares the texts at the places whose hashes match, each within its part, and sets ``found``."""
         last = -1
         for place, row, stop in zip(places.tolist(), rows.tolist(), stops[rows].tolist(), strict=True):
             if row != last:

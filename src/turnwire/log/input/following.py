@@ -92,7 +92,7 @@ class Follower:
         return [*self._tails.values(), *self._renamed]
 
     def _followed(self, log: str = "", *but: Tail) -> dict[tuple[int, int], Any]:
-        """The files that are being read, or those of one log, under whatever name."""
+        """The files that are being read: all, or those of one log, whatever their names are now."""
         stem, _ = os.path.splitext(log)
         return {tail.file_id: tail.file for tail in self._live if tail.name.startswith(stem) and tail not in but}
 

@@ -82,7 +82,7 @@ class Tail:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def _begin(self, certain: bool) -> bool:
-        """Goes to the place; False as long as the first bytes of a file do not say whether it is compressed.
+        """Seeks the place to read from; False as long as the first bytes of a file do not say whether it is compressed.
         ``certain``: nothing follows them."""
         if self._source is not None:
             return True

@@ -239,8 +239,8 @@ class DirectoryOutput:
         return self._open[""].size >= PART_BYTES or time.monotonic() - self._began >= PART_SECONDS
 
     def commit(self, position: dict[str, Any]) -> None:
-        """Ends the part that is open; ``position`` says how far the scan has got with it. What is partitioned ends, and
-        is there, with the block."""
+        """Ends the open part; ``position`` is that of the scan behind it. Partitioned parts end, and come into
+        place, when the ``with`` block does."""
         if self._by is not None:
             self._directory.position = position
         elif self._open:
