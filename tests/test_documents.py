@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("examples/**/*.md")]
 )
+NAME = re.compile(r"`(?:turnwire\.)?(nslip|slip|csp|sstp|sap|kick|tokens|session|ledger|log|conversion)\.([A-Z]\w*)")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -49,6 +51,21 @@ def test_links_lead_somewhere(page: Path) -> None:
 def examples(page: Path) -> str:
     """The interactive examples of a page, its fences removed so that they do not count as output."""
     return re.sub(r"^```.*$", "", page.read_text("utf-8"), flags=re.MULTILINE)
+
+
+def test_named_classes_are_there() -> None:
+    named = {(name(page), *found) for page in PAGES for found in NAME.findall(page.read_text("utf-8"))}
+    assert len(named) > 15
+    assert not [one for one in named if not hasattr(import_module(f"turnwire.{one[1]}"), one[2])]
+
+
+@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
+def test_files_of_the_map_are_there() -> None:
+    """The table of rooms in CONTRIBUTING: files and folders in the first column of a row."""
+    rows = re.findall(r"^\| (`[^|]+`) \|", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    files = [file for row in rows for file in re.findall(r"`([\w./]+)`", row)]
+    assert len(files) > 15
+    assert not [file for file in files if not any((root / file).exists() for root in (ROOT, ROOT / "src" / "turnwire"))]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text("utf-8")], ids=name)
