@@ -1,4 +1,4 @@
-"""``turnwire scan --where --threads --resume --follow``: the options of the engine, from the command line."""
+"""``turnwire scan --where --threads --resume --follow --dask``: the options of the engine, from the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import GOOD, REAL, command, environment, needs_posix, turnwire
+from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, turnwire
 
 pytestmark = pytest.mark.once
 
@@ -236,3 +236,68 @@ def test_a_log_that_goes_quiet_hides_nothing(tmp_path: Path, threads: str) -> No
             running.kill()
     assert turnwire(*[word for word in arguments if word != "--follow"]).code == 0
     assert parts(out) == list(range(1, 10))
+
+
+# --- Dask -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.once
+def test_blocks_on_processes_of_this_machine(log: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    from turnwire.distributed import Manifest
+
+    out = tmp_path / "out"
+    arguments = ("scan", REAL, log, "--dask", "local", "--threads", "2", "--block-bytes", "60000", "-o", out)
+    done = process(*arguments, "--columns", "line,wire,subject")
+    assert done.code == 1, done.err
+    told = ["records", "rejects", "text", "total", "written"]  # on a busy machine Dask's own words stand between them
+    lines = [line for line in done.err.splitlines() if line.split()[:1] and line.split()[0] in told]
+    assert [line.split()[0] for line in lines] == told, done.err
+    assert lines[3].endswith("5 blocks")
+    manifest = Manifest.read(out)
+    rows = [row for batch in manifest.batches() for row in batch.to_pylist()]
+    assert rows == turnwire("scan", REAL, log, "--json", "-q", "--columns", "line,wire,subject").records
+    manifest.paths()[0].unlink()
+    again = process(
+        "scan",
+        REAL,
+        log,
+        "--dask",
+        "local",
+        "--block-bytes",
+        "60000",
+        "--threads",
+        "1",
+        "--columns",
+        "line,wire,subject",
+        "--resume",
+        manifest.path,
+        "-q",
+    )
+    assert again.code == 1 and "blocks" not in again.err
+    assert Manifest.read(out).complete and manifest.paths()[0].exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["-o", "-"],
+        ["-o", "out", "--json"],
+        ["-o", "out", "--errors", "raise"],
+        ["-o", "out", "--follow"],
+        ["-o", "out", "--resume", "elsewhere/manifest.ndjson"],
+    ],
+    ids=" ".join,
+)
+def test_what_does_not_go_with_dask(log: Path, tmp_path: Path, arguments: list[str]) -> None:
+    done = turnwire("scan", log, "--dask", "local", *arguments)
+    assert (done.code, "Error: " in done.err) == (2, True)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("turnwire.cli.cluster.CONNECTING", 0.5)
+    done = turnwire("scan", log, "--dask", "tcp://127.0.0.1:9", "-o", tmp_path / "out")
+    assert done.code == 3
+    assert done.err.startswith("turnwire: tcp://127.0.0.1:9: no Dask scheduler answers")

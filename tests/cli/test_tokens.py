@@ -96,8 +96,9 @@ def test_damaged_records_are_not_counted(log: Path) -> None:
         assert quiet == (1, done.out, "")
 
 
-def test_advice_and_a_price(good: Path) -> None:
-    done = turnwire("tokens", good, "--wire", "nslip", "--price", "2.5,1.25")
+def test_advice_a_price_and_a_page(good: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = turnwire("tokens", good, "--wire", "nslip", "--price", "2.5,1.25", "--html", page)
     text = done.out.decode()
     assert done.code == 0 and "USD" in text
     assert [line for line in text.splitlines() if "not tried" in line] == [
@@ -105,6 +106,7 @@ def test_advice_and_a_price(good: Path) -> None:
         "pass a Context (--context FILE) with it"
     ]
     assert all(name in text for name in ("once", "growing", "uncached"))
+    assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
     row, advice = turnwire("tokens", good, "--wire", "nslip", "--advise", "--json").records
     assert advice["advice"]["absent"]["nslip as kick"].startswith("missing_field"), "each, with its reason"
     shown = turnwire("tokens", good, "--wire", "nslip", "--advise").out.decode()

@@ -15,7 +15,7 @@ import turnwire as library
 from tests.cli.running import BAD_DIGIT, GOOD, turnwire
 from tests.cli.test_policy import CLAUSES
 from turnwire import kick
-from turnwire.cli import options, outcome, program
+from turnwire.cli import cluster as spreading, options, outcome, program
 from turnwire.cli.commands import mcp as model_tools
 from turnwire.cli.outcome import Terminated
 from turnwire.cli.output import Output, Screen
@@ -274,3 +274,31 @@ def test_a_table_is_shown_as_soon_as_it_has_its_rows(limit: int) -> None:
     sink.finish()
     assert bool(before) is sink.full and stream.getvalue().count(b"\n") >= 1 + min(limit, 2)
     assert before in (b"", stream.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("output", "manifest", "fits"),
+    [
+        ("out", "out/m", True),
+        ("out/", "out/m", True),
+        ("./out", "out/m", True),
+        ("out", "out/../out/m", True),
+        ("link", "out/m", True),
+        ("out", "link/m", True),
+        ("out", "m", False),
+        ("out", "out/below/m", False),
+    ],
+)
+def test_a_manifest_is_in_the_directory_however_that_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, manifest: str, fits: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "link").symlink_to("out")
+    settings = {**dict.fromkeys(spreading.REFUSED), "dask": "local", "errors": "skip"}
+    settings |= {"output": output, "resume": manifest}
+    if fits:
+        spreading.check(settings)
+    else:
+        with pytest.raises(click.UsageError, match="the manifest in the --output directory"):
+            spreading.check(settings)

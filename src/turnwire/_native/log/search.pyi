@@ -6,7 +6,7 @@ from typing_extensions import disjoint_base
 from turnwire.contract import Column, Packed
 from turnwire.csp.spec import REASONS
 from turnwire.errors import Reason
-from turnwire.json.plan import TIME_COLUMN as TIME_COLUMN, WirePlan
+from turnwire.json.plan import WirePlan
 from turnwire.log.search.rows import DTYPES as DTYPES, REJECT_DTYPES as REJECT_DTYPES
 from turnwire.log.search.state import LONGEST_LINE as LONGEST_LINE
 from turnwire.log.search.streams import Streams

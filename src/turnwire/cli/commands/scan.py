@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import inputs, options
+from turnwire.cli import cluster, inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, until_interrupted, usage_errors
 from turnwire.cli.output import (
     STANDARD_OUTPUT,
@@ -91,6 +91,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @click.option(
     "--resume", type=options.FILE, metavar="FILE", help="Continue at the position that an earlier scan kept in FILE."
 )
+@cluster.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 @options.exit_zero_option
 def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:
@@ -110,6 +111,8 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         chosen = [*(chosen or [column.name for column in known]), "carrier"]
     if len(set(chosen or ())) < len(chosen or ()):
         raise click.UsageError("--columns names a column twice")
+    if settings["dask"] is not None:
+        return cluster.scan_on_cluster(names, wire, chosen, settings)
     for option in ("rejects", "output", "resume"):
         inputs.check_output(settings[option], names, written=option == "resume")
     crowded = settings["as_json"] and sys.stdout is not None and sys.stdout.isatty()
@@ -165,6 +168,7 @@ def _check(settings: dict[str, Any]) -> None:
         raise click.UsageError("--partition-by needs a directory: --output DIRECTORY")
     if piped and settings["rejects"] == "-":
         raise click.UsageError("records and rejects cannot both go to standard output in a format of files")
+    cluster.check(settings)
 
 
 def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:

@@ -72,6 +72,7 @@ SHOWN = 5
     help="What each tool of MCP servers costs of a context: SOURCES have answers to "
     "tools/list, or are a JSON list of tools.",
 )
+@click.option("--html", type=options.FILE, metavar="FILE", help="Write a page with the advice.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 @options.exit_zero_option
@@ -85,13 +86,14 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     from turnwire.tokens.budget import spend
 
     names = inputs.checked(sources)
-    advised = settings["advise"] or settings["price"] is not None
+    inputs.check_output(settings["html"], names)
+    advised = settings["advise"] or settings["html"] is not None or settings["price"] is not None
     counters, context, price = _prepared(settings)
     if settings["mcp_schema"]:
         return _tools(names, counters, settings)
     if settings["by"] is not None:
-        if any(settings[name] for name in ("advise", "compare")) or settings["budget"] is not None:
-            raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise nor --max")
+        if any(settings[name] for name in ("advise", "html", "compare")) or settings["budget"] is not None:
+            raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise, --html nor --max")
         return _by(list(names), counters, price, settings)
     budget = settings["budget"] if settings["per"] == "message" else None
     kept = settings["sample"] if advised or settings["compare"] else 0
@@ -266,6 +268,8 @@ def _advise(found: CountedLog, counters: list[Tokenizer], context: Any, price: A
 
     prices = {} if price is None else {counter.name: price for counter in counters}
     advice = advice_on(found, counters, prices, context=context)
+    if settings["html"] is not None:
+        advice.html(settings["html"])
     if settings["as_json"]:
         write_json([{"advice": advice.to_dict()}])
     else:
