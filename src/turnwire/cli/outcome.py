@@ -142,12 +142,17 @@ def _heard() -> Iterator[None]:
             before(dropped)
             return
         number = getattr(dropped.exc_value, "code", INTERRUPTED) - SIGNALLED
-        if number != signal.SIGINT:
-            for other in TERMINATING:  # which are ignored since it came
-                signal.signal(other, _terminate)
-        coming.append(threading.Timer(_AGAIN, again, [number]))
-        coming[-1].daemon = True
-        coming[-1].start()
+        while True:
+            if number != signal.SIGINT:
+                for other in TERMINATING:  # which are ignored since it came
+                    signal.signal(other, _terminate)
+            coming.append(threading.Timer(_AGAIN, again, [number]))
+            coming[-1].daemon = True
+            try:
+                coming[-1].start()
+                return
+            except KeyboardInterrupt:  # on a busy machine it comes while the thread starts, and would be dropped here
+                continue
 
     sys.unraisablehook = hook
     try:
