@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import turnwire
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, needs_both
 from tests.sap.documents import RESULT, TASK
 from turnwire import kick, registry
 from turnwire._backend import core_module
@@ -391,6 +391,7 @@ def records_of(wire: str, chance: random.Random) -> Iterator[bytes]:
         yield text.encode()
 
 
+@needs_both
 @pytest.mark.parametrize("wire", ["nslip", "csp", "kick"])
 def test_the_core_reads_work_as_the_wire_does(wire: str) -> None:
     core = core_module("native", "log.aggregate")
