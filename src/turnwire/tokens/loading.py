@@ -14,9 +14,6 @@ from turnwire.errors import MissingDependency, UnknownName
 from turnwire.tokens.tokenizer import Tokenizer
 
 DEFAULT = "o200k_base"
-SPLINTR = "0.22.0"
-"""The version of splintr-rs that the golden ids of the tests were made with (pyproject.toml pins it)."""
-
 CHECKED = "vocabulary and ids equal the reference's"
 PACKAGED = "as splintr-rs packs it, not checked against its reference here"
 NEARLY = "ids equal the reference's, but for U+2581 beside a space"
