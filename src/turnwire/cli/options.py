@@ -129,6 +129,19 @@ exit_zero_option = click.option(
     callback=_keep_exit_zero,
     help="Exit with 0 in place of 1, so that what was found fails no script.",
 )
+BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
+"""What records are added up by: ``turnwire.read.grouping.BY``, which needs NumPy."""
+
+
+def by_options(command: Any) -> Any:
+    """The options --by and --top of a command."""
+    text = "Add up the records by one value, the dearest first."
+    command = click.option(
+        "--top", type=click.IntRange(min=1), default=10, help="Rows of each list.", show_default=True
+    )(command)
+    return click.option("--by", type=click.Choice(BY), help=text)(command)
+
+
 verbose_option = click.option(
     "-v", "--verbose", is_flag=True, help="A line on standard error for each record that there is something to say of."
 )

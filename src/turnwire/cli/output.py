@@ -109,7 +109,7 @@ def write_json(rows: Iterable[Any]) -> None:
     """Values to standard output, each as a line of JSON that is safe to show. Raises OSError."""
     import json
 
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
     output = standard_output()
     output.write(escaped_json(text.encode("utf-8", "backslashreplace")))
     output.flush()

@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from turnwire.cli import inputs, options
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, in_words
-from turnwire.cli.output import complain, write_text
+from turnwire.cli.commands.stats import group_table
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, in_words, usage_errors
+from turnwire.cli.output import complain, write_json, write_text
 from turnwire.contract import FORMATS
-from turnwire.errors import WireError
+from turnwire.errors import MissingDependency, WireError
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -25,9 +26,10 @@ MAX_MESSAGES = 2000
     "--output",
     type=options.FILE,
     metavar="FILE|-",
-    required=True,
     help="The page to write; - for standard output.",
 )
+@options.by_options
+@click.option("--json", "as_json", is_flag=True, help="--by: JSON lines instead of a table.")
 @options.format_option
 @click.option("--title", default="Agent traffic", help="The heading of the page.", show_default=True)
 @click.option(
@@ -46,15 +48,25 @@ MAX_MESSAGES = 2000
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 @options.exit_zero_option
-def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, **settings: Any) -> int:
+def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet: bool, **settings: Any) -> int:
     """Reads SOURCES once and writes one HTML page about them.
 
     It shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. SOURCES are
     files, directories, globs, URLs, or - for standard input. The page needs nothing else, and loads nothing. It is
-    written whole or not at all. Exits with 1 when a record is damaged.
+    written whole or not at all. With --by, standard output has a table of the records, bytes, tokens and answers of
+    each value, with a page or without one. Exits with 1 when a record is damaged.
     """
+    by, top, as_json = (settings.pop(name) for name in ("by", "top", "as_json"))
+    if output is None and by is None:
+        raise click.UsageError("Missing option '-o' / '--output' (or --by, for a table).")
+    if by is not None and output == "-":
+        raise click.UsageError("the table of --by and the page cannot both go to standard output")
     names = inputs.checked(sources, output)
     settings["tokenizer"] = None if tokenizer == "none" else tokenizer
+    if by is not None:
+        damaged = _group(names, by, top, as_json, quiet, settings)
+        if output is None:
+            return BAD_RECORDS if damaged else GOOD
     made = _read(names, quiet, settings)
     totals, rejects = made.data["totals"], made.data["reject_counts"]
     if output == "-":
@@ -66,6 +78,37 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
         if not totals["records"] and not rejects:
             inputs.tell_nothing(names, settings["wire"], bool(totals["bytes"]["all"]))
     return BAD_RECORDS if rejects else GOOD
+
+
+def _group(names: Sequence[str], by: str, top: int, as_json: bool, quiet: bool, settings: dict[str, Any]) -> int:
+    """Shows the records, bytes, tokens and answers of each value: the number of rejects."""
+    from turnwire.read.grouping import group_by
+
+    with Progress(inputs.size(names), wanted=not quiet) as progress, usage_errors():
+        used = _tokenizer(settings["tokenizer"])
+        found = group_by(list(names), by, wire=settings["wire"], tokenizer=used, progress=progress.of_scan)
+    rows = list(found.rows(top))
+    if as_json:
+        write_json(rows)
+    elif rows:
+        write_text(group_table(rows))
+    if not found.counts.records + found.counts.rejects and not quiet:
+        inputs.tell_nothing(names, settings["wire"], bool(found.counts.bytes))
+    return found.counts.rejects
+
+
+def _tokenizer(name: str | None) -> Any:
+    """The tokenizer of that name; of "default" the usual one, or none where the extra is not installed."""
+    if name is None:
+        return None
+    try:
+        from turnwire.tokens.loading import DEFAULT, load
+
+        return load(DEFAULT if name == "default" else name)
+    except MissingDependency:
+        if name != "default":
+            raise
+        return None
 
 
 def _read(names: Sequence[str], quiet: bool, settings: dict[str, Any]) -> Any:

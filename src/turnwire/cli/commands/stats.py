@@ -15,9 +15,6 @@ from turnwire.cli.terminal import milliseconds, table
 from turnwire.contract import FORMATS
 from turnwire.phrases import counted
 
-BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
-"""What records are added up by: ``turnwire.read.grouping.BY``, which needs NumPy."""
-TOP = 10
 TITLES = {
     "wire": "wires",
     "kind": "kinds",
@@ -37,8 +34,7 @@ TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 @options.sources_argument
 @options.format_option
 @options.scan_options
-@click.option("--by", type=click.Choice(BY), help="Add up the records by one value, the most first.")
-@click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of each list.", show_default=True)
+@options.by_options
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
 @options.exit_zero_option
 def command(

@@ -9,7 +9,7 @@ from uuid import uuid4
 import click
 
 from turnwire.cli import inputs, options
-from turnwire.cli.commands.stats import BY, TOP, group_table
+from turnwire.cli.commands.stats import group_table
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, usage_errors
 from turnwire.cli.output import complain, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import printable, table, text_table
@@ -45,10 +45,7 @@ SHOWN = 5
 @click.option(
     "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 where one is over N tokens."
 )
-@click.option(
-    "--by", type=click.Choice(BY), help="Add up the messages by one value, and show those with the most tokens."
-)
-@click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of --by.", show_default=True)
+@options.by_options
 @click.option("--compare", is_flag=True, help="What a message costs in JSON, in TOON, as a session and in other wires.")
 @click.option("--advise", is_flag=True, help="What the log costs in other formats, and what to change first.")
 @click.option(
