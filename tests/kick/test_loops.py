@@ -10,7 +10,7 @@ import pytest
 from turnwire import kick
 from turnwire.kick import Deadlines, Envelope, Monitor, channels
 from turnwire.kick.checklist import CHECKLIST
-from turnwire.kick.loops import MOST_RESUMED
+from turnwire.kick.monitor import MOST_RESUMED
 from turnwire.kick.spec import BROADCAST, ESCALATION_RECEIVERS
 
 AT = "2026-01-01T00:00:00Z"
@@ -68,7 +68,7 @@ def test_what_is_paused_goes_on_by_its_correlation_or_its_agent(name: str | None
 @pytest.mark.parametrize("by_agent", [False, True])
 def test_resumes_let_only_so_many_tasks_go_on(by_agent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """So a violation and a resume in turn tell as much as tasks and messages are, not as both multiplied."""
-    monkeypatch.setattr("turnwire.kick.loops.MOST_RESUMED", 4)
+    monkeypatch.setattr("turnwire.kick.monitor.MOST_RESUMED", 4)
     monitor = Monitor()
     names = [f"T-{number}" for number in range(70)]
     for name in names:

@@ -279,7 +279,7 @@ def test_memory_is_bounded() -> None:
         steps = [task, query, channels.answer(query, "z"), alert, channels.escalate(alert, "x"), channels.stop(task)]
         assert not any(event.fault for step in steps for event in monitor.feed(step))
     assert monitor.task("T-0") is None
-    assert len(monitor._kept.table) <= 140, "of ten things that have ended, each under at most fourteen keys"
+    assert len(monitor._table) <= 140, "of ten things that have ended, each under at most fourteen keys"
     assert kinds(monitor, channels.status(first, "Accepted")) == ["uncorrelated"]
     assert kinds(monitor, first) == ["dispatched"]  # forgotten long ago
 

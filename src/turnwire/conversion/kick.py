@@ -11,9 +11,8 @@ from turnwire.conversion.shapes import ABSENT, Fields, Path, Shape
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.kick.codec import Envelope
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.loops import is_answer
 from turnwire.kick.policy import DEFAULT_POLICY, allows
-from turnwire.kick.space import parse_space
+from turnwire.kick.space import is_answer, parse_space
 from turnwire.kick.spec import FIELDS, SIGIL
 
 CARRY: Path = ("content", "carry")

@@ -1,55 +1,140 @@
-"""The monitor: runs the loops of section 003 over a stream of envelopes and says what happens and what is wrong.
+"""The monitor: runs the loops of sections 002 and 003 over a stream of envelopes and says what happens and what is wrong.
 
-The tables are in ``spec.py``. No clock is read here: the host passes the time, as seconds on any scale of its own.
+Tasks go from their dispatch to their end, questions get the answers they are owed, violations pause tasks and wait for
+``⫻command/escalate``. All of them are in one table. What is a fault is told before anything changes. The transitions
+are in ``spec.py``. No clock is read here: the host passes the time, as seconds on any scale of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from types import NoneType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire.errors import Issue, Reason, expect
 from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.loops import ASKED, OPEN, WAITING, Escalation, Questions, TaskLoop
-from turnwire.kick.policy import DEFAULT_POLICY, Policy
+from turnwire.kick.policy import DEFAULT_POLICY, Policy, allows
+from turnwire.kick.space import first_line, first_section, is_answer, task_name
 from turnwire.kick.spec import (
     BAD_TYPE,
+    BROADCAST,
+    CLOSED,
     ESCALATION_CHANNEL,
     ESCALATION_RECEIVERS,
+    FAULTS,
+    FORWARD,
+    SIGNAL_STATE,
     STATUS_WORDS,
+    TASK_TRANSITIONS,
     UNAUTHORISED_REASONS,
     EventKind,
     Signal,
+    TaskState,
 )
 from turnwire.kick.times import seconds
-from turnwire.kick.tracking import (
-    Deadlines,
-    EnvelopeReaders,
-    Event,
-    Followed,
-    LoopMemory,
-    Recent,
-    Task,
-    Tell,
-    Unfinished,
-    event,
-    first_line,
-    task_name,
-)
+from turnwire.kick.tracking import Alarms, Followed, Recent, Table, Task
 
 if TYPE_CHECKING:
     from turnwire.kick.codec import Envelope
 
 __all__ = ["Deadlines", "Event", "Monitor", "Unfinished"]
 
+
+class Event(NamedTuple):
+    """One thing the monitor saw.
+
+    kind: an :class:`EventKind`. task: the task that it is about or that the envelope names (a question names none), or
+    None. envelope_id: the envelope that caused it, None for
+    overdue (there the id of what is overdue is in ``subject``). subject: id of the request, question or violation
+    that it belongs to, or None. text: words; for an artifact its path. issues: what ``check`` found.
+    """
+
+    kind: EventKind
+    task: str | None
+    envelope_id: str | None
+    subject: str | None
+    text: str
+    issues: tuple[Issue, ...] = ()
+
+    @property
+    def fault(self) -> bool:
+        """True if something is wrong, as opposed to under way."""
+        return self.kind in FAULTS
+
+
+class Deadlines(NamedTuple):
+    """Seconds until something is overdue; None for never.
+
+    accept: a dispatch without a report. finish: a dispatch (or resumption) without an end. answer: a question without
+    an answer. escalate: a violation without ``⫻command/escalate``.
+    """
+
+    accept: float | None = 60.0
+    finish: float | None = 3600.0
+    answer: float | None = 60.0
+    escalate: float | None = 60.0
+
+
+class Unfinished(NamedTuple):
+    """Something that has begun and not ended. kind: "task", "question" or "violation". id: of the envelope that began
+    it. task: the task's name, or None. text: what is missing, in words."""
+
+    kind: str
+    id: str
+    task: str | None
+    text: str
+
+
+Tell = Callable[[Event], None]
+
+MOST_ENDED = 64
+"""Limit: where all tasks of a correlation have ended, a stop is told to be late for so many: it can come again and
+again."""
+MOST_RESUMED = 64
+"""Resumes let so many tasks go on for each dispatch and each ``⫻command/resume`` that came: a violation and a resume
+can come in turn again and again. A correlation of no more tasks than that never comes to it."""
+
+# Words of the table, and the values that they go with.
+DISPATCH, GROUP, RUN, NAME = "dispatch", "group", "run", "name"  # id; correlation; (correlation, task id); task id
+OPEN, RUNNING, PAUSED = "open", "running", "paused"  # _places(); correlation; _places()
+QUESTION, ASKED, ANSWERED = "question", "asked", "answered"  # id, correlation; these with asker, with asker and asked
+VIOLATION, WAITING, DECISION = "violation", "waiting", "decision"  # what it is about; the same; (id, receiver)
+_KNOWN = (QUESTION, DISPATCH, GROUP, VIOLATION)
+"""The words under which something has a correlation that a question can be about."""
 _OVERDUE_TEXT = {
     "accept": "the dispatch was not taken up in time",
     "finish": "the task was not finished in time",
     "answer": "the question was not answered in time",
     "escalate": "the violation was not escalated in time",
 }
+_NO_TEXT = frozenset(BAD_TYPE.values())
+
+
+class _Feed(NamedTuple):
+    """An envelope that is fed: the time, the task that it names (a question has a subject instead), and where its
+    events go."""
+
+    envelope: Envelope
+    now: float | None
+    task: str | None
+    events: Tell
+
+    def tell(
+        self,
+        kind: EventKind,
+        text: str = "",
+        about: Followed | None = None,
+        *,
+        name: str | None = None,
+        issues: Iterable[Issue] = (),
+    ) -> None:
+        """Tells an event about the envelope, and about something that is followed. name: of the task, where it is not
+        that one's."""
+        subject = None if about is None else about.id
+        task = name or (self.task if about is None else about.name)
+        self.events(Event(kind, task, self.envelope.id, subject, text, tuple(issues)))
 
 
 class Monitor:
@@ -81,24 +166,19 @@ class Monitor:
         for name, limit in deadlines._asdict().items():
             expect(limit, (int, float, NoneType), f"the deadline {name} is a number of seconds or None")
         self.policy = policy
-        self._seen = Recent(remember)
-        self._task_of = task_of
-        self._kept = LoopMemory(deadlines, EnvelopeReaders(task_of, status_of, artifact_of, words), remember)
-        questions = Questions(self._kept)
-        self._tasks = TaskLoop(self._kept, questions, Recent(remember))
-        escalation = Escalation(self._kept, self._tasks, _who_decides(policy))
-        self._handlers: dict[tuple[str | None, str | None], Callable[[Envelope, float | None, Tell], None]] = {
-            ("command", "dispatch"): self._tasks.dispatch,
-            ("command", "stop"): self._tasks.stop,
-            ("command", "resume"): self._tasks.resumed,
-            ("command", "escalate"): escalation.escalate,
-            ("report", "status"): self._tasks.status,
-            ("report", "artifact"): self._tasks.artifact,
-            ("report", "*"): escalation.report,
-            ("alert", "violation"): escalation.violation,
-            ("alert", "*"): escalation.alert,
-            ("query", "*"): questions.query,
-        }  # commands of other names pass
+        self._deadlines = deadlines
+        self._task_of, self._status_of, self._artifact_of, self._words = task_of, status_of, artifact_of, words
+        self._remember = remember
+        self._seen = Recent(remember)  # id -> a mark of the envelope
+        self._commands = Recent(remember)  # id or correlation of one that is no dispatch -> its agent, and its task
+        self._table = Table()
+        self._alarms = Alarms()
+        self._ended: deque[Followed] = deque()
+        self._count = 0  # of what has begun
+        self._to_resume = 0  # so many tasks may go on by now
+        row = policy.row_for(ESCALATION_CHANNEL)  # violations go where a row about that channel alone says
+        own = row is not None and not row.channel.endswith("*")
+        self._decide = row.receivers if row is not None and own else ESCALATION_RECEIVERS
 
     # --- what the host asks --------------------------------------------------------------------------------------
 
@@ -116,25 +196,27 @@ class Monitor:
     def judged(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell) -> None:
         """Tells the events of an envelope of which it is known what ``check`` finds by the monitor's policy. What can
         be a fault is told before anything changes: where ``tell`` raises then, nothing has changed."""
-        due = [] if now is None else self._kept.alarms.due(now)
+        due = [] if now is None else self._alarms.due(now)
         try:
             for _, kind, what in due:
                 tell(_overdue(kind, what))
             self._judge(envelope, now, issues, tell)
         except BaseException:
-            self._kept.alarms.again(due)
+            self._alarms.again(due)
             raise
 
     def _judge(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell) -> None:
         warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []
-        if warnings and any(issue.reason in _NO_TEXT for issue in warnings):
-            tell(event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings))  # nothing else can be read
+        if warnings and any(issue.reason in _NO_TEXT for issue in warnings):  # nothing else can be read
+            tell(Event(EventKind.INVALID, None, envelope.id, None, warnings[0].text, tuple(warnings)))
             return
+        family, name = channel_parts(envelope.channel)
+        task = None if family == "query" else self._task_of(envelope)
+        fed = _Feed(envelope, seconds(envelope.timestamp) if now is None else now, task, tell)
         mark = hash((envelope.sender, envelope.receiver, envelope.channel, envelope.content, envelope.timestamp))
         before = self._seen.get(envelope.id)
         if before is not None:
-            kind = EventKind.DUPLICATE if before == mark else EventKind.ID_REUSED
-            tell(event(kind, envelope, "the id was seen before", name=self._named(envelope)))
+            fed.tell(EventKind.DUPLICATE if before == mark else EventKind.ID_REUSED, "the id was seen before")
             return
         kind = EventKind.INVALID
         if warnings:
@@ -143,31 +225,34 @@ class Monitor:
                 kind = EventKind.UNAUTHORISED
             elif reasons == {Reason.MISSING_CORRELATION_ID}:
                 kind = EventKind.UNCORRELATED
-            tell(event(kind, envelope, warnings[0].text, issues=warnings, name=self._named(envelope)))
+            fed.tell(kind, warnings[0].text, issues=warnings)
         if kind is EventKind.INVALID:  # it is followed as far as it can be read; any other is void
-            family, name = channel_parts(envelope.channel)
-            handler = self._handlers.get((family, name)) or self._handlers.get((family, "*"))
+            handler = _HANDLERS.get((family, name)) or _HANDLERS.get((family, "*"))
             if handler is not None:
-                handler(envelope, seconds(envelope.timestamp) if now is None else now, tell)
-            if family == "command" and name != "dispatch":
-                self._tasks.command(envelope)
+                handler(self, fed)
+            if family == "command" and name != "dispatch":  # a report may respond to it
+                for key in dict.fromkeys(
+                    (envelope.id, envelope.correlation_id or envelope.id)
+                ):  # in this order, always
+                    self._commands.put(key, (envelope.receiver, task))
         self._seen.put(envelope.id, mark)
 
     def overdue(self, now: float) -> list[Event]:
         """The events of what fell due before ``now`` and was not reported yet."""
-        return [_overdue(kind, what) for _, kind, what in self._kept.alarms.due(now)]
+        return [_overdue(kind, what) for _, kind, what in self._alarms.due(now)]
 
     def resume(self, name: str, now: float | None = None) -> list[Event]:
         """The host lets a paused task go on (so does ``⫻command/resume``, or dispatching the task again)."""
-        task = self._tasks.named(name)
+        task = self.task(name)
         if task is None or not task.paused:
             return []
-        self._tasks.resume(task, now)
+        self._resume(task, now)
         return [Event(EventKind.RESUMED, task.name, None, task.id, "resumed by the host")]
 
-    def task(self, name: str) -> Task | None:
+    def task(self, name: str | None) -> Task | None:
         """The latest task of that id, as long as it is remembered."""
-        return self._tasks.named(name)
+        found: Task | None = self._table.last(NAME, name)
+        return found
 
     @property
     def unfinished(self) -> list[Unfinished]:
@@ -178,29 +263,345 @@ class Monitor:
             paused = " and paused" if task.paused else ""
             text = f"the task {task.name or task.id} of {task.agent} is {task.state}{paused}"
             found.append(Unfinished("task", task.id, task.name, text))
-        for word, kind, text in ((ASKED, "question", "{} has not answered"), (WAITING, "violation", _WAITS)):
-            for one in self._kept.table.all(word):
+        for word, kind, text in (
+            (ASKED, "question", "{} has not answered"),
+            (WAITING, "violation", "the violation is not escalated"),
+        ):
+            for one in self._table.all(word):
                 found.append(Unfinished(kind, one.id, one.name, text.format(one.agent)))
         return found
 
     @property
     def tasks(self) -> list[Task]:
         """All tasks that are not closed, in the order of their dispatch."""
-        return self._kept.table.all(OPEN)
+        return self._table.all(OPEN)
 
-    def _named(self, envelope: Envelope) -> str | None:
-        """The task that an envelope names; a question has a subject instead."""
-        return None if channel_parts(envelope.channel)[0] == "query" else self._task_of(envelope)
+    # --- what begins and ends ------------------------------------------------------------------------------------
+
+    def _number(self) -> int:
+        """The number of what begins now."""
+        self._count += 1
+        return self._count
+
+    def _watch(self, what: Followed, kind: str, start: float | None) -> None:
+        """Sets the alarm of something to a deadline, by its name in :class:`Deadlines`."""
+        self._alarms.set(what, kind, start, getattr(self._deadlines, kind))
+
+    def _end(self, what: Followed, *words: str) -> None:
+        """Ends something: it has no alarm and no keys of these words any more, and is forgotten once ``remember``
+        further things have ended."""
+        what.ended = True
+        self._alarms.clear(what)
+        self._table.take(what, *words)
+        self._ended.append(what)
+        if len(self._ended) > self._remember:
+            oldest = self._ended.popleft()
+            self._table.take(oldest, *tuple(oldest.keys))
+
+    def _close(self, task: Task, state: TaskState) -> None:
+        task.state, task.paused = state, False
+        self._end(task, OPEN, RUNNING, PAUSED)
+
+    def _pause(self, groups: Iterable[str]) -> list[Task]:
+        """Pauses the open tasks of these correlations; those that were not paused before."""
+        found: list[Task] = [task for group in groups for task in self._table.all(RUNNING, group)]
+        for task in found:
+            task.paused = True
+            self._table.take(task, RUNNING)
+            self._table.put(task, PAUSED, *_places(task))
+            self._alarms.clear(task)
+        return found
+
+    def _resume(self, task: Task, now: float | None) -> None:
+        """Lets one paused task go on; its deadline starts anew."""
+        task.paused = False
+        self._table.take(task, PAUSED)
+        self._table.put(task, RUNNING, task.group)
+        self._watch(task, "finish", now)
+
+    # --- tasks ---------------------------------------------------------------------------------------------------
+
+    def _dispatch(self, fed: _Feed) -> None:
+        """``⫻command/dispatch``: a new task, a paused one that goes on, or a duplicate."""
+        task = self.task(fed.task)
+        if task is None or task.state in CLOSED:
+            task = Task(fed.envelope, fed.task, self._number(), fed.now)
+            self._table.put(task, GROUP, task.group)
+            if task.name is not None:
+                self._table.put(task, RUN, (task.group, task.name))
+                self._table.put(task, NAME, task.name)
+            self._table.put(task, OPEN, *_places(task))
+            self._table.put(task, RUNNING, task.group)
+            self._watch(task, "finish" if self._deadlines.accept is None else "accept", fed.now)
+            fed.tell(EventKind.DISPATCHED, "", task)
+        elif task.paused and task.agent == fed.envelope.receiver:
+            self._too_early(task, fed)
+            fed.tell(EventKind.RESUMED, "dispatched again", task)
+            self._resume(task, fed.now)
+        else:
+            fed.tell(EventKind.DUPLICATE_TASK, f"the task is {task.state}", task)
+        self._table.put(task, DISPATCH, fed.envelope.id)
+        self._to_resume += MOST_RESUMED
+
+    def _status(self, fed: _Feed) -> None:
+        """``⫻report/status``: a status word about a task."""
+        word = self._status_of(fed.envelope)
+        signal = self._words.get(word)
+        task = self._reported(fed)
+        if task is not None and signal is None:
+            fed.tell(EventKind.UNKNOWN_STATUS, f"{word!r} is not a status", task)
+        elif task is not None and signal is not None:
+            self._signal(task, signal, word, fed)
+
+    def _artifact(self, fed: _Feed) -> None:
+        """``⫻report/artifact``: the path of what was made."""
+        task = self._reported(fed)
+        if task is not None:
+            path = self._artifact_of(fed.envelope)
+            self._signal(task, Signal.ARTIFACT, path, fed)
+            task.artifacts.append(path)
+
+    def _reported(self, fed: _Feed) -> Task | None:
+        """The task a report is about; None (and the event is told) where there is none or it is another agent's. A
+        report that is about no task may answer a question, or respond to a command."""
+        task, sender = self._correlated(fed), fed.envelope.sender
+        if task is None:
+            if not self._answered(fed) and not self._responds(fed):
+                text = f"nothing that was sent has the correlation_id {fed.envelope.correlation_id!r} and this task"
+                fed.tell(EventKind.UNCORRELATED, text)
+        elif task.agent != sender:
+            fed.tell(EventKind.UNAUTHORISED, f"the task is {task.agent!r}'s, not {sender!r}'s", task)
+            return None
+        return task
+
+    def _responds(self, fed: _Feed) -> bool:
+        """True if a report is the response to a command of its own correlation by the agent that it went to."""
+        correlation = fed.envelope.correlation_id or ""
+        agent, name = self._commands.get(correlation) or (None, None)
+        if agent != fed.envelope.sender:
+            return False
+        if self._table.has(DISPATCH, correlation) or self._table.has(GROUP, correlation):
+            return False
+        return fed.task in (None, name) or self.task(fed.task) is not None
+
+    def _correlated(self, fed: _Feed) -> Task | None:
+        correlation, name = fed.envelope.correlation_id, fed.task
+        if correlation is None:
+            return None
+        task: Task | None = self._table.last(DISPATCH, correlation)
+        if task is not None and (name is None or task.name is None or task.name == name):
+            return task
+        if name is None:
+            several = self._table.all(GROUP, correlation, 2)
+            return several[0] if len(several) == 1 else None
+        task = self._table.last(RUN, (correlation, name))
+        return task
+
+    def _signal(self, task: Task, signal: Signal, text: str, fed: _Feed) -> None:
+        before = task.state
+        after = TASK_TRANSITIONS.get((before, signal))
+        if after is None and before in CLOSED:
+            fed.tell(EventKind.LATE, f"{text!r}, but the task is {before}", task)
+            return
+        if task.paused:
+            fed.tell(EventKind.WHILE_PAUSED, f"{text!r}, but the task is paused", task)
+        if after is None:
+            fed.tell(EventKind.OUT_OF_ORDER, f"{text!r}, but the task is {before}", task)
+            after = max(before, SIGNAL_STATE[signal], key=FORWARD.index)
+        else:
+            fed.tell(EventKind(signal.value), text, task)
+        if after in CLOSED and before not in CLOSED:
+            self._close(task, after)
+        task.state = after
+        if before is TaskState.DISPATCHED and after not in CLOSED and not task.paused:
+            self._watch(task, "finish", fed.now if task.started is None else task.started)
+
+    def _stop(self, fed: _Feed) -> None:
+        """``⫻command/stop``: ends one task, those of a correlation, or all of an agent."""
+        found = self._meant(fed, OPEN)
+        if not found and fed.envelope.correlation_id is not None:
+            found = self._table.all(GROUP, fed.envelope.correlation_id, MOST_ENDED)
+        if not found:
+            fed.tell(EventKind.UNCORRELATED, "the stop names a task or a correlation that is not known")
+        for task in found:
+            if task.state in CLOSED:
+                fed.tell(EventKind.LATE, f"the task is {task.state}", task)
+            else:
+                fed.tell(EventKind.STOPPED, "", task)
+        for task in found:
+            if task.state not in CLOSED:
+                self._close(task, TaskState.STOPPED)
+
+    def _meant(self, fed: _Feed, state: str, most: int | None = None) -> list[Task]:
+        """The tasks a command is about: one by name; of those in a state, up to a number, the ones of a correlation,
+        or all of the receiver."""
+        correlation, receiver = fed.envelope.correlation_id, fed.envelope.receiver
+        task = self.task(fed.task)
+        if task is None and correlation is not None:
+            task = self._table.last(DISPATCH, correlation)
+        if task is not None:
+            return [task]
+        if correlation is not None:
+            return self._table.all(state, correlation, most)
+        return self._table.all(state, ("agent", receiver), most) if fed.task in (None, receiver) else []
+
+    def _resumed(self, fed: _Feed) -> None:
+        """``⫻command/resume``: lets paused tasks go on."""
+        self._to_resume += MOST_RESUMED
+        found = [task for task in self._meant(fed, PAUSED, self._to_resume + 1) if task.paused]
+        if not found:
+            fed.tell(EventKind.UNCORRELATED, "there is no paused task to resume")
+        text = "others stay paused until the next resume" if len(found) > self._to_resume else ""
+        found = found[: self._to_resume]
+        self._to_resume -= len(found)
+        for task in found:
+            self._too_early(task, fed)
+            fed.tell(EventKind.RESUMED, text, task)
+        for task in found:
+            self._resume(task, fed.now)
+
+    def _too_early(self, task: Task, fed: _Feed) -> None:
+        """Tells it where a task goes on although a violation that concerns it is not escalated (section 003)."""
+        violation = self._table.last(WAITING, task.group)
+        if violation is not None and violation.number > task.number:
+            fed.tell(EventKind.UNESCALATED, "the task continues before its violation was escalated", task)
+
+    # --- questions -----------------------------------------------------------------------------------------------
+
+    def _query(self, fed: _Feed) -> None:
+        """``⫻query/*``: an answer where it says so, or where a question is open on that correlation; else a question.
+        One whose first section is another ``⫻query/…`` says that it is a question, and answers none."""
+        envelope, correlation = fed.envelope, fed.envelope.correlation_id
+        section = first_section(envelope.content)
+        answers = is_answer(channel_parts(envelope.channel)[1], envelope.content)
+        asks = not answers and section is not None and section.name == "query"
+        if correlation is None and answers:
+            fed.tell(EventKind.UNCORRELATED, "an answer has the correlation_id of its question")
+            return
+        if correlation is not None:
+            if not asks and self._answered(fed):
+                return
+            there = self._table.has(QUESTION, correlation)
+            if answers or not any(self._table.has(word, correlation) for word in _KNOWN):
+                text = f"nothing that was sent has the correlation_id {correlation!r}"
+                fed.tell(EventKind.UNCORRELATED, "this answers no question" if there else text)
+                return
+        query = Followed(envelope, None, self._number())
+        self._table.put(query, QUESTION, query.id, query.group)
+        self._table.put(query, ASKED, None, *_pairs(query, envelope.sender))
+        self._watch(query, "answer", fed.now)
+        fed.tell(EventKind.ASKED, "", query)
+
+    def _answered(self, fed: _Feed) -> bool:
+        """True if the envelope is an answer (right, late or by the wrong agent) to a question; then that is told."""
+        correlation, sender, asker = fed.envelope.correlation_id, fed.envelope.sender, fed.envelope.receiver
+        if sender == asker:
+            return False
+        state = ASKED if self._table.has(ASKED, (correlation, asker)) else ANSWERED
+        mine = self._table.first(state, (correlation, asker))
+        if mine is None:
+            return False
+        fit = [self._table.first(state, (correlation, asker, asked)) for asked in (sender, BROADCAST)]
+        query = min((one for one in fit if one is not None), key=lambda one: one.number, default=None)
+        if query is None:
+            fed.tell(EventKind.UNAUTHORISED, f"the question went to {mine.agent!r}, not to {sender!r}", mine)
+        elif query.ended and query.agent != BROADCAST:
+            fed.tell(EventKind.LATE, "the question has its answer", query)
+        else:
+            if not query.ended:
+                self._table.put(query, ANSWERED, *_pairs(query, asker))
+                self._end(query, ASKED)
+            fed.tell(EventKind.ANSWERED, "", query)
+        return True
+
+    # --- violations ----------------------------------------------------------------------------------------------
+
+    def _alert(self, fed: _Feed) -> None:
+        """``⫻alert/error`` and other alerts: told, and that is all."""
+        fed.tell(EventKind.ALERT, first_line(fed.envelope))
+
+    def _violation(self, fed: _Feed) -> None:
+        """``⫻alert/violation``: pauses the tasks of its correlation, of the dispatch that this is, and of the task that
+        it names, with all their relatives; sets the alarm for the escalation."""
+        correlation = fed.envelope.correlation_id
+        about = self._table.last(DISPATCH, correlation), self.task(fed.task)
+        groups = dict.fromkeys(task.group for task in about if task is not None)
+        if correlation is not None:
+            groups = {correlation: None, **groups}
+        violation = Followed(fed.envelope, fed.task, self._number())
+        marks: list[Hashable] = [violation.id, violation.group, *groups]
+        if fed.task is not None:
+            marks.append((NAME, fed.task))
+        self._table.put(violation, VIOLATION, *marks)
+        self._table.put(violation, WAITING, None, *marks)
+        self._watch(violation, "escalate", fed.now)
+        fed.tell(EventKind.VIOLATION, first_line(fed.envelope))
+        for task in self._pause(groups):
+            fed.tell(EventKind.PAUSED, "pause this task", task)
+
+    def _escalate(self, fed: _Feed) -> None:
+        """``⫻command/escalate``: settles a violation when it goes to somebody who can decide."""
+        envelope = fed.envelope
+        violation = self._escalated(fed)
+        if violation is None:
+            fed.tell(EventKind.UNCORRELATED, "no violation with this correlation_id or task is known")
+            return
+        if not allows(self._decide, envelope.receiver):
+            text = f"a violation goes to {' or '.join(self._decide)}, not {envelope.receiver!r}"
+            fed.tell(EventKind.MISDIRECTED, text, violation, name=fed.task)
+            return
+        if not violation.ended:
+            self._end(violation, WAITING)
+        keys = (violation.id, violation.group, envelope.id, envelope.correlation_id or envelope.id)
+        self._table.put(violation, DECISION, *((key, envelope.receiver) for key in keys))
+        fed.tell(EventKind.ESCALATED, "", violation, name=fed.task)
+
+    def _escalated(self, fed: _Feed) -> Followed | None:
+        """The violation that is escalated: by correlation, else by the task that it names or has paused; the oldest
+        that waits comes first."""
+        task = self.task(fed.task)
+        keys: tuple[Hashable, ...] = (fed.envelope.correlation_id,)
+        if fed.envelope.correlation_id is None:
+            keys = ((NAME, fed.task),) if task is None else ((NAME, fed.task), task.group)
+        found = (self._table.first(word, key) for word in (WAITING, VIOLATION) for key in keys)
+        return next((one for one in found if one is not None), None)
+
+    def _report(self, fed: _Feed) -> None:
+        """``⫻report/*``: the decision of the one to whom a violation was escalated (of several that on the oldest; on
+        the last one more can follow), or it must belong to something, and that is all the loops ask."""
+        key = fed.envelope.correlation_id, fed.envelope.sender
+        violation = self._table.first(DECISION, key)
+        if violation is None:
+            self._reported(fed)
+            return
+        if violation is not self._table.last(DECISION, key):
+            self._table.drop(violation, DECISION, key)
+        fed.tell(EventKind.DECIDED, first_line(fed.envelope), violation, name=fed.task)
 
 
-def _who_decides(policy: Policy) -> tuple[str, ...]:
-    """To whom violations go: the receivers of a row about that channel alone, else those of section 003."""
-    row = policy.row_for(ESCALATION_CHANNEL)
-    return row.receivers if row is not None and not row.channel.endswith("*") else ESCALATION_RECEIVERS
+_HANDLERS: dict[tuple[str | None, str | None], Callable[[Monitor, _Feed], None]] = {
+    ("command", "dispatch"): Monitor._dispatch,
+    ("command", "stop"): Monitor._stop,
+    ("command", "resume"): Monitor._resumed,
+    ("command", "escalate"): Monitor._escalate,
+    ("report", "status"): Monitor._status,
+    ("report", "artifact"): Monitor._artifact,
+    ("report", "*"): Monitor._report,
+    ("alert", "violation"): Monitor._violation,
+    ("alert", "*"): Monitor._alert,
+    ("query", "*"): Monitor._query,
+}
+"""What follows an envelope, by the family and the name of its channel. Commands of other names pass."""
 
 
-_WAITS = "the violation is not escalated"
-_NO_TEXT = frozenset(BAD_TYPE.values())
+def _places(task: Task) -> tuple[Hashable, ...]:
+    """The values under which a task is found in its state: one for all of them, its correlation, its agent."""
+    return None, task.group, ("agent", task.agent)
+
+
+def _pairs(query: Followed, asker: str) -> list[Hashable]:
+    """Who asked, and who asked whom, on each correlation of a question."""
+    return [pair for key in (query.id, query.group) for pair in ((key, asker), (key, asker, query.agent))]
 
 
 def _overdue(kind: str, what: Followed) -> Event:

@@ -12,8 +12,7 @@ import msgspec
 from turnwire.errors import DecodeError
 from turnwire.kick.codec import decode
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.loops import is_answer
-from turnwire.kick.tracking import first_line, task_name
+from turnwire.kick.space import first_line, is_answer, task_name
 from turnwire.pairs import AnswerPattern, Key, PairRule, Work
 
 _UNASKING = frozenset({"⫻command/stop", "⫻command/resume", "⫻command/pause", "⫻command/escalate"})

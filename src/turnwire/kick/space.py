@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
     from turnwire.kick import _format_py as _core
     from turnwire.kick._format_py import Section
+    from turnwire.kick.codec import Envelope
 else:
     _core = _backend.load("kick.format")
     Section = _core.Section
 
+ANSWER = "answer"
+"""The name of the channel, or the type of the first section, of an answer."""
 MOST_SHOWN = 60
 """Sections that a notebook shows."""
 _NAMES = ("preamble", "sections", "issues", "bom", "fences", "stuffing")
@@ -174,10 +177,26 @@ def first_section(text: str) -> Section | None:
     return sections[0] if sections else None
 
 
-def opening(text: str) -> tuple[str | None, str] | None:
-    """Of the first section of a text, read leniently, its place, and the inline text or else the first line of the
-    content, without white space around it; None where there is none, or no text to be read."""
-    return _core.opening(text)
+_opening = lru_cache(8)(lambda text: _core.opening(text))  # a report is asked for its task, then for what it says
+
+
+def task_name(envelope: Envelope) -> str | None:
+    """The task id: the place of the content's first section (⫻task/dispatch:T-7/001)."""
+    found = _opening(envelope.content)
+    return None if found is None else found[0]
+
+
+def first_line(envelope: Envelope) -> str:
+    """The first content line of the first section (or its inline text), without white space around it."""
+    found = _opening(envelope.content)
+    return "" if found is None else found[1]
+
+
+def is_answer(name: str | None, content: str) -> bool:
+    """True if what is on the channel ``⫻query/<name>`` says that it is an answer: by that name, or by the type of
+    the content's first section."""
+    section = first_section(content)
+    return name == ANSWER or (section is not None and section.type == ANSWER)
 
 
 def _issues(source: str | bytes, marks: list[tuple[int, int]]) -> list[Issue]:

@@ -1,66 +1,18 @@
-"""The memory of the monitor (tasks, questions, violations, deadlines), and its readings of an envelope's content."""
+"""The memory of the monitor: what it follows, under which keys, until when, and what it has seen of late."""
 
 from __future__ import annotations
 
 import heapq
-from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import lru_cache
+from collections import OrderedDict
+from collections.abc import Hashable
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from turnwire.kick.space import opening
-from turnwire.kick.spec import FAULTS, EventKind, Signal, TaskState
+from turnwire.kick.spec import TaskState
 
 if TYPE_CHECKING:
-    from turnwire.errors import Issue
     from turnwire.kick.codec import Envelope
-
-
-class Event(NamedTuple):
-    """One thing the monitor saw.
-
-    kind: an :class:`EventKind`. task: the task that it is about or that the envelope names (a question names none), or
-    None. envelope_id: the envelope that caused it, None for
-    overdue (there the id of what is overdue is in ``subject``). subject: id of the request, question or violation
-    that it belongs to, or None. text: words; for an artifact its path. issues: what ``check`` found.
-    """
-
-    kind: EventKind
-    task: str | None
-    envelope_id: str | None
-    subject: str | None
-    text: str
-    issues: tuple[Issue, ...] = ()
-
-    @property
-    def fault(self) -> bool:
-        """True if something is wrong, as opposed to under way."""
-        return self.kind in FAULTS
-
-
-class Deadlines(NamedTuple):
-    """Seconds until something is overdue; None for never.
-
-    accept: a dispatch without a report. finish: a dispatch (or resumption) without an end. answer: a question without
-    an answer. escalate: a violation without ``⫻command/escalate``.
-    """
-
-    accept: float | None = 60.0
-    finish: float | None = 3600.0
-    answer: float | None = 60.0
-    escalate: float | None = 60.0
-
-
-class Unfinished(NamedTuple):
-    """Something that has begun and not ended. kind: "task", "question" or "violation". id: of the envelope that began
-    it. task: the task's name, or None. text: what is missing, in words."""
-
-    kind: str
-    id: str
-    task: str | None
-    text: str
 
 
 class Followed:
@@ -204,81 +156,3 @@ class Recent(OrderedDict[str, Any]):
         self[key] = value
         if len(self) > self._size:
             self.popitem(last=False)
-
-
-class EnvelopeReaders(NamedTuple):
-    """The functions by which task ids, status words and paths are read out of envelopes, and what the words mean."""
-
-    task_of: Callable[[Envelope], str | None]
-    status_of: Callable[[Envelope], str]
-    artifact_of: Callable[[Envelope], str]
-    words: Mapping[str, Signal]
-
-
-class LoopMemory:
-    """The part that the loops share: what they follow, the deadlines, and how envelopes are read. So many of what has
-    ended are remembered."""
-
-    __slots__ = ("_count", "_ended", "_remember", "alarms", "deadlines", "reading", "table")
-
-    def __init__(self, deadlines: Deadlines, reading: EnvelopeReaders, remember: int) -> None:
-        self.table = Table()
-        self.alarms = Alarms()
-        self.deadlines = deadlines
-        self.reading = reading
-        self._ended: deque[Followed] = deque()
-        self._remember = remember
-        self._count = 0
-
-    def count(self) -> int:
-        """The number of what begins now."""
-        self._count += 1
-        return self._count
-
-    def watch(self, what: Followed, kind: str, start: float | None) -> None:
-        """Sets the alarm of something to a deadline, by its name in :class:`Deadlines`."""
-        self.alarms.set(what, kind, start, getattr(self.deadlines, kind))
-
-    def end(self, what: Followed, *words: str) -> None:
-        """Ends something: it has no alarm and no keys of these words any more, and is forgotten once ``remember``
-        further things have ended."""
-        what.ended = True
-        self.alarms.clear(what)
-        self.table.take(what, *words)
-        self._ended.append(what)
-        if len(self._ended) > self._remember:
-            oldest = self._ended.popleft()
-            self.table.take(oldest, *tuple(oldest.keys))
-
-
-Tell = Callable[[Event], None]
-
-
-def event(
-    kind: EventKind,
-    envelope: Envelope,
-    text: str = "",
-    about: Followed | None = None,
-    *,
-    name: str | None = None,
-    issues: Iterable[Issue] = (),
-) -> Event:
-    """An event about an envelope, and about something that is followed. name: of the task, where that has none."""
-    if about is None:
-        return Event(kind, name, envelope.id, None, text, tuple(issues))
-    return Event(kind, about.name if name is None else name, envelope.id, about.id, text, tuple(issues))
-
-
-_opening = lru_cache(8)(opening)  # a report is asked for its task, and then for what it says
-
-
-def task_name(envelope: Envelope) -> str | None:
-    """The task id: the place of the content's first section (⫻task/dispatch:T-7/001)."""
-    found = _opening(envelope.content)
-    return None if found is None else found[0]
-
-
-def first_line(envelope: Envelope) -> str:
-    """The first content line of the first section (or its inline text), without white space around it."""
-    found = _opening(envelope.content)
-    return "" if found is None else found[1]
