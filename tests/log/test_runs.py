@@ -279,7 +279,7 @@ def test_following(tmp_path: Path) -> None:
 
 
 def running() -> int:
-    return sum(thread.name == "turnwire-scan" for thread in threading.enumerate())
+    return sum(thread.name.startswith("turnwire-scan") for thread in threading.enumerate())
 
 
 def none_running() -> bool:

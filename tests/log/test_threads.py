@@ -81,7 +81,7 @@ def test_the_first_error_is_the_one_of_one_thread() -> None:
 
 
 def running() -> int:
-    return sum(thread.name == "turnwire-scan" for thread in threading.enumerate())
+    return sum(thread.name.startswith("turnwire-scan") for thread in threading.enumerate())
 
 
 def test_stopping_early_ends_the_threads() -> None:

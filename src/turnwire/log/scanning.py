@@ -196,11 +196,28 @@ class Scan(Generic[M]):
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """The batches, made in a thread of their own while others run; the next one is begun when it is asked for."""
-        from turnwire.log.output.asynchronous import in_a_thread
+        import asyncio
+        from concurrent.futures import ThreadPoolExecutor
 
         run, batches = self._begin(Run.batches)
-        async for batch in in_a_thread(batches, lambda: _end(run, batches)):
-            yield batch
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(1, "turnwire-async") as thread:
+            try:
+                while True:
+                    step = loop.run_in_executor(thread, next, batches, None)
+                    try:
+                        batch = await asyncio.shield(step)
+                    except asyncio.CancelledError:  # who is cancelled waits for the step under way
+                        _end(run, batches)
+                        await asyncio.wait([step])
+                        step.exception()
+                        raise
+                    if batch is None:
+                        return
+                    yield batch
+                    del batch
+            finally:
+                _end(run, batches)
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""Blocks to rows: the search of all wires, the ordered pool of threads, the run that gives results in order."""
+"""Blocks to rows: the search of all wires, the run that gives results in order."""
 
 from turnwire._lazy import require_numpy
 

@@ -7,6 +7,8 @@ hold on to this, and nothing here holds on to the iteration.
 from __future__ import annotations
 
 import os
+import queue
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
@@ -20,7 +22,6 @@ from turnwire.contract import Column
 from turnwire.errors import DecodeError, FileRefused, Reason, WireError
 from turnwire.log.engine.all_wires import BlockResult, Engine, Finder
 from turnwire.log.engine.columns import REASONS
-from turnwire.log.engine.ordered_pool import OrderedPool
 from turnwire.log.input.bookmarks import Bookmarks, Gap, bookmark
 from turnwire.log.input.copies import TAIL
 from turnwire.log.input.memory import Pool
@@ -36,6 +37,9 @@ from turnwire.progress import Progress
 if TYPE_CHECKING:
     from turnwire.log.input.bookmarks import Bookmark
 
+_THREAD = "turnwire-scan"
+_PATIENCE = 1.0
+"""Seconds that closing waits for the thread that reads: one that waits for a file of the caller's cannot be woken."""
 IN_FLIGHT = 128 << 20
 """Bytes of blocks and their columns that threads may work on at the same time, about."""
 USUAL_RECORD = 32
@@ -203,11 +207,44 @@ class Run:
         # A block with the columns of its records, if they are of the usual length.
         size = self._job.batch_bytes * (1 + self._engine.row_bytes / USUAL_RECORD)
         most = max(2, min(_most_in_flight(self._threads), int(IN_FLIGHT / size)))
-        pool = OrderedPool(pieces, self._work, self._threads, most, self.stop)
-        for piece, found in pool:
-            yield piece, found
-            del piece, found
-            self._check_process()
+        yield from self._side_by_side(pieces, most)
+
+    def _side_by_side(self, pieces: Iterator[Piece], most: int) -> Iterator[tuple[Piece, BlockResult | None]]:
+        """The same from several threads, of which one reads. At most so many pieces are taken and not yet released by
+        the consumer. What reading or the search raises comes out at its place in the order."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        room, taken = threading.Semaphore(most), queue.SimpleQueue[Any]()
+        pool = ThreadPoolExecutor(self._threads, _THREAD)
+
+        def read() -> None:
+            error: BaseException | None = None
+            try:
+                while room.acquire() and not self.stop and (piece := next(pieces, None)) is not None:
+                    taken.put((piece, pool.submit(self._work, piece)))
+                    del piece
+                pieces.close()  # type: ignore[attr-defined]
+            except BaseException as failure:
+                error = failure
+            taken.put(error)
+
+        reader = threading.Thread(target=read, name=_THREAD, daemon=True)
+        reader.start()
+        try:
+            while type(following := taken.get()) is tuple:
+                piece, search = following
+                yield piece, search.result()
+                del piece, search, following
+                room.release()
+                self._check_process()
+            if following is not None:
+                raise following
+        finally:
+            self.stop.set()
+            if os.getpid() == self._process:  # in a fork there is nothing to end, and locks may stay locked
+                room.release()
+                reader.join(_PATIENCE)
+                pool.shutdown(cancel_futures=True)
 
     def _check_process(self) -> None:
         """A fork has none of the threads, and shares with its parent how far files are read: the one would wait for

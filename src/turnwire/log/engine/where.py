@@ -16,7 +16,6 @@ from turnwire import registry
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownName, expect_number
 from turnwire.log.engine.columns import known, no_column, own, told
-from turnwire.log.engine.needles import Needles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +30,6 @@ _NOT_KNOWN_YET = frozenset({"file", "record", "line"})
 """Columns that a block alone cannot tell."""
 _WHOLE_NUMBER = re.compile(rb"0|-?[1-9][0-9]{0,19}")  # as a column of numbers writes one as text; none has more digits
 _FEW = 64  # values that are compared with all rows one by one
-_FEW_NEEDLES = 8  # texts in records that are looked for one by one
 _COMPARED_AT_ONCE = 16  # bytes of text compared for all rows at once; the few rows left are compared one by one
 
 
@@ -265,21 +263,19 @@ def _text_within(text: TextColumn, low: bytes | None, high: bytes | None) -> Mas
 
 def _containing_any(needles: list[bytes]) -> Test:
     """A mask of the records: True for those that contain one of the needles, as they are written."""
-    if b"" in needles:
-        needles = [b""]  # it is in all
-    find = partial(_rows_with, needles) if len(needles) <= _FEW_NEEDLES else Needles(needles).rows
+    needles = [b""] if b"" in needles else list(set(needles))  # the empty one is in all
 
     def test(batch: Batch) -> Mask:
         mask = np.zeros(len(batch), bool)
         for view, rows, starts, stops in batch.places():
             first = int(starts[0])
-            mask[rows] |= find(bytes(view[first : int(stops.max())]), starts - first, stops - first)
+            mask[rows] |= rows_with(needles, bytes(view[first : int(stops.max())]), starts - first, stops - first)
         return mask
 
     return test
 
 
-def _rows_with(needles: list[bytes], data: bytes, starts: NDArray[Any], stops: NDArray[Any]) -> Mask:
+def rows_with(needles: list[bytes], data: bytes, starts: NDArray[Any], stops: NDArray[Any]) -> Mask:
     """A mask of the parts of some bytes, in order: True for those that contain one of the needles."""
     mask = np.zeros(len(starts), bool)
     longest = int((stops - starts).max())
