@@ -232,7 +232,11 @@ def test_texts_are_found_where_they_are() -> None:
         parts = [part for part in pairwise(edges) if chance.random() < 0.8] or [(0, 1)]
         starts, stops = (np.array(ends) for ends in zip(*parts, strict=True))
         expected = [any(text in data[start:stop] for text in texts) for start, stop in parts]
-        assert rows_with(texts, data[starts[0] :], starts - starts[0], stops - starts[0]).tolist() == expected, (data, texts, parts)
+        assert rows_with(texts, data[starts[0] :], starts - starts[0], stops - starts[0]).tolist() == expected, (
+            data,
+            texts,
+            parts,
+        )
         met += sum(expected)
     assert met > 50
 
