@@ -57,7 +57,6 @@ def test_verify(path: str, tmp_path: Path, run: Command) -> None:
     assert run("verify", [path, "--head", str(tmp_path / "note")]).exit_code == 2
     assert run("verify", [path, "--head", path]).exit_code == 3  # a database is no text
     assert run("verify", [path + "no"]).exit_code == 3
-    assert [run("verify", [path, "--threshold", number]).exit_code for number in "12"] == [2] * 2  # of no witness
     connection = sqlite3.connect(path)
     connection.executescript("DROP TRIGGER entries_no_delete; DELETE FROM entries WHERE rowid = 3")
     connection.close()
@@ -82,19 +81,15 @@ def test_one_broken_file_of_several_is_told(tmp_path: Path, run: Command) -> Non
         assert [json.loads(line)["ok"] for line in done.output.splitlines()] == [file == good for file in files]
 
 
-@pytest.mark.parametrize("option", ["--old", "--sign"])
-def test_what_is_for_proofs_of_continuation_goes_with_no_other(
-    path: str, tmp_path: Path, option: str, run: Command
-) -> None:
+def test_an_old_head_is_for_proofs_of_continuation(path: str, tmp_path: Path, run: Command) -> None:
     with Ledger(path) as ledger:
         ledger.append("x", b"b")
-    head, proof, key = tmp_path / "head", tmp_path / "proof", tmp_path / "key"
+    head, proof = tmp_path / "head", tmp_path / "proof"
     head.write_text(run("ledger", ["head", path]).output)
     proof.write_text(run("ledger", ["prove", path, "1"]).output)
-    key.write_text(Ed25519PrivateKey.generate().private_bytes_raw().hex())
     check = ["check", str(proof), "--head", str(head)]
     assert run("ledger", check) == (0, "the proof holds\n")
-    assert run("ledger", [*check, option, str(head if option == "--old" else key)]) == (2, "")
+    assert run("ledger", [*check, "--old", str(head)]) == (2, "")
 
 
 def test_conform(tmp_path: Path, run: Command) -> None:

@@ -13,7 +13,6 @@ import pytest
 from turnwire.errors import RuleError
 from turnwire.ledger import Ledger, verify_file
 from turnwire.ledger.connection import damage, input_output
-from turnwire.ledger.verify import Trusted
 
 pytestmark = pytest.mark.once
 
@@ -49,21 +48,6 @@ def test_a_head_of_no_size_of_the_ledger_is_refused_with_words(size: int) -> Non
         ledger.append("k", "v")
         verdict = ledger.verify(ledger.head()._replace(size=size))
         assert not verdict and verdict.fault is not None and verdict.fault.where == "head"
-
-
-@pytest.mark.parametrize(
-    ("signers", "witnesses", "least", "words"),
-    [
-        ((), (), None, ""),
-        (("00" * 32,), (), None, "signed "),
-        ((), ("00" * 32,), 1, "and 1 times witnessed "),
-        (("00" * 32,), ("11" * 32,), 1, "signed and 1 times witnessed "),
-    ],
-)
-def test_whose_words_are_told(
-    signers: tuple[str, ...], witnesses: tuple[str, ...], least: int | None, words: str
-) -> None:
-    assert Trusted(signers, witnesses, least).words == words
 
 
 def test_many_entries_are_fetched_page_by_page() -> None:
@@ -174,10 +158,6 @@ def test_a_head_of_nothing_is_continued_by_every_ledger(tmp_path: Path) -> None:
             assert len(ledger) == size and ledger.verify(empty)
             Ledger(tmp_path / "a.ledger", after=empty).close()
             ledger.append("k", "v")
-
-
-def test_no_witness_is_wanted_where_none_is() -> None:
-    assert [Trusted((), ("00" * 32,), least).threshold for least in (None, 0, 1)] == [1, 0, 1]
 
 
 def test_nothing_is_signed_for_tables_that_were_changed(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.errors import Reason, RuleError
 from turnwire.ledger import Ledger
-from turnwire.ledger.schema import SCHEMA
+from turnwire.ledger.connection import SCHEMA
 
 pytestmark = pytest.mark.once
 KEY = bytes(range(32))

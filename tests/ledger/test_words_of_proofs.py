@@ -10,11 +10,8 @@ import pytest
 
 from turnwire import Reason, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, InclusionProof, merkle
-from turnwire.ledger.checkpoint import private_key
 
 LEAVES = [hashlib.sha256(bytes([0, number])).digest() for number in range(12)]
-PRIVATE = bytes(range(32))
-PAIR = ["00" * 32, "11" * 64]
 
 
 def node(level: int, index: int) -> bytes:
@@ -36,7 +33,7 @@ def consistency(old: int, new: int) -> ConsistencyProof:
     return ConsistencyProof(old, new, path, merkle.root(old, node), merkle.root(new, node))
 
 
-FIELDS: dict[str, Any] = {**json.loads(head(3).to_json()), "key": "aa", "signature": "bb", "witnesses": [PAIR]}
+FIELDS: dict[str, Any] = {**json.loads(head(3).to_json()), "key": "aa", "signature": "bb"}
 
 
 @pytest.mark.parametrize(
@@ -46,8 +43,6 @@ FIELDS: dict[str, Any] = {**json.loads(head(3).to_json()), "key": "aa", "signatu
         *({name: value} for name in ("ledger", "root", "chain", "time") for value in (None, 1, ...)),
         *({"size": value} for value in (None, "3", 3.0, True, ...)),
         *({name: value} for name in ("key", "signature") for value in (None, 1, [])),
-        *({"witnesses": value} for value in (None, {}, [1], [[]], [PAIR[:1]], [[*PAIR, ""]], [[1, "a"]])),
-        {"witnesses": [PAIR, ["a", 1]]},
     ],
 )
 def test_what_is_no_checkpoint_is_refused(changes: dict[str, Any]) -> None:
@@ -65,13 +60,12 @@ def test_what_is_no_object_is_no_checkpoint(text: str) -> None:
     assert caught.value.reason is Reason.BAD_CHECKPOINT
 
 
-def test_a_checkpoint_without_key_and_witnesses_is_one() -> None:
-    for left_out in ((), ("key",), ("signature",), ("witnesses",), ("key", "signature", "witnesses")):
+def test_a_checkpoint_without_key_or_signature_is_one() -> None:
+    for left_out in ((), ("key",), ("signature",), ("key", "signature")):
         fields = {name: value for name, value in FIELDS.items() if name not in left_out}
         made = Checkpoint.from_json(json.dumps(fields))
         assert json.loads(made.to_json()) == fields
         assert (made.key, made.signature) == (fields.get("key"), fields.get("signature"))
-        assert made.witnesses == (() if "witnesses" in left_out else (tuple(PAIR),))
 
 
 @pytest.mark.parametrize(
@@ -86,22 +80,6 @@ def test_a_proof_that_lacks_a_field_names_all(made: Any, names: str) -> None:
     for name in fields:
         with pytest.raises(ValueError, match=f"^a proof has the fields {names}$"):
             made.from_dict({key: value for key, value in fields.items() if key != name})
-
-
-@pytest.mark.parametrize("old", range(1, 6))
-@pytest.mark.parametrize("new", range(1, 6))
-def test_a_witness_signs_what_continues_and_says_what_does_not(old: int, new: int) -> None:
-    before, after = head(old), head(new)
-    proofs = [None, *(consistency(a, b) for a in range(1, 6) for b in range(a, 6))]
-    for proof in proofs:
-        continues = old == new or (proof is not None and (proof.old, proof.new) == (old, new))
-        if continues:
-            assert len(after.countersigned(PRIVATE, after=before, proof=proof).witnesses) == 1
-            continue
-        with pytest.raises(RuleError) as caught:
-            after.countersigned(PRIVATE, after=before, proof=proof)
-        assert caught.value.text == "this does not continue the checkpoint that was countersigned last"
-        assert caught.value.rule == "checkpoint"
 
 
 @pytest.mark.parametrize("old", range(6))
@@ -147,16 +125,3 @@ def test_a_path_of_another_length_leads_nowhere(size: int) -> None:
             assert merkle.roots_from_consistency(old, size, merkle.root(old, node), wrong) is None
     assert merkle.roots_from_consistency(-1, size, b"", []) is None
     assert merkle.roots_from_consistency(0, 0, b"x", []) == (b"x", b"x")
-
-
-def test_who_signs_last_has_signed() -> None:
-    """A checkpoint that another signed before, and that witnesses countersigned, as well as one that nobody did."""
-    keys = [bytes([number]) * 32 for number in range(1, 4)]
-    first, second, witness = (private_key(key).public_key() for key in keys)
-    signed = head(3).signed(keys[0])
-    again = signed.countersigned(keys[2]).signed(keys[1])
-    assert signed.signed_by(first) and not signed.signed_by(second)
-    assert again.signed_by(second) and not again.signed_by(first) and again.key == second.public_bytes_raw().hex()
-    assert again.signature == head(3).signed(keys[1]).signature
-    assert signed.countersigned(keys[2]).witnessed_by([witness, first]) == 1
-    assert again.witnessed_by([witness]) == 0, "it was another's checkpoint that was countersigned"

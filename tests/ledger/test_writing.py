@@ -47,10 +47,10 @@ def test_nobody_writes_between_a_look_at_the_end_and_what_follows_it(
 
 def test_two_that_make_a_ledger_at_once_make_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever looks whether the file is empty in order to make its tables is the only one."""
-    path, look, seen = tmp_path / "a.ledger", connection._is_ledger, []
+    path, look, seen = tmp_path / "a.ledger", connection.identity_of, []
 
-    def looked(opened: sqlite3.Connection, place: object) -> bool:
-        found = look(opened, place)
+    def looked(opened: sqlite3.Connection) -> str | None:
+        found = look(opened)
         if opened.in_transaction:
             other = sqlite3.connect(path, timeout=0, isolation_level=None)
             with pytest.raises(sqlite3.OperationalError, match="locked"):
@@ -59,10 +59,10 @@ def test_two_that_make_a_ledger_at_once_make_one(tmp_path: Path, monkeypatch: py
             seen.append(found)
         return found
 
-    monkeypatch.setattr(connection, "_is_ledger", looked)
+    monkeypatch.setattr(connection, "identity_of", looked)
     with Ledger(path) as ledger:
         assert ledger.append("k", "v") == 1
-    assert seen == [False]
+    assert seen[0] is None and len(seen) == 2
 
 
 @pytest.mark.parametrize("before", [1, 49, 50, 51, 255, 256, 257])

@@ -1,4 +1,4 @@
-"""Opening a ledger file with SQLite, and laying down its tables."""
+"""The SQLite file of a ledger: its tables, the triggers that keep them append-only, and opening it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,120 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from turnwire.errors import Reason, RuleError, expect_one_of
-from turnwire.ledger.rows import broken
-from turnwire.ledger.schema import APPLICATION_ID, FORMAT, SCHEMA, strange_schema
+from turnwire.ledger.rows import FORMAT, ProofFailed, broken
 
+APPLICATION_ID = 0x7475726E  # "turn", in the header of the SQLite file
 SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
 MEMORY = ":memory:"
 """The path of a ledger that is not a file. A file of that name is reached by another path, such as ``./:memory:``."""
-_NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
+
+def _append_only(table: str, in_order: str) -> dict[str, str]:
+    """Triggers of one table. INSERT OR REPLACE never fires a delete trigger unless recursive_triggers is on, so the
+    guard is in front of the insert, where conflict clauses have no say yet."""
+    refuse = f"SELECT RAISE(ABORT, '{table} is append-only'); END"
+    return {
+        f"{table}_no_update": f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} BEGIN {refuse}",
+        f"{table}_no_delete": f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} BEGIN {refuse}",
+        f"{table}_in_order": f"CREATE TRIGGER {table}_in_order BEFORE INSERT ON {table} WHEN {in_order} BEGIN {refuse}",
+    }
+
+
+# The rowid of entries is the sequence number. It is not a column: SQLite writes a filler for such a column into every
+# row, and a damaged filler would go unseen.
+SCHEMA: dict[str, str] = {
+    "about": "CREATE TABLE about (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "entries": (
+        "CREATE TABLE entries (at INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL, "
+        "chain BLOB NOT NULL) STRICT"
+    ),
+    "entries_by_key": "CREATE INDEX entries_by_key ON entries (kind, key) WHERE key <> ''",
+    **_append_only("entries", "NEW.rowid <> (SELECT coalesce(max(rowid), 0) + 1 FROM entries)"),
+    **_append_only("about", "EXISTS (SELECT 1 FROM about WHERE name = NEW.name)"),
+}
+"""Name -> SQL of everything in the file; verification wants exactly these."""
+
+# What ANALYZE makes, as SQLite itself writes it: nothing of a ledger's hangs on it.
+_STATISTICS = (
+    ("table", "sqlite_stat1", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+    ("table", "sqlite_stat4", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
+)
+
+
+@cache
+def _made() -> frozenset[tuple[str, ...]]:
+    """The rows of ``sqlite_schema`` that the statements make."""
+    with closing(sqlite3.connect(MEMORY)) as connection:
+        connection.executescript(";".join(SCHEMA.values()))
+        return frozenset(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql NOT NULL"))
+
+
+def strange_schema(connection: sqlite3.Connection) -> str | None:
+    """The first object of the file that is not as it was made (also under names that SQLite keeps for itself), or None.
+
+    A trigger under such a name, put there by ``writable_schema``, runs as any other.
+    """
+    found = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
+    names = [row[1] for row in found]
+    shared = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE rootpage > 0 AND rootpage IN "
+        "(SELECT rootpage FROM sqlite_schema GROUP BY rootpage HAVING count(*) > 1)"
+    ).fetchone()
+    if shared is not None:
+        return f"{shared[0]} has its rows in the pages of another table"
+    for name in sorted(SCHEMA):
+        if name not in names:
+            return f"{name} is missing"
+    for row in found:
+        if (row not in _made() or names.count(row[1]) > 1) and row not in _STATISTICS:
+            return f"{row[1]} was changed" if row[1] in SCHEMA else f"{row[1]} does not belong there"
+    return None
+
+
+def require_schema(connection: sqlite3.Connection) -> None:
+    """Raises ProofFailed where a table, a trigger or anything else is not as it was made."""
+    if (strange := strange_schema(connection)) is not None:
+        raise ProofFailed("schema", strange)
+
+
+NO_LEDGER = "no ledger"
+"""The place of a fault in a file that never was a ledger, as far as can be seen."""
+
+
+def identity_of(connection: sqlite3.Connection) -> str | None:
+    """The id under which the ledger's chain starts, None for an empty file. Raises ProofFailed for what is neither.
+    Looks at one state of the file, which another process may be about to make a ledger."""
+    with transaction(connection):
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        if application != APPLICATION_ID:
+            if tables or application:
+                raise ProofFailed(NO_LEDGER, "it is an SQLite file of another application")
+            (pages,) = connection.execute("PRAGMA page_count").fetchone()
+            if pages and connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+                # copied without its log; turnwire writes the tables before the file has one, see _create
+                lost = "by a -wal file, which is not there: what that held is missing"
+                raise ProofFailed(NO_LEDGER, f"it holds nothing, but SQLite wrote to it {lost}")
+        if not tables:
+            return None
+        require_schema(connection)
+        about: dict[str, Any] = dict(connection.execute("SELECT name, value FROM about"))
+    if about.get("format") != FORMAT:
+        raise ProofFailed(NO_LEDGER, f"format {about.get('format')} is not known to this version")
+    identity = about.get("id")
+    if not isinstance(identity, str) or len(about) > 2:
+        raise ProofFailed("schema", "about holds no id, or a name that does not belong there")
+    return identity
+
+
+# ---------------------------------------------------------------- errors of SQLite
+
 _INPUT_OUTPUT = {
     sqlite3.SQLITE_CANTOPEN: errno.EIO,
     sqlite3.SQLITE_READONLY: errno.EROFS,
@@ -30,28 +132,8 @@ _INPUT_OUTPUT = {
     sqlite3.SQLITE_PERM: errno.EACCES,
     sqlite3.SQLITE_NOMEM: errno.ENOMEM,
 }
-_ALONE = "&immutable=1"  # nobody writes the file: SQLite needs no locks and no files beside it
-_AS_THEY_ARE = "&readonly_shm=1"  # the files beside it are read, and none is made
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
 # (a constraint: the number behind the last entry is taken)
-_PAUSE = 0.02  # seconds between two tries to get the write lock while WAL mode is being set
-LOST_LOG = "it holds nothing, but SQLite wrote to it by a -wal file, which is not there: what that held is missing"
-"""Of a file that is copied without its log. turnwire writes the tables before the file has one (:func:`_create`)."""
-
-Check = Callable[[], None]
-"""Raises OSError where a file that was opened as one that nobody writes has changed since."""
-
-
-def in_memory(path: object) -> bool:
-    """True for the path that is no file: the text ``:memory:``, as everywhere in SQLite. A Path is always a file's."""
-    return isinstance(path, str) and path == MEMORY
-
-
-def connect(path: str | os.PathLike[str], timeout: float, *, mode: str = "rwc", also: str = "") -> sqlite3.Connection:
-    """A connection in autocommit mode. ``mode`` is that of SQLite's URI: rwc creates, rw and ro do not. ``also``:
-    further settings of the URI."""
-    uri = "file::memory:" if in_memory(path) else f"{Path(os.fspath(path)).absolute().as_uri()}?mode={mode}{also}"
-    return sqlite3.connect(uri, timeout=timeout, isolation_level=None, uri=True, check_same_thread=False)
 
 
 def input_output(error: sqlite3.Error, path: object) -> OSError | None:
@@ -77,14 +159,37 @@ def damage(error: BaseException | None) -> RuleError | None:
 
 
 @contextmanager
-def damage_told() -> Iterator[None]:
-    """Raises RuleError(ledger_broken) where SQLite finds the file damaged within."""
+def faults_told() -> Iterator[None]:
+    """Raises RuleError(ledger_broken) where a proof fails within, or SQLite finds the file damaged."""
     try:
         yield
+    except ProofFailed as failed:
+        fault = failed.fault
+        raise broken(f"{fault.where}{'' if fault.seq is None else f' at entry {fault.seq}'}: {fault.text}") from None
     except sqlite3.Error as error:
         if (found := damage(error)) is not None:
             raise found from error
         raise
+
+
+# ---------------------------------------------------------------- opening
+
+_PAUSE = 0.02  # seconds between two tries to get the write lock while WAL mode is being set
+
+Check = Callable[[], None]
+"""Raises OSError where a file that was opened as one that nobody writes has changed since."""
+
+
+def in_memory(path: object) -> bool:
+    """True for the path that is no file: the text ``:memory:``, as everywhere in SQLite. A Path is always a file's."""
+    return isinstance(path, str) and path == MEMORY
+
+
+def connect(path: str | os.PathLike[str], timeout: float, *, mode: str = "rwc", also: str = "") -> sqlite3.Connection:
+    """A connection in autocommit mode. ``mode`` is that of SQLite's URI: rwc creates, rw and ro do not. ``also``:
+    further settings of the URI."""
+    uri = "file::memory:" if in_memory(path) else f"{Path(os.fspath(path)).absolute().as_uri()}?mode={mode}{also}"
+    return sqlite3.connect(uri, timeout=timeout, isolation_level=None, uri=True, check_same_thread=False)
 
 
 def _unchanged(path: str | os.PathLike[str]) -> Check:
@@ -113,42 +218,35 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
     cannot write the ledger (its owner could not write it any more), the file itself is read: without them it is all
     there is, unless a log of it holds more.
     """
-    name = os.fspath(path)  # refuses a number: what follows takes it for a file that is open
-    for number, is_so in (
-        (errno.EISDIR, os.path.isdir(path)),
-        (errno.ENOENT, in_memory(path) or not os.path.isfile(path)),
-        (
-            errno.EACCES,
-            not os.access(path, os.R_OK),
-        ),  # not by opening it: POSIX drops SQLite's locks on a file when this process closes it
-    ):
-        if is_so:
-            raise OSError(number, os.strerror(number), name)
-    place = os.path.realpath(path)
+    place = os.path.realpath(name := os.fspath(path))  # refuses a number: what follows takes it for a file that is open
+    if in_memory(path) or not os.path.isfile(place):
+        number = errno.EISDIR if os.path.isdir(place) else errno.ENOENT
+        raise OSError(number, os.strerror(number), name)
+    if not os.access(place, os.R_OK):  # not by opening it: POSIX drops SQLite's locks on a file when it is closed here
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), name)
     logs = [f"{place}-wal", f"{place}-journal"]
     ours = os.access(place, os.W_OK) and os.access(os.path.dirname(place), os.W_OK)
     if ours or any(map(os.path.exists, (*logs, f"{place}-shm"))):
-        connection = connect(path, timeout, mode="ro", also="" if ours else _AS_THEY_ARE)
-        failed, code = None, 0
+        # Of somebody else the files beside it are read, and none is made.
+        connection = connect(path, timeout, mode="ro", also="" if ours else "&readonly_shm=1")
         try:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        except UnicodeDecodeError:
-            pass  # whoever reads it reports the fault
-        except sqlite3.DatabaseError as error:
-            failed, code = input_output(error, path), getattr(error, "sqlite_errorcode", 0)
-        if failed is None:
+            with suppress(UnicodeDecodeError):  # whoever reads it reports the fault
+                connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             return connection, lambda: None
-        connection.close()
-        if ours and code == sqlite3.SQLITE_READONLY_ROLLBACK:
-            return _connect_reader(path, timeout), lambda: None
-        if code & 0xFF not in _NO_PLACE:
-            raise failed
-        for log in logs:
-            if os.path.exists(log) and os.path.getsize(log):
-                text = f"what was written last is in its {log[len(place) :]} file, which cannot be read here: "
-                raise OSError(errno.EROFS, f"{text}copy all its files elsewhere", name) from failed
+        except sqlite3.DatabaseError as error:
+            if (failed := input_output(error, path)) is None:
+                return connection, lambda: None  # as above
+            connection.close()
+            if ours and error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
+                return _connect_reader(path, timeout), lambda: None
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                raise failed from None
+            for log in logs:
+                if os.path.exists(log) and os.path.getsize(log):
+                    text = f"what was written last is in its {log[len(place) :]} file, which cannot be read here: "
+                    raise OSError(errno.EROFS, f"{text}copy all its files elsewhere", name) from failed
     check = _unchanged(path)
-    return connect(path, timeout, mode="ro", also=_ALONE), check
+    return connect(path, timeout, mode="ro", also="&immutable=1"), check  # SQLite needs no locks, no files beside it
 
 
 def _connect_reader(path: str | os.PathLike[str], timeout: float) -> sqlite3.Connection:
@@ -158,60 +256,45 @@ def _connect_reader(path: str | os.PathLike[str], timeout: float) -> sqlite3.Con
     return connection
 
 
-def open_read_only(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.Connection, Check, str]:
-    """As :func:`open_to_read`, and the ledger's id. Raises OSError, RuleError(bad_ledger, ledger_broken)."""
-    connection, check = open_to_read(path, timeout)
-    with _closed_by_errors(connection):
-        if not _is_ledger(connection, path):
-            raise _bad(path, "it is empty")
-        require_schema(connection)
-        identity = ledger_id(connection, path)
+def open_ledger(
+    path: str | os.PathLike[str], timeout: float, synchronous: str | None
+) -> tuple[sqlite3.Connection | None, sqlite3.Connection, Check, str]:
+    """The connection that appends (None without ``synchronous``), the one that reads (in memory the same), what to call
+    whenever it was read, and the ledger's id. Creates the file for who writes. Raises OSError, RuleError(bad_ledger,
+    ledger_broken)."""
+    with ExitStack() as opened:
+        check: Check = lambda: None  # noqa: E731
+        if synchronous is None:
+            connection, check = open_to_read(path, timeout)
+        else:
+            expect_one_of(synchronous, "synchronous", SYNCHRONOUS)
+            connection = connect(path, timeout)
+        opened.callback(connection.close)
+        try:
+            identity = identity_of(connection)
+            if identity is None and synchronous is not None:
+                identity = _create(connection)
+            if identity is None:
+                raise ProofFailed(NO_LEDGER, "it is empty")
+        except ProofFailed as failed:
+            if failed.fault.where == NO_LEDGER:
+                raise _bad(path, failed.fault.text) from None
+            raise broken(f"schema: {failed.fault.text}") from None
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            raise _bad(path, told(error)) from error
+        writer, reader = None, connection
+        if synchronous is not None:
+            if not in_memory(path):
+                _set_wal(connection, timeout)  # a backup is one file
+                reader = _connect_reader(path, timeout)
+            for pragma in ("trusted_schema = OFF", f"synchronous = {synchronous}", "recursive_triggers = ON"):
+                connection.execute(f"PRAGMA {pragma}")
+            writer = connection
         check()
-    return connection, check, identity
-
-
-def open_writer(
-    path: str | os.PathLike[str], timeout: float, synchronous: str
-) -> tuple[sqlite3.Connection, sqlite3.Connection, str]:
-    """The connection that appends, the one that reads (the same in memory), and the ledger's id. Creates the file.
-    Raises RuleError(bad_ledger, ledger_broken)."""
-    expect_one_of(synchronous, "synchronous", SYNCHRONOUS)
-    connection = connect(path, timeout)
-    with _closed_by_errors(connection):
-        if not _is_ledger(connection, path):
-            _create(connection, path, timeout)
-        elif not in_memory(path) and connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-            _set_wal(connection, timeout)  # a backup is one file
-        connection.execute("PRAGMA trusted_schema = OFF")
-        require_schema(connection)
-        connection.execute(f"PRAGMA synchronous = {synchronous}")
-        connection.execute("PRAGMA recursive_triggers = ON")
-        identity = ledger_id(connection, path)
-        return connection, connection if in_memory(path) else _connect_reader(path, timeout), identity
-
-
-@contextmanager
-def _closed_by_errors(connection: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        connection.close()
-        raise
-
-
-def require_schema(connection: sqlite3.Connection) -> None:
-    """Raises RuleError(ledger_broken) where a table, a trigger or anything else is not as it was made."""
-    with damage_told():
-        strange = strange_schema(connection)
-    if strange is not None:
-        raise broken(f"schema: {strange}")
-
-
-def lost_its_log(connection: sqlite3.Connection) -> bool:
-    """True if a file without tables had a ``-wal`` file when something was written to it."""
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-    return bool(pages) and mode == "wal"
+        opened.pop_all()
+    return writer, reader, check, identity
 
 
 @contextmanager
@@ -231,68 +314,32 @@ def transaction(connection: sqlite3.Connection, kind: str = "") -> Iterator[None
                 connection.execute("ROLLBACK")
 
 
-def _is_ledger(connection: sqlite3.Connection, path: object) -> bool:
-    """True for a ledger, False for an empty file; anything else is refused. Looks at one state of the file, which
-    another process may be about to make a ledger."""
-    try:
-        with transaction(connection):
-            (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-            (application,) = connection.execute("PRAGMA application_id").fetchone()
-            lost = not tables and not application and lost_its_log(connection)
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise
-        raise _bad(path, told(error)) from error
-    if application == APPLICATION_ID:
-        return bool(tables)
-    if tables or application:
-        raise _bad(path, "an SQLite file of another application")
-    if lost:
-        raise _bad(path, LOST_LOG)
-    return False
-
-
-def _create(connection: sqlite3.Connection, path: object, timeout: float) -> None:
-    """Lays down the tables, and only then lets SQLite write to a log beside the file: the file alone is always this
-    ledger, with its id, whatever is lost of what came later."""
+def _create(connection: sqlite3.Connection) -> str | None:
+    """Lays down the tables. Only then SQLite writes to a log beside the file: the file alone is always this ledger,
+    with its id, whatever is lost of what came later."""
     with transaction(connection, "IMMEDIATE"):
-        if not _is_ledger(connection, path):  # another process may have been first
+        if identity_of(connection) is None:  # another process may have been first
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             for statement in SCHEMA.values():
                 connection.execute(statement)
-            about = [("format", str(FORMAT)), ("id", secrets.token_hex(16))]
+            about = [("format", FORMAT), ("id", secrets.token_hex(16))]
             connection.executemany("INSERT INTO about VALUES (?, ?)", about)
-    if not in_memory(path):
-        _set_wal(connection, timeout)
+        return identity_of(connection)
 
 
 def _set_wal(connection: sqlite3.Connection, timeout: float) -> None:
-    """Changing the journal mode does not wait for other connections as everything else does."""
+    """Has SQLite write to a log, if it does not yet: the change waits for no other connections by itself."""
     until = time.monotonic() + timeout
-    while True:
+    while (mode := connection.execute("PRAGMA journal_mode").fetchone()[0]) != "wal":
         try:
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            break
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
-        time.sleep(_PAUSE)
-    if mode != "wal":
-        raise OSError(f"SQLite cannot use a write-ahead log here (journal mode {mode})")
-
-
-def ledger_id(connection: sqlite3.Connection, path: object) -> str:
-    """The id under which the ledger's chain starts."""
-    try:
-        about: dict[str, Any] = dict(connection.execute("SELECT name, value FROM about"))
-    except sqlite3.DatabaseError as error:
-        raise _bad(path, str(error)) from error
-    if about.get("format") != str(FORMAT):
-        raise _bad(path, f"format {about.get('format')} is not known to this version")
-    if not isinstance(about.get("id"), str):
-        raise _bad(path, "it has no id")
-    identity: str = about["id"]
-    return identity
+            time.sleep(_PAUSE)
+        else:
+            if mode != "wal":
+                raise OSError(f"SQLite cannot use a write-ahead log here (journal mode {mode})")
 
 
 def _bad(path: object, text: str) -> RuleError:

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from turnwire.errors import Reason, RuleError
+from turnwire.errors import Reason, RuleError, expect
 from turnwire.ledger import merkle
-from turnwire.ledger.schema import FORMAT
+from turnwire.ledger.checkpoint import Checkpoint
 
+FORMAT = "2"
 SELECT = (
     "SELECT (SELECT chain FROM entries AS before WHERE before.rowid = entries.rowid - 1), "
     "rowid, at, kind, key, body, chain FROM entries"
@@ -143,10 +144,11 @@ def require_continued(connection: sqlite3.Connection, size: int, link: bytes) ->
 class ProvedRows:
     """The rows of a ledger that were read and proved, from the first on: their chain and their tree.
 
-    size, chain: how many, and the link of the last.
+    identity: of the ledger. size, chain: how many rows, and the link of the last.
     """
 
     def __init__(self, identity: str) -> None:
+        self.identity = identity
         self.size = 0
         self.chain = self._first_link = first_link(identity)
         self._tiles: list[bytes] = []
@@ -202,9 +204,15 @@ class ProvedRows:
         """The tree head over the first ``size`` rows, or over all."""
         return merkle.root(self.size if size is None else size, self.nodes(connection))
 
-    def had(self, connection: sqlite3.Connection, size: int, root: str, chain: str) -> bool:
-        """True if the tree over the first ``size`` of these rows and their chain were these, both hex."""
-        if not 0 <= size <= self.size:
-            return False
-        row = connection.execute("SELECT chain FROM entries WHERE rowid = ?", (size,)).fetchone()
-        return ((row or (self._first_link,))[0].hex(), self.root(connection, size).hex()) == (chain, root)
+    def require_continues(self, connection: sqlite3.Connection, head: Checkpoint) -> None:
+        """Raises ProofFailed where these rows do not begin with those of a kept head."""
+        expect(head, Checkpoint, "a Checkpoint is continued")
+        if head.ledger != self.identity:
+            raise ProofFailed("head", f"the kept head is of ledger {head.ledger}, this is {self.identity}")
+        if head.size > self.size:
+            text = f"the kept head has {head.size} entries, the file {self.size}: the tail is cut off"
+            raise ProofFailed("head", text, self.size + 1)
+        row = connection.execute("SELECT chain FROM entries WHERE rowid = ?", (head.size,)).fetchone()
+        chain = (row or (self._first_link,))[0].hex()
+        if head.size < 0 or (chain, self.root(connection, head.size).hex()) != (head.chain, head.root):
+            raise ProofFailed("head", f"the first {head.size} entries are not those of the kept head")

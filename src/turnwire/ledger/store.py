@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import io
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import expect
+from turnwire.atomic import create, done_before, scratch, sync_directory
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
-from turnwire.ledger.connection import Check, damage_told, in_memory, open_read_only, open_writer, require_schema
-from turnwire.ledger.rows import SELECT, Entry, ProofFailed, ProvedRows, broken, first_link, proved, require_continued
+from turnwire.ledger.connection import connect, faults_told, in_memory, input_output, open_ledger, require_schema
+from turnwire.ledger.rows import SELECT, Entry, ProvedRows, first_link, proved, require_continued
 from turnwire.ledger.writing import Item, Writer, item
 
 if TYPE_CHECKING:
-    import sqlite3
     from typing import Self
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -75,21 +76,18 @@ class Ledger:
         self.in_memory = in_memory(path)
         self._timeout = timeout
         self._signer = None if signer is None else private_key(signer)
-        self._writer: Writer | None = None
         # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
         self._lock = threading.RLock() if self.in_memory else threading.Lock()
-        self._check: Check = lambda: None
-        if read_only:
-            self._reader, self._check, self.id = open_read_only(path, timeout)
-        else:
-            connection, self._reader, self.id = open_writer(path, timeout, synchronous)
-            self._writer = Writer(connection, self.id, path, self._lock if self.in_memory else threading.Lock())
+        writer, self._reader, self._check, self.id = open_ledger(path, timeout, None if read_only else synchronous)
         self._first_link = first_link(self.id)
         self._tree = ProvedRows(self.id)
+        self._writer: Writer | None = None
+        if writer is not None:
+            self._writer = Writer(writer, self.id, path, self._lock if self.in_memory else threading.Lock())
         if after is not None:
             try:
                 with self._proved_rows() as (rows, connection):
-                    self._require_after(rows, connection, after)
+                    rows.require_continues(connection, after)
             except BaseException:
                 self.close()
                 raise
@@ -146,7 +144,7 @@ class Ledger:
     def _reading(self) -> Iterator[None]:
         """Holds the lock of who reads. Raises RuleError(ledger_broken) where SQLite finds the file damaged meanwhile,
         OSError where it was opened as one that nobody writes and has changed."""
-        with self._lock, damage_told():
+        with self._lock, faults_told():
             try:
                 yield
             finally:
@@ -214,8 +212,7 @@ class Ledger:
             if self._signer is not None:
                 require_schema(connection)
             size, top, link = rows.size, rows.root(connection), rows.chain
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        checkpoint = Checkpoint(self.id, size, top.hex(), link.hex(), now)
+        checkpoint = Checkpoint(self.id, size, top.hex(), link.hex(), _now())
         return checkpoint if self._signer is None else checkpoint.signed(self._signer)
 
     @contextmanager
@@ -227,19 +224,8 @@ class Ledger:
                 require_continued(self._reader, self._tree.size, self._tree.chain)
                 self._tree.go_on(self._reader)
                 yield self._tree, self._reader
-            except ProofFailed as found:
-                raise broken(f"{found.fault.where} at entry {found.fault.seq}: {found.fault.text}") from None
             finally:
                 self._reader.execute("COMMIT")
-
-    def _require_after(self, rows: ProvedRows, connection: sqlite3.Connection, after: Checkpoint) -> None:
-        expect(after, Checkpoint, "a Checkpoint is continued")
-        if after.ledger != self.id:
-            raise broken(f"the kept head is of ledger {after.ledger}, this is {self.id}")
-        if rows.size < after.size:
-            raise broken(f"the kept head has {after.size} entries, the file {rows.size}: its tail is cut off")
-        if not rows.had(connection, after.size, after.root, after.chain):
-            raise broken(f"the first {after.size} entries are not those of the kept head")
 
     def prove(self, seq: int, size: int | None = None) -> InclusionProof:
         """That entry ``seq`` is among the first ``size`` (default: all) entries, which it reads as :meth:`head` does.
@@ -257,26 +243,17 @@ class Ledger:
             path = tuple(merkle.consistency(a, b, nodes))
             return ConsistencyProof(a, b, path, merkle.root(a, nodes), merkle.root(b, nodes))
 
-    def verify(
-        self,
-        *heads: Checkpoint,
-        trusted: Iterable[Any] = (),
-        witnesses: Iterable[Any] = (),
-        threshold: int | None = None,
-    ) -> Verdict:
+    def verify(self, *heads: Checkpoint, trusted: Iterable[Any] = ()) -> Verdict:
         """Proves the whole file: schema, every row, chain, tree, and that it continues the given checkpoints.
 
-        ``trusted``, ``witnesses``, ``threshold``: see :func:`turnwire.ledger.verify_file`.
+        ``trusted``: see :func:`turnwire.ledger.verify_file`.
         """
-        from turnwire.ledger.verify import Trusted, verify_connection, verify_file
+        from turnwire.ledger.verify import verify_connection, verify_file
 
         if self.in_memory:
             with self._reading():
-                asked = Trusted(trusted, witnesses, threshold)
-                return verify_connection(self._reader, self.path, *heads, trusted=asked)
-        return verify_file(
-            self.path, *heads, trusted=trusted, witnesses=witnesses, threshold=threshold, timeout=self._timeout
-        )
+                return verify_connection(self._reader, self.path, *heads, trusted=trusted)
+        return verify_file(self.path, *heads, trusted=trusted, timeout=self._timeout)
 
     def backup(self, path: str | os.PathLike[str]) -> Checkpoint:
         """Copies the ledger to a new file while it is written, proves the copy, and answers its head (unsigned).
@@ -284,7 +261,42 @@ class Ledger:
         The copy is one file and needs no others beside it. It is there when it is whole, or not at all. Raises
         FileExistsError, OSError (NotFlushed where it is there), RuleError(ledger_broken).
         """
-        from turnwire.ledger.copying import copied
+        place = Path(os.path.abspath(path))
+        if os.path.lexists(place):
+            raise FileExistsError(17, "exists already", os.fspath(path))
+        try:
+            with self._reading():
+                verdict = _copied(self._reader, place)
+        except OSError as error:
+            error.filename = os.fspath(path)  # and not that of what is written beside it
+            del error.filename2  # None would be shown, as "-> None"
+            raise
+        return Checkpoint(self.id, verdict.size, verdict.root, verdict.chain, _now())
 
-        with self._reading():
-            return copied(self._reader, self.id, path)
+
+def _copied(source: sqlite3.Connection, place: Path) -> Verdict:
+    """Has SQLite copy the ledger, and proves the copy before it has its name."""
+    from turnwire.ledger.verify import require, verify_file
+
+    with scratch(place.parent) as folder:
+        beside = folder / "copy"
+        descriptor = create(str(beside), 0o600)
+        try:
+            with closing(connect(beside, 30.0, mode="rw")) as target:
+                try:
+                    source.backup(target)
+                    target.execute("PRAGMA journal_mode = DELETE")  # one file, that read-only media can hold too
+                except sqlite3.Error as error:
+                    raise input_output(error, beside) or error from None
+            os.fsync(descriptor)
+            verdict = require(verify_file(beside))
+            os.link(beside, place)  # refuses what has come to that name meanwhile
+            with done_before(place):
+                sync_directory(place.parent)
+            return verdict
+        finally:
+            os.close(descriptor)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

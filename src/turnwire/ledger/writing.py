@@ -12,7 +12,7 @@ from typing import Any
 
 from turnwire.errors import Reason, RuleError
 from turnwire.json.canonical import canonical
-from turnwire.ledger.connection import damage, in_memory, require_schema, transaction
+from turnwire.ledger.connection import damage, faults_told, in_memory, require_schema, transaction
 from turnwire.ledger.rows import Row, broken, first_link, last_link, require_continued, seal
 
 _GROUP = 64  # rows of one statement, where there are many
@@ -137,7 +137,8 @@ class Writer:
         if version != self._known_version:
             (schema,) = self.connection.execute("PRAGMA schema_version").fetchone()
             if schema != self._schema_version:
-                require_schema(self.connection)
+                with faults_told():
+                    require_schema(self.connection)
                 self._schema_version = schema
             if self._known_version != -1:
                 require_continued(self.connection, self._last, self._chain)

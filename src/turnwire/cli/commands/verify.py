@@ -22,25 +22,19 @@ if TYPE_CHECKING:
     "--head", "heads", multiple=True, type=options.FILE, metavar="FILE", help="File with a kept checkpoint; repeatable."
 )
 @click.option("--key", "keys", multiple=True, help="A trusted Ed25519 public key in hex; heads must be signed by one.")
-@click.option("--witness", "witnesses", multiple=True, help="The public key of a trusted witness, in hex; repeatable.")
-@click.option("--threshold", type=click.IntRange(min=0), help="How many of them must have countersigned (all).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
-def command(
-    files: tuple[str, ...], heads: tuple[str, ...], threshold: int | None, as_json: bool, **keys: tuple[str, ...]
-) -> int:
+def command(files: tuple[str, ...], heads: tuple[str, ...], keys: tuple[str, ...], as_json: bool) -> int:
     """Proves ledger FILES: their tables, every row, the hash chain, the Merkle tree, and kept heads.
 
     Exits with 1 when something fails or a file is not a ledger, with 3 when a file cannot be read.
     """
     from turnwire.ledger import verify_file
 
-    trusted, witnesses = ([_key(key) for key in keys[name]] for name in ("keys", "witnesses"))
-    if (threshold or 0) > len(witnesses):
-        raise click.UsageError(f"--threshold is at most the number of --witness: {len(witnesses)}")
+    trusted = [_key(key) for key in keys]
     kept = [read_head(head) for head in heads]
     outcome = GOOD
     for file in files:
-        verdict = verify_file(file, *kept, trusted=trusted, witnesses=witnesses, threshold=threshold)
+        verdict = verify_file(file, *kept, trusted=trusted)
         outcome = outcome if verdict else BAD_RECORDS
         if as_json:
             fault = verdict.fault._asdict() if verdict.fault is not None else None
@@ -71,7 +65,7 @@ def _key(text: str) -> bytes:
 
 
 def _lines(file: str, verdict: Verdict, kept: bool) -> list[str]:
-    from turnwire.ledger.verify import NO_LEDGER
+    from turnwire.ledger.connection import NO_LEDGER
 
     if verdict.fault is not None and verdict.fault.where == NO_LEDGER:
         return [f"{file}: no ledger: {verdict.fault.text}"]
