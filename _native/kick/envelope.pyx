@@ -22,7 +22,6 @@ from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY
 from turnwire.kick.rules import is_plain_content, judge, judge_other, unknown_key
 from turnwire.kick.spec import FIELDS, TYPES, WIRE, MessageType
-from turnwire.kick.writing import envelope_text
 
 cdef extern from *:
     int PyUnicode_IS_ASCII(object text)
@@ -353,7 +352,7 @@ def encode(envelope, bint strict=True, *, policy=DEFAULT_POLICY):
     form, or is not an envelope (wrong_type).
     """
     written = text(envelope, strict, policy)
-    return envelope_text(envelope, Envelope, check, strict, policy) if written is None else written
+    return methods.envelope_text(envelope, Envelope, check, strict, policy) if written is None else written
 
 
 # --- written without a dict ---

@@ -20,16 +20,15 @@ from turnwire.nslip import (
     Act,
     FrameType,
     Slot,
+    binary,
     decode,
     encode,
     from_cbor,
     from_protobuf,
-    protobuf,
-    schema,
     to_cbor,
     to_protobuf,
 )
-from turnwire.nslip.cbor import KEYS
+from turnwire.nslip.binary import KEYS
 
 
 class Form(NamedTuple):
@@ -42,15 +41,15 @@ class Form(NamedTuple):
 
 GOOD_WIRE = '@a3|f0|c3|S0|d1|T1|gH|t"ok"#'
 GOOD: dict[Any, Any] = {0: 1, 1: 3, 2: 1, 3: 0, 4: 1, 5: 3, 6: 0, 7: [[0, 17], [20, "ok"]]}
-PROTO = Path(protobuf.__file__).with_name("slip.proto")
+PROTO = Path(binary.__file__).with_name("slip.proto")
 VARINT, BYTES = 0, 2
 
 
 def use(monkeypatch: pytest.MonkeyPatch, backend: str) -> Any:
     """Puts one core under the binary forms; gives that core."""
     core = twins.core_of(backend)
-    monkeypatch.setattr(schema, "_core", core)
-    monkeypatch.setattr(schema, "base62", twins.core_of(backend, "nslip.base62"))
+    monkeypatch.setattr(binary, "_core", core)
+    monkeypatch.setattr(binary, "base62", twins.core_of(backend, "nslip.base62"))
     return core
 
 
@@ -93,7 +92,7 @@ GOAL = field(1, 0) + field(3, 17)
 TAG = field(1, 20) + field(4, b"ok")
 
 
-NUMBERS = {entry.name: number for number, entry in protobuf.MESSAGE.items()}
+NUMBERS = {entry.name: number for number, entry in binary.MESSAGE.items()}
 FORMS = {
     "cbor": Form(to_cbor, from_cbor, changed),
     "protobuf": Form(
@@ -466,7 +465,7 @@ def test_others_read_and_write_what_the_file_says(tmp_path: Path) -> None:
     file = descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes()).file[0]
     assert [value.number for enum in file.enum_type for value in enum.value] == [*Act, *FrameType, *Slot]
     names = [{entry.number: entry.name for entry in message.field} for message in file.message_type]
-    tables = protobuf.ENTRY, protobuf.MESSAGE
+    tables = binary.ENTRY, binary.MESSAGE
     assert names == [{number: entry.name for number, entry in table.items()} for table in tables]
     for wire in (GOOD_WIRE, '@aA|f07|czz|S0|d1|TLygHa16AHYF|x"q"|gz|u"a"#'):
         data = to_protobuf(decode(wire, unknown="keep"))

@@ -12,7 +12,6 @@ from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.rules import is_plain_content, is_uuid4, judge, judge_other, unknown_key
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE, MessageType
-from turnwire.kick.writing import envelope_text
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -147,7 +146,7 @@ def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = 
     everything that ``decode`` reads. Of a Space document it is its text. Both raise EncodeError for what has no JSON
     form, or is not an envelope (wrong_type).
     """
-    return envelope_text(envelope, Envelope, check, strict, policy)
+    return methods.envelope_text(envelope, Envelope, check, strict, policy)
 
 
 def decode(

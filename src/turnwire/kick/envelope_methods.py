@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire.errors import DecodeError, Reason
 from turnwire.json import text as json_text
 from turnwire.json.faults import kind_of
+from turnwire.kick.faults import encode_fault
 from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
 from turnwire.kick.times import seconds
 from turnwire.message import (
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from turnwire.contract import Refusal
+    from turnwire.errors import Issue
+    from turnwire.kick.policy import Policy
     from turnwire.kick.space import Space
     from turnwire.kick.spec import MessageType
 
@@ -116,6 +119,28 @@ def represent(envelope: Any) -> str:
         f"<Envelope {envelope.id!r}{answer}: {envelope.sender!r} to {envelope.receiver!r} "
         f"on {envelope.channel!r}, {size}>"
     )
+
+
+def envelope_text(envelope: Any, cls: type, check: Callable[..., list[Issue]], strict: bool, policy: Policy) -> str:
+    """The text of an envelope that a core does not write at once, or why there is none; ``cls`` and ``check`` are the
+    core's. See :func:`turnwire.kick.codec.encode`."""
+    from turnwire.kick.space import Space
+
+    if not isinstance(envelope, cls):
+        if isinstance(envelope, Space):
+            return envelope.text(strict=strict)
+        raise encode_fault(Reason.WRONG_TYPE, f"an Envelope is encoded, not {type(envelope).__name__}")
+    if strict:
+        for reason, where, severity, text in check(envelope, policy):
+            if severity == "warning":
+                raise encode_fault(reason, text, str(where))
+    unchanged: str | None = envelope._unchanged()  # type: ignore[attr-defined]
+    fields = members(envelope)
+    if not strict:
+        fault = field_fault(fields)
+        if fault is not None:
+            raise encode_fault(*fault)
+    return json_text.write(fields, WIRE) if unchanged is None else unchanged
 
 
 def equal(left: Any, right: object) -> bool:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend, message as contract
 from turnwire.errors import DecodeError, Issue, Reason, expect_one_of
-from turnwire.kick.faults import input_source, space_fault
-from turnwire.kick.section_methods import header_text
-from turnwire.kick.spec import BOM_ISSUE, DOCUMENT, HEADER_ISSUES, WIRE
-from turnwire.kick.writing import space_text
+from turnwire.fences import fence_behind
+from turnwire.kick._format_py import has_section, judge, split
+from turnwire.kick.faults import encode_fault, input_source, space_fault
+from turnwire.kick.section_methods import header_text, parts_of, stuffed
+from turnwire.kick.spec import BOM_ISSUE, DOCUMENT, HEADER_ISSUES, SIGIL, WIRE
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -73,7 +74,20 @@ class Space(contract.Message):
         sigil_in_body (a line that starts with the sigil, unless ``stuffing`` or a fence covers it), unclosed_fence,
         lone_return. ``strict=False`` also writes headers that only lenient reading takes.
         """
-        return space_text(self, strict=strict)
+        if self.fences or has_section(self.preamble):
+            _judge_body(self.preamble, self.fences and bool(self.sections), self.fences, "/preamble")
+        chunks = ["\ufeff" if self.bom else "", self.preamble]
+        for place, section in enumerate(self.sections):
+            text = section.raw
+            path = f"/sections/{place}"
+            if text is not None and self.fences:
+                _judge_body(text.partition("\n")[2], place + 1 < len(self.sections), True, f"{path}/content")
+            if text is None:
+                text = section_text(section, strict=strict, fences=self.fences, stuffing=self.stuffing, path=path)
+            if chunks[-1] and not chunks[-1].endswith("\n"):
+                chunks.append("\n")
+            chunks.append(text)
+        return "".join(chunks)
 
     wire = WIRE
     kind = DOCUMENT
@@ -175,6 +189,48 @@ def first_section(text: str) -> Section | None:
     except DecodeError:
         return None
     return sections[0] if sections else None
+
+
+def section_text(
+    section: Section, *, strict: bool = True, fences: bool = False, stuffing: bool = False, path: str = ""
+) -> str:
+    """One section in canonical form: header, content, a newline.
+
+    Raises EncodeError(bad_header|sigil_in_body|unclosed_fence|lone_return|lone_surrogate) with ``path`` in front of
+    the path of the part.
+    """
+    header = header_text(section)[1:]
+    if (strict and judge(header) >= 0) or not _reads_back(section, header):
+        raise encode_fault(Reason.BAD_HEADER, f"{SIGIL + header!r} is not a header of this section", f"{path}/name")
+    content = section.content
+    if content.endswith("\r"):
+        raise encode_fault(Reason.LONE_RETURN, "a carriage return at the end would not read back", f"{path}/content")
+    if stuffing:
+        content = stuffed(content)
+    if fences or (SIGIL in content and not stuffing):
+        _judge_body(content, fences, fences, f"{path}/content")
+    text = f"{SIGIL}{header}\n{content}\n" if content else f"{SIGIL}{header}\n"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise encode_fault(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form", path or None) from None
+    return text
+
+
+def _reads_back(section: Section, header: str) -> bool:
+    return "\n" not in header and not header.endswith("\r") and split(header)[:6] == parts_of(section)[:6]
+
+
+def _judge_body(text: str, closed: bool, fences: bool, path: str) -> None:
+    """Raises sigil_in_body for a line that would start a section, unclosed_fence for a fence that must be closed."""
+    fence = ""
+    for line in text.split("\n"):
+        if line.startswith(SIGIL) and not fence:
+            raise encode_fault(Reason.SIGIL_IN_BODY, "a line of the body starts with the sigil", path)
+        if fences:
+            fence = fence_behind(line, fence)
+    if fence and closed:
+        raise encode_fault(Reason.UNCLOSED_FENCE, "the code fence would swallow what follows", path)
 
 
 _opening = lru_cache(8)(lambda text: _core.opening(text))  # a report is asked for its task, then for what it says

@@ -1,5 +1,10 @@
 from turnwire.nslip import base62 as base62, protocol as protocol
-from turnwire.nslip.cbor import from_cbor as from_cbor, to_cbor as to_cbor
+from turnwire.nslip.binary import (
+    from_cbor as from_cbor,
+    from_protobuf as from_protobuf,
+    to_cbor as to_cbor,
+    to_protobuf as to_protobuf,
+)
 from turnwire.nslip.checklist import conformance as conformance
 from turnwire.nslip.codec import (
     SlipMessage as SlipMessage,
@@ -9,7 +14,6 @@ from turnwire.nslip.codec import (
     encode as encode,
     encode_many as encode_many,
 )
-from turnwire.nslip.protobuf import from_protobuf as from_protobuf, to_protobuf as to_protobuf
 from turnwire.nslip.protocol import (
     decode_int_base62 as decode_int_base62,
     decode_message as decode_message,
