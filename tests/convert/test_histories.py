@@ -222,9 +222,9 @@ def test_a_judge_that_forgets_checkpoints_refuses_what_it_would_have_refused(roo
                 small.forget(room)
                 taken.append(message)
                 both += 1
-        held, context = small._replaying.store, small.linter
+        context = small.linter
         assert context.final.keys() <= context.tasks.keys(), "of a task that is forgotten its answer is, too"
-        assert max(map(len, (held._checkpoints, held._patches, held._log, small.linter.local))) <= 2 * room + 4
+        assert max(map(len, (context.state.checkpoints, context.state._patches, context.state.names))) <= 2 * room + 4
     assert both > 60
 
 

@@ -216,12 +216,9 @@ def test_what_is_filler(words, filler):
 
 def test_what_preambles_define_is_the_first_checkpoint() -> None:
     context = lints.Linter()
-    context.learn(csp.messages.Preamble({"A": "x"}))
-    context.learn(csp.messages.Preamble({"B": "y"}))
-    context.learn(csp.decode("CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n"))
-    context.learn(csp.messages.Preamble({"C": "z"}))
-    assert dict(context.at("C0").defs) == {"A": "x", "B": "y"}
-    assert dict(context.state.defs) == dict(context.at("C7").defs) == {"A": "x", "B": "y"}
+    for record in (csp.Preamble({"A": "x"}), csp.Preamble({"B": "y"}), csp.decode(task()), csp.Preamble({"C": "z"})):
+        context.feed(record)
+    assert context.state.at("C0") == context.state.defs == context.state.at("C7") == {"A": "x", "B": "y"}
 
 
 def laws_of(routing: Routing, req: str) -> list[str]:

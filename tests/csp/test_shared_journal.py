@@ -19,7 +19,7 @@ pytestmark = pytest.mark.once
 
 INTERRUPTED = (
     "csp/store.py",
-    "csp/history.py",
+    "csp/state.py",
     "csp/checkpoints.py",
     "ledger/store.py",
     "ledger/writing.py",

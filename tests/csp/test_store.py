@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from tests.csp.generate import kept
 from turnwire import csp
-from turnwire.csp import history
-from turnwire.csp.history import Snapshot
-from turnwire.errors import EncodeError, Reason, RuleError, WireError
+from turnwire.csp.state import Snapshot
+from turnwire.errors import EncodeError, Reason, RuleError
 from turnwire.ledger import Ledger, verify_file
 
 pytestmark = pytest.mark.once
@@ -215,6 +212,7 @@ def test_every_version_of_a_map_is_a_dict_that_never_changes(steps):
     for one, model in zip(maps, models, strict=True):
         assert dict(one) == model == one == one.plain()
         assert (len(one), list(one)) == (len(model), sorted(model))
+        assert one.size == sum(len((name + value).encode()) for name, value in model.items())
         expected = sorted(name for name in {*model, *models[-1]} if model.get(name) != models[-1].get(name))
         assert one.changed(maps[-1]) == maps[-1].changed(one) == expected
 
@@ -286,27 +284,6 @@ def test_a_journal_that_no_store_wrote_is_refused(kinds, reason, place):
     assert (caught.value.reason, caught.value.path) == (reason, place)
 
 
-def test_a_state_knows_each_name_and_the_first_name_of_each_value() -> None:
-    chance = random.Random("later")
-    for _ in range(200):
-        defs = {chance.choice("ABC"): chance.choice("uvw") for _ in range(chance.randrange(4))}
-        state = history.state_of(defs)
-        names: dict[str, str] = {}
-        for name, value in defs.items():
-            names.setdefault(value, name)
-        for _ in range(12):
-            name, value = chance.choice("ABCD"), chance.choice(("u", "v", "w", "x", "", None))
-            old = defs.pop(name, None)
-            if names.get(old) == name:  # another name of that value does not become its first
-                del names[old]
-            if value is not None:
-                defs[name] = value
-                names.setdefault(value, name)
-            state = state.having(name, value)
-            size = sum(len(name) + len(value) for name, value in defs.items())
-            assert (dict(state.defs), dict(state.names), state.size) == (defs, names, size)
-
-
 CHANGED = {
     "id": "C9",
     "parent": "C9",
@@ -332,20 +309,3 @@ def test_a_proof_tells_every_attribute_of_a_checkpoint_that_was_changed(name):
         store._checkpoints.pop("C9", None)
         store._checkpoints[place] = kept
     assert store.verify()
-
-
-def _patched(name, base, value, target):
-    return csp.message("X", "Y", base, csp.Patch(name, base, [("~", "A", value)], target))
-
-
-def test_what_was_forgotten_is_not_given_out_again():
-    store = csp.Store({"A": "0"})
-    for number in range(1, 5):
-        store.apply(_patched(f"P{number}", f"C{number - 1}", f"{number}", f"C{number}"))
-    store.forget(())
-    assert store.checkpoints == ["C0", "C4"]
-    for name, target, reason in (("P2", "C9", "patch_id_reused"), ("P9", "C2", "checkpoint_exists")):
-        with pytest.raises(WireError) as caught:
-            store.apply(_patched(name, "C4", "x", target))
-        assert str(caught.value.reason) == reason
-    assert store.apply(_patched("P9", "C4", "x", "C9")).id == "C9"

@@ -3,7 +3,6 @@ the token rules and the laws, judged over a whole document."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
@@ -14,8 +13,8 @@ from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged, checklist_of
 from turnwire.csp.codec import check, doubts, parse
 from turnwire.csp.laws import Routing
-from turnwire.csp.lints import Linter
-from turnwire.csp.logs import BOM, FilePreambles, Replaying
+from turnwire.csp.lints import TASK_ID, Linter
+from turnwire.csp.logs import BOM, FilePreambles
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, expect
@@ -84,9 +83,6 @@ UNJUDGED = (
 """Sentences of the specification that no log can show. The token rules restate, expanded, filler, full_rewrite and
 synonym are heuristics: what they find is doubtful, and fails nothing."""
 
-_SPOKEN = ("magic", "agents", "ctx", "intent", "body", "header", "blocks", "restate", "ids", "filler", "terms")
-_TASK_ID = re.compile("T[0-9]+")
-
 
 class CspChecklist(checklists.RecordChecklist):
     """Judges the records of a document or a log in order.
@@ -101,7 +97,6 @@ class CspChecklist(checklists.RecordChecklist):
         self.routing: Routing | None = None
         self.waiting_tasks: dict[str, tuple[int, int | None, str]] = {}
         self._given_up = 0  # tasks without an answer that are no longer followed, beyond those that are told
-        self._replaying = Replaying()
         self._waiting: list[tuple[int, int, Record | str]] = []  # beside messages: (offset, line, record or text)
         self._next = 0
 
@@ -148,8 +143,6 @@ class CspChecklist(checklists.RecordChecklist):
                 self._unanswered(name, *waiting)
             else:
                 self._given_up += 1
-        if self.stateful and len(self._replaying.store) > 2 * (room + 1):
-            self._replaying.store.forget(self.linter.named())
 
     def _unanswered(self, name: str, line: int, offset: int | None, owner: str) -> None:
         self.left("answers", line, f"{owner} has not answered {name}", offset)
@@ -179,28 +172,30 @@ class CspChecklist(checklists.RecordChecklist):
             self.fault(clause, line, text, offset)
         block = record.block if isinstance(record, CspMessage) else None
         kinds: tuple[type, type] = type(record), type(block)
-        first = isinstance(record, Preamble) and not self.linter.spoken
-        self.applied |= _applied(*kinds, first, isinstance(record, Preamble) and bool(record.laws))
+        state = self.linter.state
+        first = isinstance(record, Preamble) and not state.begun
+        self.applied |= _applied(*kinds)
+        if isinstance(record, Preamble) and first:
+            self.applied.update(("state", "laws") if record.laws else ("state",))
         for issue in self.linter.found(record):
             if issue.severity == "warning":
                 self.fault(REASONS[issue.reason], line, issue.text, offset)
             else:
                 self.doubt(REASONS[issue.reason], line, f"{issue.reason}: {issue.text}", offset)
         if isinstance(record, Preamble) and not first:
-            for name in self.linter.contradicted(record):
-                self.fault(
-                    "state", line, f"{Reason.CHECKPOINT_EXISTS}: C0 is frozen, and {name} is another there", offset
-                )
+            for kept, said in ((state.checkpoints["C0"], record.defs), (state.laws, record.laws)):
+                for name in (one for one, value in said.items() if kept.get(one, value) != value):
+                    text = f"{Reason.CHECKPOINT_EXISTS}: C0 is frozen, and {name} is another there"
+                    self.fault("state", line, text, offset)
         if isinstance(record, CspMessage):
             self._laws(record, line, offset)
             if isinstance(block, FileOp):
                 self._operation(record, line, offset)
         # Without a preamble and a patch there is no state to speak of, and a CTX names what another log holds.
         stateful = self.stateful or first or isinstance(block, Patch)
-        if stateful and (first or isinstance(record, CspMessage)):
-            assert isinstance(record, (CspMessage, Preamble)), "a preamble is the first"
-            error = self._replaying.feed(record, kept=not strictly and not self._tries)
-            if error is not None:
+        if isinstance(record, (CspMessage, Preamble)):
+            error = state.feed(record)
+            if error is not None and stateful and (first or isinstance(record, CspMessage)):
                 self.fault("state", line, f"{error.reason}: {error.text}", offset)
         self.stateful = stateful
         self.linter.learn(record)
@@ -219,12 +214,12 @@ class CspChecklist(checklists.RecordChecklist):
             self.waiting_tasks[block.id] = line, offset, block.get("OWNER") or message.receiver or ""
         elif isinstance(block, Result) and block.get("STATUS") in ("OK", "FAIL"):
             self.waiting_tasks.pop(block.id, None)
-        elif isinstance(block, Error) and _TASK_ID.fullmatch(block.get("AT") or ""):
+        elif isinstance(block, Error) and TASK_ID.fullmatch(block.get("AT") or ""):
             self.waiting_tasks.pop(block.get("AT") or "", None)
 
     def _laws(self, message: CspMessage, line: int, offset: int | None) -> None:
         if self.routing is None:
-            self.routing = Routing(self.linter.laws)
+            self.routing = Routing(self.linter.state.laws)
         if self.routing.laws and isinstance(message.block, Task):
             self.applied.add("laws")
         for text in self.routing.feed(message, self.linter.state.defs):
@@ -279,19 +274,18 @@ def _of_record(record: Record) -> Iterator[tuple[str, str]]:
             yield REASONS[issue.reason], f"{issue.reason}: {issue.text}"
 
 
+_APPLIES: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((Preamble,), "restate"),
+    ((CspMessage,), "magic agents ctx intent body header blocks restate ids filler terms"),
+    ((Task, Result), "answers"),
+    ((FileOp,), "fileop rewrite"),
+    ((Patch,), "state rewrite"),
+)
+"""Records and blocks, and the clauses that have something to say of each."""
+
+
 @cache
-def _applied(record: type, block: type, first: bool, laws: bool) -> frozenset[str]:
-    """The clauses that have something to say of such a record, with such a block. first: whether it is a preamble of
-    C0. laws: whether it states any."""
-    found: set[str] = set()
-    if issubclass(record, Preamble):
-        found.update(("restate", *(["state"] if first else []), *(["laws"] if first and laws else [])))
-    if issubclass(record, CspMessage):
-        found.update(_SPOKEN)
-    if issubclass(block, (Task, Result)):
-        found.add("answers")
-    if issubclass(block, FileOp):
-        found.update(("fileop", "rewrite"))
-    if issubclass(block, Patch):
-        found.update(("state", "rewrite"))
-    return frozenset(found)
+def _applied(record: type, block: type) -> frozenset[str]:
+    """The clauses that have something to say of such a record, with such a block."""
+    rows = (names for kinds, names in _APPLIES if issubclass(record, kinds) or issubclass(block, kinds))
+    return frozenset(name for names in rows for name in names.split())

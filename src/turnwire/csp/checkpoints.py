@@ -8,9 +8,8 @@ from hashlib import sha256
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from turnwire.csp.codec import decode, encode
-from turnwire.csp.history import Snapshot
 from turnwire.csp.messages import CspMessage
-from turnwire.csp.spec import WIRE
+from turnwire.csp.state import Snapshot, refusal
 from turnwire.errors import Reason, RuleError, WireError
 
 _FORMAT = 1
@@ -100,16 +99,6 @@ def json_line(value: Any) -> bytes:
 def init_body(defs: Mapping[str, str], laws: Mapping[str, str]) -> bytes:
     """C0 as a journal keeps it."""
     return json_line({"csp": _FORMAT, "defs": dict(defs), "laws": list(laws.items())})
-
-
-def refusal(reason: Reason, text: str, path: str | None, rule: str | None = None) -> RuleError:
-    """A RuleError about the checkpoint, patch or entry ``path``."""
-    return RuleError(reason, text, rule=rule, wire=WIRE, path=path)
-
-
-def unknown_context(name: str | None) -> RuleError:
-    """A RuleError about a CTX that names no checkpoint."""
-    return refusal(Reason.CTX_UNKNOWN, f"there is no checkpoint {name}", name, rule="ctx")
 
 
 def number_of(letter: str, name: str) -> int:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from turnwire.checklists import log_lines, spoken, statement
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
-from turnwire.csp.checkpoints import unknown_context
 from turnwire.csp.codec import parse, preambles
-from turnwire.csp.faults import explain, issue, type_fault
-from turnwire.csp.messages import CspMessage, Document, Patch, Preamble, Record
+from turnwire.csp.faults import issue, type_fault
+from turnwire.csp.messages import CspMessage, Document, Preamble, Record
 from turnwire.csp.spec import WIRE
+from turnwire.csp.state import State
 from turnwire.csp.store import Store
-from turnwire.errors import DecodeError, Reason, RuleError, WireError
+from turnwire.errors import DecodeError, Reason, WireError
 from turnwire.fences import is_fence
 from turnwire.registry import reading
 
@@ -255,35 +255,21 @@ class Replaying:
     is refused (restate)."""
 
     def __init__(self) -> None:
-        self._defs: dict[str, str] = {}
-        self._laws: dict[str, str] = {}
+        self._first = State()
         self._store: Store | None = None
 
     @property
     def store(self) -> Store:
         """The store as it is; from now on a preamble is refused."""
         if self._store is None:
-            self._store = Store(self._defs, self._laws)
+            self._first.begun = True
+            self._store = Store(self._first.defs, self._first.laws)
         return self._store
 
-    def feed(self, record: CspMessage | Preamble, *, kept: bool = True) -> WireError | None:
-        """Takes the next record; why it is refused, where it is. Then it changes nothing.
-
-        kept: whether a message goes into the store's log. Of one that was read strictly, and is not a PATCH, the store
-        asks for nothing but its CTX, and it changes no state.
-        """
+    def feed(self, record: CspMessage | Preamble) -> WireError | None:
+        """Takes the next record; why it is refused, where it is. Then it changes nothing."""
         if isinstance(record, Preamble):
-            if self._store is not None:
-                return RuleError(Reason.RESTATE, explain(Reason.RESTATE), wire=WIRE, line=record.line)
-            twice = sorted((self._defs.keys() & record.defs.keys()) | (self._laws.keys() & record.laws.keys()))
-            if twice:
-                text = f"{twice[0]} is defined already"
-                return RuleError(Reason.CHECKPOINT_EXISTS, text, wire=WIRE, path="C0")
-            self._defs.update(record.defs)
-            self._laws.update(record.laws)
-            return None
-        if not kept and not isinstance(record.block, Patch):
-            return None if record.ctx in self.store else unknown_context(record.ctx)
+            return self._first.feed(record)
         try:
             self.store.apply(record)
         except WireError as error:

@@ -8,8 +8,7 @@ patch), and every so often a digest of the whole state.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
@@ -28,14 +27,12 @@ from turnwire.csp.checkpoints import (
     number_of,
     read_init,
     read_message,
-    refusal,
-    unknown_context,
     whole_digest,
 )
 from turnwire.csp.codec import decode, encode
-from turnwire.csp.history import Snapshot
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.spec import WIRE
+from turnwire.csp.state import Snapshot, refusal, replaced, unknown_context
 from turnwire.errors import Reason, RuleError, WireError, expect, expect_one_of
 
 _WHOLE_EVERY = 1024
@@ -289,32 +286,10 @@ class Store:
             if self._patches.get(patch.id, ("", ""))[0] == text:
                 return None
             raise refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
-        base, target, old = self._judge(patch)
+        base = self._checkpoints[self._head]
+        old = replaced(patch, base.id, base.defs, self._ids)
         changes = tuple((name, sign, was, value) for (sign, name, value), was in zip(patch.ops, old, strict=True))
-        return Step(entry, self._seen, self._since_whole + len(changes), base, patch.id, target, changes)
-
-    def _judge(self, patch: Patch) -> tuple[Checkpoint, str, list[str | None]]:
-        """(base, target, old values) of a patch that may be applied; raises RuleError otherwise."""
-        base, target = self._checkpoints.get(patch.base or ""), patch.apply or ""
-        if base is None or base.id != self._head:
-            text = f"BASE is {patch.base}, the head is {self._head}"
-            raise refusal(Reason.BASE_NOT_HEAD, text, patch.id, rule="base")
-        if target in self._ids:
-            raise refusal(Reason.CHECKPOINT_EXISTS, f"{target} is frozen", patch.id, rule="apply")
-        names = [op.name for op in patch.ops]
-        if len(set(names)) != len(names):
-            counts = Counter(names)
-            twice = next(name for name in names if counts[name] > 1)
-            raise refusal(Reason.OP_CONFLICT, f"two operations on {twice}", patch.id, rule="ops")
-        old = []
-        for sign, name, _ in patch.ops:
-            value = base.defs.get(name)
-            old.append(value)
-            if sign == "+" and value is not None:
-                raise refusal(Reason.DEF_EXISTS, f"{name} is defined already", patch.id, rule="ops")
-            if sign != "+" and value is None:
-                raise refusal(Reason.DEF_MISSING, f"{name} is not defined", patch.id, rule="ops")
-        return base, target, old
+        return Step(entry, self._seen, self._since_whole + len(changes), base, patch.id, patch.apply or "", changes)
 
     def _settle(self) -> None:
         """Takes the step that was accepted. Each line can be done twice: an interrupted one is done again."""
@@ -425,16 +400,3 @@ class Store:
         if made.whole is not None:
             return not kept.defs.changed(made.defs)
         return all(kept.defs.get(op.name) == made.defs.get(op.name) for op in ops)
-
-    def forget(self, kept: Collection[str]) -> None:
-        """Forgets all checkpoints but ``kept``, C0 and the head, and the patches that led there, but for their ids.
-
-        For those who only ask whether the next message may be taken: what names a checkpoint that was forgotten is
-        refused, and a store that has forgotten proves and explains nothing.
-        """
-        self._settle()
-        for name in [one for one in self._checkpoints if one not in kept and one not in ("C0", self._head)]:
-            self._patches.pop(self._checkpoints.pop(name).patch or "", None)
-        self._order = list(self._checkpoints)
-        self._changes.clear()
-        del self._log[:-1]
