@@ -318,10 +318,10 @@ def test_a_log_that_is_copied_and_cut_while_the_folder_is_listed_goes_on_in_the_
     path.write_bytes(record(0))
     os.utime(path, (1, 1))
 
-    def is_new(follower: Any, tail: Any, live: Any) -> bool:
+    def is_new(follower: Any, tail: Any) -> bool:
         if path.read_bytes() == record(0):
             path.write_bytes(record(2))
-        return real(follower, tail, live)
+        return real(follower, tail)
 
     monkeypatch.setattr(following.Follower, "_is_new", is_new)
     seen, gaps = stepped(tmp_path, lambda: copy.write_bytes(record(0) + record(1)))
@@ -356,8 +356,8 @@ def test_new_files_of_a_folder_that_are_renamed_while_it_is_listed_come_once(
         path.write_bytes(record(1))
         (tmp_path / "app.log.1").write_bytes(record(0))
 
-    def is_new(follower: Any, tail: Any, live: Any) -> bool:
-        found = real(follower, tail, live)
+    def is_new(follower: Any, tail: Any) -> bool:
+        found = real(follower, tail)
         if not (tmp_path / "app.log.2").exists():
             shift(tmp_path)
         return found

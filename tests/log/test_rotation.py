@@ -17,7 +17,7 @@ import pytest
 from tests.log.rotating import KINDS, Log, record
 from tests.log.test_following import ENDLESS, append, followed, soon
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input import following, rotation, source_blocks
+from turnwire.log.input import following, rotation
 from turnwire.log.input.rotated_names import added as added_to, plain_name
 
 pytestmark = pytest.mark.once
@@ -397,7 +397,7 @@ def test_a_last_line_without_its_end_waits_where_somebody_may_still_write_it(
     packed: bool, settled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody does in a compressed file, nor in one that was not written for a while."""
-    monkeypatch.setattr(source_blocks, "SETTLED", 1.0 if settled else 1e10)
+    monkeypatch.setattr(rotation, "SETTLED", 1.0 if settled else 1e10)
     path = tmp_path / "app.log"
     path.write_bytes(record(0))
     os.utime(path, (1, 1))

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import os
 import stat
+import struct
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from functools import cache
 from operator import index
 from typing import Any, NamedTuple
 
@@ -26,9 +26,9 @@ _NEWLINE = ord("\n")
 _CHANCE = 32
 _ENDS = 16
 _COPYING = 600 * 10**9  # ns that copying a log takes at most
-_STATX_EMPTY_PATH, _STATX_BIRTH, _STATX_SIZE, _STATX_AT_BIRTH = 0x1000, 0x800, 256, 80
-"""``AT_EMPTY_PATH``, ``STATX_BTIME``, the size of ``struct statx`` and where ``stx_btime`` is in it: the same on every
-machine that Linux runs on."""
+_STATX_EMPTY_PATH, _STATX_BIRTH, _STATX_SIZE, _STATX_TIMES = 0x1000, 0x800, 256, "=I76xqI"
+"""``AT_EMPTY_PATH``, ``STATX_BTIME``, the size of ``struct statx``, and ``stx_mask`` and ``stx_btime`` in it: the same
+on every machine that Linux runs on."""
 
 
 class Identity(NamedTuple):
@@ -76,15 +76,34 @@ class Bookmark(NamedTuple):
         """The byte up to which it was read, also where what is half-written there is read again."""
         return max(self.read, self.offset)
 
+    def of_copy(self, name: str, who: Identity) -> Bookmark:
+        """The bookmark of a copy, compressed or not, of which no more is unread than of this file."""
+        own: dict[str, Any] = {"device": who.device, "inode": who.inode, "size": who.size, "written": who.written}
+        head = who.head[: self.head_bytes]
+        if format_of(who.head) is not None:
+            head, own = who.head, {**own, "read": 0, "tail_bytes": 0, "tail": ""}
+        own |= {"head_bytes": len(head), "head": digest(head), "born": who.born, "ends": None}
+        return self._replace(name=name, **own)
 
-class StartPosition(NamedTuple):
-    """The place where reading of a file begins: offset and line, what is carried there, and an offset with the bytes in
-    front of it, by which a file that is written anew is told."""
+    def behind(self, file: Any) -> tuple[int, bytes]:
+        """The byte up to which an open file was read that is not compressed, and the bytes in front of it."""
+        tail = between(file, self.read - self.tail_bytes, self.read)
+        return self.read if tail else 0, tail
 
-    offset: int = 0
-    line: int = 1
-    carried: dict[str, Any] | None = None
-    behind: tuple[int, bytes] = (0, b"")
+    def change(self, who: Identity, file: Any) -> Reason | None:
+        """The change of an open file that has the inode of this one: None where it holds all that was read. One that
+        was made at another time is another file."""
+        if self.born and who.born and self.born != who.born:
+            return Reason.FILE_GONE
+        if who.size < self.size:
+            return Reason.FILE_SHRUNK
+        if digest(who.head[: self.head_bytes]) != self.head:
+            return Reason.FILE_REPLACED
+        return Reason.FILE_REPLACED if self.tail and digest(self.behind(file)[1]) != self.tail else None
+
+    def is_same(self, other: Bookmark) -> bool:
+        """True if two bookmarks of an inode are of one file, as far as is known."""
+        return self.born == other.born or not (self.born and other.born)
 
 
 # --- an open file ---------------------------------------------------------------------------------------------------
@@ -107,32 +126,18 @@ def creation_time(descriptor: int, status: Any) -> int:
     """When an open file was made (ns), or 0 where the system or the file system does not say. ``status``: its own,
     which has the time on macOS, BSD and Windows."""
     exact = getattr(status, "st_birthtime_ns", 0) or getattr(status, "st_birthtime", 0) * 1_000_000_000
-    ask = None if exact else _statx()
-    if ask is None:
+    if exact or sys.platform != "linux":
         return int(exact)
     import ctypes
 
     found = ctypes.create_string_buffer(_STATX_SIZE)
-    if ask(descriptor, b"", _STATX_EMPTY_PATH, _STATX_BIRTH, found):
-        return 0  # an older kernel, or a sandbox
-    mask, seconds, nanoseconds = (
-        int.from_bytes(found.raw[place : place + count], sys.byteorder)
-        for place, count in ((0, 4), (_STATX_AT_BIRTH, 8), (_STATX_AT_BIRTH + 8, 4))
-    )
-    return seconds * 1_000_000_000 + nanoseconds if mask & _STATX_BIRTH else 0
-
-
-@cache
-def _statx() -> Any:
-    """``statx`` of Linux; None elsewhere, and where the C library has none."""
-    if sys.platform != "linux":
-        return None
-    import ctypes
-
     try:
-        return ctypes.CDLL(None).statx
-    except (OSError, AttributeError):
-        return None
+        failed = ctypes.pythonapi.statx(descriptor, b"", _STATX_EMPTY_PATH, _STATX_BIRTH, found)
+    except AttributeError:
+        return 0  # the C library has none
+    mask, seconds, nanoseconds = struct.unpack_from(_STATX_TIMES, found)
+    # It fails on an older kernel, and in a sandbox.
+    return 0 if failed or not mask & _STATX_BIRTH else seconds * 1_000_000_000 + nanoseconds
 
 
 def holds(file: Any, stop: int, tail: bytes) -> bool:
@@ -182,66 +187,27 @@ def _line_ends(stop: int, tail: bytes) -> list[tuple[int, str]]:
     return [(start + count, digest(tail[:count])[:32]) for count in counts[-_ENDS:]]
 
 
-def all_read(mark: Bookmark, file: Any, name: str) -> Bookmark:
-    """The bookmark of an open copy, compressed or not, of which no more is unread than of a file with a bookmark."""
-    who = identity(file)
-    assert who is not None
-    packed = format_of(who.head) is not None
-    head = who.head if packed else who.head[: mark.head_bytes]
-    tail: dict[str, Any] = {"read": 0, "tail_bytes": 0, "tail": ""} if packed else {}
-    own: dict[str, Any] = {
-        "device": who.device,
-        "inode": who.inode,
-        "size": who.size,
-        "written": who.written,
-        "born": who.born,
-    }
-    return mark._replace(name=name, head_bytes=len(head), head=digest(head), ends=None, **own, **tail)
-
-
 def checked(mark: Bookmark) -> Bookmark:
     """The bookmark, once each of its parts is checked. Raises TypeError or ValueError."""
-    texts: tuple[Any, ...] = (mark.name, mark.head, mark.tail)
-    for text in texts:
-        if not isinstance(text, str):
-            raise TypeError(f"{text!r} is not text")
-    numbers = (mark.size, mark.head_bytes, mark.offset, mark.read, mark.tail_bytes)
-    for number, least in (*((number, 0) for number in numbers), (mark.line, 1)):
-        if not least <= index(number) < MOST:
+    texts: tuple[Any, ...] = (mark.name, mark.head, mark.tail, *(text for _, text in mark.ends or ()))
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"a name or a digest of {mark.name!r} is not text")
+    for number in (mark.size, mark.offset, mark.line - 1, mark.read):
+        if not 0 <= index(number) < MOST:
             raise ValueError(f"{number} is out of range")
+    for number, most in ((mark.head_bytes, HEAD), (mark.tail_bytes, min(mark.read, TAIL))):
+        if not 0 <= index(number) <= most:
+            raise ValueError(f"{number} bytes that tell a file are not {most} at most")
     for number in (mark.device, mark.inode, mark.written, mark.born):
         index(number)
-    if mark.head_bytes > HEAD:
-        raise ValueError(f"{mark.head_bytes} first bytes are more than {HEAD}")
-    if mark.tail_bytes > min(mark.read, TAIL):
-        raise ValueError(f"{mark.tail_bytes} bytes do not fit before byte {mark.read}")
     if mark.tail and mark.offset > max(mark.size, mark.read):
         raise ValueError(f"byte {mark.offset} is behind the end of the file")
     if mark.carried is not None:
         SearchState.restored(mark.carried)
-    for end, text in mark.ends or ():
-        if not isinstance(text, str) or not mark.read - mark.tail_bytes < index(end) < mark.read:
-            raise ValueError(f"no line ends at byte {end}, with {text!r} before it")
+    for end, _ in mark.ends or ():
+        if not mark.read - mark.tail_bytes < index(end) < mark.read:
+            raise ValueError(f"no line ends at byte {end}")
     return mark
-
-
-def place_of(mark: Bookmark, file: Any = None) -> StartPosition:
-    """The place where a file goes on that was read up to a bookmark; ``file``: it, open, where it is not compressed."""
-    tail = b"" if file is None else between(file, mark.read - mark.tail_bytes, mark.read)
-    return StartPosition(mark.offset, mark.line, mark.carried, (mark.read if tail else 0, tail))
-
-
-def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
-    """The change of a file that has the inode of a bookmark: None where it holds all that was read of it. One that was
-    made at another time is another file."""
-    if mark.born and who.born and mark.born != who.born:
-        return Reason.FILE_GONE
-    if who.size < mark.size:
-        return Reason.FILE_SHRUNK
-    if digest(who.head[: mark.head_bytes]) != mark.head:
-        return Reason.FILE_REPLACED
-    tail = between(file, mark.read - mark.tail_bytes, mark.read)
-    return Reason.FILE_REPLACED if mark.tail and digest(tail) != mark.tail else None
 
 
 # --- the history of files --------------------------------------------------------------------------------------------
@@ -285,12 +251,12 @@ _VERSION = 1
 
 
 class FileComparison(NamedTuple):
-    """A comparison of a file with what was read before. place: where to go on in it; latest: the bookmark of what was
-    read last under its name, or of itself; why: what became of that, None where the file holds it: it may have been cut
-    since then, and begin with the same bytes again; since: what was written before that time (ns) and is not known was
-    read."""
+    """A comparison of a file with what was read before. mark: the bookmark from which it goes on; latest: the bookmark
+    of what was read last under its name, or of itself; why: what became of that, None where the file holds it: it may
+    have been cut since then, and begin with the same bytes again; since: what was written before that time (ns) and is
+    not known was read."""
 
-    place: StartPosition = StartPosition()
+    mark: Bookmark | None = None
     latest: Bookmark | None = None
     why: Reason | None = None
     since: int = 0
@@ -343,7 +309,7 @@ class Bookmarks:
         """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do
         some that are gone and whose inodes others have. Of several with a name or an inode, the last one has it."""
         old = self._all()
-        gone = [mark for mark in old if mark.file in marks and not _is_same(mark, marks[mark.file])]
+        gone = [mark for mark in old if mark.file in marks and not mark.is_same(marks[mark.file])]
         kept = [mark for mark in old if mark.file not in marks]
         files = [mark._asdict() for mark in [*gone[-GONE:], *kept, *marks.values()]]
         return {"turnwire": _VERSION, "record": record, "files": files}
@@ -353,18 +319,13 @@ class Bookmarks:
 
     def add(self, mark: Bookmark) -> None:
         """Takes the bookmark of a file, in place of an older one of it."""
-        others = [other for other in self.files.pop(mark.file, ()) if not _is_same(other, mark)]
+        others = [other for other in self.files.pop(mark.file, ()) if not other.is_same(mark)]
         self.files[mark.file] = [*others, mark]
 
     def forget(self, file: tuple[int, int]) -> None:
         """Forgets what was read of a file, by device and inode."""
         self.files.pop(file, None)
         self.dismissed.pop(file, None)
-
-    @property
-    def are_empty(self) -> bool:
-        """True if nothing is known of any file, and none was listed."""
-        return not (self.files or self._listed)
 
     def expect(self, names: Iterable[str]) -> None:
         """Remembers which files there are, so that a renamed file is told from one that is gone, and one that takes a
@@ -397,14 +358,14 @@ class Bookmarks:
         try:
             with open(path, "rb", buffering=0) as file:
                 who = identity(file)
-                return who is not None and who[:2] == mark.file and changed(mark, who, file) is None
+                return who is not None and who[:2] == mark.file and mark.change(who, file) is None
         except FileNotFoundError:
             return False
 
     def of(self, who: Identity, file: Any) -> Bookmark | None:
         """The bookmark of an open file that still holds what was read of it."""
         marks = reversed(self.files.get(who[:2], ()))
-        return next((mark for mark in marks if changed(mark, who, file) is None), None)
+        return next((mark for mark in marks if mark.change(who, file) is None), None)
 
     def copied_in(self, file: Any, *cut: Bookmark) -> list[Bookmark]:
         """The bookmarks of files that are gone, and those of such as were ``cut``, of which an open one, compressed or
@@ -421,14 +382,14 @@ class Bookmarks:
             return FileComparison()
         mark = self.of(who, file)
         if mark is not None:
-            return FileComparison(place_of(mark, file), mark)
+            return FileComparison(mark, mark)
         latest = self._names.get(name or "")
         packed = format_of(who.head) is not None  # nobody writes into one anew: another file has its inode
         if self.files and (packed or (latest is None and is_rotated(name or ""))):
             for mark in self.copied_in(file):
-                return FileComparison(place_of(mark, None if packed else file))
+                return FileComparison(mark)
         if latest is not None and latest.file == who[:2]:
-            return FileComparison(latest=latest, why=changed(latest, who, file))
+            return FileComparison(latest=latest, why=latest.change(who, file))
         listed = self._listed.get(name or "")
         if latest is None and listed is not None and (listed[:2] != who[:2] or who.born > self._listed_at):
             unread = bookmark(name or "", Identity(*listed[:2], 0, b"", listed[2]), (0, 1), 0, None)
@@ -436,8 +397,3 @@ class Bookmarks:
         if latest is None or self._is_there(latest, self._named):
             return FileComparison()  # new; what had its name has another one, and is read under that
         return FileComparison(latest=latest, why=Reason.FILE_GONE)
-
-
-def _is_same(mark: Bookmark, other: Bookmark) -> bool:
-    """True if two bookmarks of an inode are of one file, as far as is known."""
-    return mark.born == other.born or not (mark.born and other.born)

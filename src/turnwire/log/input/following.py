@@ -10,15 +10,15 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.archives import is_archived
-from turnwire.log.input.bookmarks import FileComparison, StartPosition, identity
+from turnwire.log.input.bookmarks import FileComparison, Identity
 from turnwire.log.input.copies import reaches
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.input.rotated_names import COMPRESSED, added
-from turnwire.log.input.rotation import Begun, Missed, begin, is_being_made, leads_to
+from turnwire.log.input.rotation import Missed, begin, is_being_made, leads_to
 from turnwire.log.input.signatures import NotALog
 from turnwire.log.input.source_blocks import blocks
 from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, file_source, names_files, sources
-from turnwire.log.input.tailing import Tail
+from turnwire.log.input.tailing import Blocks, Tail
 
 INTERVAL = 0.2
 """Seconds between two looks at files that had nothing new."""
@@ -30,8 +30,6 @@ MOST_RENAMED = 64
 """Files that were renamed and are still read, for each name; the oldest are ended where there are more."""
 TRIES = 10
 """So many looks a log is waited for that is named itself, and is just being renamed."""
-
-_Blocks = Iterator[tuple[Reading, InputBlock]]
 
 
 class Follower:
@@ -67,7 +65,7 @@ class Follower:
             for tail in self._live:
                 tail.file.close()
 
-    def _once(self, looks: int) -> _Blocks:
+    def _once(self, looks: int) -> Blocks:
         """The news of one look at everything."""
         for tail in list(self._tails.values()):
             yield from self._look(tail)
@@ -106,7 +104,7 @@ class Follower:
         self._tails = {name: other for name, other in self._tails.items() if other is not tail}
         self._renamed = [other for other in self._renamed if other is not tail]
 
-    def _news(self, tail: Tail) -> _Blocks:
+    def _news(self, tail: Tail) -> Blocks:
         """The new lines of a file; one that turns out to be no log is refused."""
         try:
             yield from tail.news()
@@ -119,7 +117,7 @@ class Follower:
             self._marks.dismissed[tail.file_id] = tail.who.written, tail.who.size
             self._job.refuse(refusal)
 
-    def _ended(self, tail: Tail) -> _Blocks:
+    def _ended(self, tail: Tail) -> Blocks:
         """The end of a file. What was read of it is known from now on."""
         yield from tail.end(gone=tail.lost is not None)
         self._marks.add(tail.mark(tail.read_at))
@@ -128,7 +126,7 @@ class Follower:
 
     # --- a name -----------------------------------------------------------------------------------------------------
 
-    def _first(self, source: Source) -> _Blocks:
+    def _first(self, source: Source) -> Blocks:
         """A file that is there at the beginning, waited for where it is named itself."""
         for left in reversed(range(TRIES)):
             try:
@@ -141,50 +139,50 @@ class Follower:
                     raise
             self._job.stop.sleep(INTERVAL)
 
-    def _open(self, source: Source, read: FileComparison | None = None, new: bool = False) -> _Blocks:
+    def _open(self, source: Source, read: FileComparison | None = None, new: bool = False) -> Blocks:
         """The blocks of the unread files that had a name before, then of the file that has it now. new: that was not
         there at the last look; read: the name's own comparison. Raises FileNotFoundError."""
         name = source.name or ""
-        begun = begin(source, self._job, self._followed(name), read)
-        tail = self._tail(source, begun) if not new or self._is_new(name, begun) else None
-        if tail is None:
-            begun.file.close()
-        yield from self._missed(begun.missed)
-        if tail is not None:
+        tail, before = begin(source, self._job, self._followed(name), read, grows=True)
+        follows = (not new or self._is_new(tail)) and self._follow(tail)
+        yield from self._missed(before)
+        if follows:
             yield from self._news(tail)
 
-    def _tail(self, source: Source, begun: Begun) -> Tail | None:
-        """Follows a file under its name, unless it is followed already."""
-        who, before = begun.who, begun.missed
-        if who is None or who[:2] in self._marks.done or who[:2] in self._followed():
-            return None
-        self._marks.found(source.name or "", who[:2])
-        anew = before is not None and before.anew
-        reading = Reading(source)
-        reading.identity = who
-        reading.begin_at(StartPosition() if anew else begun.place)
-        tail = self._tails[source.name or ""] = Tail(reading, begun.file, self._job, grows=True)
-        return tail
-
-    def _is_new(self, name: str, begun: Begun) -> bool:
-        """True if something of a file was not read yet, under whatever name, and it is none that is just being made of
-        another one."""
-        who, file, place = begun.who, begun.file, begun.place
-        if who is None or self._marks.dismissed.get(who[:2]) == (who.written, who.size):
+    def _follow(self, tail: Tail) -> bool:
+        """Follows a file under its name, unless it is followed already; False where it is closed."""
+        if tail.who is None or tail.file_id in self._marks.done or tail.file_id in self._followed():
+            tail.file.close()
             return False
-        if place.offset:
-            more = reaches(file, place.offset) if name.endswith(COMPRESSED) else who.size > place.offset
+        self._marks.found(tail.name, tail.file_id)
+        self._tails[tail.name] = tail
+        return True
+
+    def _is_new(self, tail: Tail) -> bool:
+        """True if something of a file was not read yet, under whatever name, and it is none that is just being made of
+        another one. Otherwise it is closed."""
+        new = tail.who is not None and self._holds_more(tail, tail.who)
+        if not new:
+            tail.file.close()
+        return new
+
+    def _holds_more(self, tail: Tail, who: Identity) -> bool:
+        dismissed, state = self._marks.dismissed, (who.written, who.size)
+        if dismissed.get(tail.file_id) == state:
+            return False
+        if read := tail.read:
+            more = reaches(tail.file, read) if tail.name.endswith(COMPRESSED) else who.size > read
             if not more:
-                self._marks.dismissed[who[:2]] = who.written, who.size
+                dismissed[tail.file_id] = state
             return more
-        if is_being_made(file, name, copied=True):
+        if is_being_made(tail.file, tail.name, copied=True):
             return False
         # A copy of a log that was cut since it was looked at counts when that is seen.
-        return not any(other.rewritten() for other in self._live if added(name, other.name) is not None)
+        return not any(other.rewritten() for other in self._live if added(tail.name, other.name) is not None)
 
     # --- a look -----------------------------------------------------------------------------------------------------
 
-    def _look(self, tail: Tail) -> _Blocks:
+    def _look(self, tail: Tail) -> Blocks:
         """The new bytes of a file; and those of what has its name, where that is not the file any more."""
         renamed, settled = tail.renamed(), True
         if not tail.rewritten():
@@ -212,9 +210,8 @@ class Follower:
         """Evidence of the files beside it that a file was cut which begins again with all that was read of it. False
         where it is renamed just now, so that the next look has to tell."""
         read = FileComparison(latest=tail.mark(tail.written))
-        begun = begin(_opened_again(tail), self._job, self._followed(tail.name, tail), read)
-        begun.file.close()
-        found = begun.missed
+        again, found = begin(tail.source, self._job, self._followed(tail.name, tail), read, opened=tail.opened_again)
+        again.file.close()
         if found is None:
             return True
         if not leads_to(tail.name, tail.file):
@@ -227,54 +224,36 @@ class Follower:
             yield from self._missed(found)
         return True
 
-    def _blocks_of_cut_file(self, tail: Tail) -> _Blocks:
+    def _blocks_of_cut_file(self, tail: Tail) -> Blocks:
         """The blocks of a file that was cut: first the unread bytes from before the cut, if a copy has them, then the
         file from its start, even if it begins with the bytes that were read."""
-        name, mark = tail.name, tail.mark(tail.written)
+        mark = tail.mark(tail.written)
         self._marks.forget(mark.file)
         read = FileComparison(latest=mark, why=tail.lost, since=tail.read_at)
-        source, again = tail.source, _opened_again(tail)
-        begun = begin(again, self._job, self._followed(name, tail), read)
-        before = begun.missed
+        followed = self._followed(tail.name, tail)
+        new, before = begin(tail.source, self._job, followed, read, grows=True, opened=tail.opened_again)
         self._drop(tail)
         if before is not None and before.kept is not None and tail.go_on_in(before.kept.file):
-            before.pieces.remove(before.kept)
+            before.tails.remove(before.kept)
+            before.kept = tail
             yield from tail.news()
         read_up_to = tail.read
         yield from self._ended(tail)
         if tail.file_id == mark.file:
             self._marks.forget(mark.file)
-        begun.file.seek(0)
-        new = self._tail(source, begun)
-        if new is None:
-            begun.file.close()
+        new.file.seek(0)
+        follows = self._follow(new)
         if before is not None and before.gap is not None:
             before.gap = before.gap._replace(start=read_up_to)
         yield from self._missed(before)
-        if new is not None:
+        if follows:
             yield from self._news(new)
 
-    def _missed(self, found: Missed | None) -> _Blocks:
+    def _missed(self, found: Missed | None) -> Blocks:
         """The files that had a name before, which are followed from now on, and the gap behind them."""
-        if found is None:
-            return
-        tails: list[Tail] = []
-        for piece in found.pieces:
-            reading = Reading(file_source(piece.path, listed=True))
-            reading.identity = identity(piece.file)
-            reading.begin_at(piece.place)
-            tails.append(Tail(reading, piece.file, self._job, grows=True))
-        self._renamed += tails
-        for tail in tails:
-            yield from self._news(tail)
-        if found.gap is not None:
-            kept = [tail.read for tail, piece in zip(tails, found.pieces, strict=True) if piece is found.kept]
-            self._job.tell(found.gap._replace(start=kept[0]) if kept else found.gap)
-
-
-def _opened_again(tail: Tail) -> Source:
-    """The open file of a tail as a source, whatever name it has by now: both are at the same place of it."""
-    return tail.source._replace(open=lambda: os.fdopen(os.dup(tail.file.fileno()), "rb", buffering=0))
+        if found is not None:
+            self._renamed += found.tails
+            yield from found.blocks(self._news)
 
 
 def _is_other(name: str) -> bool:

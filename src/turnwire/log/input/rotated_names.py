@@ -111,11 +111,6 @@ def is_rotated(name: str) -> bool:
     return base.endswith(COMPRESSED) or any(logs_named(plain_name(base)))
 
 
-def has_rotated(name: str) -> bool:
-    """True if there are files beside a log that are called as rotated ones of it. Raises FileNotFoundError."""
-    return bool(_beside(name))
-
-
 def _beside(name: str) -> set[str]:
     folder, base = os.path.split(name)
     stem, _ = os.path.splitext(base)  # with which all of them begin: a folder may have very many others

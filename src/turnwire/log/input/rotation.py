@@ -8,37 +8,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.bookmarks import (
     BANNER,
     Bookmark,
-    Bookmarks,
     FileComparison,
     Gap,
-    Identity,
-    StartPosition,
-    all_read,
-    changed,
     creation_time,
     identity,
     is_still,
-    place_of,
 )
 from turnwire.log.input.copies import is_earlier, is_prefix, reaches
-from turnwire.log.input.rotated_names import (
-    COMPRESSED,
-    Rotated,
-    has_rotated,
-    is_rotated,
-    logs_named,
-    plain_name,
-    rotated_files,
-)
+from turnwire.log.input.rotated_names import COMPRESSED, Rotated, is_rotated, logs_named, plain_name, rotated_files
 from turnwire.log.input.signatures import format_of
+from turnwire.log.input.sources import file_source
+from turnwire.log.input.tailing import Blocks, Tail
 
 if TYPE_CHECKING:
     from turnwire.log.input.sources import ReadOptions, Source
@@ -50,28 +38,11 @@ MOVES = 20
 """So many looks there are at most."""
 PAUSE = 0.01
 """Seconds between two of them."""
-
+SETTLED = 5.0
+"""Seconds after which nobody goes on writing to a file that was renamed."""
 
 Followed = Mapping[tuple[int, int], Any]
 """Files that are being read, open, by their devices and inodes."""
-
-
-class Unread(NamedTuple):
-    """A file that had a name before, open, and the place to go on at."""
-
-    path: str
-    file: Any
-    place: StartPosition
-    packed: bool = False
-
-
-class Begun(NamedTuple):
-    """A file, open, the place to go on at, and what had its name before, or None where nothing is to be looked for."""
-
-    file: Any
-    who: Identity | None = None
-    place: StartPosition = StartPosition()
-    missed: Missed | None = None
 
 
 def begin(
@@ -79,27 +50,31 @@ def begin(
     job: ReadOptions,
     followed: Followed = MappingProxyType({}),
     read: FileComparison | None = None,
-) -> Begun:
-    """Opens a file, and finds what had its name before, as both are at one moment: where the file is renamed, copied
-    or cut meanwhile, it is looked at again, but not for ever. ``read``: what was read of the name so far, where that is
-    not what the bookmarks say; ``followed``: files that are being read. Raises OSError."""
+    grows: bool = False,
+    opened: Callable[[], Any] | None = None,
+) -> tuple[Tail, Missed | None]:
+    """Opens a file to go on in, and finds what had its name before, as both are at one moment: where the file is
+    renamed, copied or cut meanwhile, it is looked at again, but not for ever. ``read``: what was read of the name so
+    far, where that is not what the bookmarks say; ``followed``: files that are being read; ``grows``: as of
+    :class:`Tail`; ``opened``: opens the file, where that is not what has the name. Raises OSError."""
     name, looks, until = source.name or "", MOVES, time.monotonic() + MOVING
     while True:
-        file = source.open()
+        file = (opened or source.open)()
         try:
-            who = identity(file) if source.mappable else None
+            who = identity(file)
             if who is None:
-                return Begun(file)
+                return Tail(source, file, job), None
             if job.bookmarks.files:
                 job.bookmarks.found(name, who[:2])
             found = read or job.bookmarks.stands(name, who, file)
-            before = None if who[:2] in followed else missed(name, file, found, job, followed)
+            before = None if who[:2] in followed else missed(name, file, found, job, followed, grows)
             looks = looks - 1 if time.monotonic() < until else 0
-            if before is None or not (before.again or not leads_to(name, file) or not is_still(who, file)):
-                return Begun(file, who, found.place, before)
-            if not looks:
+            moved = before is not None and (before.again or not leads_to(name, file) or not is_still(who, file))
+            if before is not None and moved and not looks:
                 before.leave_out(file)
-                return Begun(file, who, found.place, before)
+            if before is None or not moved or not looks:
+                mark = None if before is not None and before.anew else found.mark
+                return Tail(source, file, job, who, mark, grows), before
         except BaseException:
             file.close()
             raise
@@ -117,46 +92,50 @@ def leads_to(name: str, file: Any) -> bool:
     return (there.st_dev, there.st_ino) == _file(file)
 
 
-def missed(name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Followed) -> Missed | None:
+def missed(
+    name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Followed, grows: bool
+) -> Missed | None:
     """One look for files that had a name and are not read yet; None where there is nothing to look for. ``log``: the
-    file that has the name now; ``found``: how it compares with what was read under the name; ``followed``: files that
-    are being read."""
+    file that has the name now; ``found``: how it compares with what was read under the name."""
     if found.latest is None:
         return None
-    look, moved = Missed(name, log, found, job.bookmarks), False
+    look = Missed(name, log, found, job, followed, grows)
     if found.why is not None and (own := followed.get(found.latest.file)) is not None:
         look.fit(found.latest, certain=os.fstat(own.fileno()).st_nlink > 0)  # it is read itself
-    if has_rotated(name):
-        listed, settled = rotated_files(name)
-        settled = look.compare(listed, followed, job.bookmarks.done) and settled
-        later, still = rotated_files(name)
-        moved = not (settled and still) or {one[:2] for one in listed} != {one[:2] for one in later}
-        look.again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
+    listed, settled = rotated_files(name)
+    settled = look.compare(listed) and settled
+    later, still = rotated_files(name)
+    moved = not (settled and still) or {one.file for one in listed} != {one.file for one in later}
+    look.again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
     look.conclude()
     why = look.why or (found.why or Reason.FILE_GONE if moved else None)
     look.gap = None if why is None else Gap(name, found.latest.offset, None, why)
-    return look if look.pieces or look.gap is not None or look.again else None
+    return look if look.tails or look.gap is not None or look.again else None
 
 
 class Missed:
     """One look at the files beside a log: they are compared with the bookmarks, each of which is the text of one of
     them.
 
-    pieces: files that had the name of the log, as far as they are not read yet, oldest first; kept: which of them holds
+    tails: files that had the name of the log, as far as they are not read yet, oldest first; kept: which of them holds
     what was read under the name last, and what follows it; anew: whether the log was cut, and is read from its start;
     gap: what cannot be had, from the place that was read last on; again: whether files were written, renamed, removed
     or made while they were looked at.
     """
 
-    def __init__(self, name: str, log: Any, found: FileComparison, marks: Bookmarks) -> None:
+    def __init__(
+        self, name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Followed, grows: bool
+    ) -> None:
         assert found.latest is not None
-        self.pieces: list[Unread] = []
-        self.kept: Unread | None = None
+        self.tails: list[Tail] = []
+        self.kept: Tail | None = None
         self.why = found.why
         self.gap: Gap | None = None
         self.anew = self.again = False
-        self.fitted: list[Bookmark] = []
-        self._log, self._marks, self._latest = log, marks, found.latest
+        self._new: list[Tail] = []  # of which nothing was read
+        self._fitted: list[Bookmark] = []
+        self._log, self._latest = log, found.latest
+        self._job, self._marks, self._followed, self._grows = job, job.bookmarks, followed, grows
         self._since = self._latest.written + (found.why is None)
         self._unknown_since = max(self._since, found.since)
         self._holds = found.why is None
@@ -164,41 +143,52 @@ class Missed:
 
     def close(self) -> None:
         """Closes the files, unread."""
-        for piece in self.pieces:
-            piece.file.close()
+        for tail in self.tails:
+            tail.file.close()
+
+    def blocks(self, read: Callable[[Tail], Blocks] = Tail.news) -> Blocks:
+        """The blocks of these files, which ``read`` gives; then the gap is told."""
+        for tail in self.tails:
+            yield from read(tail)
+        if self.gap is not None:
+            start = self.gap.start if self.kept is None else self.kept.read
+            self._job.tell(self.gap._replace(start=start))
 
     def leave_out(self, log: Any) -> None:
         """Leaves out what is compressed of an open file that was renamed since it was opened: it is read itself."""
-        made = [one for one in self.pieces if one.packed and one is not self.kept and is_prefix(one.file, log)]
-        for piece in made:
-            piece.file.close()
-            self.pieces.remove(piece)
+        packed = [one for one in self.tails if one is not self.kept and one.name.endswith(COMPRESSED)]
+        self._drop([one for one in packed if is_prefix(one.file, log)])
 
-    def compare(self, listed: list[Rotated], followed: Followed, done: Collection[tuple[int, int]]) -> bool:
+    def _drop(self, tails: list[Tail]) -> None:
+        for tail in tails:
+            tail.file.close()
+            self.tails.remove(tail)
+
+    def compare(self, listed: list[Rotated]) -> bool:
         """Compares them all, but those that are read already, first by device and inode; False where one of them has
         another name by now."""
         unknown: list[tuple[Rotated, Any]] = []
-        there, log = True, _file(self._log)
+        there, marks, log = True, self._marks, _file(self._log)
         for one in listed:
-            self._marks.found(one.path, one.file, named=False)
-            known = one.file in self._marks.files or one.written >= self._since
-            dismissed = self._marks.dismissed.get(one.file) == (one.written, one.size)
-            if not known or dismissed or one.file in followed or one.file in done or one.file == log:
+            marks.found(one.path, one.file, named=False)
+            known = one.file in marks.files or one.written >= self._since
+            dismissed = marks.dismissed.get(one.file) == (one.written, one.size)
+            if not known or dismissed or one.file in self._followed or one.file in marks.done or one.file == log:
                 continue
             if (file := open_as(one)) is None:
                 there = False
             elif not self._is_known(one, file):
                 unknown.append((one, file))
         for one, file in unknown:
-            if not self._is_unread(one, file, listed, followed):
+            if not self._is_unread(one, file, listed):
                 file.close()
         order = {one.path: place for place, one in enumerate(listed)}
-        self.pieces.sort(key=lambda piece: order[piece.path])
+        self.tails.sort(key=lambda tail: order[tail.name])
         return there
 
     def fit(self, mark: Bookmark, certain: bool = True) -> None:
         """The text of a bookmark is in one of the files."""
-        self.fitted.append(mark)
+        self._fitted.append(mark)
         self._certain = self._certain or (certain and mark is self._latest)
 
     def _is_known(self, one: Rotated, file: Any) -> bool:
@@ -207,7 +197,7 @@ class Missed:
         assert who is not None
         mark = self._marks.of(who, file)
         if mark is None and one.file == latest.file and self.why is Reason.FILE_GONE:
-            change = changed(latest, who, file)
+            change = latest.change(who, file)
             mark = latest if change is None else None
             self.why = change if latest.born == who.born > 0 and change else self.why  # it was cut, and renamed then
         if mark is None:
@@ -219,38 +209,43 @@ class Missed:
             file.close()
         return True
 
-    def _is_unread(self, one: Rotated, file: Any, listed: list[Rotated], followed: Followed) -> bool:
+    def _is_unread(self, one: Rotated, file: Any, listed: list[Rotated]) -> bool:
         """True if a file that has no bookmark of its own is read, from where that ends of which it is a copy."""
         latest, marks = self._latest, self._marks
         if _is_made_of(one, file, self._log):
             return False  # the log is about to be cut: what is in it is read there
-        made_of = [other for other in followed.values() if one.packed and _is_made_of(one, file, other)]
+        made_of = [other for other in self._followed.values() if one.packed and _is_made_of(one, file, other)]
         self._certain = self._certain or latest.file in map(_file, made_of)
         if made_of or (one.packed and is_backup(one, file, listed)):
             marks.dismissed[one.file] = one.written, one.size
             return False
-        fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self.fitted]
+        fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self._fitted]
         mark = max(fitting, key=lambda mark: (mark.read, mark is latest), default=None)
         if mark is not None:
             self._certain = self._certain or mark.file == latest.file
             unread = reaches(file, mark.offset)
-        elif latest not in self.fitted and is_earlier(file, latest):
+        elif latest not in self._fitted and is_earlier(file, latest):
             mark, unread = latest, False
         else:
             unread = one.written >= self._unknown_since
         if unread:
             self._take(one, file, mark)
         elif mark is not None:
-            marks.add(all_read(mark, file, one.path))
-        self.fitted += [] if mark is None else [mark]
+            who = identity(file)
+            assert who is not None
+            marks.add(mark.of_copy(one.path, who))
+        self._fitted += [] if mark is None else [mark]
         return unread
 
     def _take(self, one: Rotated, file: Any, mark: Bookmark | None) -> None:
-        place = StartPosition() if mark is None else place_of(mark, None if one.packed else file)
-        piece = Unread(one.path, file, place, one.packed)
-        self.pieces.append(piece)
+        tail = Tail(file_source(one.path, listed=True), file, self._job, identity(file), mark, self._grows)
+        # A last line without its end waits where somebody may still write it.
+        tail.reading.closed = not self._grows and (one.packed or time.time_ns() - one.written > SETTLED * 1e9)
+        self.tails.append(tail)
         if mark is self._latest:
-            self.kept = piece
+            self.kept = tail
+        elif mark is None:
+            self._new.append(tail)
 
     def conclude(self) -> None:
         """Says what is missing: each cut is a gap, as of what was written between a copy and the cut nothing is left to
@@ -263,17 +258,14 @@ class Missed:
             if self.why is Reason.FILE_GONE and self._certain:
                 self.why = None
             return
-        new = [piece for piece in self.pieces if piece.place == StartPosition()]
         if self.kept is not None:
             self.anew = latest.reached > BANNER
             self.why = Reason.FILE_REPLACED if self.anew else Reason.FILE_SHRUNK
             return
-        if new and latest.reached <= BANNER:
+        if self._new and latest.reached <= BANNER:
             self.why = Reason.FILE_SHRUNK
             return
-        for piece in new:
-            self.pieces.remove(piece)
-            piece.file.close()
+        self._drop(self._new)
 
 
 def _file(file: Any) -> tuple[int, int]:

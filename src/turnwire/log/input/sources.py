@@ -20,7 +20,7 @@ from turnwire.log.input.urls import URL, Stored, place_in_storage, stored, store
 if TYPE_CHECKING:
     from turnwire.contract import Limits
     from turnwire.errors import WireError
-    from turnwire.log.input.bookmarks import Bookmarks, Gap, Identity, StartPosition
+    from turnwire.log.input.bookmarks import Bookmarks, Gap, Identity
     from turnwire.log.input.memory import Pool
     from turnwire.log.input.reading import InputBlock, Stop
     from turnwire.log.input.signatures import Refuse
@@ -110,10 +110,6 @@ class Reading:
     def kept(self) -> dict[str, Any] | None:
         """The state of the search up to where the input is accounted for, as bookmarks and plans have it."""
         return None if self.state is None else self.state.kept()
-
-    def begin_at(self, place: StartPosition) -> None:
-        """Sets the place where reading begins, before the first block."""
-        self.offset, self.line, self.carried, self.behind = place
 
 
 def sources(source: Any) -> Iterator[Source]:

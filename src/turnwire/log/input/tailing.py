@@ -8,25 +8,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnwire.errors import Reason
-from turnwire.log.input.bookmarks import (
-    Bookmark,
-    Gap,
-    bookmark,
-    holds,
-    identity,
-    unwritten,
-)
+from turnwire.log.input.bookmarks import Bookmark, Gap, Identity, bookmark, holds, identity, unwritten
 from turnwire.log.input.compression import StreamDamage
-from turnwire.log.input.copies import TAIL
+from turnwire.log.input.copies import TAIL, is_compressed
 from turnwire.log.input.reading import Input, InputBlock, decompressed, line_end
 from turnwire.log.input.signatures import may_become, refuse_binary
-from turnwire.log.input.sources import Reading, ReadOptions
+from turnwire.log.input.sources import Reading, ReadOptions, Source
 
 _NEWLINE = ord("\n")
+Blocks = Iterator[tuple[Reading, InputBlock]]
+"""Blocks, each with the input that it is of."""
 
 
 class Tail:
-    """One open file that is read from where ``reading`` begins. A block ends with a line if there is a line end.
+    """One open file that is read from a bookmark on, or from its start. A block ends with a line if there is one.
 
     A file that ``grows`` is followed: what is there by now is read, and a half-written line, member or frame waits; its
     end is where nobody writes to it any more. Where bookmarks are kept, each block is given once the file is seen to
@@ -38,9 +33,21 @@ class Tail:
     """
 
     def __init__(
-        self, reading: Reading, file: Any, job: ReadOptions, grows: bool = False, raw: Input | None = None
+        self,
+        source: Source,
+        file: Any,
+        job: ReadOptions,
+        who: Identity | None = None,
+        mark: Bookmark | None = None,
+        grows: bool = False,
     ) -> None:
-        self.reading, self.source, self.file, self.who = reading, reading.source, file, reading.identity
+        """``mark``: the bookmark of what was read of the file, or of the one of which it is a copy."""
+        self.reading = reading = Reading(source)
+        self.source, self.file, self.who = source, file, who
+        reading.identity = who
+        if mark is not None:
+            reading.offset, reading.line, reading.carried = mark.offset, mark.line, mark.carried
+            reading.behind = (0, b"") if is_compressed(file) else mark.behind(file)
         self.written = self.read_at = self._seen = 0 if self.who is None else self.who.written
         self.lost: Reason | None = None
         self.idle = 0
@@ -49,8 +56,8 @@ class Tail:
         self._last_bytes = reading.offset, tail if place == reading.offset else b""  # those that were read last
         self._job, self._grows = job, grows
         self._watched = self.who is not None and job.bookmarks.waits
-        self._raw = raw or Input(file, job.stop)
-        self._raw.grows = grows
+        self.raw = Input(file, job.stop)
+        self.raw.grows = grows
         self._source: Any = None  # of bytes as decompressed, once its kind is known
         self._base = reading.offset
         self._carried = b""
@@ -87,16 +94,16 @@ class Tail:
         if self._source is not None:
             return True
         if self._grows:
-            head = self._raw.head()
+            head = self.raw.head()
             if may_become(head) and not certain:
                 return False
             refuse_binary(head, self.name)
-        self._source = decompressed(self._raw, self._job.limits)
+        self._source = decompressed(self.raw, self._job.limits)
         self.reading.kind = getattr(self._source, "kind", None)
         if not self._base:
             return True
         if self.reading.kind is None:
-            self._raw.seek(self._base)
+            self.raw.seek(self._base)
         elif (found := self._skip(self._base)) < self._base:
             self.lost = Reason.FILE_REPLACED if self._grows else None
             if not self._grows:
@@ -114,11 +121,7 @@ class Tail:
             left -= done or 0
         return count - left
 
-    def blocks(self) -> Iterator[InputBlock]:
-        """All blocks up to the end; the last one is marked as such."""
-        yield from (block for _, block in self.news())
-
-    def news(self, certain: bool = False) -> Iterator[tuple[Reading, InputBlock]]:
+    def news(self, certain: bool = False) -> Blocks:
         """The blocks that are there by now; where nothing can come any more, the end and why."""
         if self._ended or not self._begin(certain):
             return
@@ -126,7 +129,7 @@ class Tail:
         while self.lost is None and not self._ended:
             carried, written = self._carried, self._changed_at() if self._watched else 0
             block = self._next()
-            if self._watched and not self._raw.gone and (self.rewritten() or self._mixed(block, len(carried))):
+            if self._watched and not self.raw.gone and (self.rewritten() or self._mixed(block, len(carried))):
                 # It was cut since the last look: some of what was read belongs to another text.
                 self._base -= 0 if block is None else block.size
                 self._carried, self._within = carried, False
@@ -171,7 +174,7 @@ class Tail:
         within, self._within = self._within, not ends
         if not full and 2 * size < len(view):
             data = data[:size].copy()  # whoever keeps it keeps no more than what was read
-        return InputBlock(data, stop, self._base - stop, ends, last, self._raw.taken, within)
+        return InputBlock(data, stop, self._base - stop, ends, last, self.raw.taken, within)
 
     def _taken(self, block: InputBlock | None) -> None:
         """Keeps the last bytes that were read, and counts lines."""
@@ -194,10 +197,10 @@ class Tail:
             self.reading.identity = who._replace(written=before[-1].written)
         return InputBlock(b"", 0, self._base, True, True)
 
-    def end(self, gone: bool) -> Iterator[tuple[Reading, InputBlock]]:
+    def end(self, gone: bool) -> Blocks:
         """The rest of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
         is half-written has no end to wait for."""
-        self._raw.grows, self._raw.gone = False, gone
+        self.raw.grows, self.raw.gone = False, gone
         yield from self.news(certain=True)
         if not self._ended and self._source is not None:
             yield self._finished()
@@ -207,30 +210,34 @@ class Tail:
         self.reading.closed = self._ended = True
         data, self._carried = self._carried, b""
         self._base += len(data)
-        block = InputBlock(data, len(data), self._base - len(data), not data, True, self._raw.taken)
+        block = InputBlock(data, len(data), self._base - len(data), not data, True, self.raw.taken)
         self._taken(block)
         return self.reading, block
 
     def go_on_in(self, file: Any) -> bool:
         """Reads on in an open copy of the file, compressed or not, from where it stopped; False where it holds less
         than what was read."""
-        old, stop = (self._raw, self._source), self.read
-        self._raw = Input(file, self._job.stop)
-        self._raw.grows = True
-        self._source = decompressed(self._raw, self._job.limits)
+        old, stop = (self.raw, self._source), self.read
+        self.raw = Input(file, self._job.stop)
+        self.raw.grows = True
+        self._source = decompressed(self.raw, self._job.limits)
         who = identity(file)
         assert who is not None
         kind = getattr(self._source, "kind", None)
         if (who.size if kind is None else self._skip(stop)) < stop:
-            self._raw, self._source = old
+            self.raw, self._source = old
             return False
         if kind is None:
-            self._raw.seek(stop)
+            self.raw.seek(stop)
         self.file.close()
         self.file, self.lost = file, None
         self.reading.identity = self.who = who
         self.reading.kind = kind
         return True
+
+    def opened_again(self) -> Any:
+        """The file, open once more, whatever name it has by now: both are at the same place of it."""
+        return os.fdopen(os.dup(self.file.fileno()), "rb", buffering=0)
 
     # --- the identity of the file -------------------------------------------------------------------------------------
 
@@ -263,7 +270,7 @@ class Tail:
         """True if the file was cut, or holds other bytes than were read: what is in it was not read yet."""
         now, packed = identity(self.file), self.reading.kind is not None
         assert now is not None and self.who is not None
-        if now.size < (self._raw.taken if packed or self._source is None else self.read):
+        if now.size < (self.raw.taken if packed or self._source is None else self.read):
             self.lost = Reason.FILE_SHRUNK
         elif not now.head.startswith(self.who.head) or not (packed or holds(self.file, *self._last_bytes)):
             self.lost = Reason.FILE_REPLACED
@@ -287,5 +294,5 @@ class Tail:
         assert self.who is not None
         who, place = self.who._replace(written=written), (self._base, self._line)
         if self._source is None or self.reading.kind is not None:
-            return bookmark(self.name, who, place, self._raw.taken, None)
+            return bookmark(self.name, who, place, self.raw.taken, None)
         return bookmark(self.name, who, place, self.read, None, self._last_bytes)
