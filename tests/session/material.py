@@ -70,9 +70,7 @@ choices = st.builds(
     Options,
     every=st.sampled_from((1, 3, 200)),
     prompt=st.booleans(),
-    counters=st.booleans(),
-    before=st.booleans(),
-    aliases=st.booleans(),
+    plain=st.booleans(),
     checks=st.booleans(),
 )
 NUMBERS = (0, 1, 9, -1, 10**17, 2**64, 1.0, 0.5, 1e22, True, False, None)

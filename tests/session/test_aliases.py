@@ -134,7 +134,7 @@ def test_uuids_are_without_hyphens() -> None:
     for other in ([*events, {"n": "0" * 32}], [{"id": 10**31}, *events]):
         text = session.encode(other)
         assert ids[5] in text and text.startswith("%1 &あ ") and session.decode(text) == other
-    assert ids[5] in session.encode(events, aliases=False)
+    assert ids[5] in session.encode(events, plain=True)
 
 
 def test_uuids_block_by_block() -> None:

@@ -1,22 +1,17 @@
-"""Definitions of templates: their notation, and what one changes of another."""
+"""Definitions of templates: their notation, and templates derived from others."""
 
 from __future__ import annotations
 
 import json
-import random
-from itertools import count
 from typing import Any
 
 import pytest
 
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
-from turnwire.session.notation import Member, changes, cut, key_of, merged, read, written
-from turnwire.session.shapes import ARRAY
+from turnwire.session.notation import cut, key_of, read
 
 pytestmark = pytest.mark.once
-
-Chance = random.Random
 
 
 def event(*definitions: str) -> Any:
@@ -127,95 +122,3 @@ def test_a_definition_that_changes_another(base: str, changed: str, value: Any) 
 def test_a_name_that_is_empty_has_a_path_like_any_other() -> None:
     text = '%1\n{"":{"k":"one"},"k":"two"}\na={"":{k=.k} b=k}\n.2\n'
     assert session.decode(text, sealed=False)[1] == {"": {"k": "one"}, "b": "two"}
-
-
-NAMES = ("a", "b", "c", "d", "e f", "é")
-MARKS = ("", "", "", "?", "~", "=id", "$")
-
-
-def draft(chance: Chance, leaves: Any, depth: int = 2) -> list[Member]:
-    """A draft, whose leaves are numbered on."""
-    found = []
-    for name in chance.sample(NAMES, chance.randrange(1 if depth < 2 else 0, 5)):
-        kind, mark = chance.random(), chance.choice(MARKS)
-        if depth and kind < 0.2:
-            found.append(Member(name, mark, draft(chance, leaves, depth - 1)))
-        elif depth and kind < 0.4:
-            found.append(array(name, *[draft(chance, leaves, depth - 1) for _ in range(chance.randrange(1, 4))]))
-        else:
-            found.append(Member(name, mark, next(leaves)))
-    return found
-
-
-def array(name: str, *items: Any) -> Member:
-    """A member that is an array of objects."""
-    return Member(name, ARRAY, [Member(str(number), "", item) for number, item in enumerate(items)])
-
-
-def again(chance: Chance, node: Any, leaves: Any) -> Any:
-    """A draft that is much like another: now and then a member goes, comes, moves, or is another one."""
-    if not isinstance(node, list):
-        return next(leaves)
-    found = [
-        again_array(chance, one, leaves)
-        if one.mark == ARRAY
-        else Member(one.name, one.mark, again(chance, one.node, leaves))
-        for one in node
-    ]
-    for _ in range(chance.choice((0, 0, 0, 1, 2, 3))):
-        change, at = chance.randrange(4), chance.randrange(len(found) + 1)
-        free = [name for name in NAMES if name not in {one.name for one in found}]
-        if change == 0 and free:
-            found.insert(at, Member(chance.choice(free), chance.choice(MARKS), next(leaves)))
-        elif found and change == 1:
-            del found[at - 1]
-        elif found and change == 2:
-            found.insert(at - 1, found.pop(chance.randrange(len(found))))
-        elif found and found[at - 1].mark != ARRAY:
-            found[at - 1] = found[at - 1]._replace(mark=chance.choice(MARKS))
-    return found
-
-
-def again_array(chance: Chance, member: Member, leaves: Any) -> Member:
-    items = [again(chance, item.node, leaves) for item in member.node]
-    return array(member.name, *items[: chance.choice((None, None, None, 1))])
-
-
-def named(node: Any) -> Any:
-    """A draft without the numbers of its leaves."""
-    return [(one.name, one.mark, named(one.node)) for one in node] if isinstance(node, list) else None
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_what_makes_one_of_another(seed: int) -> None:
-    chance, told, unsaid = random.Random(seed), 0, 0
-    for _ in range(150):
-        leaves = count()
-        base = draft(chance, count())
-        target = again(chance, base, leaves)
-        same = [number if chance.random() < 0.7 else -1 for number in range(next(leaves))]
-        found = changes(base, target, same)
-        if found is None:
-            unsaid += 1
-        else:
-            told += 1
-            assert named(merged(base, found)) == named(target)
-    assert told > 50 and unsaid > 5
-
-
-def test_arrays_are_told_whole_and_what_goes_makes_room_for_what_comes() -> None:
-    items = ([Member("x", "", 1)], [Member("y", "", 2)])
-    base = [Member("a", "", 0), array("b", *items), Member("c", "", 3)]
-    assert changes(base, base, [0, 1, 2, 3]) == []
-    assert changes(base, base, [0, 1, -1, 3]) == [base[1]]
-    assert changes(base, base, [-1, 1, 2, 3]) == [base[0]]
-    shorter = [base[0], array("b", *items[:1]), base[2]]
-    assert changes(base, shorter, [0, 1, 2, 3]) == [shorter[1]]
-    other = [base[0], Member("n", "?", 1), base[2]]
-    gone = Member("b", "-", None)
-    assert changes(base, other, [0, 1, 2, 3]) == [gone, other[1]]
-    assert changes(base, base[:1], [0]) == [gone, Member("c", "-", None)]
-    assert changes(base, [base[2], base[0]], [0, 1, 2, 3]) is None
-    texts = ["1", "null", "word", "é"]
-    assert written(base, texts) == "{a:1 b:[{x:null},{y word}] c é}"
-    assert written([gone, other[1]], texts) == "{b- n?}"

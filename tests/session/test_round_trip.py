@@ -79,7 +79,8 @@ def test_many_random_sessions(seed: int) -> None:
     rnd = random.Random(seed)
     for number in range(1000 if seed else 32):
         events = long_session(rnd) if number % 16 == 0 else few_shapes(rnd)
-        chosen = {name: rnd.random() < 0.8 for name in ("prompt", "counters", "before", "aliases", "checks")}
+        chosen = {name: rnd.random() < 0.8 for name in ("prompt", "checks")}
+        chosen["plain"] = rnd.random() < 0.2
         options = Options(every=rnd.choice((2, 7, 200)), **chosen)
         keys = rnd.choice(((), (), ("id",), ("conv",), ("b.c", "id")))
         lines = [line_of(event) for event in events]
@@ -100,10 +101,10 @@ def test_the_same_events_are_the_same_text() -> None:
         events = long_session(rnd) if seed % 3 else few_shapes(rnd)
         writer = session.Writer(None, ("conv",), every=30)
         texts = [*map(writer.add, events), writer.close()]
-        options = Options(every=rnd.choice((5, 30, 200)), aliases=rnd.random() < 0.7, checks=rnd.random() < 0.7)
+        options = Options(every=rnd.choice((5, 30, 200)), plain=rnd.random() < 0.3, checks=rnd.random() < 0.7)
         texts += [composed(events, ("conv",), options), session.encode(events, None)]
         digest.update("\0".join(texts).encode("utf-8"))
-    assert digest.hexdigest()[:16] == "fdf7f3c4f4ca0245"
+    assert digest.hexdigest()[:16] == "23577683649e49c5"
 
 
 def test_numbers_keep_their_form() -> None:
@@ -144,7 +145,7 @@ def test_one_event_is_its_json() -> None:
 def test_what_is_found_hard_can_be_left_out() -> None:
     text = "a long text that comes back again and again"
     events = [{"id": number, "kind": "x", "text": text} for number in range(40)]
-    plain = session.encode(events, None, counters=False, before=False, aliases=False)
+    plain = session.encode(events, None, plain=True)
     assert "id?" in plain and "+" not in plain.split("\n")[1] and " &" not in plain.split("\n")[0]
     assert plain.count("\na ") == 39
     assert session.decode(plain) == events
@@ -176,7 +177,7 @@ def test_values_of_each_kind(value: Any) -> None:
         styles: tuple[dict[str, Any], ...] = ({}, {"ensure_ascii": False}, {"separators": (",", ":")}, {"indent": 2})
         held = [json.dumps({"it": made}, **style) for style in styles]
         events = [{"n": n, "v": made, "held": held[n % 4], "again": held[n // 4]} for n in range(8)]
-        for text in (composed(events), composed(events, (), Options(aliases=False)), session.encode(events, None)):
+        for text in (composed(events), composed(events, (), Options(plain=True)), session.encode(events, None)):
             found = [json.loads(each) for each in lines_of(text)]
             assert [each["held"] for each in found] == held * 2
             assert all(f'"v":{line},"held"' in each for each in lines_of(text))
@@ -218,7 +219,7 @@ LONG = "k" * (LIMITS.key + 1)
 )
 def test_a_key_that_is_too_long_is_refused_wherever_it_stands(event: dict[str, Any]) -> None:
     good = json.loads(json.dumps(event).replace(LONG, LONG[1:]))
-    for options in (Options(checks=False), Options(aliases=False, checks=False)):
+    for options in (Options(checks=False), Options(plain=True, checks=False)):
         text = composed([good] * 2, (), options)
         assert session.decode(text, sealed=False) == [good] * 2
         with pytest.raises(DecodeError) as caught:
@@ -246,5 +247,5 @@ def test_long_names_are_not_in_the_path_of_all_that_is_below_them() -> None:
     event = {"k" * 3000: {"l" * 600: below, "n": "x"}}
     (made,) = read_events([event])
     assert len(set(made.shape.paths)) == 81 and max(map(len, made.shape.paths)) < MOST_PATH + 700
-    text = composed([event, event], (), Options(aliases=False))
+    text = composed([event, event], (), Options(plain=True))
     assert len(text) < 3 * len(json.dumps(event))

@@ -82,7 +82,7 @@ def test_one_more(value: Leaf | None, following: Leaf | None) -> None:
 )
 def test_a_definition_tells_what_is_later_by_its_distance(first: Any, second: Any, told: str | None) -> None:
     """And is read so: in quotes where it goes back."""
-    composer, shapes = Composer((), derive=False), Shapes()
+    composer, shapes = Composer(()), Shapes()
     events = [shapes.event({"t": each}) for each in (first, second)]
     bodies = [composer.define(name, each, ["~"]) for name, each in zip("ab", events, strict=True)]
     assert (bodies[1] == f"b={{t~:{told}}}") is (told is not None)
@@ -164,13 +164,13 @@ def test_a_leaf_as_a_field(mark: str, first: Leaf, leaf: Leaf, field: str) -> No
 def test_fields_that_need_not_be_told_are_left_out() -> None:
     state = State()
     events = events_of([{"a": "x", "b": 1, "c": "z", "k": "k1"}, {"a": "x", "b": 2, "c": "z", "k": "k2"}])
-    template = Template(events[0].shape, ["?", "+", "?", "="], events[0].leaves, ())
-    state.close(template, state.take(template.shape, template.marks, (), events[0].leaves.__getitem__))
+    template = Template(events[0].shape, ["?", "+", "?", "="], events[0].leaves)
+    state.close(template, state.take(template.shape, template.marks, events[0].leaves.__getitem__))
     leaves = [each.leaves for each in events]
     assert row_of(state, template, leaves[0]) == "|1"
     assert row_of(state, template, leaves[1]) == "|||k2"
     assert row_of(state, template, leaves[1]) == "|2"
-    state.before = False
+    state.plain = True
     assert row_of(state, template, leaves[1]) == "x|2|z"
 
 

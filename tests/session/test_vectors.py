@@ -1,22 +1,27 @@
-"""The vectors: what other readers of the form are tested with, too."""
+"""The vectors: what other readers of the form are tested with, too.
+
+A good one is ``{"id", "text", "sealed", "lines"}``: the events as minified JSON. A damaged one has ``reason`` and
+``line`` in place of ``lines``.
+"""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from tests.session import make_vectors
 from turnwire import session
 from turnwire.errors import DecodeError
 
 pytestmark = pytest.mark.once
 
-VECTORS = [json.loads(line) for line in make_vectors.PATH.read_text("utf-8").split("\n") if line]
+PATH = Path(__file__).parent.parent / "vectors" / "session.jsonl"
+VECTORS = [json.loads(line) for line in PATH.read_text("utf-8").split("\n") if line]
 
 
-def test_there_are_enough_and_they_are_in_step() -> None:
-    """Writing changes with the planning; reading never does."""
+def test_there_are_enough_of_all_that_the_form_has() -> None:
+    """They stay: writing changes with the planning, reading never does."""
     good = [vector for vector in VECTORS if "lines" in vector]
     assert len(good) == 200 and len(VECTORS) == 400
     assert len({vector["text"] for vector in VECTORS}) > 390

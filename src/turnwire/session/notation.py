@@ -75,16 +75,18 @@ def told(leaf: Leaf, mark: str) -> str:
     return word if _WORD(word) and not _SCALAR(word) else f'"{word}"'
 
 
-def written(draft: Sequence[Member], texts: Sequence[str]) -> str:
-    """The text of a draft. texts: of each leaf, its value as a definition tells it; ``null`` for what is left out."""
+def written(structure: Structure, leaves: Iterator[tuple[str, str]]) -> str:
+    """The text of a definition. leaves: of each the mark, and the value as ``told`` gives it; ``null`` where that is
+    left out."""
     parts = []
-    for name, mark, node in draft:
-        if type(node) is int:
-            text = texts[node]
+    for name, mark, node in structure:
+        if node is LEAF:
+            own, text = next(leaves)
+            mark = mark or own
         elif mark == ARRAY:
-            text, mark = "[" + ",".join([written(item.node, texts) for item in node]) + "]", ""
+            text, mark = "[" + ",".join([written(item, leaves) for _, _, item in node]) + "]", ""
         else:
-            text = "null" if node is None else written(node, texts)  # null: of a member that is removed
+            text = written(node, leaves)
         key = key_of(name, mark)
         if mark and text == "null":
             parts.append(key)
@@ -219,8 +221,8 @@ def _is_object(member: Member) -> bool:
     return type(member.node) is list and member.mark != ARRAY
 
 
-def merged(base: Sequence[Member], changes: Sequence[Member], within: bool = True) -> list[Member]:
-    """The draft that changes make of a base: members replaced, removed, added; ``within`` members, too.
+def merged(base: Sequence[Member], changes: Sequence[Member]) -> list[Member]:
+    """The draft that changes make of a base: members replaced, removed, added.
 
     A new member goes where the one before it was removed or added, else at the end. Raises ValueError where a member
     that is removed is not there.
@@ -239,58 +241,7 @@ def merged(base: Sequence[Member], changes: Sequence[Member], within: bool = Tru
         if change.mark == REMOVED:
             found[at], spot = found[at][1:], at
         elif _is_object(base[at]) and _is_object(change):
-            node = merged(base[at].node, change.node) if within else base[at].node
-            found[at][0] = Member(change.name, change.mark or base[at].mark, node)
+            found[at][0] = Member(change.name, change.mark or base[at].mark, merged(base[at].node, change.node))
         else:
             found[at][0] = change
     return [member for members in found for member in members]
-
-
-def changes(base: Sequence[Member], target: Sequence[Member], same: Sequence[int]) -> list[Member] | None:
-    """The changes that make a target of a base, or None where changes cannot say it.
-
-    same: of each leaf of the target, the leaf of the base by which it need not be told; -1: it must be.
-    """
-    places = {member.name: number for number, member in enumerate(base)}
-    kept = {member.name for member in target}
-    removed = [name for name in places if name not in kept]
-    found: list[Member] = []
-    fresh = False
-    for number, member in enumerate(target):
-        at = places.get(member.name)
-        if at is None:
-            if not fresh:  # the place of one that goes is where it is
-                spot = next((name for name in removed if _is_between(places[name], number, target, places)), None)
-                if spot is not None:
-                    removed.remove(spot)
-                    found.append(Member(spot, REMOVED, None))
-            found.append(member)
-        elif _is_object(base[at]) and _is_object(member):
-            inner = changes(base[at].node, member.node, same) if base[at].mark == member.mark else None
-            if inner is None:
-                return None
-            if inner:
-                found.append(Member(member.name, "", inner))
-        elif not _is_told(base[at], member, same):
-            found.append(member)
-        fresh = at is None
-    found = [*(Member(name, REMOVED, None) for name in removed), *found]
-    is_made = [member[:2] for member in merged(base, found, False)] == [member[:2] for member in target]
-    return found if is_made else None
-
-
-def _is_between(place: int, number: int, target: Sequence[Member], places: dict[str, int]) -> bool:
-    """A removed member of the base was between the neighbours of a new one of the target."""
-    for at, each in enumerate(target):
-        other = places.get(each.name)
-        if other is not None and (place <= other if at < number else place >= other):
-            return False
-    return True
-
-
-def _is_told(base: Member, member: Member, same: Sequence[int]) -> bool:
-    """A leaf or an array of the base is that of a member, which need not be told."""
-    before, after = base.node, member.node
-    if base.mark != member.mark or type(before) is not type(after):
-        return False
-    return same[after] == before if type(after) is int else changes(before, after, same) == []

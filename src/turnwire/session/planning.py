@@ -185,7 +185,7 @@ def _can_name(path: str) -> bool:
 def look(events: Iterable[Event], keys: tuple[str, ...]) -> list[dict[int, Cell]]:
     """The leaves of the events of a block by their numbers, with what was seen before each. keys: paths that name the
     conversation."""
-    state = State()
+    state = State(keys)
     holders: dict[Leaf, dict[str, None]] = {}  # the paths at which each value is the last one
 
     def looked(event: Event) -> dict[int, Cell]:
@@ -208,7 +208,7 @@ def look(events: Iterable[Event], keys: tuple[str, ...]) -> list[dict[int, Cell]
             held[path] = None
             return leaf
 
-        state.take(event.shape, [""] * len(event.leaves), keys, see)
+        state.take(event.shape, [""] * len(event.leaves), see)
         return cells
 
     return list(map(looked, events))

@@ -89,8 +89,8 @@ class Reader:
     def begin(self, settings: Settings) -> None:
         """Takes the settings of the records from now on; nothing was seen. Raises ValueError."""
         self._expander = Expander(settings.aliases)
-        self._keys, self.begun = settings.keys, True
-        self._state = State()
+        self._state = State(settings.keys)
+        self.begun = True
         self._templates: dict[str, Template] = {}
         self._shapes = Shapes()
 
@@ -148,7 +148,7 @@ class Reader:
             value = parsed(body)
             leaves: list[Leaf] = []
             shape = self._shapes[flatten(value, leaves)]
-            self._state.take(shape, [""] * len(leaves), self._keys, leaves.__getitem__)
+            self._state.see(shape, leaves)
             return minified(value)
         if body[:1] == "!":
             value = parsed(body[1:])
@@ -191,8 +191,8 @@ class Reader:
                 leaf = self._told(node, mark, shape.paths[place])
             return what_is(leaf, "a member is left out")
 
-        leaves = self._state.take(shape, marks, self._keys, leaf_at)
-        template = Template(shape, marks, leaves, self._keys)
+        leaves = self._state.take(shape, marks, leaf_at)
+        template = Template(shape, marks, leaves)
         self._state.close(template, leaves)
         if name:
             self._templates[name] = template

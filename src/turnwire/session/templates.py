@@ -67,13 +67,12 @@ class Template:
     """A shape and what is expected of its leaves.
 
     marks: of each leaf, as definitions write them. leaves: what is expected of each; first: those of the event that
-    defined it. keys: the paths that name the
-    conversation. fields: of the leaves that rows have fields for, the numbers of these. parts: what its definition
-    needs explained.
+    defined it. fields: of the leaves that rows have fields for, the numbers of these. parts: what its definition needs
+    explained.
     """
 
-    def __init__(self, shape: Shape, marks: Sequence[str], leaves: Sequence[Leaf], keys: tuple[str, ...]) -> None:
-        self.shape, self.marks, self.keys = shape, marks, keys
+    def __init__(self, shape: Shape, marks: Sequence[str], leaves: Sequence[Leaf]) -> None:
+        self.shape, self.marks = shape, marks
         self.leaves = list(map(expected, marks, shape.paths, leaves))
         self.fields = {leaf: field for field, leaf in enumerate([at for at, mark in enumerate(marks) if mark])}
         self.first = leaves
@@ -93,21 +92,25 @@ class Seen(NamedTuple):
 
 
 class State:
-    """Everything that was seen since the last anchor: in all conversations, and in the present one. before: whether
-    what is as in the last event of its template may be left out."""
+    """Everything that was seen since the last anchor: in all conversations, and in the present one.
 
-    def __init__(self, before: bool = True) -> None:
-        self.before = before
+    keys: the paths that name the conversation. plain: whether a writer tells what is as in the last event, too.
+    """
+
+    def __init__(self, keys: tuple[str, ...] = (), plain: bool = False) -> None:
+        self.keys, self.plain = keys, plain
         self.all = self.here = Seen({}, {})
         self._conversations: dict[Leaf, Seen] = {}
         self._times: dict[times.Form, int] = {}
         self._form: times.Form | None = None
 
-    def take(
-        self, shape: Shape, marks: Sequence[str], keys: tuple[str, ...], leaf_at: Callable[[int], Leaf]
-    ) -> list[Leaf]:
+    def see(self, shape: Shape, leaves: Sequence[Leaf]) -> None:
+        """Takes the leaves of an event that goes by no template."""
+        self.take(shape, [""] * len(leaves), leaves.__getitem__)
+
+    def take(self, shape: Shape, marks: Sequence[str], leaf_at: Callable[[int], Leaf]) -> list[Leaf]:
         """Takes the leaves of an event in the order in which they are told: ``leaf_at`` gives each by its number."""
-        key, order = shape.order(keys)
+        key, order = shape.order(self.keys)
         leaves: list[Leaf] = [b""] * len(order)
         self.enter(None)
         for place in order:
@@ -186,12 +189,12 @@ def row_of(state: State, template: Template, leaves: Sequence[Leaf]) -> str:
 
     def told(place: int) -> Leaf:
         own, leaf = template.leaves[place], leaves[place]
-        if own.mark and ((own.mark == SAME and not state.before) or state.expect(own, place, template) != leaf):
+        if own.mark and ((own.mark == SAME and state.plain) or state.expect(own, place, template) != leaf):
             far = state.distance(own, leaf) if own.mark == LATER else None
             fields[template.fields[place]] = _field(leaf, own) if far is None else str(far)
         return leaf
 
-    state.close(template, state.take(template.shape, template.marks, template.keys, told))
+    state.close(template, state.take(template.shape, template.marks, told))
     while fields and not fields[-1]:
         del fields[-1]
     return "|".join(fields)
@@ -233,7 +236,7 @@ def leaves_of(state: State, template: Template, fields: Sequence[str]) -> list[L
             return given
         return leaf_of(parsed(given[1:] if is_equal and (own.text or own.mark == LATER) else given))
 
-    leaves = state.take(template.shape, template.marks, template.keys, read)
+    leaves = state.take(template.shape, template.marks, read)
     state.close(template, leaves)
     return leaves
 

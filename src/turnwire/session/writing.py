@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from turnwire.errors import EncodeError, expect_number
 from turnwire.session.aliases import Shortener, bare
 from turnwire.session.framing import HEADER, Chain, Settings, explanation, folded
-from turnwire.session.notation import changes, one_line, told, written
+from turnwire.session.notation import one_line, told, written
 from turnwire.session.planning import Plan, Planner
 from turnwire.session.reading import lines_of
 from turnwire.session.shapes import Event, Leaf, Shape, Shapes
-from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, Template, expected, fits, row_of
+from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, Template, fits, row_of
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
@@ -30,12 +30,9 @@ MOST_KEYS = 3
 ALIKE = 1.03
 """So much longer may a session be, before its aliases, by another path that tells conversations apart as well."""
 GREATEST_SHARE = 0.97  # conversations are told apart if the session then has less than this share of its tokens
-BASES, LIKELY, WIDEST = 8, 3, 256
-"""Templates that a new one may be derived from, the last ones; of these, those that are tried, the most alike; leaves
-of an event that may be derived."""
 WINDOW = 48  # events that a writer plans a template by
 MOST_TEMPLATES = 16  # templates of one structure that a writer tries
-_ALWAYS = frozenset(["#", "$", "b=a"])
+_ALWAYS = frozenset(["#", "$"])
 """Parts that a writer may use whatever its options are; it has neither aliases nor UUIDs without hyphens."""
 _NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|correlation|trace|ctx).*)$").search
 _PIECES = re.compile(r" ?[^\W\d_]{1,7}|\d{1,3}|[^\w\s]{1,3}\n?|\s+|_").findall
@@ -67,19 +64,17 @@ def _meter(tokenizer: str | os.PathLike[str] | Tokenizer | None) -> Meter:
 
 class Options(NamedTuple):
     """Options of a session. every: events from one anchor to the next. prompt: whether it begins with a text that
-    explains it. counters: "one more" and times by distance. before: values that are as they were. aliases: one
-    character for what comes again in a block, and no hyphens in UUIDs. checks: two marks at the end of each record."""
+    explains it. plain: nothing that models find hard: no values left out, "one more", distances of times, aliases, nor
+    UUIDs without hyphens. checks: two marks at the end of each record."""
 
     every: int = EVERY
     prompt: bool = True
-    counters: bool = True
-    before: bool = True
-    aliases: bool = True
+    plain: bool = False
     checks: bool = True
 
     def marks(self) -> frozenset[str]:
         """The marks that templates may have."""
-        return frozenset([SAME, *([SEEN] if self.before else []), *([MORE, TURN, LATER] if self.counters else [])])
+        return frozenset([SAME] if self.plain else [SAME, SEEN, MORE, TURN, LATER])
 
 
 def _checked(options: Mapping[str, Any]) -> Options:
@@ -104,25 +99,22 @@ def _can_be_written(key: str) -> bool:
 class Composer:
     """Makes the bodies of records: definitions, rows and JSON, by a state that a reader has too.
 
-    keys: paths that name the conversation. before: whether what is as in the last event of the template may be left
-    out. derive: whether a template may be told by another.
+    keys: paths that name the conversation. plain: whether rows have all their fields.
 
     Attributes:
         names: those that templates may have, one after the other: all of one letter, then all of two. used: what the
         definitions need explained, as ``explanation`` takes it.
     """
 
-    def __init__(self, keys: tuple[str, ...], before: bool = True, derive: bool = True) -> None:
-        self.keys = keys
-        self.derive = derive
-        self.state = State(before)
+    def __init__(self, keys: tuple[str, ...], plain: bool = False) -> None:
+        self.state = State(keys, plain)
         self.templates: dict[str, Template] = {}
         self.names = ("".join(letters) for size in count(1) for letters in product(ascii_letters, repeat=size))
         self.used: set[str] = set()
 
     def bare(self, event: Event) -> str:
         """An event as its own JSON text, behind a mark where it is not an object."""
-        self.state.take(event.shape, [""] * len(event.leaves), self.keys, event.leaves.__getitem__)
+        self.state.see(event.shape, event.leaves)
         return "!" * (event.line[0] == '"') + one_line(event.line)
 
     def row(self, name: str, event: Event) -> str:
@@ -131,75 +123,32 @@ class Composer:
         return f"{name} {fields}" if fields else name
 
     def define(self, name: str, event: Event, marks: Sequence[str]) -> str:
-        """An event that defines a template; without a name, one that is told by another or repeats what was seen, or
-        its own JSON text, whichever is shorter."""
+        """An event that defines a template; without a name, one that repeats what was seen, or its own JSON text,
+        whichever is shorter. Members are ``null`` where they are expected, or a distance from what was seen last."""
         line, shape, leaves = event
-        template = Template(shape, marks, leaves, self.keys)
-        bases = self._bases(template, leaves) if self.derive and len(marks) <= WIDEST else {}
-        texts, known = self._tell(template, list(bases.values()), leaves)
-        prefix, text = "", written(template.draft, texts)
-        least = len(text)
-        for (base_name, base), same in zip(bases.items(), known, strict=True):
-            draft = changes(base.draft, template.draft, same)
-            if draft is not None and len(shorter := written(draft, texts)) + 2 < least:
-                least, prefix, text = len(shorter) + 2, base_name, shorter
-        whole = f"{name}={prefix}{text}"
-        if not name and len(whole) >= len(line):
-            return one_line(line)
-        self.used |= template.parts
-        if prefix:
-            self.used.add("b=a")
-        if name:
-            self.templates[name] = template
-        return whole
-
-    def _bases(self, template: Template, leaves: Sequence[Leaf]) -> dict[str, Template]:
-        """The templates that this one is most like: by the letters that need not be told, of paths, marks, values."""
-        alike = {}
-        for name, base in list(self.templates.items())[-BASES:]:
-            alike[name] = -len(base.marks)
-            for path, mark, leaf in zip(template.shape.paths, template.marks, leaves, strict=True):
-                there = base.shape.numbers.get(path)
-                if there is not None and base.marks[there] == mark:
-                    alike[name] += len(path) + (8 if mark else 0)
-                    if base.leaves[there].first == leaf:
-                        alike[name] += len(leaf)
-        most = sorted(alike, key=lambda name: -alike[name])[:LIKELY]
-        return {name: self.templates[name] for name in most}
-
-    def _tell(
-        self, template: Template, bases: Sequence[Template], leaves: Sequence[Leaf]
-    ) -> tuple[list[str], list[list[int]]]:
-        """Each leaf as the definition of a template tells it, and what each base knows of them.
-
-        A leaf is ``null`` where it is expected, or its distance from the last time or number. Of each base, by leaves:
-        the one of the base by which it need not be told, or -1.
-        """
-        state = self.state
+        template, state = Template(shape, marks, leaves), self.state
         texts = [""] * len(leaves)
-        known = [[-1] * len(leaves) for _ in bases]
 
         def tell(place: int) -> Leaf:
-            leaf, own, mark = leaves[place], template.leaves[place], template.marks[place]
-            for base, same in zip(bases, known, strict=True):
-                there = base.shape.numbers.get(own.path)
-                if there is None or (base.leaves[there].mark == SAME and not state.before):
-                    continue
-                if state.expect(base.leaves[there], there, base) == leaf:
-                    same[place] = there
-            texts[place] = told(leaf, mark)
+            leaf, own = leaves[place], template.leaves[place]
+            texts[place] = told(leaf, own.mark)
             if own.mark == LATER:
                 later = state.later(own.path)
                 far = None if later is None else state.distance(later, leaf)
                 if far is not None:
                     texts[place] = f"+{far}" if far >= 0 else f'"{far}"'
-            elif mark and leaf != b"null" and state.expect(expected(mark, own.path, None)) == leaf:
+            elif own.mark and leaf != b"null" and state.expect(own._replace(first=None)) == leaf:
                 texts[place] = "null"
             return leaf
 
-        state.take(template.shape, template.marks, self.keys, tell)
-        state.close(template, leaves)
-        return texts, known
+        state.close(template, state.take(shape, marks, tell))
+        whole = f"{name}={written(shape.structure, zip(marks, texts, strict=True))}"
+        if not name and len(whole) >= len(line):
+            return one_line(line)
+        self.used |= template.parts
+        if name:
+            self.templates[name] = template
+        return whole
 
 
 def read_events(given: Iterable[Any]) -> Iterator[Event]:
@@ -225,15 +174,14 @@ class Draft(NamedTuple):
 
 
 def drafted(events: Iterable[Event], keys: tuple[str, ...], options: Options) -> Draft:
-    """The events as bodies of records, a block at a time, without aliases. Where these come later, no template is told
-    by another: what templates have in common is an alias, and that takes fewer tokens."""
+    """The events as bodies of records, a block at a time, without aliases."""
     draft = Draft(keys, [], set())
     plan: Plan | None = None
     events = iter(events)
     while block := list(islice(events, options.every)):
         objects = [event for event in block if event.leaves]
         plan = (plan and plan.again(objects)) or Planner(objects, keys, options.marks()).plan()
-        composer = Composer(keys, before=options.before, derive=not options.aliases)
+        composer = Composer(keys, options.plain)
         times, kinds = Counter(plan.kinds), iter(plan.kinds)
         called: dict[int, str] = {}
         bodies: list[str] = []
@@ -261,7 +209,7 @@ def finished(draft: Draft, options: Options, meter: Meter) -> str:
     done = 0
     for number, bodies in enumerate(draft.blocks):
         aliases = ""
-        if options.aliases:
+        if not options.plain:
             uuids, bodies = bare(bodies)
             named, bodies = shortener.shortened(bodies)
             aliases = named + uuids
@@ -393,7 +341,7 @@ class Writer:
 
     def _begin(self) -> None:
         """Forgets what came before, so that what follows needs nothing of it."""
-        self._composer = Composer(self._settings.keys, before=self._options.before)
+        self._composer = Composer(self._settings.keys, self._options.plain)
         self._called: dict[Shape, list[str]] = {}
         self._window: deque[Event] = deque(maxlen=WINDOW)
         self._planned = self._seen = self._since = 0

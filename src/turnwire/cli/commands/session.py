@@ -73,11 +73,10 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
     names = inputs.checked(sources, output)
     with usage_errors():
         counter, keys = load(settings["tokenizer"]), paths_of(settings["key"])
-    choices = dict.fromkeys(("counters", "before", "aliases"), False) if settings["plain"] else {}
     with Progress(inputs.size(names)) as progress:
         scan = turnwire.scan(list(names), errors="skip", progress=progress.of_scan)
         found = _json_lines(names) if events else (message for message, *_ in scan.messages())
-        text = encode(found, counter, keys or None, every=settings["every"], **choices)
+        text = encode(found, counter, keys or None, every=settings["every"], plain=settings["plain"])
     write_whole(output, (text.removesuffix("\n") + "\n").encode() if text else b"")
     failed = 0 if events else scan.counts.rejects
     tell_left_out(failed)
