@@ -126,9 +126,9 @@ def test_memory_is_bounded() -> None:
     converter = Converter("csp", context=Context(defaults=given("nslip").defaults), remember=10)
     for number in range(500):
         converter.feed(nslip.decode(f'@a3|f0|c{nslip.base62.encode(number)}|S0|d1|T1|k7|t"x"#'))
-    held = (converter._tasks, converter._counts, converter._histories, converter._own, converter._taken)
+    held = (converter._tasks, converter._counts, converter._requested, converter._own, converter._taken)
     assert all(len(table) <= 11 for table in (*held, converter._asked, converter._unanswered, converter._aliases))
-    known = converter._histories.at((None, None)).judge.linter
+    known = converter._judge.linter
     assert max(map(len, (known.tasks, known.agents, known.final))) <= 10
     left = converter.close().open
     assert [one.text for one in left[:2]] == ["1 has not answered T7", "1 has not answered T701"]
@@ -243,25 +243,28 @@ def test_what_is_overdue_is_told_at_the_end() -> None:
     assert [fault.clause for fault in closing.faults] == ["loop"] and len(closing.open) == 1
 
 
-def test_what_ended_is_given_up_first_and_what_was_given_up_is_refused() -> None:
-    converter = Converter("sap", context=given("nslip"), remember=100)
+@pytest.mark.parametrize("target", ["sap", "sstp", "kick"])
+def test_a_checklist_follows_so_much_and_tells_how_much_more_there_was(target: str) -> None:
+    """What is about work that is no longer followed is refused; what was open there stays open."""
+    context = given("nslip").replace(uuids={str(number): made_id(number) for number in range(1, 41)})
+    converter = Converter(target, context=context, remember=5)
 
-    def say(act: str, source: int, target: int, task: int) -> Any:
-        return nslip.decode(f'@a{act}|f0|c1|S{source}|d{target}|T1|k{nslip.base62.encode(task)}|t"x"#')
+    def say(act: str, source: int, to: int, task: int) -> Any:
+        head = f"@a{act}|f0|c{task if target == 'sstp' else 1}|S{source}|d{to}|T1|k{nslip.base62.encode(task)}"
+        return nslip.decode(f'{head}|t"text {task} {act}"#')
 
-    open_ones = range(1, 6)
-    for task in open_ones:
+    for task in range(1, 41):
         converter.feed(say("3", 0, 1, task))
-    for task in range(6, 40):
-        converter.feed(say("3", 0, 1, task))
-        converter.feed(say("1", 1, 0, task))
-    assert len(converter._histories) == 5 + 10
-    for task in open_ones:
-        assert converter.feed(say("1", 1, 0, task)).message.status == "SUCCEEDED"
+        if task % 2:
+            converter.feed(say("9" if target == "kick" else "1", 1, 0, task))
+    converter.feed(say("9" if target == "kick" else "1", 1, 0, 40))
     with pytest.raises(ConvertError) as caught:
-        converter.feed(say("3", 0, 1, 6))
-    assert (caught.value.reason, caught.value.path) == (Reason.NOT_CONFORMING, "remember")
-    assert converter.close() == ((), ())
+        converter.feed(say("9" if target == "kick" else "1", 1, 0, 34 if target == "sstp" else 2))
+    assert caught.value.reason is Reason.NOT_CONFORMING
+    closing = converter.close()
+    assert closing.faults == ()
+    more = sum(int(one.text.split()[0]) for one in closing.open if "no longer followed" in one.text)
+    assert len(closing.open) - 1 + more == converter.unanswered == 19, closing
 
 
 @pytest.mark.parametrize("target", WIRES)

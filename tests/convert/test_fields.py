@@ -13,9 +13,9 @@ from tests.convert.messages import FULL, ID, right
 from tests.sap.documents import RESULT
 from tests.sstp.examples import example
 from turnwire import WIRES, Context, ConvertError, Reason, csp, kick, sap, sstp
-from turnwire.conversion.context import LearnedNames
+from turnwire.conversion.context import Names
 from turnwire.conversion.converting import checked
-from turnwire.conversion.facts import FORMS, UNREAD, facts_of, meaning
+from turnwire.conversion.facts import FORMS, UNREAD, mapper, meaning
 from turnwire.conversion.shapes import ABSENT, parsed, shape_of
 from turnwire.conversion.tables import ACTS, STATUSES
 from turnwire.registry import wire_of
@@ -95,7 +95,7 @@ def test_what_a_result_says(status: Any, message: str | None, output: Any) -> No
     value = {name: one for name, one in RESULT.items() if name not in ("error", "output")} | {"status": status.value}
     value |= {"error": {"message": message}} if message else {}
     value |= {} if output is ... else {"output": output}
-    found = facts_of("sap", shape_of("sap").split(sap.decode(json.dumps(value))), Context().names)
+    found = mapper("sap", Context().names).facts(shape_of("sap").split(sap.decode(json.dumps(value))))
     silent = output in (..., None, {}, [], "") and output != 0
     if status.value == "FAILED" and message:
         assert (found["act"], found["text"]) == ("error", message)
@@ -203,7 +203,7 @@ BLOCKS = [
 def test_what_a_block_says(intent: str, block: str, wanted: Any) -> None:
     """Its main text; one that has other keys alone says what its lines say, and one without any says nothing."""
     (message,) = csp.parse(CSP_HEAD.format(intent, block), mode="lenient").messages
-    found = facts_of("csp", shape_of("csp").split(message), Context().names)
+    found = mapper("csp", Context().names).facts(shape_of("csp").split(message))
     assert found.get("text") == (block if wanted is ... else wanted)
 
 
@@ -233,7 +233,7 @@ def test_text_that_an_object_would_not_give_back_is_text(text):
 def test_a_number_is_given_to_one_name_of_its_kind():
     """Neither one that the context has, nor one that was given before; each kind is counted by itself."""
     context = Context(agents={"B": 1, "C": 3, "D": 4}, conversations={"B": 2}, new_id=lambda: str(uuid.uuid4()))
-    learned = LearnedNames(context, 9)
+    learned = Names(context, 9)
     assert [learned.learn("agents", name) for name in "xyz"] == [2, 5, 6]
     assert [learned.learn("conversations", name) for name in "xy"] == [1, 3]
     assert [learned.back("agents", number) for number in range(1, 7)] == ["B", "x", "C", "D", "y", "z"]

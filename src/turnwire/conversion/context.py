@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 from turnwire import registry
-from turnwire.conversion.shapes import ABSENT, Path, shape_of, shown
+from turnwire.conversion.shapes import ABSENT, shape_of
 from turnwire.errors import ConvertError, Reason
 from turnwire.json import text as json_text
 from turnwire.kick.times import is_timestamp
@@ -143,27 +145,39 @@ def _check_fields(name: str, given: Any) -> None:
 
 
 class Names:
-    """A context made ready: each mapping in both directions.
+    """A context made ready: each mapping in both directions, with the ids that names were given since.
 
-    ``supply`` is off on the way that only looks what survives: then defaults, now and new_id are not asked.
+    A name is given an id, the same one each time, where the context has ``new_id`` (a UUID from that, or the next free
+    number) and fewer than ``room`` names of its mapping were given one.
+
+    Args:
+        context: what the caller said.
+        room: how many names of each mapping are given ids. A single message tells nobody what the next one will say, so
+            that it gives none.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, room: int = 0) -> None:
         self.context = context
-        self.supply = True
+        self.room = room
+        self._forth: dict[str, dict[str, Any]] = {name: dict(getattr(context, name)) for name in _MAPPINGS}
         self._back = {
-            name: {_folded(value): key for key, value in getattr(context, name).items()} for name in _MAPPINGS
+            name: {_folded(value): key for key, value in table.items()} for name, table in self._forth.items()
         }
+        self._next = dict.fromkeys(_MAPPINGS, 1)
+        self._given = dict.fromkeys(_MAPPINGS, 0)
+        self.mappers: dict[str, Any] = {}
+        """Wire -> its fields and their facts by these names (``facts.mapper``)."""
 
-    def surviving(self) -> Names:
-        """The same names with nothing supplied."""
-        made = object.__new__(type(self))
-        made.__dict__ |= self.__dict__ | {"supply": False}
+    @cached_property
+    def plain(self) -> Names:
+        """The same names, of which none is given an id: to see what survives."""
+        made = copy(self)
+        made.room = 0
         return made
 
     def forth(self, mapping: str, name: str) -> Any:
         """The value that a name is mapped to, or ABSENT."""
-        return getattr(self.context, mapping).get(name, ABSENT)
+        return self._forth[mapping].get(name, ABSENT)
 
     def back(self, mapping: str, value: Any) -> Any:
         """The name that is mapped to a value, or ABSENT."""
@@ -180,92 +194,48 @@ class Names:
         return value if value <= LARGEST and self.back(mapping, value) is ABSENT else ABSENT
 
     def learn(self, mapping: str, name: str) -> Any:
-        """An id for a name that has none: ABSENT, since a single message tells nobody what the next one will say."""
-        return ABSENT
+        """A new id for a name, or ABSENT where none may be given."""
+        make = self.context.new_id
+        if make is None or self._given[mapping] >= self.room:
+            return ABSENT
+        value: Any = make() if mapping == "uuids" else self._next[mapping]
+        if mapping != "uuids":
+            while self.back(mapping, value) is not ABSENT:
+                value += 1
+            self._next[mapping] = value + 1
+        self._given[mapping] += 1
+        self._forth[mapping][name] = value
+        self._back[mapping][_folded(value)] = name
+        return value
 
     def name(self, mapping: str, value: Any) -> Any:
         """The name of a value: as mapped, or its own text where that is not mapped to another one."""
         found = self.back(mapping, value)
         text = str(value)
-        return text if found is ABSENT and self.forth(mapping, text) is ABSENT else found
+        return text if found is ABSENT and text not in self._forth[mapping] else found
 
     def default(self, wire: str, kind: str, path: str) -> Any:
-        """The caller's value for a field of a kind of message, or ABSENT; asked in converting back, too."""
-        values = self.context.defaults.get(wire, {})
-        found = values.get(f"{kind}:{path}", values.get(path, ABSENT))
+        """The caller's value for a field of a kind of message, or ABSENT."""
+        found = self.unasked(wire, kind, path)
         return found() if callable(found) else found
 
-    def explicit(self, wire: str, path: Path, fact: Any) -> Any:
-        """The value that the caller's ``values`` have for what a source says, or ABSENT."""
-        paths = self.context.values.get(wire)
-        return paths.get(shown(path), {}).get(as_key(fact), ABSENT) if paths else ABSENT
+    def unasked(self, wire: str, kind: str, path: str) -> Any:
+        """As :meth:`default`, or the function that gives it."""
+        values = self.context.defaults.get(wire, {})
+        return values.get(f"{kind}:{path}", values.get(path, ABSENT))
 
     def now(self) -> Any:
         """The caller's time, or ABSENT."""
         now = self.context.now
-        return ABSENT if now is None or not self.supply else now() if callable(now) else now
+        return ABSENT if now is None else now() if callable(now) else now
 
     def new_id(self) -> Any:
         """A fresh id from the caller, or ABSENT."""
-        make = self.context.new_id
-        return ABSENT if make is None or not self.supply else make()
-
-
-_NUMBERED = ("agents", "conversations", "ids")
-
-
-class LearnedNames(Names):
-    """The names of a context, and those that were given an id since, the same one each time.
-
-    A name is given one only where the context has ``new_id``: a UUID from that, or the next free number.
-    ``counts``: how many ids were counted of each kind of message that numbers its own (``Shape.numbered``).
-
-    Args:
-        context: what the caller said.
-        room: how many names of each mapping are remembered; a further one is given nothing.
-    """
-
-    def __init__(self, context: Context, room: int) -> None:
-        super().__init__(context)
-        self.room = room
-        self.learned: dict[str, dict[str, Any]] = {name: {} for name in (*_NUMBERED, "uuids")}
-        self.counts: dict[str, int] = {}
-        self._next = dict.fromkeys(_NUMBERED, 1)
-
-    def forth(self, mapping: str, name: str) -> Any:
-        found = super().forth(mapping, name)
-        return self.learned.get(mapping, {}).get(name, ABSENT) if found is ABSENT else found
-
-    def learn(self, mapping: str, name: str) -> Any:
-        """A new id for a name, or ABSENT where none may be given."""
-        make = self.context.new_id
-        known = self.learned[mapping]
-        if make is None or not self.supply or len(known) >= self.room:
-            return ABSENT
-        if mapping == "uuids":
-            value: Any = make()
-        else:
-            value = self._next[mapping]
-            while self.back(mapping, value) is not ABSENT:
-                value += 1
-            self._next[mapping] = value + 1
-        known[name] = value
-        self._back[mapping][_folded(value)] = name
-        return value
-
-    def default(self, wire: str, kind: str, path: str) -> Any:
-        found = super().default(wire, kind, path)
-        letter = shape_of(wire).numbered.get(f"{kind}:{path}")
-        if found is not ABSENT or letter is None or not self.supply:
-            return found
-        self.counts[letter] = number = self.counts.get(letter, 0) + 1
-        return f"{letter}{number}"
+        return ABSENT if self.context.new_id is None else self.context.new_id()
 
     def as_context(self) -> Context:
         """The context with what was learned: what a conversion of single messages needs to say the same."""
-        return self.context.replace(
-            **{name: {**getattr(self.context, name), **values} for name, values in self.learned.items()}
-        )
+        return self.context.replace(**self._forth)
 
 
 def as_key(fact: Any) -> str:

@@ -7,16 +7,14 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.checklists import ClauseFault
+from turnwire.checklists import ClauseFault, RecordChecklist
 from turnwire.conversion import carrying
-from turnwire.conversion.context import Context, LearnedNames
+from turnwire.conversion.context import Context, Names
 from turnwire.conversion.converting import Converted, ConvertOptions, converted, names_of, split, written
-from turnwire.conversion.facts import FORMS, Pair, facts_of, is_known, known_act
-from turnwire.conversion.histories import Closing, Histories, History
-from turnwire.conversion.shapes import ABSENT, Facts, Fields, Shape, shape_of
+from turnwire.conversion.facts import is_known, mapper
+from turnwire.conversion.shapes import ABSENT, Facts, Fields, Shape
 from turnwire.errors import ConvertError, Reason, expect, expect_number
-from turnwire.kick.times import seconds
-from turnwire.registry import encode
+from turnwire.registry import encode, reading
 
 REMEMBERED = 100_000
 """Tasks, names and conversations that a converter remembers of each; the oldest are forgotten."""
@@ -27,6 +25,13 @@ _UNNAMED = "work "
 _ASKS = frozenset({"request", "ask"})
 _PROMISES = frozenset({"accept", "propose", "observe"})
 _ANSWERS = _PROMISES | {"inform", "error", "reject", "evaluate"}
+
+
+class Closing(NamedTuple):
+    """The findings of the target's checklist at the end: what is wrong only now, and what is open."""
+
+    faults: tuple[ClauseFault, ...]
+    open: tuple[ClauseFault, ...]
 
 
 _Key = tuple[str | None, str]
@@ -81,10 +86,8 @@ class Converter:
     Args:
         to: the target wire.
         context, carry, nearest, restore, key: see :func:`convert`.
-        remember: how many tasks, names and conversations are remembered of each; of older tasks and conversations the
-            oldest are forgotten, further names are given no ids. Of histories that the target judges by task or by
-            conversation at most a tenth as many are followed, those that have ended the first to go (and of these a
-            tenth of that, at least ten): what belongs to one that was given up is refused.
+        remember: how many tasks, names and conversations are remembered of each, also by the target's checklist; of
+            older tasks and conversations the oldest are forgotten, further names are given no ids.
 
     Raises UnknownName for what is not a wire, ConvertError(bad_context).
     """
@@ -103,15 +106,15 @@ class Converter:
         expect(key, (bytes, NoneType), "a key is bytes")
         expect_number(remember, "remember", 1)
         self.to = registry.wire(to).name
-        self._target = shape_of(self.to)
         self._options = ConvertOptions(carry, nearest, restore, key)
-        self._names = LearnedNames(names_of(context).context, remember)
+        self._names = Names(names_of(context).context, remember)
+        self._mapper = mapper(self.to, self._names)
+        self._target = self._mapper.shape
         self._room = remember
         self._tasks: OrderedDict[_Key, _Task] = OrderedDict()
         self._aliases = _Recent(remember)  # id of a message -> the conversation that it began
         self._spoke = _Recent(remember)  # name -> where it last spoke or was spoken to
         self._counts = _Recent(remember)  # turns and clocks
-        self._histories = Histories(self.to, remember)
         self._own: OrderedDict[_Key, tuple[str, Any]] = OrderedDict()  # -> the name there, and how that is written
         self._taken: set[Any] = set()  # names as they are written
         self._numbers = _Recent(remember)  # name -> the number that its last namesake got
@@ -120,11 +123,14 @@ class Converter:
         self._unanswered: OrderedDict[_Key, None] = OrderedDict()
         self._given_up = 0  # requests without a final answer that are no longer followed
         self._work = 0
-        self._openings = _Recent(remember)  # conversation -> its first message
+        self._begun = _Recent(remember)  # conversations that have a message
+        self._requested = _Recent(remember)  # tasks that were asked for in what was written
         # Work without a name is counted where the target counts it, or where names may be given ids.
         self._counted = bool(self._target.stateful) or self._names.context.new_id is not None
-        self._judged = registry.wire(to).has("checklist")
-        self._one_history = self._judged and registry.wire(to).checklist.judge.alone
+        judged = registry.wire(to).has("checklist")
+        self._judge: RecordChecklist | None = reading("judging").judge_of(self.to) if judged else None
+        self._written = 0
+        self._closing: Closing | None = None
 
     @property
     def context(self) -> Context:
@@ -140,13 +146,14 @@ class Converter:
         if own:
             made = converted(message, self.to, self._names, self._options)
             source, fields = self.to, self._target.split(made.message)
-            facts = facts_of(source, fields, self._names)
-            task = self._task(shape_of(source), facts)
+            facts = said = self._mapper.facts(fields)
+            task = self._task(self._target, facts)
         else:
-            facts, changes, task = self._adapted(source, facts_of(source, fields, self._names))
-            made = self._written(source, fields, facts)
+            reader = mapper(source, self._names)
+            facts, changes, task = self._adapted(reader.shape, reader.facts(fields))
+            made, said = written(reader, fields, self._mapper, self._as_written(facts), self._options)
             self._refuse_requester(facts, task)
-        history = self._admit(made.message, own or "task" in facts)
+        self._admit(made.message, said, own or "task" in facts)
         if own:
             self._take_in(fields, facts)
         if task is not None and _ends(facts, source, message if not own else made.message):
@@ -154,8 +161,7 @@ class Converter:
                 self._unanswered.pop(task.question(task.assignee), None)
             else:
                 self._done(task.key)
-                self._histories.over(history)
-        self._note(source, facts)
+        self._note(mapper(source, self._names).shape, facts)
         self._counts.update(changes)
         return made
 
@@ -166,25 +172,19 @@ class Converter:
 
     def close(self) -> Closing:
         """The findings of the target's checklist at the end: what is open in what was written, or faulty only now."""
-        return self._histories.close()
-
-    def _history(self, facts: Facts) -> tuple[Any, ...]:
-        """The messages with which the target's checklist judges one: those of its task, or of its conversation."""
-        if self._one_history:
-            return None, None
-        conversation = None if self._target.tasks_alone else facts.get("conversation")
-        if conversation is None and self._target.opens:
-            conversation = facts.get("message")
-        return conversation, facts.get("task") if self._target.by_task else None
+        if self._closing is None:
+            if self._judge is None:
+                return Closing((), ())
+            self._judge.end()
+            self._closing = Closing(tuple(self._judge.faults), tuple(self._judge.open))
+        return self._closing
 
     # --- what a message lacks because others have said it
 
-    def _adapted(self, source: str, facts: Facts) -> tuple[Facts, dict[tuple[Any, ...], int], _Task | None]:
+    def _adapted(self, shape: Shape, facts: Facts) -> tuple[Facts, dict[tuple[Any, ...], int], _Task | None]:
         """The facts as the target says them in a conversation, the counters that they use up, and the task that they
         answer."""
-        shape = shape_of(source)
         act = facts.get("act")
-        facts = dict(facts)
         said = facts.get("conversation", facts.get("message", self._spoke.get(facts.get("sender"))))
         if said is not None:
             facts["conversation"] = self._aliases.get(said, said)
@@ -195,9 +195,9 @@ class Converter:
             for name, end in (("receiver", to), ("sender", task.assignee)):
                 if end is not None and not is_known(facts, name):
                     facts[name] = end
-            if (task.said or self._counted) and self._task_form(facts) is not None:
+            if (task.said or self._counted) and self._mapper.task_form(facts) is not None:
                 facts.setdefault("task", task.name)
-        elif act in _ASKS and "task" not in facts and self._counted and self._task_form(facts) is not None:
+        elif act in _ASKS and "task" not in facts and self._counted and self._mapper.task_form(facts) is not None:
             self._work += 1
             facts["task"] = f"{_UNNAMED}{self._work}"
         changes: dict[tuple[Any, ...], int] = {}
@@ -228,15 +228,16 @@ class Converter:
             if not waiting:
                 self._asked.pop((task.conversation, task.assignee), None)
 
-    def _written(self, source: str, fields: Fields, facts: Facts) -> Converted:
+    def _as_written(self, facts: Facts) -> Facts:
+        """The facts with the names that the target's history has for them."""
         target = self._target
         if target.tasks_alone:
             facts = self._own_task(facts)
         if target.stateful:  # what it names is a state, which only messages of the target change
             facts = facts | {"conversation": self._head()}
-        if target.opens and facts.get("act") == "ask" and facts.get("conversation") not in self._openings:
+        if target.opens and facts.get("act") == "ask" and facts.get("conversation") not in self._begun:
             facts = {"message" if fact == "conversation" else fact: value for fact, value in facts.items()}
-        return written(source, fields, self.to, facts, self._names, self._options)
+        return facts
 
     def _head(self) -> str:
         """The state that the target's history is in."""
@@ -250,26 +251,14 @@ class Converter:
         before, after = self._target.moves(fields)
         if after is not None and before == self._head():
             self._state = after
-        form = self._task_form(facts)
+        form = self._mapper.task_form(facts)
         if form is not None and "task" in facts:
             self._name((None, facts["task"]), facts["task"], form.write(facts["task"], self._names, self.to))
-
-    def _task_form(self, facts: Facts) -> Pair | None:
-        """The form in which a message of the target with these facts writes the task that it must name; None where it
-        need not, or is numbered by itself."""
-        if not known_act(self.to, facts):
-            return None
-        kind = self._target.begin(facts["act"], facts)[0]
-        for place in self._target.places[kind]:
-            numbered = f"{kind}:{place.path}" in self._target.numbered
-            if place.fact == "task" and place.need == "must" and not numbered:
-                return FORMS[place.form]
-        return None
 
     def _own_task(self, facts: Facts) -> Facts:
         """The facts with a name of the task's own: where all tasks are in one history, those of two conversations must
         not bear the same."""
-        name, form = facts.get("task"), self._task_form(facts)
+        name, form = facts.get("task"), self._mapper.task_form(facts)
         if name is None or form is None:
             return facts
         key = (facts.get("conversation"), name)
@@ -292,7 +281,7 @@ class Converter:
             while len(self._own) > self._room:
                 self._taken.discard(self._own.popitem(last=False)[1][1])
 
-    def _note(self, source: str, facts: Facts) -> None:
+    def _note(self, shape: Shape, facts: Facts) -> None:
         """Remembers who speaks in which conversation, and what was asked of whom."""
         conversation = facts.get("conversation")
         ends = facts.get("sender"), facts.get("receiver")
@@ -305,7 +294,7 @@ class Converter:
             self._aliases[facts["message"]] = conversation
         self._work += "task" not in facts
         name = facts.get("task", f"{_UNNAMED}{self._work}")
-        key = (None if shape_of(source).stateful else conversation, name)
+        key = (None if shape.stateful else conversation, name)
         if facts["act"] == "ask" and key in self._unanswered:  # a question about work that goes on
             self._unanswered[self._tasks[key].question(facts.get("sender"))] = None
             self._give_up()
@@ -331,21 +320,22 @@ class Converter:
 
     # --- what the target's checklist makes of it
 
-    def _admit(self, message: Any, names: bool) -> tuple[Any, ...]:
-        """Writes a message into its history, whose key it gives. names: whether it says which work it is about."""
-        facts = facts_of(self.to, self._target.split(message), self._names)
-        key = self._history(facts)
-        if not self._judged:
-            return key
-        history = self._histories.at(key, self._openings.get(key[0]) if facts.get("act") == "ask" else None)
-        fault = self._unasked(history, facts, names) or history.refuses(message)
-        if fault is not None:
-            raise self._refused(fault)
-        if self._target.opens and key[0] is not None and key[0] not in self._openings:
-            self._openings[key[0]] = message
+    def _admit(self, message: Any, facts: Facts, names: bool) -> None:
+        """Writes a message of the target, which says these facts. names: whether its source says which work it is
+        about."""
         asks = facts.get("act") in _ASKS
-        self._histories.written(key, history, asks, seconds(facts["time"]) if "time" in facts else None)
-        return key
+        if self._judge is not None:
+            fault = self._unasked(facts, names) or self._judge.admits(message, self._written + 1)
+            if fault is not None:
+                raise self._refused(fault)
+            self._judge.forget(self._room)
+            self._judge.doubts.clear()
+        self._written += 1
+        conversation = facts.get("conversation", facts.get("message") if self._target.opens else None)
+        if conversation is not None:
+            self._begun[conversation] = None
+        if asks:
+            self._requested[facts.get("task")] = None
 
     def _refused(self, fault: ClauseFault) -> ConvertError:
         """The error for a message of the target that has no place behind those before it."""
@@ -360,24 +350,20 @@ class Converter:
             text = f"{task.requester} has asked for {task.name} and does not answer it"
             raise self._refused(ClauseFault(clause, 0, text))
 
-    def _unasked(self, history: History, facts: Facts, names: bool) -> ClauseFault | None:
+    def _unasked(self, facts: Facts, names: bool) -> ClauseFault | None:
         """The fault of an answer that has no place here: it names work that was not asked for, among other work that
         was, or its source names none, so that nothing that follows can ask for it. Where nothing was asked for so far,
-        the beginning may be missing, and the request may follow."""
-        clause = self._target.asked_first
-        if not clause or facts.get("act") not in _ANSWERS or history.asked:
+        the beginning may be missing, and the request may follow: at the end the checklist tells."""
+        clause, task = self._target.asked_first, facts.get("task")
+        if not clause or facts.get("act") not in _ANSWERS or task in self._requested:
             return None
         if not names:
-            return ClauseFault(
-                clause, history.count + 1, "it answers no work that its source names, and no request was seen"
-            )
-        fault = ClauseFault(
-            clause, history.count + 1, f"it answers {facts.get('task')}, which nobody here has requested"
-        )
-        if self._histories.any_asked:
-            return fault
-        history.early = fault
-        return None
+            text = "it answers no work that its source names, and no request was seen"
+        elif self._requested:
+            text = f"it answers {task}, which nobody here has requested, or too long ago (remember is the limit)"
+        else:
+            return None
+        return ClauseFault(clause, self._written + 1, text)
 
 
 def _numbered(name: str, number: int) -> str:

@@ -9,9 +9,9 @@ from turnwire import registry
 from turnwire.conversion import carrying
 from turnwire.conversion.carrying import bad_carry
 from turnwire.conversion.context import Context, Names, bad_context
-from turnwire.conversion.facts import drafted, facts_of, known_act, meaning, survivors, tells_kinds
+from turnwire.conversion.facts import Mapper, mapper, meaning
 from turnwire.conversion.shapes import Facts, Fields, Path, pointed, same, shape_of, shown
-from turnwire.conversion.tables import ACTS, GRAVE
+from turnwire.conversion.tables import GRAVE
 from turnwire.errors import ConvertError, Reason, expect
 from turnwire.registry import encode, wire_of
 
@@ -108,36 +108,41 @@ def converted(message: Any, to: str, names: Names, options: ConvertOptions) -> C
     source, fields = split(message, registry.wire(to).name)
     if source == to:
         return Converted(message, ())
+    one, other = mapper(source, names), mapper(to, names)
     carried = carrying.opened(fields, source, to) if options.restore else None
     if carried is not None:
-        return _restored(source, fields, to, carried, names, options)
-    return written(source, fields, to, facts_of(source, fields, names), names, options)
+        return _restored(one, fields, other, carried, options)
+    return written(one, fields, other, one.facts(fields), options)[0]
 
 
-def written(source: str, fields: Fields, to: str, facts: Facts, names: Names, options: ConvertOptions) -> Converted:
-    """The message of the target that says the facts of a message."""
-    if not known_act(to, facts):
-        raise _no_counterpart(source, fields, to, facts, None)
-    form = ACTS.get(facts["act"], {}).get(to)
+def written(
+    source: Mapper, fields: Fields, target: Mapper, facts: Facts, options: ConvertOptions
+) -> tuple[Converted, Facts]:
+    """The message of the target that says the facts of a message, and the facts that it says."""
+    if not target.knows(facts):
+        raise _no_counterpart(source, fields, target, facts, None)
+    form = target.kinds.get(facts["act"])
     if form is not None and not form.own and not options.nearest:  # before its fields are asked for
-        raise _no_counterpart(source, fields, to, facts, form.kind)
-    made = drafted(to, facts, names)
-    said = facts_of(to, made, names)
-    near = _near(to, made, facts, said)
+        raise _no_counterpart(source, fields, target, facts, form.kind)
+    made = target.whole(facts)
+    said = target.facts(made)
+    near = _near(target, made, facts, said)
     if near is not None and not options.nearest:
-        closed = form.kind if form is not None and shape_of(to).near(made) is not None else None
-        raise _no_counterpart(source, fields, to, facts, near, closed)
+        closed = form.kind if form is not None and target.shape.near(made) is not None else None
+        raise _no_counterpart(source, fields, target, facts, near, closed)
+    dropped: tuple[str, ...] = ()
     if options.carry:
-        made = _with_carry(source, fields, to, made, names, options.key)
-        return Converted(checked(to, made), (), (), near)
-    return Converted(checked(to, made), _lost(source, fields, said, names), (), near)
+        made = _with_carry(source, fields, target, made, options.key)
+    else:
+        dropped = _lost(source, fields, said)
+    return Converted(checked(target.wire, made), dropped, (), near), said
 
 
-def _near(to: str, made: Fields, facts: Facts, said: Facts) -> str | None:
+def _near(target: Mapper, made: Fields, facts: Facts, said: Facts) -> str | None:
     """The kind of a message that means something else than the facts say, or None where it means the same. said: the
     facts that the message says."""
-    shape = shape_of(to)
-    if not tells_kinds(to, facts):
+    shape = target.shape
+    if not target.tells_kinds(facts):
         return None if facts["act"] not in GRAVE else shape.kind_name(made)
     near = shape.near(made)
     meant = {meaning(said)}
@@ -149,14 +154,14 @@ def _near(to: str, made: Fields, facts: Facts, said: Facts) -> str | None:
 
 
 def _no_counterpart(
-    source: str, fields: Fields, to: str, facts: Facts, nearest: str | None, closed: str | None = None
+    source: Mapper, fields: Fields, target: Mapper, facts: Facts, nearest: str | None, closed: str | None = None
 ) -> ConvertError:
     """The error for an act of which the target has no kind, with the nearest; closed: or the kind of the target that
     is not for this sender and receiver."""
-    shape = shape_of(source)
+    shape, to = source.shape, target.wire
     act, status = meaning(facts)
     named = shape.kind_name(fields) + (f" ({act}{f', {status}' if status else ''})" if act else "")
-    there = sorted({form.kind for row in ACTS.values() if (form := row.get(to)) is not None and form.own})
+    there = sorted({form.kind for form in target.kinds.values() if form.own})
     near = f"the nearest is {nearest}, which nearest=True takes" if nearest else "nothing comes near it"
     if closed is not None:
         near = f"{closed} is not open to this sender and receiver (the roles of a context name theirs); {near}"
@@ -166,56 +171,56 @@ def _no_counterpart(
     return ConvertError(Reason.NO_COUNTERPART, text, wire=to, path=path, missing=[path], there=there, nearest=nearest)
 
 
-def _with_carry(source: str, fields: Fields, to: str, made: Fields, names: Names, key: bytes | None) -> Fields:
+def _with_carry(source: Mapper, fields: Fields, target: Mapper, made: Fields, key: bytes | None) -> Fields:
     """The fields of the target with all that they do not say by themselves in its extension place."""
-    plain = _NOTHING.names.surviving()
-    back = survivors(source, facts_of(to, made, plain), plain)
+    to = target.wire
+    back = mapper(source.wire, _NOTHING.names).survivors(mapper(to, _NOTHING.names).facts(made))
     rest = _differing(fields, back)
     if not rest and list(back) == list(fields):
         return made
-    place = shape_of(to).carry
+    place = target.shape.carry
     if place is None:
         paths = list(map(shown, rest or [path for path in back if path not in fields])) or ["the order"]
         text = f"{to} has no place to carry {', '.join(paths)}"
         raise ConvertError(Reason.NO_EXTENSION, text, wire=to, missing=paths)
-    given = survivors(to, facts_of(source, fields, names), names)
+    given = target.survivors(source.facts(fields))
     filled = [path for path in made if path not in given]
-    return {**made, place: carrying.packed(source, fields, back, to, made, filled, key)}
+    return {**made, place: carrying.packed(source.wire, fields, back, to, made, filled, key)}
 
 
 def _restored(
-    source: str, fields: Fields, to: str, carried: dict[str, Any], names: Names, options: ConvertOptions
+    source: Mapper, fields: Fields, target: Mapper, carried: dict[str, Any], options: ConvertOptions
 ) -> Converted:
     """The message that was carried, if it is what the message around it says, too."""
-    shape = shape_of(source)
-    around = {path: value for path, value in fields.items() if path != shape.carry}
+    to = target.wire
+    around = {path: value for path, value in fields.items() if path != source.shape.carry}
     if options.key is not None:
-        carrying.prove(carried, around, source, to, options.key)
-    plain = _NOTHING.names.surviving()  # as it was carried: no name means another one here
-    made = carrying.restored(carried, survivors(to, facts_of(source, around, plain), plain), to)
+        carrying.prove(carried, around, source.wire, to, options.key)
+    # As it was carried: no name means another one here.
+    said = mapper(source.wire, _NOTHING.names).facts(around)
+    made = carrying.restored(carried, mapper(to, _NOTHING.names).survivors(said), to)
     message = carrying.joined(made, to)
     if options.key is None:
-        _check_carried(source, around, to, made, names, options.nearest)
-    lost = _lost(source, around, facts_of(to, made, names), names)
+        _check_carried(source, around, target, made, options.nearest)
+    lost = _lost(source, around, target.facts(made))
     filled = carrying.filled(carried) if options.key is None else lost  # nothing was added since it was signed
     dropped = tuple(path for path in lost if path not in filled)
     return Converted(message, dropped, tuple(path for path in lost if path in filled))
 
 
-def _check_carried(source: str, around: Fields, to: str, made: Fields, names: Names, nearest: bool) -> None:
+def _check_carried(source: Mapper, around: Fields, target: Mapper, made: Fields, nearest: bool) -> None:
     """Refuses a carried message that would not have been written as the message around it: whoever reads that one
     must not be told something else. Its place in the sequence says nothing of what it does."""
-    facts = facts_of(to, made, names)
-    seen = facts_of(source, around, names)
-    if not known_act(source, facts):
-        raise bad_carry(to, f"what was carried is not a {shape_of(source).kind_name(around)}")
+    to, facts, seen = target.wire, target.facts(made), source.facts(around)
+    if not source.knows(facts):
+        raise bad_carry(to, f"what was carried is not a {source.shape.kind_name(around)}")
     if "sequence" in facts and "sequence" in seen:
         facts["sequence"] = seen["sequence"]
-    forth = survivors(source, facts, names)
+    forth = source.survivors(facts)
     for path in _differing(forth, around):
         text = f"{shown(path)} is {around.get(path, 'not there')!r}, and for what was carried it would be"
         raise bad_carry(to, f"{text} {forth[path]!r}: only its own context, or a signature and its key, can prove it")
-    near = _near(source, forth, facts, facts_of(source, forth, names))
+    near = _near(source, forth, facts, source.facts(forth))
     if near is not None and not nearest:
         raise bad_carry(to, f"what was carried is not a {near}; nearest=True takes it")
 
@@ -223,7 +228,8 @@ def _check_carried(source: str, around: Fields, to: str, made: Fields, names: Na
 def checked(wire: str, fields: Fields) -> Any:
     """The message of the fields, if strict writing takes it."""
     message = shape_of(wire).join(fields)
-    found = [issue for issue in registry.wire(wire).check(message) if issue.severity != "info"]
+    issues = registry.wire(wire).check(message)
+    found = [issue for issue in issues if issue.severity != "info"] if issues else None
     if found:
         where = [pointed(str(issue.where)) for issue in found]
         text = "; ".join(f"{place}: {issue.text}" for place, issue in zip(where, found, strict=True))
@@ -231,10 +237,9 @@ def checked(wire: str, fields: Fields) -> Any:
     return message
 
 
-def _lost(source: str, fields: Fields, said: Facts, names: Names) -> tuple[str, ...]:
+def _lost(source: Mapper, fields: Fields, said: Facts) -> tuple[str, ...]:
     """The fields that are lost or changed in converting back from the facts that a message says."""
-    back = survivors(source, said, names)
-    unseen = shape_of(source).unseen
+    back, unseen = source.survivors(said), source.shape.unseen
     return tuple(shown(path) for path in _differing(fields, back) if path not in unseen)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import partial
 from typing import Any, NamedTuple
 
 from turnwire import registry
 from turnwire.conversion.context import LARGEST, Names, as_key
-from turnwire.conversion.shapes import ABSENT, Facts, Fields, Path, parsed, same, shape_of, shown
+from turnwire.conversion.shapes import ABSENT, Facts, Fields, Path, parsed, shape_of, shown
 from turnwire.conversion.tables import (
     ACTS,
     ASKING,
@@ -136,24 +137,28 @@ def _uuid(fits: Callable[[str], Any]) -> Pair:
 
 def _words(fact: str, table: dict[str, Any], written: frozenset[str], known: frozenset[str]) -> Pair:
     """written, known: the wires in which it may be any other word, when it is written and when it is read."""
+    wires = {wire for words in table.values() for wire in words}
+    built_in = {wire: {name: words[wire] for name, words in table.items() if wire in words} for wire in wires}
+    meant = {wire: {(type(word), word): name for name, word in words.items()} for wire, words in built_in.items()}
 
-    def word(value: str, wire: str) -> Any:
-        own = table[value].get(wire, ABSENT)
-        return registry.wire(wire).shape.words.get(fact, {}).get(value, ABSENT) if own is ABSENT else own
+    def words_of(wire: str) -> Any:
+        return built_in.get(wire) or registry.wire(wire).shape.words.get(fact, {})
 
     def is_open(wire: str, opened: frozenset[str]) -> bool:
-        return wire in opened or (bool(opened) and registry.wire(wire).shape.open_words)
+        return wire in opened or (wire not in built_in and bool(opened) and registry.wire(wire).shape.open_words)
 
     def write(value: Any, names: Names, wire: str) -> Any:
         if value in table:
-            return word(value, wire)
+            return words_of(wire).get(value, ABSENT)
         fits = is_open(wire, written) and isinstance(value, str) and _SAYS.get(wire, _any)(value)
         return value if fits and read(value, names, wire) == value else ABSENT
 
     def read(value: Any, names: Names, wire: str) -> Any:
-        for name in table:
-            if same(word(name, wire), value):
-                return name
+        if isinstance(value, (str, int)):
+            known_words = meant.get(wire) or {(type(word), word): name for name, word in words_of(wire).items()}
+            found = known_words.get((str if isinstance(value, str) else type(value), value))
+            if found is not None:
+                return found
         said = is_open(wire, known) and isinstance(value, str) and (wire != "sstp" or _filled(value))
         return value if said else ABSENT
 
@@ -257,35 +262,164 @@ class Draft(NamedTuple):
     needed: list[Path]
 
 
-@cache
-def _places(wire: str, kind: str) -> tuple[tuple[Path, Any, str, str, str], ...]:
-    return tuple(
-        (parsed(one.path), FORMS[one.form], one.fact, one.form, one.need) for one in shape_of(wire).places[kind]
-    )
+class _Rows(NamedTuple):
+    """The places of one kind of message, made ready.
+
+    read: (path, fact, how it is read). written: (path, fact, how it is written, the caller's value for what a source
+    says, whether no message can do without it, what the caller supplies). said: those of ``written`` that have a fact.
+    """
+
+    read: list[tuple[Path, str, Function]]
+    written: list[tuple[Path, str, Function, Any, bool, Any]]
+    said: list[tuple[Path, str, Function, Any, bool, Any]]
 
 
-def facts_of(wire: str, fields: Fields, names: Names) -> Facts:
-    """The facts that the fields of a message say."""
-    shape = shape_of(wire)
-    act, kind = shape.kind(fields)
-    facts: Facts = {} if act is None else {"act": act}
-    unread: dict[str, Any] = {}
-    for path, form, fact, written, _ in _places(wire, kind):
-        if fact and fact not in facts and path in fields and written != "content":
-            value = fields[path]
-            found = ABSENT if value is None else form.read(value, names, wire)
-            if found is not ABSENT:
-                facts[fact] = found
-            elif value not in _NOTHING:
-                unread.setdefault(fact, value)
-    facts |= shape.facts(fields, kind, names)
-    unread = {fact: value for fact, value in unread.items() if fact not in facts}
-    return {**facts, UNREAD: unread} if unread else facts
+class Mapper:
+    """One wire, with the names of a context: the facts of its fields, and the fields of facts."""
+
+    def __init__(self, wire: str, names: Names) -> None:
+        self.wire = wire
+        self.names = names
+        self.shape = shape_of(wire)
+        self.kinds = {act: row[wire] for act, row in ACTS.items() if wire in row}
+        """Act -> the wire's own kind for it, or the nearest one. Wires that stand in no table choose themselves."""
+        self._rows: dict[str, _Rows] = {}
+        self._numbers: Counter[str] = Counter()  # ids that messages number within their history
+
+    def _rows_of(self, kind: str) -> _Rows:
+        found = self._rows.get(kind)
+        if found is None:
+            read, written = [], []
+            for place in self.shape.places[kind]:
+                path, form, whole = parsed(place.path), FORMS[place.form], place.form == "content"
+                if place.fact and not whole:
+                    read.append((path, place.fact, form.read))
+                if place.need != "read":
+                    values = self.names.context.values.get(self.wire, {}).get(place.path)
+                    must = place.need == "must" and not whole
+                    supplied = self._supply(kind, place.path, place.form in _TIMES, (kind, path) in self.shape.fresh)
+                    written.append((path, "" if whole else place.fact, form.write, values, must, supplied))
+            found = self._rows[kind] = _Rows(read, written, [row for row in written if row[1]])
+        return found
+
+    def _supply(self, kind: str, path: str, timed: bool, fresh: bool) -> Callable[[], Any] | None:
+        """What the context gives for a field of which the source says nothing; None where that is nothing."""
+        names, default = self.names, self.names.unasked(self.wire, kind, path)
+        letter = self.shape.numbered.get(f"{kind}:{path}") if names.room else None
+        if default is not ABSENT:
+            return default if callable(default) else lambda: default
+        if letter is not None:
+            return partial(self._numbered, letter)
+        return names.now if timed else names.new_id if fresh else None
+
+    def _numbered(self, letter: str) -> str:
+        self._numbers[letter] += 1
+        return f"{letter}{self._numbers[letter]}"
+
+    def knows(self, facts: Facts) -> bool:
+        """True if the wire has a kind for what a message does, its own or a near one."""
+        act = facts.get("act")
+        return act is not None and (act in self.kinds or not self.kinds)
+
+    def tells_kinds(self, facts: Facts) -> bool:
+        """True if a message of the wire tells what it does. One that does not says nothing wrong; it is only lost."""
+        return bool(self.kinds) or self.shape.begin(facts["act"], facts) != ("", {})
+
+    def facts(self, fields: Fields) -> Facts:
+        """The facts that the fields of a message say."""
+        act, kind = self.shape.kind(fields)
+        facts: Facts = {} if act is None else {"act": act}
+        unread: dict[str, Any] = {}
+        names, wire = self.names, self.wire
+        for path, fact, read in self._rows_of(kind).read:
+            if fact not in facts and (value := fields.get(path)) is not None:
+                found = read(value, names, wire)
+                if found is not ABSENT:
+                    facts[fact] = found
+                elif value not in _NOTHING:
+                    unread.setdefault(fact, value)
+        facts |= self.shape.facts(fields, kind, names)
+        if unread:
+            unread = {fact: value for fact, value in unread.items() if fact not in facts}
+        return {**facts, UNREAD: unread} if unread else facts
+
+    def draft(self, facts: Facts, supply: bool = True) -> Draft:
+        """The fields of a message. The context gives what the facts do not say, and nothing else; without ``supply`` it
+        is not asked."""
+        act, wire = facts["act"], self.wire
+        form = self.kinds.get(act)
+        if form is not None and form.status is not None:
+            facts = {**facts, "status": form.status}
+        kind, fixed = self.shape.begin(act, facts)
+        names = self.names if supply else self.names.plain
+        fields, needed = dict(fixed), []
+        unread = facts.get(UNREAD, {})
+        rows = self._rows_of(kind)
+        for path, fact, write, values, must, supplied in rows.written if supply else rows.said:
+            if path in fields:
+                continue
+            value = ABSENT
+            if fact in facts:
+                if values is not None:
+                    value = values.get(as_key(facts[fact]), ABSENT)
+                if value is ABSENT:
+                    value = write(facts[fact], names, wire)
+            elif fact in unread:
+                if values is not None:
+                    value = values.get(as_key(unread[fact]), ABSENT)
+            elif supply and supplied is not None and (fact != "status" or act not in GRAVE):
+                # What a grave act does says how far the work is: no default may say something else.
+                value = supplied()
+            if value is not ABSENT:
+                fields[path] = value
+            elif must:
+                needed.append(path)
+        needed += self.shape.finish(fields, facts, names)
+        return Draft(fields, [path for path in needed if path not in fields])
+
+    def survivors(self, facts: Facts) -> Fields:
+        """The fields that the facts alone give, as far as they reach; nothing is asked of the caller."""
+        return self.draft(facts, supply=False).fields if self.knows(facts) else {}
+
+    def whole(self, facts: Facts) -> Fields:
+        """The fields of a whole message. Raises ConvertError(missing_field) with all that is missing."""
+        fields, needed = self.draft(facts)
+        if not needed:
+            return fields
+        kind = self.shape.begin(facts["act"], facts)[0]
+        said = {row[0]: row[1] for row in self._rows_of(kind).written}
+        facts = facts.get(UNREAD, {}) | facts
+        known = {shown(path): facts[said[path]] for path in needed if said.get(path) in facts}
+        paths = [shown(path) for path in needed]
+        absent = [path for path in paths if path not in known]
+        told = [f"neither the message nor the context has {', '.join(absent)}"] if absent else []
+        told += [f"{path} cannot say {_excerpt(value)} unless the context maps it" for path, value in known.items()]
+        text = "; ".join(told)
+        raise ConvertError(Reason.MISSING_FIELD, text, wire=self.wire, path=paths[0], missing=paths, known=known)
+
+    def task_form(self, facts: Facts) -> Pair | None:
+        """The form in which a message with these facts writes the task that it must name; None where it need not, or is
+        numbered by itself."""
+        if not self.knows(facts):
+            return None
+        kind = self.shape.begin(facts["act"], facts)[0]
+        for place in self.shape.places[kind]:
+            if place.fact == "task" and place.need == "must" and f"{kind}:{place.path}" not in self.shape.numbered:
+                return FORMS[place.form]
+        return None
+
+
+def mapper(wire: str, names: Names) -> Mapper:
+    """The mapper of a wire. Raises UnknownName for one that does not say what its fields mean."""
+    found: Mapper | None = names.mappers.get(wire)
+    if found is None or found.shape is not shape_of(wire):
+        found = names.mappers[wire] = Mapper(wire, names)
+    return found
 
 
 def is_known(facts: Facts, fact: str) -> bool:
     """True if the source says something of a fact, in words of the common model or others."""
-    return fact in facts or fact in facts.get(UNREAD, {})
+    return fact in facts or fact in facts.get(UNREAD, ())
 
 
 def meaning(facts: Facts) -> tuple[str | None, str | None]:
@@ -304,78 +438,6 @@ def meaning(facts: Facts) -> tuple[str | None, str | None]:
     return (act, status) if told else (act, None)
 
 
-def _in_tables(wire: str) -> bool:
-    return any(wire in row for row in ACTS.values())
-
-
-def known_act(wire: str, facts: Facts) -> bool:
-    """True if the wire has a kind for what a message does, its own or a near one. Wires that stand in no table choose
-    one themselves."""
-    act = facts.get("act")
-    return act is not None and (wire in ACTS.get(act, {}) or not _in_tables(wire))
-
-
-def tells_kinds(wire: str, facts: Facts) -> bool:
-    """True if a message of the wire tells what it does. One that does not says nothing wrong; it is only lost."""
-    return _in_tables(wire) or shape_of(wire).begin(facts["act"], facts) != ("", {})
-
-
-def fields_of(wire: str, facts: Facts, names: Names) -> Draft:
-    """The fields of a message of the wire. The context gives what the facts do not say, and nothing else."""
-    form = ACTS.get(facts["act"], {}).get(wire)
-    if form is not None and form.status is not None:
-        facts = {**facts, "status": form.status}
-    shape = shape_of(wire)
-    kind, fixed = shape.begin(facts["act"], facts)
-    fields = dict(fixed)
-    needed = []
-    for path, how, fact, written, need in _places(wire, kind):
-        if need == "read" or path in fields:
-            continue
-        value = ABSENT
-        if fact == "status" and facts["act"] in GRAVE and not is_known(facts, fact):
-            pass  # what it does says how far the work is: no default may say something else
-        elif written == "content" or not is_known(facts, fact):
-            value = _supplied(wire, kind, path, written, names)
-        elif fact in facts:
-            value = names.explicit(wire, path, facts[fact])
-            value = how.write(facts[fact], names, wire) if value is ABSENT else value
-        else:
-            value = names.explicit(wire, path, facts[UNREAD][fact])
-        if value is not ABSENT:
-            fields[path] = value
-        elif need == "must" and written != "content":
-            needed.append(path)
-    needed += shape.finish(fields, facts, names)
-    return Draft(fields, [path for path in needed if path not in fields])
-
-
-def _supplied(wire: str, kind: str, path: Path, form: str, names: Names) -> Any:
-    """The value that the context has for a field of which the source says nothing."""
-    value = names.default(wire, kind, shown(path)) if names.supply else ABSENT
-    if value is ABSENT and form in _TIMES:
-        value = names.now()
-    if value is ABSENT and (kind, path) in shape_of(wire).fresh:
-        value = names.new_id()
-    return value
-
-
-def drafted(wire: str, facts: Facts, names: Names) -> Fields:
-    """The fields of a whole message. Raises ConvertError(missing_field) with all that is missing."""
-    fields, needed = fields_of(wire, facts, names)
-    if not needed:
-        return fields
-    kind = shape_of(wire).begin(facts["act"], facts)[0]
-    said = {path: fact for path, _, fact, _, _ in _places(wire, kind)}
-    facts = facts.get(UNREAD, {}) | facts
-    known = {shown(path): facts[said[path]] for path in needed if said.get(path) in facts}
-    paths = [shown(path) for path in needed]
-    absent = [path for path in paths if path not in known]
-    told = [f"neither the message nor the context has {', '.join(absent)}"] if absent else []
-    told += [f"{path} cannot say {_excerpt(value)} unless the context maps it" for path, value in known.items()]
-    raise ConvertError(Reason.MISSING_FIELD, "; ".join(told), wire=wire, path=paths[0], missing=paths, known=known)
-
-
 _SHOWN = 60
 """Characters of a value that an error shows."""
 
@@ -383,8 +445,3 @@ _SHOWN = 60
 def _excerpt(value: Any) -> str:
     text = repr(value if isinstance(value, (str, int)) else json_text.write(value))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def survivors(wire: str, facts: Facts, names: Names) -> Fields:
-    """The fields that the facts alone give, as far as they reach; nothing is asked of the caller."""
-    return fields_of(wire, facts, names.surviving()).fields if known_act(wire, facts) else {}

@@ -60,6 +60,8 @@ def pointed(text: str) -> str:
 
 def same(left: Any, right: Any) -> bool:
     """True if two JSON values are the same in value, type and order of keys: 1 is not 1.0, and not true."""
+    if left is right:
+        return True
     if isinstance(left, dict) and isinstance(right, dict):
         return list(left) == list(right) and all(map(same, left.values(), right.values()))
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):

@@ -118,6 +118,7 @@ class KickChecklist(checklists.RecordChecklist):
         self._monitor = Monitor(policy)
         self._begun: dict[str, _Begun] = {}
         self._overdue: dict[str, list[str]] = {}
+        self._given_up: dict[str, tuple[int, int]] = {}  # clause -> how many are no longer followed, and the last line
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one envelope or document."""
@@ -183,6 +184,18 @@ class KickChecklist(checklists.RecordChecklist):
         clause = "envelope" if error.reason in _ANYWHERE else REASONS.get(error.reason, "envelope")
         self.fault(clause, line, words, offset)
 
+    def forget(self, room: int) -> None:
+        """Follows the oldest of what is unfinished no longer, where there is more than ``room`` of its kind. It stays
+        open."""
+        for name in self._monitor.forget(room):
+            begun = self._begun.pop(name)
+            self._overdue.pop(name, None)
+            self._given_up[begun.clause] = self._given_up.get(begun.clause, (0, 0))[0] + 1, begun.line
+        if len(self._begun) > 4 * room:  # of which at most three quarters are unfinished
+            left = {one.id for one in self._monitor.unfinished}
+            self._begun = {name: begun for name, begun in self._begun.items() if name in left}
+            self._overdue = {name: texts for name, texts in self._overdue.items() if name in left}
+
     def as_of(self, now: float) -> None:
         """The moment as of which the rest is judged."""
         self._now = now
@@ -198,6 +211,8 @@ class KickChecklist(checklists.RecordChecklist):
                 self.fault(begun.clause, begun.line, f"overdue: {late[-1]}: {one.text}", begun.offset)
             else:
                 self.left(begun.clause, begun.line, one.text, begun.offset, begun.since)
+        for clause, (count, line) in self._given_up.items():
+            self.left(clause, line, f"{count:,} more, no longer followed, have not ended")
         for name, texts in self._overdue.items():
             begun = self._begun[name]
             self.doubt(begun.clause, begun.line, f"late: {texts[-1]}", begun.offset)

@@ -8,7 +8,7 @@ are in ``spec.py``. No clock is read here: the host passes the time, as seconds 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from types import NoneType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -270,6 +270,14 @@ class Monitor:
             for one in self._table.all(word):
                 found.append(Unfinished(kind, one.id, one.name, text.format(one.agent)))
         return found
+
+    def forget(self, room: int) -> Iterator[str]:
+        """Follows the oldest open tasks, questions and violations beyond ``room`` of each no longer; their ids."""
+        for word in (OPEN, ASKED, WAITING):
+            while self._table.count(word) > room:
+                [oldest] = self._table.all(word, most=1)
+                self._end(oldest, *tuple(oldest.keys))
+                yield oldest.id
 
     @property
     def tasks(self) -> list[Task]:

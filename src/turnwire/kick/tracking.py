@@ -102,6 +102,10 @@ class Table:
         """The newest thing under a key, or None."""
         return next(reversed(self._rows.get((word, value), {}).values()), None)
 
+    def count(self, word: str) -> int:
+        """How many are in a state."""
+        return len(self._rows.get((word, None), ()))
+
     def all(self, word: str, value: Hashable = None, most: int | None = None) -> list[Any]:
         """The things under a key, ``most`` at most, in the order of their numbers."""
         several: dict[str, Any] = self._rows.get((word, value), {})

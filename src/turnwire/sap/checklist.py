@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -112,7 +113,8 @@ class SapChecklist(checklists.RecordChecklist):
         self._lifecycle = Lifecycle(strict=False)
         self._tasks: dict[str, _Known] = {}
         self._correlations: dict[str, str | None] = {}  # correlationId -> the id of its task, None for several
-        self._early: list[tuple[int, int | None, Result | Ack | Nack]] = []  # what answers no task that was seen before
+        self._early = deque[tuple[int, int | None, Result | Ack | Nack]]()  # what answers no task that was seen before
+        self._given_up = self._last_given_up = 0  # tasks that are no longer followed, and the line of the last one
 
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one object."""
@@ -201,7 +203,7 @@ class SapChecklist(checklists.RecordChecklist):
                 return False
             name = self._correlations[correlation]
         self.applied.add("correlation")
-        if name is None:
+        if name is None or name not in self._tasks:
             return True
         known = self._tasks[name]
         self._correlate(known.task, message, line, offset)
@@ -246,6 +248,23 @@ class SapChecklist(checklists.RecordChecklist):
         if (error.path or "").startswith("/constitutionalEvidence"):
             self.fault("evidence", line, text, offset)
 
+    def forget(self, room: int) -> None:
+        """Forgets the oldest tasks beyond ``room``, and the oldest answers to tasks that were not seen. A task that has
+        not ended stays open."""
+        while len(self._tasks) > room:
+            name, known = next(iter(self._tasks.items()))
+            del self._tasks[name]
+            self._lifecycle.forget(name)
+            if known.waiting:
+                self._given_up += 1
+                self._last_given_up = known.line
+        while len(self._correlations) > room:
+            del self._correlations[next(iter(self._correlations))]
+        while len(self._early) > room:
+            early = self._early.popleft()[2]
+            if isinstance(early, Result) and early.task_id.lower() not in self._tasks:
+                self._lifecycle.forget(early.task_id)
+
     def as_of(self, now: float) -> None:
         """The moment as of which the rest is judged."""
         self._now = datetime.fromtimestamp(now, UTC)
@@ -278,6 +297,9 @@ class SapChecklist(checklists.RecordChecklist):
             said = "is acknowledged" if known.acknowledged else "has neither Ack nor Result"
             text = f"task {task.task_id} {said if status is None else f'is {status}'}"
             self.left("processing", known.line, text, known.offset, task.issued_at)
+        if self._given_up:
+            text = f"{self._given_up:,} more tasks, no longer followed, have not ended"
+            self.left("processing", self._last_given_up, text)
 
 
 def _deadline(task: Task) -> datetime | None:

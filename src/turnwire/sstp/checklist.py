@@ -91,6 +91,8 @@ class SstpChecklist(checklists.RecordChecklist):
         self._asked: dict[int, tuple[int, int | None, Message]] = {}  # by the identity of a query or delegation
         self._most_asked = _ASKED
         self._wrapped: dict[tuple[int, int | None], str] = {}
+        self._given_up: dict[str | None, None] = {}  # sessions that are no longer followed
+        self._waiting = 0  # the requests in them
 
     def look(self, found: Any) -> None:
         """Sees what is beside the messages and is nearly one, and how each is wrapped. One that is in prose or
@@ -115,6 +117,8 @@ class SstpChecklist(checklists.RecordChecklist):
         how = self._wrapped.get((line, offset))
         if how is not None:
             self.fault("raw", line, f"the message is inside {how}", offset)
+        if message.session_id in self._given_up:
+            self.fault("session", line, f"the session {message.session_id} is no longer followed", offset)
         for issue in () if message._plain else check(message):
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, offset)
@@ -146,6 +150,19 @@ class SstpChecklist(checklists.RecordChecklist):
         waiting = {id(one) for session in found for one in (*session.open_queries, *session.open_delegations)}
         self._asked = {name: asked for name, asked in self._asked.items() if name in waiting}
         self._most_asked = max(_ASKED, 2 * len(self._asked), len(self._sessions))  # all of these were looked at
+
+    def forget(self, room: int) -> None:
+        """Forgets the sessions and speakers beyond ``room`` that came first. What was asked there stays open."""
+        while len(self._sessions) > room:
+            name = next(iter(self._sessions))
+            session = self._sessions.pop(name)
+            self._given_up[name] = None
+            self._waiting += sum(
+                one.addressee is not None for one in (*session.open_queries, *session.open_delegations)
+            )
+        for table in (self._given_up, self._spoke):
+            while len(table) > room:
+                del table[next(iter(table))]  # type: ignore[arg-type]
 
     def _session(self, message: Message) -> Session:
         name = message.session_id
@@ -184,6 +201,8 @@ class SstpChecklist(checklists.RecordChecklist):
                 text = f"{message.addressee} has not responded to the {message.KIND} of {message.actor_id}"
                 since = f"clock {message.logical_clock}"
                 self.left("response", line, text, offset, since)
+        if self._waiting:
+            self.left("response", 0, f"{self._waiting:,} more requests, no longer followed, have no response")
 
 
 _ALWAYS = frozenset(("object", "raw", "kind", "header", "payload", "schema", "ranges", "actor", "clock", "session"))
