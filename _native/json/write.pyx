@@ -1,8 +1,9 @@
-"""Writing JSON text. The rules are those of ``json/_write_py.py``, which also writes what is rare."""
+"""Writing JSON text, plain and canonical. The rules are those of ``json/_write_py.py``, which also writes what is rare, and
+words every refusal."""
 
 from _native.json.draft cimport json_text_of, json_written
 from _native.json.rules cimport tw_compacted
-from turnwire.json._write_py import write as _pure_write
+from turnwire.json._write_py import canonical as _pure_canonical, write as _pure_write
 from turnwire.contract import LIMITS
 
 cdef enum:
@@ -34,3 +35,9 @@ def compacted(source):
     if type(source) is not bytes and type(source) is not str:
         raise TypeError(f"a text or its bytes are given, not {type(source).__name__}")
     return tw_compacted(source)
+
+
+def canonical(object value, /):
+    """The canonical JSON of ``value`` (RFC 8785) as bytes; see the pure twin."""
+    text = json_written(value, default_nesting, ITEMS, True)
+    return _pure_canonical(value) if text is None else (<str>text).encode()

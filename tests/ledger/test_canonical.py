@@ -15,7 +15,7 @@ from tests.conftest import BACKENDS
 from turnwire._backend import core_module
 from turnwire.errors import EncodeError, Reason
 
-TWINS = [core_module(backend, "json.canonical") for backend in BACKENDS]
+TWINS = [core_module(backend, "json.write") for backend in BACKENDS]
 SAFE = 2**53 - 1
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALARS = (
@@ -96,7 +96,7 @@ def loop() -> Any:
         ({"b": 2**53, "a": 1}, Reason.TOO_LARGE, "/b"),
         (-(2**64), Reason.TOO_LARGE, ""),
         ({"a/b~": "\ud800"}, Reason.LONE_SURROGATE, "/a~1b~0"),
-        ({"\udfff": 1}, Reason.LONE_SURROGATE, "/\udfff"),
+        ({"\udfff": 1}, Reason.LONE_SURROGATE, ""),
         ({1: 2}, Reason.WRONG_TYPE, ""),
         ({"a": b"x"}, Reason.WRONG_TYPE, "/a"),
         ([{1, 2}], Reason.WRONG_TYPE, "/0"),

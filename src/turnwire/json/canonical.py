@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from turnwire import _backend
 
 if TYPE_CHECKING:
-    from turnwire.json._canonical_py import canonical
+    from turnwire.json._write_py import canonical
 else:
-    _core = _backend.load("json.canonical")
-    canonical = _core.canonical
+    canonical = _backend.load("json.write").canonical
 
 __all__ = ["canonical"]

@@ -90,3 +90,8 @@ def value_end(data: bytes, at: int) -> int:
         if not depth:
             return token.end()
     return len(data)
+
+
+def pointer_step(key: str) -> str:
+    """One step of a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import Issue, Reason, RuleError, expect
+from turnwire.json.pointers import pointer_step
 from turnwire.kick._format_py import has_section
 from turnwire.kick.policy import Policy
 from turnwire.kick.space import Space, parse_space
@@ -126,8 +127,7 @@ def unknown_key(key: str) -> Issue:
     plain = key.replace("_", "").lower()
     near = [name for name in FIELDS if name.replace("_", "") == plain]
     hint = f"; {near[0]!r} is the key of the specification" if near else ""
-    pointer = key.replace("~", "~0").replace("/", "~1")
-    return Issue(Reason.UNKNOWN_KEY, f"/{pointer}", "info", f"the key {key!r} is kept, but not known{hint}")
+    return Issue(Reason.UNKNOWN_KEY, f"/{pointer_step(key)}", "info", f"the key {key!r} is kept, but not known{hint}")
 
 
 def lint(space: Space) -> list[Issue]:

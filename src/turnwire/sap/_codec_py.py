@@ -11,8 +11,8 @@ from math import isfinite
 from typing import Any
 
 from turnwire.errors import EncodeError, Issue, Reason
-from turnwire.json._canonical_py import pointer_step
 from turnwire.json._write_py import compacted, write
+from turnwire.json.pointers import pointer_step
 from turnwire.sap.secrets import secrets
 from turnwire.sap.spec import VERSION, Field, Kind, Table
 from turnwire.sap.times import DIGEST, UUID, read_time

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from turnwire.errors import Issue, MissingDependency, Reason
-from turnwire.json._canonical_py import pointer_step
+from turnwire.json.pointers import pointer_step
 from turnwire.json.text import write
 from turnwire.message import without_dialect
 from turnwire.sap.messages import MESSAGES, Result, Task

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from turnwire.json._canonical_py import pointer_step
+from turnwire.json.pointers import pointer_step
 
 SHORTEST = 15  # characters of a value that can be a secret by its form
 SHORTEST_URL = len("a://:b@")

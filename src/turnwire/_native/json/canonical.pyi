@@ -1,3 +1,0 @@
-from typing import Any
-
-def canonical(value: Any, /) -> bytes: ...
