@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits
@@ -10,7 +9,7 @@ from turnwire.json import text as json_text
 from turnwire.json._write_py import compacted
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
-from turnwire.kick.rules import is_plain_content, is_uuid4, judge, judge_other, unknown_key
+from turnwire.kick.rules import judge, judge_other
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE, MessageType
 
 if TYPE_CHECKING:
@@ -112,33 +111,6 @@ def build(fields: dict[str, Any], source: str | bytes | None = None) -> Envelope
     return envelope
 
 
-_PLAIN_TIME = re.compile(
-    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z?"
-)
-
-
-def is_plain_time(text: str) -> bool:
-    """True if a text is surely a good timestamp; False says only that :mod:`turnwire.kick.times` must look."""
-    return _PLAIN_TIME.fullmatch(text) is not None
-
-
-def verdict(envelope: Envelope, policy: Policy) -> tuple[Issue, ...] | None:
-    """The remarks that are all that ``check`` finds but for unknown keys, mostly none; None where it must look closer:
-    at what the policy does not know yet, or at fields that are not surely good."""
-    texts = (envelope.id, envelope.timestamp, envelope.sender, envelope.receiver, envelope.channel, envelope.content)
-    if type(envelope.type) not in (str, MessageType) or not all(type(text) is str for text in texts):
-        return None
-    found = policy.known.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel))
-    if found is None or (found[0] and envelope.correlation_id is None):
-        return None
-    correlation = envelope.correlation_id
-    if correlation is not None and (type(correlation) is not str or not is_uuid4(correlation)):
-        return None
-    if not (is_uuid4(envelope.id) and is_plain_time(envelope.timestamp) and is_plain_content(envelope.content)):
-        return None
-    return found[1]
-
-
 def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
     """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
 
@@ -178,7 +150,4 @@ def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict
     """
     if not isinstance(envelope, Envelope):
         return judge_other(envelope, Envelope, strict)
-    found = verdict(envelope, policy)
-    if found is not None:
-        return [*found, *map(unknown_key, envelope._extra)]
     return judge(envelope, policy, strict)

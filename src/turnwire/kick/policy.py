@@ -76,20 +76,24 @@ class Policy:
 
     def issues(self, envelope: Envelope) -> list[Issue]:
         """The unknown roles, and every refusal of an envelope; the text names the row that said no."""
+        key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
+        known = self.known.get(key)
+        if known is not None and (envelope.correlation_id or not known[0]):
+            return list(known[1])
         remarks = [
             Issue(Reason.UNKNOWN_ROLE, f"/{place}", "info", f"{role!r} is not a known role")
             for place, role in (("sender", envelope.sender), ("receiver", envelope.receiver))
             if role not in self.roles and (place == "sender" or role != BROADCAST)
         ]
         row = self.row_for(envelope.channel)
-        refused = [self._without_row(envelope.channel)] if row is None else list(_refusals(row, envelope))
+        if row is None:
+            return [*remarks, self._without_row(envelope.channel)]
+        refused = list(_refusals(row, envelope))
         if (
-            row is not None
-            and envelope.type in TYPES  # a row of any type says nothing of others, but ``check`` does
+            envelope.type in TYPES  # a row of any type says nothing of others, but ``check`` does
             and len(self.known) < _MEMORY
             and all(issue.reason is Reason.MISSING_CORRELATION_ID for issue in refused)
         ):
-            key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
             self.known[key] = row.correlation, tuple(remarks)
         return remarks + refused
 

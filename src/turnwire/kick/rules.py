@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import Issue, Reason, RuleError, expect
@@ -56,14 +57,14 @@ def _section_lines(space: Space) -> list[int | str]:
     return lines
 
 
+_values = attrgetter(*FIELDS)
+
+
 def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
-    values = {name: getattr(envelope, name) for name in FIELDS}
-    if envelope.correlation_id is None:
-        del values["correlation_id"]
     broken = [
         Issue(BAD_TYPE[name], f"/{name}", "warning", f"{name} is a string, not {type(value).__name__}")
-        for name, value in values.items()
-        if not isinstance(value, str)
+        for name, value in zip(FIELDS, _values(envelope), strict=True)
+        if not isinstance(value, str) and not (value is None and name == "correlation_id")
     ]
     if broken:
         return broken
@@ -80,11 +81,7 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
     if envelope.type not in TYPES:
         refused = [issue for issue in refused if issue.reason is not Reason.TYPE_CHANNEL_MISMATCH]
     issues += refused
-    if not has_section(envelope.content):
-        why = "half of a surrogate pair is no character" if _HALF.search(envelope.content) else "no line starts with ⫻"
-        text = f"the content holds no Space section: {why}"
-        issues.append(Issue(Reason.CONTENT_NOT_SPACE, "/content", "warning", text))
-    else:
+    if not is_plain_content(envelope.content):
         issues += _of_content(envelope.content)
     correlation = envelope.correlation_id
     missing = any(issue.reason is Reason.MISSING_CORRELATION_ID for issue in refused)
@@ -106,9 +103,11 @@ def is_plain_content(content: str) -> bool:
 
 
 def _of_content(content: str) -> list[Issue]:
-    """The issues that lenient reading forgives in a content that has a section (rule 1 of section 004)."""
-    if is_plain_content(content):
-        return []
+    """That a content has no section, or what lenient reading forgives in one that has (rule 1 of section 004)."""
+    if not has_section(content):
+        why = "half of a surrogate pair is no character" if _HALF.search(content) else "no line starts with ⫻"
+        text = f"the content holds no Space section: {why}"
+        return [Issue(Reason.CONTENT_NOT_SPACE, "/content", "warning", text)]
     found = parse_space(content, mode="lenient").issues
     return [Issue(one.reason, "/content", "info", f"line {one.where} of the content: {one.text}") for one in found]
 
