@@ -41,6 +41,16 @@ static inline const uint8_t *tw_fit(tw_json *x, tw_template *m, const uint8_t *p
     return tw_fit_scalar(x, m, p, first);
 }
 
+/* As tw_unescape. */
+static size_t tw_said(const uint8_t *p, const uint8_t *end, uint8_t *out)
+{
+    uint8_t *first = out;
+#ifdef TW_X86
+    if (tw_json_level == TW_USE_AVX2) tw_unescape_avx2(&p, end, &out);
+#endif
+    return (size_t)(out - first) + tw_unescape(p, end, out);
+}
+
 /* The object at p where a template fits it: behind it, or NULL. */
 static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
 {

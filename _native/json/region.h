@@ -105,7 +105,12 @@ static inline int tw_stopped_by_signal(tw_lines *k)
 }
 
 static inline const uint8_t *tw_text(const tw_lines *k, const tw_region *r) { return r->level ? k->arena : k->s; }
-static inline size_t tw_hard(const tw_lines *k, const tw_region *r) { return r->level ? k->arena_size : k->size; }
+
+/* Up to where may be read: in the arena more than there is, so that its last string is read in blocks, too. */
+static inline size_t tw_hard(const tw_lines *k, const tw_region *r)
+{
+    return !r->level ? k->size : k->arena_size + 64 < k->arena_room ? k->arena_size + 64 : k->arena_room;
+}
 
 /* --- places --- */
 
@@ -151,8 +156,21 @@ static size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, s
     const uint8_t *s = tw_text(k, r->outer), *end = s + one->until, *p;
     at -= r->start;
     if (one->written == TW_AS_IT_IS) return one->outer + (at - one->start);
+    if (at == one->start + one->size) return one->until;
+    if (at + 1 == one->start + one->size && one->written == TW_WITH_ESCAPES && end[-1] == 'n') { /* a newline ends most of them */
+        for (p = end - 1; p > s + one->outer && p[-1] == '\\';) p--;
+        if ((end - p) % 2 == 0) return one->until - 2;
+    }
     if (!c->met || c->stretch != i || c->seen > at) *c = (tw_cursor){ i, one->start, one->outer, 1 };
-    for (p = s + c->written; c->seen < at && p < end;) {
+    p = s + c->written;
+#ifdef TW_X86
+    if (one->written == TW_WITH_ESCAPES && tw_json_level == TW_USE_AVX2) {
+        size_t left = at - c->seen;
+        p = tw_walk_avx2(p, end, &left);
+        c->seen = at - left;
+    }
+#endif
+    while (c->seen < at && p < end) {
         uint8_t said[4];
         const uint8_t *behind = p;
         size_t left = at - c->seen, size = (size_t)(end - p) < left ? (size_t)(end - p) : left;
@@ -163,9 +181,8 @@ static size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, s
             size = (size_t)tw_unescape_one(&behind, end, said);
             if (size > left) break;          /* inside a character: where it starts */
         } else {
-            const uint8_t *slash = (const uint8_t *)memchr(p, '\\', size);
-            if (slash) size = (size_t)(slash - p);
-            behind += size;
+            behind = tw_slash(p, p + size);
+            size = (size_t)(behind - p);
         }
         c->seen += size;
         p = behind;

@@ -239,6 +239,7 @@ static int tw_arena_room(tw_lines *k, size_t more)
     if (wanted == k->arena_room) return 1;
     uint8_t *grown = (uint8_t *)realloc(k->arena, wanted);
     if (!grown) return 0;
+    memset(grown + k->arena_room, 0, wanted - k->arena_room); /* see tw_hard */
     k->arena = grown;
     k->arena_room = wanted;
     return 1;

@@ -37,6 +37,27 @@ static inline const uint8_t *tw_plain(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
+#ifdef TW_SSE2
+/* A bit for each of sixteen bytes that is this one. */
+static inline unsigned tw_are(__m128i v, char byte)
+{
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8(byte)));
+}
+#endif
+
+/* The next backslash from p on, or end. */
+static inline const uint8_t *tw_slash(const uint8_t *p, const uint8_t *end)
+{
+#ifdef TW_SSE2
+    for (; end - p >= 16; p += 16) {
+        unsigned slash = tw_are(_mm_loadu_si128((const __m128i *)(const void *)p), '\\');
+        if (slash) return p + tw_low_zeros_32(slash);
+    }
+#endif
+    while (p < end && *p != '\\') p++;
+    return p;
+}
+
 /* Bytes of the character that is not ASCII at p (2 to 4), or 0 where these are none. */
 static inline int tw_utf8_size(const uint8_t *p, const uint8_t *end)
 {
@@ -117,24 +138,16 @@ static inline int tw_put_character(uint8_t *out, int code)
     return 4;
 }
 
+/* What a letter behind a backslash says by itself. */
+static const uint8_t tw_letters[256] = { ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = 8, ['f'] = 12, ['n'] = 10, ['r'] = 13, ['t'] = 9 };
+
 /* What the escape at *p says, in at most four bytes: how many. Moves *p behind it. What is no escape stays what it is:
  * a backslash with the byte behind it; half of a surrogate pair becomes the three bytes that no UTF-8 reader takes. */
 static inline int tw_unescape_one(const uint8_t **p, const uint8_t *end, uint8_t *out)
 {
     const uint8_t *at = *p;
-    if (end - at < 2) { *p = at + 1; out[0] = '\\'; return 1; }
-    *p = at + 2;
-    switch (at[1]) {
-    case '"': case '\\': case '/': out[0] = at[1]; return 1;
-    case 'b': out[0] = 8; return 1;
-    case 'f': out[0] = 12; return 1;
-    case 'n': out[0] = 10; return 1;
-    case 'r': out[0] = 13; return 1;
-    case 't': out[0] = 9; return 1;
-    case 'u': break;
-    default: *p = at + 1; out[0] = '\\'; return 1;
-    }
-    int code = tw_hex4(at + 2, end);
+    if (end - at >= 2 && tw_letters[at[1]]) { *p = at + 2; out[0] = tw_letters[at[1]]; return 1; }
+    int code = end - at >= 2 && at[1] == 'u' ? tw_hex4(at + 2, end) : -1;
     if (code < 0) { *p = at + 1; out[0] = '\\'; return 1; }
     *p = at + 6;
     if (code >= 0xD800 && code < 0xDC00 && tw_escape_size(at, end) == 12) {
@@ -144,22 +157,24 @@ static inline int tw_unescape_one(const uint8_t **p, const uint8_t *end, uint8_t
     return tw_put_character(out, code);
 }
 
-/* The text of [p, end) without its escapes into `out`, which has room for as many bytes: how many they are. */
+/* The text of [p, end) without its escapes into `out`, memory of its own with room for as many bytes: how many they are. */
 static inline size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
 {
     uint8_t *first = out;
     while (p < end) {
-        const uint8_t *slash = (const uint8_t *)memchr(p, '\\', (size_t)(end - p));
-        size_t run = (size_t)((slash ? slash : end) - p);
-        memmove(out, p, run);
-        out += run;
-        p += run;
-        if (slash) {
-            uint8_t character[4];
-            int size = tw_unescape_one(&p, end, character);
-            memcpy(out, character, (size_t)size);
-            out += size;
+#ifdef TW_SSE2
+        if (end - p >= 16) {                 /* as many bytes are left of `out` at least */
+            __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+            unsigned slash = tw_are(v, '\\');
+            int run = slash ? tw_low_zeros_32(slash) : 16;
+            _mm_storeu_si128((__m128i *)(void *)out, v);
+            p += run;
+            out += run;
+            if (!slash) continue;
         }
+#endif
+        if (*p == '\\') out += tw_unescape_one(&p, end, out);
+        else *out++ = *p++;
     }
     return (size_t)(out - first);
 }

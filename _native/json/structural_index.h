@@ -127,6 +127,79 @@ TW_JSON_AVX2 TW_ALWAYS int tw_is_text_avx2(const uint8_t *p, const uint8_t *text
     return _mm256_movemask_epi8(same) == -1;
 }
 
+/* Of eight bytes those that are kept, by a bit for each: their places, for a shuffle. Filled at import. */
+static uint8_t tw_kept_of_eight[256][8];
+
+/* The bytes of a block that an escape is left of: *escaped, with its own byte, and where the next block begins. */
+TW_JSON_AVX2 TW_ALWAYS uint64_t tw_kept_avx2(const uint8_t *p, tw_structurals *m, uint64_t *escaped, size_t *size)
+{
+    uint64_t carried = 0;
+    tw_structurals_of_avx2(p, m);
+    *escaped = m->slash ? tw_escaped_bytes(m->slash, &carried) : 0;
+    *size = 64 - (size_t)carried;
+    return ~(m->slash & ~*escaped);
+}
+
+/* As tw_unescape, the text from p on as far as it can be read in blocks; moves *p and *out. */
+TW_JSON_AVX2 static void tw_unescape_avx2(const uint8_t **p, const uint8_t *end, uint8_t **out)
+{
+    while (end - *p >= 64) {
+        tw_structurals m;
+        uint64_t escaped, kept;
+        size_t size;
+        const uint8_t *from = *p;
+        uint8_t *to = *out;
+        kept = tw_kept_avx2(from, &m, &escaped, &size);
+        for (uint64_t letters = escaped & ~(m.quote | m.slash); letters; letters &= letters - 1) {
+            int place = tw_low_zeros(letters);
+            if (tw_letters[from[place]]) continue;
+            size = (size_t)place - 1;        /* a longer escape, or none */
+            kept &= ((uint64_t)1 << size) - 1;
+            break;
+        }
+        if (kept == ~(uint64_t)0) {
+            _mm256_storeu_si256((__m256i *)(void *)to, _mm256_loadu_si256((const __m256i *)(const void *)from));
+            _mm256_storeu_si256((__m256i *)(void *)(to + 32), _mm256_loadu_si256((const __m256i *)(const void *)(from + 32)));
+            to += 64;
+        } else {
+            uint64_t rest = kept;
+            for (int i = 0; i < 64; i += 8, rest >>= 8) {
+                __m128i eight = _mm_loadl_epi64((const __m128i *)(const void *)(from + i));
+                __m128i places = _mm_loadl_epi64((const __m128i *)(const void *)tw_kept_of_eight[rest & 255]);
+                _mm_storel_epi64((__m128i *)(void *)to, _mm_shuffle_epi8(eight, places));
+                to += tw_ones_64(rest & 255);
+            }
+        }
+        for (uint64_t letters = escaped & ~(m.quote | m.slash) & kept; letters; letters &= letters - 1)
+            (*out)[tw_ones_64(kept & (letters - 1) & ~letters)] = tw_letters[from[tw_low_zeros(letters)]];
+        *p = from + size;
+        *out = to;
+        if (size < 63) *out += tw_unescape_one(p, end, *out);
+    }
+}
+
+/* Walks through what a string says, in blocks, up to `left` bytes of it: where it stands then; *left: those that are left. */
+TW_JSON_AVX2 static const uint8_t *tw_walk_avx2(const uint8_t *p, const uint8_t *end, size_t *left)
+{
+    while (end - p >= 64) {
+        tw_structurals m;
+        uint64_t escaped, kept = 0, odd;
+        size_t size, said;
+        kept = tw_kept_avx2(p, &m, &escaped, &size);
+        odd = escaped ? escaped & ~tw_simple_avx2(p) : 0;
+        if (odd) break;
+        said = (size_t)tw_ones_64(kept);
+        if (said > *left) {
+            int place = tw_low_zeros(_pdep_u64((uint64_t)1 << *left, kept));
+            *left = 0;
+            return p + place - (escaped >> place & 1);
+        }
+        *left -= said;
+        p += size;
+    }
+    return p;
+}
+
 #endif
 
 /* The best that this processor and `allowed` permit. To be asked before anything else here is used. */
@@ -137,6 +210,9 @@ static int tw_best_level(int allowed)
     memset(tw_signs.quote, '"', 32);
     memset(tw_signs.slash, '\\', 32);
     memset(tw_signs.space, ' ', 32);
+    for (int i = 0; i < 256; i++)
+        for (int bit = 0, kept = 0; bit < 8; bit++)
+            if (i >> bit & 1) tw_kept_of_eight[i][kept++] = (uint8_t)bit;
     if (TW_PROCESSOR_HAS("avx2") && TW_PROCESSOR_HAS("bmi") && TW_PROCESSOR_HAS("bmi2")) best = TW_USE_AVX2;
 #endif
     return best < allowed ? best : allowed;

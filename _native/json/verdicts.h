@@ -35,7 +35,7 @@ static uint8_t tw_count_members(const uint8_t *p, const uint8_t *end, const uint
     for (; p < end; p++) {
         switch (*p) {
         case '"':
-            for (p++; *(p = tw_plain(p, hard)) != '"'; p++) p += *p == '\\';
+            p = tw_closing_quote(p + 1, hard);
             break;
         case ':': count += depth == 1; break;
         case '{': case '[': depth++; break;

@@ -6,6 +6,7 @@
 #define TURNWIRE_JSON_WRAPPER_H
 
 #include "strings.h"
+#include "_native/common/escapes.h"
 
 static inline const uint8_t *tw_behind_space(const uint8_t *p)
 {
@@ -23,11 +24,27 @@ static inline const uint8_t *tw_behind_space_to(const uint8_t *p, const uint8_t 
 /* The closing quote of the good string whose inside starts at p. */
 static inline const uint8_t *tw_closing_quote(const uint8_t *p, const uint8_t *hard)
 {
-    for (;;) {
-        p = tw_plain(p, hard);
-        if (*p == '"') return p;
-        p += *p == '\\' ? 2 : 1;
+#ifdef TW_SSE2
+    uint64_t carried = 0;
+    if (hard - p >= 16) {                    /* most are short and plain */
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        unsigned quote = tw_are(v, '"');
+        if (quote && !(tw_are(v, '\\') & (quote ^ (quote - 1)))) return p + tw_low_zeros_32(quote);
     }
+    for (; hard - p >= 64; p += 64) {
+        uint64_t close = 0, slash = 0;
+        for (int i = 0; i < 4; i++) {
+            __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
+            close |= (uint64_t)tw_are(v, '"') << 16 * i;
+            slash |= (uint64_t)tw_are(v, '\\') << 16 * i;
+        }
+        if (slash | carried) close &= ~tw_escaped_bytes(slash, &carried);
+        if (close) return p + tw_low_zeros(close);
+    }
+    p += carried;
+#endif
+    while (*p != '"') p += *p == '\\' ? 2 : 1;
+    return p;
 }
 
 static inline int tw_is_key(const uint8_t *key, size_t size, const char *name)

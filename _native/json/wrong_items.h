@@ -4,6 +4,7 @@
 #define TURNWIRE_JSON_WRONG_ITEMS_H
 
 #include "steps.h"
+#include "wrapper.h"
 
 enum { TW_MOST_PLACES = 16 };                /* of values where a fault may be */
 
@@ -28,8 +29,7 @@ static void tw_add_wrong(tw_wrong *wrong, uint8_t whose, const uint8_t *p)
 /* Behind the good string whose quote stands at p. */
 static const uint8_t *tw_behind_string(const uint8_t *p, const uint8_t *hard)
 {
-    for (p++; *(p = tw_plain(p, hard)) != '"'; p++) p += *p == '\\';
-    return p + 1;
+    return tw_closing_quote(p + 1, hard) + 1;
 }
 
 /* Behind the good value at p, which stands in an array or an object. */

@@ -63,6 +63,7 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *at);
 static int tw_at_message(tw_search *w, tw_region *r, size_t *at, csp_around *around);
 static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row);
 static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t bound);
+static int tw_is_alone(tw_search *w, tw_region *r, size_t line);
 
 /* --- places --- */
 
@@ -194,28 +195,33 @@ static int tw_refuse(tw_search *w, tw_region *r, size_t at, size_t end, size_t f
 
 /* --- what a good object holds --- */
 
-/* True if text may hold something: a sign of an opening, or an escape that may stand for one. */
-static int tw_may_hold(const uint8_t *p, size_t size)
+/* The next sign of an opening in s[p .. end), or of an escape that may stand for one; or end. */
+static const uint8_t *tw_next_sign(const uint8_t *p, const uint8_t *end)
 {
-    uint8_t any = 0;
-    for (; size > 64; p += 64, size -= 64) { /* the compiler makes vectors of it */
-        for (int i = 0; i < 64; i++)
-            any |= (uint8_t)((p[i] == '{') | (p[i] == '@') | (p[i] == '\\') | (((p[i] | 32) == 'c') & ((p[i + 1] | 32) == 's')));
-        if (any) return 1;
+#ifdef TW_SSE2
+    const __m128i brace = _mm_set1_epi8('{'), at = _mm_set1_epi8('@'), slash = _mm_set1_epi8('\\'), small = _mm_set1_epi8(32);
+    const __m128i first = _mm_set1_epi8('c'), second = _mm_set1_epi8('s');
+    for (; end - p > 16; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p), next = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
+        __m128i csp = _mm_and_si128(_mm_cmpeq_epi8(_mm_or_si128(v, small), first), _mm_cmpeq_epi8(_mm_or_si128(next, small), second));
+        __m128i any = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, brace), _mm_cmpeq_epi8(v, at)), _mm_or_si128(_mm_cmpeq_epi8(v, slash), csp));
+        unsigned signs = (unsigned)_mm_movemask_epi8(any);
+        if (signs) return p + tw_low_zeros_32(signs);
     }
-    for (size_t i = 0; i < size; i++)
-        any |= (uint8_t)((p[i] == '{') | (p[i] == '@') | (p[i] == '\\') | ((p[i] | 32) == 'c' && i + 1 < size && (p[i + 1] | 32) == 's'));
-    return any;
+#endif
+    while (p < end && *p != '{' && *p != '@' && *p != '\\' && !((*p | 32) == 'c' && end - p > 1 && (p[1] | 32) == 's')) p++;
+    return p;
 }
 
 /* True if a string, as written, is worth to be searched. */
 static int tw_is_worth(const uint8_t *p, const uint8_t *end)
 {
-    if (!tw_may_hold(p, (size_t)(end - p))) return 0;
-    for (; p < end; p++) {
+    for (; (p = tw_next_sign(p, end)) < end; p++) {
         if (*p == '{' || *p == '@') return 1;
-        if ((*p | 32) == 'c' && end - p >= 3 && (p[1] | 32) == 's' && (p[2] | 32) == 'p') return 1;
-        if (*p != '\\') continue;
+        if (*p != '\\') {
+            if (end - p >= 3 && (p[2] | 32) == 'p') return 1;
+            continue;
+        }
         const uint8_t *behind = p;
         while (behind < end && *behind == '\\') behind++;
         if (behind < end && *behind == '/') return 1;
@@ -254,7 +260,7 @@ static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, siz
     for (tw_stretch *one = stretches; one < stretches + count; one++) {
         const uint8_t *s = tw_text(k, r), *p = s + one->outer, *end = s + one->until;
         one->start = inner.end - inner.start;
-        one->size = one->written == TW_AS_NUMBERS ? tw_bytes_said(p, end, k->arena + inner.end) : tw_unescape(p, end, k->arena + inner.end);
+        one->size = one->written == TW_AS_NUMBERS ? tw_bytes_said(p, end, k->arena + inner.end) : tw_said(p, end, k->arena + inner.end);
         inner.end += one->size;
     }
     k->arena[inner.end] = '\n';
@@ -301,12 +307,12 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end)
 {
     tw_lines *k = &w->k;
     const uint8_t *s = tw_text(k, r);
-    int objects = memchr(s + at + 1, '{', end - at - 1) &&
-                  tw_any_token(k->plan->inside, k->plan->inside_count, s + at, s + end), result = TW_FINE;
+    int objects = -1, result = TW_FINE;      /* whether any in it may be a message: asked where the first one stands */
     for (size_t q = at + 1; q < end && result == TW_FINE;) {
         size_t here = q;
         tw_mark before = tw_mark_here(k);
         s = tw_text(k, r);
+        if (s[q] == '{' && objects < 0) objects = tw_any_token(k->plan->inside, k->plan->inside_count, s + at, s + end);
         if (s[q] == '{' && objects) {
             tw_tried t = { 0 };
             if ((result = tw_try_object(k, r, q, end, &t)) != TW_FINE) return result;
@@ -349,7 +355,7 @@ static int tw_inside_good(tw_search *w, tw_region *r, size_t at, size_t end, int
     const uint8_t *s = tw_text(k, r);
     size_t rows = k->rows.count, rejects = k->rejects.count;
     *met = 0;
-    if (!tw_may_hold(s + at + 1, end - at - 1) && !memchr(s + at, '[', end - at)) return TW_FINE;
+    if (tw_next_sign(s + at + 1, s + end) == s + end && !memchr(s + at, '[', end - at)) return TW_FINE;
     r->around = 1;
     r->object = at;
     int result = tw_look_inside(w, r, at, end);
@@ -373,11 +379,25 @@ static size_t tw_next_in_line(const uint8_t *s, size_t at, size_t stop)
 
 /* --- JSON --- */
 
+/* The next quote behind which a backslash stands, or a letter with which a key of those begins; or end. */
+static const uint8_t *tw_next_key(const uint8_t *p, const uint8_t *end)
+{
+#ifdef TW_SSE2
+    for (; end - p > 16; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p), next = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
+        unsigned keys = tw_are(v, '"') & (tw_are(next, '_') | tw_are(next, 's') | tw_are(next, '\\'));
+        if (keys) return p + tw_low_zeros_32(keys);
+    }
+#endif
+    while (p < end && *p != '"') p++;
+    return p;
+}
+
 /* True if an object may be a line of a container runtime or of a journal: a key may also be written with escapes. */
 static int tw_is_carrier(const uint8_t *p, size_t size)
 {
     const uint8_t *end = p + size, *before;
-    for (; (p = (const uint8_t *)memchr(p, '"', (size_t)(end - p))); p++) {
+    for (; (p = tw_next_key(p, end)) < end; p++) {
         size_t left = (size_t)(end - p);
         if (left > 22 && p[1] == '_' && !memcmp(p, "\"__REALTIME_TIMESTAMP\"", 22)) return 1;
         if (left > 8 && p[1] == 's' && !memcmp(p, "\"stream\"", 8)) {
@@ -701,7 +721,7 @@ static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
     *at = t.end;
     if (t.what != TW_TRIED_RECORD && !r->in_string && tw_is_carrier(tw_text(k, r) + q, t.end - q)) {
         size_t line = tw_line_in(w, r, q);
-        if (line == q || (q - line == 3 && tw_text(k, r)[line] == 0xEF)) return TW_ASK;
+        if ((line == q || (q - line == 3 && tw_text(k, r)[line] == 0xEF)) && !tw_is_alone(w, r, line)) return TW_ASK;
     }
     return tw_add_object(w, r, q, &t);
 }

@@ -78,6 +78,7 @@ static int tw_cri_piece(const uint8_t *s, size_t start, size_t behind, tw_piece 
     piece->said.outer = p;
     piece->said.until = behind;
     if (piece->goes_on && behind > p && s[behind - 1] == '\n') piece->said.until -= 1 + (behind - 1 > p && s[behind - 2] == '\r');
+    piece->said.size = piece->said.until - piece->said.outer;
     return TW_PIECE_THERE;
 }
 
@@ -103,31 +104,20 @@ static int tw_said_by(const uint8_t *s, const uint8_t *p, const uint8_t *hard, c
     return 1;
 }
 
-/* Sets whether lines end in what a piece says. */
-static void tw_set_ends(tw_piece *piece, const uint8_t *s)
+/* Puts what a piece says behind the end of the arena. 0: no memory. */
+static int tw_say_piece(tw_lines *k, const tw_region *r, tw_piece *piece)
 {
-    const uint8_t *p = s + piece->said.outer, *end = s + piece->said.until;
-    int feed = 0;                            /* the last byte is one */
-    while (p < end && piece->said.written != TW_AS_IT_IS) {
-        uint8_t said[4];
-        piece->several |= feed;
-        if (piece->said.written == TW_AS_NUMBERS) {
-            p = tw_next_byte(p, end, said);
-            feed = said[0] == '\n';
-        } else if (*p == '\\') {
-            feed = tw_unescape_one(&p, end, said) == 1 && said[0] == '\n';
-        } else {
-            const uint8_t *slash = (const uint8_t *)memchr(p, '\\', (size_t)(end - p));
-            p = slash ? slash : end;
-            feed = 0;
-        }
-    }
-    piece->goes_on = !piece->line_end && !feed;
+    if (!tw_arena_room(k, piece->said.until - piece->said.outer + 128)) return 0;
+    uint8_t *said = k->arena + k->arena_size;
+    const uint8_t *p = tw_text(k, r) + piece->said.outer, *end = tw_text(k, r) + piece->said.until;
+    piece->said.size = piece->said.written == TW_AS_NUMBERS ? tw_bytes_said(p, end, said) : tw_said(p, end, said);
+    return 1;
 }
 
-static int tw_object_piece(tw_search *w, const uint8_t *s, const uint8_t *hard, size_t start, size_t behind, int carrier, tw_piece *piece)
+static int tw_object_piece(tw_search *w, const tw_region *r, size_t start, size_t behind, int carrier, tw_piece *piece)
 {
     tw_json *x = &w->k.json;
+    const uint8_t *s = tw_text(&w->k, r), *hard = s + tw_hard(&w->k, r);
     const uint8_t *keys[TW_KEYS] = { NULL }, *key_ends[TW_KEYS], *end = s + behind, *p = s + start;
     int said = 0, partial = 0, dated = 0;
     if (end - p >= 3 && p[0] == 0xEF && p[1] == 0xBB && p[2] == 0xBF) p += 3;
@@ -176,8 +166,24 @@ static int tw_object_piece(tw_search *w, const uint8_t *s, const uint8_t *hard, 
     }
     piece->said.timed = (uint8_t)tw_wrapper_time(object, hard, &piece->said.time);
     piece->line_end = carrier == TW_JOURNALD && partial < 2;
-    tw_set_ends(piece, s);
+    if (!tw_say_piece(&w->k, r, piece)) return TW_PIECE_UNSURE;
+    s = w->k.arena + w->k.arena_size;
+    size_t size = piece->said.size;
+    piece->several = size && memchr(s, '\n', size - 1);
+    piece->goes_on = !piece->line_end && !(size && s[size - 1] == '\n');
     return TW_PIECE_THERE;
+}
+
+/* True if the object with which a line begins is no piece of a run: it says several lines by itself, or is of no carrier. */
+static int tw_is_alone(tw_search *w, tw_region *r, size_t line)
+{
+    size_t behind = tw_behind_line(tw_text(&w->k, r), line, r->end);
+    for (int carrier = TW_DOCKER; carrier <= TW_JOURNALD; carrier++) {
+        tw_piece piece = { .key_size = 0 };
+        int found = tw_object_piece(w, r, line, behind, carrier, &piece);
+        if (found != TW_PIECE_NONE) return found == TW_PIECE_THERE && piece.several && !piece.goes_on;
+    }
+    return 1;
 }
 
 static int tw_stream_is_open(const tw_run_of_lines *run, const tw_piece *piece)
@@ -200,27 +206,22 @@ static tw_stream *tw_stream_of(tw_run_of_lines *run, const tw_piece *piece)
     return stream;
 }
 
-static int tw_add_piece(tw_stream *stream, const uint8_t *s, tw_piece *piece)
+static int tw_add_piece(const tw_lines *k, const tw_region *r, tw_stream *stream, tw_piece *piece)
 {
-    size_t size = piece->said.until - piece->said.outer;
+    size_t size = piece->said.size;
     if (!tw_more_room((void **)&stream->text, &stream->room, stream->size, size + 128, 1) ||
         !tw_more_room((void **)&stream->stretches, &stream->stretch_room, stream->count, 1, sizeof(tw_stretch))) return 0;
-    tw_stretch *one = &stream->stretches[stream->count++];
-    const uint8_t *p = s + piece->said.outer, *end = s + piece->said.until;
-    uint8_t *to = stream->text + stream->size;
     if (!stream->open) {
         stream->time = piece->said.time;
         stream->timed = piece->said.timed;
     }
+    tw_stretch *one = &stream->stretches[stream->count++];
     *one = piece->said;
     one->start = stream->size;
     one->time = stream->time;
     one->timed = (uint8_t)stream->timed;
-    one->size = size;
-    if (one->written == TW_AS_NUMBERS) one->size = tw_bytes_said(p, end, to);
-    else if (one->written == TW_WITH_ESCAPES) one->size = tw_unescape(p, end, to);
-    else memcpy(to, p, size);
-    stream->size += one->size;
+    memcpy(stream->text + stream->size, one->written == TW_AS_IT_IS ? tw_text(k, r) + one->outer : k->arena + k->arena_size, size);
+    stream->size += size;
     if (piece->line_end) stream->text[stream->size++] = '\n'; /* it stands nowhere */
     stream->open = piece->goes_on;
     return 1;
@@ -230,14 +231,12 @@ static int tw_add_piece(tw_stream *stream, const uint8_t *s, tw_piece *piece)
 static int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier, tw_run_of_lines *run)
 {
     size_t foreign = 0, size = 0;
-    const uint8_t *s = tw_text(&w->k, r), *hard = s + tw_hard(&w->k, r);
     for (size_t start = at, behind; start < r->end; start = behind) {
-        const uint8_t *newline = (const uint8_t *)memchr(s + start, '\n', r->end - start);
-        behind = newline ? (size_t)(newline - s) + 1 : r->end;
+        behind = tw_behind_line(tw_text(&w->k, r), start, r->end);
         if (tw_behind_taken(&r->taken, start) > start) continue;
         tw_piece piece = { .key_size = 0 };
-        int found = carrier == TW_CRI ? tw_cri_piece(s, start, behind, &piece)
-                                      : tw_object_piece(w, s, hard, start, behind, carrier, &piece);
+        int found = carrier == TW_CRI ? tw_cri_piece(tw_text(&w->k, r), start, behind, &piece)
+                                      : tw_object_piece(w, r, start, behind, carrier, &piece);
         if (found == TW_PIECE_UNSURE) return TW_ASK;
         if (found == TW_PIECE_NONE) {
             if (!run->line_count) break;
@@ -256,7 +255,7 @@ static int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier,
         }
         tw_stream *stream = tw_stream_of(run, &piece);
         if (!stream) return TW_ASK;
-        if (!tw_add_piece(stream, s, &piece) ||
+        if (!tw_add_piece(&w->k, r, stream, &piece) ||
             !tw_more_room((void **)&run->lines, &run->line_room, run->line_count, 1, sizeof(tw_span))) return TW_STOPPED;
         run->lines[run->line_count++] = (tw_span){ start, behind };
     }
