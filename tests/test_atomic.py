@@ -132,7 +132,6 @@ def test_an_error_keeps_the_name_of_another_file(tmp_path: Path) -> None:
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was written by this process, and nothing of it is begun."""
-    monkeypatch.setattr(atomic, "_begun", {})
     monkeypatch.setattr(atomic, "_swept", set())
 
 
@@ -264,21 +263,3 @@ def test_whether_a_file_can_be_written_is_said_before(tmp_path: Path, there: str
         AtomicFile(place).expect()
     assert sorted(os.listdir(tmp_path)) == before
     assert there != "file" or place.read_text() == "old"
-
-
-@pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize("kind", ["file", "folder", "gone"])
-@pytest.mark.parametrize("own", [False, True])
-def test_at_its_end_a_process_removes_what_it_began_and_nothing_else(tmp_path: Path, kind: str, own: bool) -> None:
-    """A child that was forked has its parent's list, and leaves that alone."""
-    path = atomic.temporary(tmp_path)
-    if kind == "file":
-        path.write_text("half")
-    elif kind == "folder":
-        path.mkdir()
-        (path / "inside").write_text("half")
-    if not own:
-        atomic._begun[path] = os.getppid()
-    atomic._remove_begun()
-    assert os.path.lexists(path) == (kind != "gone" and not own)
-    assert (path in atomic._begun) == (not own)

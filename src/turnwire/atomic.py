@@ -6,7 +6,6 @@ file holds a lock on it (``flock``), which ends with the process whatever ends i
 
 from __future__ import annotations
 
-import atexit
 import errno
 import os
 import stat
@@ -31,22 +30,13 @@ _BEHIND_FOLDERS = (os.sep, os.altsep or os.sep)
 PREFIX = ".turnwire-"
 SUFFIX = ".tmp"
 
-# What is begun and not ended, and by which process. An interruption can come between any two steps, also between making
-# a file and telling anybody of it: whatever is still here when Python ends goes then.
-_begun: dict[Path, int] = {}
-_swept: set[tuple[int, Path]] = set()  # by this process
+_swept: set[tuple[int, Path]] = set()
+"""Processes (a child that was forked is another one), each with a directory that it has swept."""
 
 
 def temporary_name() -> str:
     """A new name, hidden, and of the same length whatever it becomes: no name is too long for it."""
     return f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}"
-
-
-def temporary(directory: Path) -> Path:
-    """A new name in that directory. Says that it is begun."""
-    path = directory / temporary_name()
-    _begun[path] = os.getpid()
-    return path
 
 
 def hold(descriptor: int, *, wait: bool = True) -> bool:
@@ -131,65 +121,49 @@ def sweep(directory: str | os.PathLike[str] | int) -> None:
 def _sweep_one(place: str, folder: int | None) -> None:
     descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     try:
-        if not hold(descriptor, wait=False):
-            return
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.unlink(place, dir_fd=folder)
-        elif folder is None:
-            _remove_folder(place)
+        if hold(descriptor, wait=False):
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.unlink(place, dir_fd=folder)
+            elif folder is None:
+                _remove(place)
     finally:
         os.close(descriptor)
 
 
-def _remove_folder(place: str | Path) -> None:
-    import shutil  # which imports much, and hardly ever is there a folder
+def _remove(place: str | Path) -> None:
+    """Removes what was begun under a temporary name, file or directory, if it is there."""
+    if os.path.isdir(place):
+        import shutil  # which imports much, and hardly ever is there a folder
 
-    shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
+    elif os.path.lexists(place):  # a read-only file system refuses to remove also what is not there
+        os.unlink(place)
 
 
-def _sweep_once(directory: Path) -> None:
-    """Sweeps a directory when this process first writes there: many files in one directory cost one look."""
+def _temporary(directory: Path) -> Path:
+    """A new name in a directory, which is swept when this process first writes there: many files in one directory cost
+    one look."""
     key = os.getpid(), directory
     if key not in _swept:
         _swept.add(key)
         sweep(directory)
+    return directory / temporary_name()
 
 
-def _remove(path: Path) -> None:
-    """Removes what was begun under a temporary name, file or directory, if it is there."""
-    if path.is_dir():
-        _remove_folder(path)
-    elif os.path.lexists(path):  # a read-only file system refuses to remove also what is not there
-        path.unlink(missing_ok=True)
-    _begun.pop(path, None)
-
-
-@atexit.register
-def _remove_begun() -> None:
-    for path, process in list(_begun.items()):
-        if process == os.getpid():  # a child that was forked leaves its parent's files alone
-            with suppress(OSError):
-                _remove(path)
-
-
-def sync_directory(directory: Path) -> None:
-    """Flushes the names in a directory to the disk; does nothing where the system cannot. Raises OSError."""
+def sync_directory(directory: Path | int) -> None:
+    """Flushes the names in a directory (a path, or its descriptor) to the disk; does nothing where the system cannot.
+    Raises OSError."""
     if os.name != "posix":
         return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        sync_names(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def sync_names(descriptor: int) -> None:
-    """As :func:`sync_directory`, of a directory that is open."""
+    descriptor = directory if isinstance(directory, int) else os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
         if error.errno not in _NO_FLUSH:
             raise
+    finally:
+        if descriptor is not directory:
+            os.close(descriptor)
 
 
 @contextmanager
@@ -204,11 +178,21 @@ def done_before(name: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
+def _named(name: str) -> Iterator[None]:
+    """An OSError of the block carries this name."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = name
+        del error.filename2  # None would be shown, as "-> None"
+        raise
+
+
+@contextmanager
 def scratch(parent: Path, mode: int = 0o700) -> Iterator[Path]:
     """A hidden directory for what may make files of its own beside a file, such as SQLite; it is gone, with all that is
     in it, when the block ends, and where the process was killed, when somebody next writes to ``parent``."""
-    _sweep_once(parent)
-    path, held = temporary(parent), None
+    path, held = _temporary(parent), None
     try:
         path.mkdir(mode)
         if fcntl is not None:
@@ -242,9 +226,11 @@ class AtomicFile:
     def __enter__(self) -> Self:
         try:
             self.file = self._opened()
-        except OSError as error:
+        except BaseException as error:
             self._drop()
-            raise explained(error, self.name) from None
+            if isinstance(error, OSError):
+                raise explained(error, self.name) from None
+            raise
         return self
 
     def expect(self) -> None:
@@ -261,8 +247,7 @@ class AtomicFile:
             status = os.stat(self._place)
             if not stat.S_ISREG(status.st_mode):
                 return open(self._place, "wb")
-        _sweep_once(self._place.parent)
-        self._beside = temporary(self._place.parent)
+        self._beside = _temporary(self._place.parent)
         # What replaces a file is never readable by more than the file was.
         descriptor = create(str(self._beside), 0o666 if status is None else status.st_mode & 0o600)
         file = open(descriptor, "wb")  # noqa: SIM115
@@ -273,27 +258,22 @@ class AtomicFile:
 
     def write(self, data: Any) -> int:
         """Writes all of it. Raises OSError with the name of the file."""
-        try:
+        with _named(self.name):
             count: int = self.file.write(data)
-        except OSError as error:
-            raise self._named(error) from None
-        return count
+            return count
 
     def flush(self) -> None:
         """Hands on what is still held back. Raises as :meth:`write` does."""
-        try:
+        with _named(self.name):
             self.file.flush()
-        except OSError as error:
-            raise self._named(error) from None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
             if error is None:
-                self._commit()
-        except OSError as failure:
-            raise self._named(failure) from None
+                with _named(self.name):
+                    self._commit()
         finally:
             self._drop()
 
@@ -305,7 +285,6 @@ class AtomicFile:
         os.fsync(self.file.fileno())
         self.file.close()
         os.replace(self._beside, self._place)
-        _begun.pop(self._beside, None)
         self._beside = None
         with done_before(self.name):
             sync_directory(self._place.parent)
@@ -316,11 +295,6 @@ class AtomicFile:
                 self.file.close()
         if self._beside is not None:
             _remove(self._beside)
-
-    def _named(self, error: OSError) -> OSError:
-        error.filename = self.name
-        del error.filename2  # None would be shown, as "-> None"
-        return error
 
 
 class AtomicDirectory:
@@ -351,14 +325,11 @@ class AtomicDirectory:
             error.filename = self.name
         try:
             if error is None:
-                for directory in {self.path, *(found for found in self.path.rglob("*") if found.is_dir())}:
-                    sync_directory(directory)
-                os.rename(self.path, self._place)
-                with done_before(self.name):
-                    sync_directory(self._place.parent)
-        except OSError as failure:
-            failure.filename = self.name
-            del failure.filename2  # None would be shown, as "-> None"
-            raise
+                with _named(self.name):
+                    for directory in {self.path, *(found for found in self.path.rglob("*") if found.is_dir())}:
+                        sync_directory(directory)
+                    os.rename(self.path, self._place)
+                    with done_before(self.name):
+                        sync_directory(self._place.parent)
         finally:
             self._scratch.__exit__(None, None, None)

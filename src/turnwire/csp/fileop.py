@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
-from turnwire.atomic import create, done_before, keep_access, locked, sweep, sync_directory, sync_names, temporary_name
+from turnwire.atomic import create, done_before, keep_access, locked, sweep, sync_directory, temporary_name
 from turnwire.characters import visible
 from turnwire.csp.diff import apply_diff
 from turnwire.csp.messages import FileOp
@@ -287,6 +287,6 @@ def _name(beside: str, name: str, folder: int | None, path: str) -> None:
 def _sync(folder: int | None, made: list[Path]) -> None:
     """Flushes names to the disk: of the file in its folder, and of the folders that were made in theirs."""
     if folder is not None:
-        sync_names(folder)
+        sync_directory(folder)
         for directory in {place.parent for place in made}:
             sync_directory(directory)
