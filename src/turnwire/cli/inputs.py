@@ -10,16 +10,18 @@ import stat
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from glob import glob, has_magic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from turnwire.cli.outcome import CommandRefused
 from turnwire.cli.output import by_wire, complain, named
 from turnwire.cli.terminal import file_name
-from turnwire.errors import WireError
+from turnwire.errors import UnknownName, WireError
 from turnwire.phrases import counted
+
+if TYPE_CHECKING:
+    from turnwire.log.input.sources import Source
 
 STANDARD_INPUT = "-"
 MOST_AT_ONCE = (1 << 31) - 1
@@ -53,27 +55,40 @@ def problem(name: str) -> str | None:
     MissingDependency and UnknownName for a URL as :func:`turnwire.scan` does."""
     if name == STANDARD_INPUT:
         return "is closed" if sys.stdin is None else None
-    if not name:
-        return "a source has an empty name; write '.' for this directory"
-    if is_url(name):
-        return _problem_of_url(name)
     try:
-        mode = os.stat(name).st_mode
+        found = _sources([name])
+        for one in found:
+            path = one.name or name
+            if one.mappable and (what := _problem_of_file(path)):
+                return what if path == name else f"{what}: {file_name(path)}"
+            if not one.mappable and one.size is None:  # the storage does not know of it, or not how long it is
+                one.open().close()
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and has_magic(name):
-            return None if any(os.path.isfile(found) for found in glob(name, recursive=True)) else "no file matches"
-        return error.strerror
-    except ValueError as error:  # a NUL byte
+        inside = not is_url(name) and error.filename != name
+        return f"{error.strerror}: {file_name(error.filename)}" if inside else str(error.strerror)
+    except UnknownName:
+        raise
+    except ValueError as error:  # an empty name, a NUL byte
         return str(error)
+    return None if found else "there is no file in this directory"
+
+
+def _problem_of_file(name: str) -> str | None:
+    mode = os.stat(name).st_mode
     if stat.S_ISSOCK(mode):
         return "is a socket"
     if stat.S_ISFIFO(mode):
         # A shell's <(command) is a pipe without a place in the file system, already open for writing: no danger there.
         placed = os.path.lexists(os.path.realpath(name))
         return "is a named pipe; give it as standard input: - < pipe" if placed else None
-    if stat.S_ISDIR(mode):
-        return _problem_of_directory(name)
     return os.strerror(errno.EACCES) if stat.S_ISREG(mode) and not os.access(name, os.R_OK) else None
+
+
+def _sources(names: Sequence[str]) -> list[Source]:
+    """The inputs that these names stand for, in the order in which they are scanned. Raises OSError, ValueError."""
+    from turnwire.log.input.sources import sources
+
+    return list(sources(list(names)))
 
 
 def is_url(name: str) -> bool:
@@ -85,33 +100,6 @@ def is_url(name: str) -> bool:
     return URL.match(name) is not None
 
 
-def _problem_of_url(url: str) -> str | None:
-    from turnwire.log.input.urls import stored
-
-    try:
-        found = stored(url)
-        for one in found:
-            if one.size is None:  # the storage does not know of it, or not how long it is
-                one.open().close()
-    except OSError as error:
-        return error.strerror
-    return None if found else "there is no file in this directory"
-
-
-def _problem_of_directory(name: str) -> str | None:
-    from turnwire.log.input.sources import files_in
-
-    empty = True
-    try:
-        for path in files_in(name):
-            empty = False
-            if not os.access(path, os.R_OK):
-                return f"{os.strerror(errno.EACCES)}: {file_name(path)}"
-    except OSError as error:
-        return str(error.strerror) if error.filename == name else f"{error.strerror}: {file_name(error.filename)}"
-    return "there is no file in this directory" if empty else None
-
-
 def shown(name: str | None) -> str:
     """The name of an input as messages give it (still to be made printable)."""
     if name is None:
@@ -121,9 +109,7 @@ def shown(name: str | None) -> str:
 
 def files(names: Sequence[str]) -> list[str]:
     """Every file that the sources name, in the order in which they are scanned; "-" stays. Raises OSError."""
-    from turnwire.log.input.sources import sources
-
-    return [found.name for found in sources(list(names)) if found.name is not None]
+    return [found.name for found in _sources(names) if found.name is not None]
 
 
 def looks_binary(name: str | None) -> bool:
@@ -172,7 +158,7 @@ def tell_nothing(names: Sequence[str], wire: str | None, read: bool, option: str
 
 def _hint(name: str, wire: str | None, option: str) -> str | None:
     """The reason, in words, for which there is no record in a file, where its beginning tells."""
-    from turnwire.read.signs import LOOKED_AT as SIGNS_IN, looks_like, wide_from
+    from turnwire.read.signs import looks_like, wide_from
 
     beginning = _beginning(name)
     wide = 0 if beginning[:2] in UTF_16 else wide_from(beginning)
@@ -184,7 +170,7 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
     if wire is not None and (counts := wires_in(beginning)):
         first = f" in the first {LOOKED_AT >> 20} MiB" if len(beginning) == LOOKED_AT else ""
         return f"there are records of other wires: {counts}{first} (without {option}: all)"
-    found = looks_like(beginning[:SIGNS_IN])
+    found = looks_like(beginning)
     if found is None:
         return None
     read = "" if "chat transcript" in found else f" ({option} formats reads it; turnwire usage, turnwire show)"
@@ -194,12 +180,12 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
 def of_formats(names: Sequence[str]) -> bool:
     """True if a file of these inputs begins as one of a format of real traffic; tells that it is read as such. For who
     found nothing of any wire in them, and may read them again."""
-    from turnwire.read.signs import LOOKED_AT as SIGNS_IN, looks_like
+    from turnwire.read.signs import looks_like
 
     if STANDARD_INPUT in names:
         return False
     for name in files(names)[:SHOWN]:
-        found = looks_like(_beginning(name)[:SIGNS_IN])
+        found = looks_like(_beginning(name))
         if found is not None and "chat transcript" not in found:
             complain(f"{shown(name)}: looks like {found}, which none of these wires is: read with --wire formats")
             return True
@@ -285,15 +271,8 @@ def whole(name: str) -> bytes:
 
 def size(names: Sequence[str]) -> int | None:
     """Bytes of all inputs together; None where one of them is not a regular file, or a storage does not say."""
-    from turnwire.log.input.sources import sources
-
-    total = 0
-    for found in sources(list(names)):
-        count = None if found.name == STANDARD_INPUT else found.bytes()
-        if count is None:
-            return None
-        total += count
-    return total
+    sizes = [None if found.name == STANDARD_INPUT else found.bytes() for found in _sources(names)]
+    return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
 def check_output(path: str | None, names: Sequence[str], written: bool = True) -> None:

@@ -37,6 +37,7 @@ _UTF_16 = re.compile(rb"(?:[\x09-\x7e]\0){8}|(?:\0[\x09-\x7e]){8}")
 
 def looks_like(beginning: bytes) -> str | None:
     """The name of what a file is whose beginning this is, None where nothing tells."""
+    beginning = beginning[:LOOKED_AT]
     return next((what for what, signs in _COMPILED if all(sign.search(beginning) for sign in signs)), None)
 
 
