@@ -18,12 +18,12 @@ distributed = pytest.importorskip("distributed")
 pa = pytest.importorskip("pyarrow")
 
 import turnwire  # noqa: E402
-from tests.distributed.blocks import MARKER, counting, killed_once, poison  # noqa: E402
+from tests.distributed.blocks import MARKER, counting, killed_once, planned_with_others, poison  # noqa: E402
 from tests.log.engines import UPSTREAM  # noqa: E402
 from turnwire.distributed import Manifest, dask_scan, run_block  # noqa: E402
 from turnwire.distributed.driver import local_cluster  # noqa: E402
 from turnwire.distributed.manifest import NAME  # noqa: E402
-from turnwire.log import cluster_plan, plan, write  # noqa: E402
+from turnwire.log import plan, write  # noqa: E402
 
 pytestmark = [
     pytest.mark.once,
@@ -92,19 +92,6 @@ def test_the_blocks_are_one_scan(client: Any, logs: Path) -> None:
     assert names == [path.name for path in manifest.paths()]
 
 
-def test_lines_that_the_plan_did_not_count(client: Any, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are cut behind any line; one of them is cut in a message, which its block says: it is planned once more."""
-    monkeypatch.setattr(cluster_plan, "SEARCHED", 1)
-    message = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\n" + b"REQ x\n" * 9000
-    (logs / "c.log").write_bytes(message)
-    assert any(block.line is None for block in plan(str(logs), wire="nslip", block_bytes=SIZE))
-    manifest = run(client, logs)
-    assert manifest.complete and many(manifest) == one_scan(logs)
-    assert Manifest.read(logs.parent / "out").rows == manifest.rows
-    first = {row["block"]["file"]: row["first_line"] for row in reversed(manifest.rows)}
-    assert set(first.values()) == {1}
-
-
 def test_a_killed_worker_costs_nothing_but_time(client: Any, logs: Path) -> None:
     killed: list[int] = []
 
@@ -165,15 +152,8 @@ def test_resume_after_the_inputs_changed(client: Any, logs: Path) -> None:
 
 
 def test_a_block_that_fails_is_named_and_the_others_are_done(client: Any, logs: Path) -> None:
-    def change(manifest: Manifest) -> None:
-        with open(logs / "b.log", "ab") as file:
-            file.write(b"more\n")
-
-    (logs / "a.log").write_bytes(b"")
-    # Blocks under way at the first end of one may be read already: the last ones are not handed out yet.
-    blocks = plan(str(logs), wire="nslip", block_bytes=4000)
-    manifest = dask_scan(str(logs), client, out=logs.parent / "out", wire="nslip", block_bytes=4000, progress=change)
-    assert len(manifest.rows) == len(blocks)
+    manifest = run(client, logs, run=planned_with_others)
+    assert len(manifest.rows) == len(plan(str(logs), wire="nslip", block_bytes=SIZE))
     assert manifest.rows[0]["state"] == "done"
     failed = manifest.of_state("failed")
     assert failed and all("file_changed" in row["error"] for row in failed)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from turnwire.distributed import Manifest, dask_scan, run_block
-from turnwire.distributed.driver import _begun, _read, _Run
+from turnwire.distributed.driver import _Run, _todo
 from turnwire.distributed.manifest import NAME
 from turnwire.errors import UnknownName
 from turnwire.log import plan
@@ -106,15 +106,7 @@ def test_blocks_that_ended_in_any_order_stand_as_they_were_planned(tmp_path: Pat
     for one in (manifest, Manifest.read(tmp_path)):
         assert [row["index"] for row in one.rows] == [0, 1, 2, 3, 4]
         assert [row["first_record"] for row in one.rows] == [0, 1, 2, 3, 4]
-        assert [row["first_line"] for row in one.rows] == [1, 2, 3, 4, 5]
         assert [number for batch in one.batches() for number in batch["record"].to_pylist()] == [0, 1, 2, 3, 4]
-    looked = [{**row, "block": {**row["block"], "line": None if row["index"] else 1}, "lines": 1} for row in rows]
-    manifest = Manifest(tmp_path, looked)
-    manifest.finish()
-    assert [row["first_line"] for row in manifest.rows] == [1, 2, 3, 4, 5], "where the plan counted no lines"
-    manifest = Manifest(tmp_path, [{**row, "state": "failed" if row["index"] == 1 else "done"} for row in looked])
-    manifest.finish()
-    assert [row["first_line"] for row in manifest.rows] == [1, 2, None, None, None]
     manifest = Manifest(tmp_path, [dict(row) for row in rows])
     manifest.rows[1] |= {"state": "failed"}
     manifest.finish()
@@ -173,8 +165,9 @@ def test_what_is_done_no_more_leaves_the_manifest_that_goes_on(tmp_path: Path, l
     gone = json.dumps({**row, "key": "gone", "state": "failed"}).encode() + b"\n"
     (tmp_path / NAME).write_bytes(lines[0] + gone)
     first, second = plan(str(tmp_path / "a.log"), wire="nslip", block_bytes=20)
-    manifest, todo = _begun(tmp_path, [first, second], True)
-    assert [index for index, _ in todo] == [1] and len(manifest.rows) == 1
+    manifest = Manifest(tmp_path)
+    assert [index for index, _ in _todo(manifest, iter([first, second]), True)] == [1] and len(manifest.rows) == 1
+    manifest.finish()
     assert [json.loads(line)["key"] for line in (tmp_path / NAME).read_bytes().splitlines()] == [first.key]
 
 
@@ -219,13 +212,3 @@ def test_what_is_submitted_may_fail_and_be_tried_again() -> None:
     assert [one["arguments"] for one in asked] == [(run_block, {"file": "a.log"}, "there", at) for at in (0, 0, 1)]
     assert [(one["retries"], one["pure"]) for one in asked] == [(2, False)] * 3
     assert len({one["key"] for one in asked}) == 3
-
-
-def test_blocks_of_several_files_are_kept_as_they_were_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one of them is to be read as a whole, those of it alone are planned anew, once."""
-    monkeypatch.setattr("turnwire.distributed.driver.plan", lambda file, read, **_: [f"{file} anew"])
-    blocks = [
-        SimpleNamespace(file=file, files=files) for file, files in (("a", ("b",)), ("a", ()), ("a", ()), ("c", ()))
-    ]
-    found = list(_read(blocks, {"a"}, {}))
-    assert found == [blocks[0], "a anew", blocks[3]]

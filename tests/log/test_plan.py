@@ -241,81 +241,9 @@ def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
             plan(str(UPSTREAM), **{"wire": "nslip", **options})
 
 
-@pytest.fixture
-def unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small files are cut behind any line, too."""
-    monkeypatch.setattr(cluster_plan, "SEARCHED", 1)
-
-
 def one_scan(source: Any, wire: str | None) -> tuple[Any, Any, list[int]]:
     scan = turnwire.scan(source, wire=wire)
     return rows(scan), scan.rejects.rows(), list(scan.counts[:7])
-
-
-def outcome(blocks: list[Block]) -> tuple[Any, Reason | None]:
-    """What blocks give together, or why one of them cannot be read."""
-    try:
-        return together(blocks), None
-    except DecodeError as error:
-        return None, error.reason
-
-
-@pytest.mark.usefixtures("unread")
-@pytest.mark.parametrize("wire", [None, "csp", "kick"])
-def test_cutting_behind_any_line_never_gives_other_rows_in_silence(tmp_path: Path, wire: str | None) -> None:
-    """Where something goes on over a cut the block says so, and a plan that reads the file gives the rows."""
-    chance = random.Random(7)
-    path = tmp_path / "mixed.log"
-    cut = refused = 0
-    for _ in range(rounds(7)):
-        parts = [mixed_logs.damaged_log(chance), damaged_log(chance, VECTORS), mixed_logs.good_log(chance)[0]]
-        parts += [chance.choice([b"CSP/1\n", b"```\n", b"<<<\n", b"text\n", b"CSP/1\nFROM A\nTO B\nCONTENT\n<<<\nx\n"])]
-        chance.shuffle(parts)
-        if chance.randrange(2):
-            parts = [damaged_log(chance, VECTORS), b"text\n"] * 3
-        path.write_bytes(b"\n".join(parts))
-        size = chance.choice((50, 300, 1000))
-        blocks = plan(str(path), wire=wire, block_bytes=size)
-        expected = one_scan(str(path), wire)
-        found, reason = outcome(blocks)
-        if reason is None:
-            for row in (*found[0], *found[1], *expected[0], *expected[1]):
-                del row["line"]  # it counts from the start of a block
-            assert found == expected, path.read_bytes()
-            cut += len(blocks) > 1
-        else:
-            assert reason is Reason.BLOCK_OPEN
-            refused += 1
-            assert together(plan(str(path), wire=wire, block_bytes=size, read=True)) == expected
-    assert cut and refused
-
-
-@pytest.mark.usefixtures("unread")
-def test_lines_that_the_plan_did_not_count_count_from_the_start_of_a_block(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    path.write_bytes((GOOD + b"\n") * 300)
-    blocks = plan(str(path), wire="nslip", block_bytes=1000)
-    assert [block.line for block in blocks] == [1, *[None] * (len(blocks) - 1)] and len(blocks) > 5
-    first = lines = 0
-    for block in blocks:
-        found = rows(read_block(block), first)
-        assert [row["line"] for row in found] == list(range(1, len(found) + 1))
-        first, lines = first + len(found), lines + (cluster_plan.lines_in(block) or 0)
-    assert first == lines == 300
-
-
-def test_a_large_file_is_not_read(tmp_path: Path) -> None:
-    """Of a file with holes, no more than a line at each cut; a line of zeros is not cut."""
-    path = tmp_path / "large.log"
-    lines = (GOOD + b"\n") * 1000
-    with open(path, "wb") as file:
-        for place in range(6):
-            file.seek(place * (10 << 30))
-            file.write(lines)
-        file.truncate(60 << 30)
-    blocks = plan(str(path), wire="nslip")
-    assert len(blocks) == 6 and blocks[-1].stop == 60 << 30
-    assert all(block.start % (10 << 30) < len(lines) and not block.digest for block in blocks)
 
 
 def test_small_files_stand_in_one_block(tmp_path: Path) -> None:

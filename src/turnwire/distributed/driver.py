@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 from turnwire.distributed.manifest import Manifest
 from turnwire.distributed.work import run_block
-from turnwire.errors import MissingDependency, Reason, UnknownName
-from turnwire.log.cluster_plan import BLOCK_BYTES, Block, plan
+from turnwire.errors import MissingDependency, UnknownName
+from turnwire.log.cluster_plan import BLOCK_BYTES, Block, planned
 from turnwire.log.output.writers import arrow
 
 PATIENCE = 60.0
@@ -57,7 +57,6 @@ def dask_scan(
     A worker that dies costs nothing but time: its blocks run again elsewhere. Blocks that were on workers when these
     died too often run once more, each alone; the one whose worker dies then too is "quarantined" in the manifest. An
     error in a block makes it "failed"; the others go on. Nothing is raised for either: look at ``manifest.complete``.
-    Files that turn out to be cut where something goes on are planned once more, by reading them.
 
     Raises ValueError, OSError, TimeoutError and MissingDependency.
     """
@@ -67,35 +66,14 @@ def dask_scan(
     distributed()
     arrow()
     place = Path(os.path.abspath(out))
-    blocks = plan(paths, wire=wire, block_bytes=block_bytes, **options)
-    manifest, todo = _begun(place, blocks, resume)
-    if todo:
+    blocks = planned(paths, wire=wire, block_bytes=block_bytes, **options)
+    manifest = Manifest(place)
+    todo = _todo(manifest, blocks, resume)
+    if (first := next(todo, None)) is not None:
         with _connected(client) as connected:
-            _Run(connected, manifest, patience, progress, run).all(todo)
-            if uncut := _open_files(manifest):
-                blocks = list(_read(blocks, uncut, {"wire": wire, "block_bytes": block_bytes, **options}))
-                manifest.save()
-                manifest, todo = _begun(place, blocks, True)
-                _Run(connected, manifest, patience, progress, run).all(todo)
+            _Run(connected, manifest, patience, progress, run).all(chain([first], todo))
     manifest.finish()
     return manifest
-
-
-def _open_files(manifest: Manifest) -> set[str]:
-    """The files that had to be cut otherwise, as their blocks found when they were read."""
-    failed = manifest.of_state("failed")
-    return {Block.from_dict(row["block"]).file for row in failed if row.get("reason") == Reason.BLOCK_OPEN}
-
-
-def _read(blocks: list[Block], files: set[str], options: dict[str, Any]) -> Iterator[Block]:
-    """The blocks, with new ones for these files: from a plan that reads them as a whole."""
-    done: set[str] = set()
-    for block in blocks:
-        if block.file not in files or block.files:
-            yield block
-        elif block.file not in done:
-            done.add(block.file)
-            yield from plan(block.file, read=True, **options)
 
 
 def distributed() -> Any:
@@ -136,24 +114,19 @@ def local_cluster(workers: int | None = None) -> Any:
         )
 
 
-def _begun(out: Path, blocks: list[Block], resume: bool) -> tuple[Manifest, deque[tuple[int, Block]]]:
-    """The manifest with what is done already, and the blocks that are not, with their places."""
-    out.mkdir(parents=True, exist_ok=True)
-    if not resume:
-        if any(out.iterdir()):
-            raise FileExistsError(17, "exists already and is not an empty directory", str(out))
-        return Manifest(out), deque(enumerate(blocks))
-    before = Manifest.read(out)
-    manifest = Manifest(out)
-    todo: deque[tuple[int, Block]] = deque()
+def _todo(manifest: Manifest, blocks: Iterator[Block], resume: bool) -> Iterator[tuple[int, Block]]:
+    """The blocks that are not done yet, with their places, each as soon as it is planned; those that are go into the
+    manifest."""
+    manifest.out.mkdir(parents=True, exist_ok=True)
+    if not resume and any(manifest.out.iterdir()):
+        raise FileExistsError(17, "exists already and is not an empty directory", str(manifest.out))
+    before = Manifest.read(manifest.out)
     for index, block in enumerate(blocks):
         row = before.still_good(block, index)
         if row is None:
-            todo.append((index, block))
+            yield index, block
         else:
-            manifest.rows.append(row)
-    manifest.save()
-    return manifest, todo
+            manifest.add(row)
 
 
 @contextmanager
@@ -189,29 +162,35 @@ class _Run:
         self._killed = distributed().scheduler.KilledWorker
         self._seen = time.monotonic()
 
-    def all(self, todo: deque[tuple[int, Block]]) -> None:
+    def all(self, todo: Iterator[tuple[int, Block]]) -> None:
         """Runs all blocks, then those alone that were there when workers died."""
-        suspects: deque[tuple[int, Block]] = deque()
-        self._run_all(todo, suspects)
-        for index, block in sorted(suspects):
-            alone: deque[tuple[int, Block]] = deque()
-            self._run_all(deque([(index, block)]), alone)
-            if alone:
+        for index, block in sorted(self._killers(todo), key=lambda suspect: suspect[0]):
+            if self._killers(iter([(index, block)])):
                 text = "every worker that tried this block died, also when it ran alone"
                 self._ended({**_unfinished(index, block), "state": "quarantined", "error": text})
 
-    def _run_all(self, todo: deque[tuple[int, Block]], suspects: deque[tuple[int, Block]]) -> None:
+    def _killers(self, todo: Iterator[tuple[int, Block]]) -> list[tuple[int, Block]]:
+        """Runs blocks; returns those that were there when workers died too often."""
         running: dict[Any, tuple[int, Block]] = {}
+        suspects: list[tuple[int, Block]] = []
         try:
-            while todo or running:
-                most = max(8, _AHEAD * self._threads())
-                while todo and len(running) < most:
-                    index, block = todo.popleft()
-                    running[self._submitted(index, block)] = index, block
+            while True:
+                free = max(8, _AHEAD * self._threads()) - len(running)
+                running |= {self._submitted(*one): one for one in islice(todo, max(free, 0))}
+                if not running:
+                    return suspects
                 for future in self._ended_ones(list(running)):
                     outcome = self._outcome(future)
-                    if outcome is not None:
-                        self._take(outcome, *running.pop(future), suspects)
+                    if outcome is None:
+                        continue
+                    index, block = running.pop(future)
+                    if isinstance(outcome, self._killed):
+                        suspects.append((index, block))
+                    elif isinstance(outcome, dict):
+                        self._ended(outcome)
+                    else:
+                        text = f"{type(outcome).__name__}: {outcome}"
+                        self._ended({**_unfinished(index, block), "state": "failed", "error": text})
         finally:
             if running:
                 self._client.cancel(list(running))
@@ -253,23 +232,6 @@ class _Run:
         except TimeoutError:
             return None
         return row
-
-    def _take(
-        self,
-        outcome: dict[str, Any] | BaseException,
-        index: int,
-        block: Block,
-        suspects: deque[tuple[int, Block]],
-    ) -> None:
-        if isinstance(outcome, dict):
-            self._ended(outcome)
-        elif isinstance(outcome, self._killed):
-            suspects.append((index, block))
-        else:
-            text = f"{type(outcome).__name__}: {outcome}"
-            reason = getattr(outcome, "reason", None)
-            row = {**_unfinished(index, block), "state": "failed", "error": text, "reason": reason}
-            self._ended(row)
 
     def _ended(self, row: dict[str, Any]) -> None:
         self._manifest.add(row)

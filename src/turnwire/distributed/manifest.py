@@ -23,8 +23,7 @@ class Manifest:
     """The rows of a distributed scan in the order of its blocks, as :func:`turnwire.distributed.run_block` makes them.
 
     ``state`` of a row is "done", "failed" (``error`` says why) or "quarantined" (each worker that tried it died).
-    ``first_record`` is the number of the block's first record in the whole scan, where all blocks before it are done;
-    ``first_line`` that of its first line in the file, where all blocks of the file before it are.
+    ``first_record`` is the number of the block's first record in the whole scan, where all blocks before it are done.
     """
 
     def __init__(self, out: str | os.PathLike[str], rows: list[dict[str, Any]] | None = None) -> None:
@@ -81,15 +80,21 @@ class Manifest:
 
     def batches(self, what: str = "output") -> Iterator[Any]:
         """The records (or rejects) of all blocks, as record batches of pyarrow in the order of one scan; the column
-        ``record`` counts on from block to block as it does there, and so does ``line`` where the plan counted none."""
+        ``record`` counts on from block to block as it does there."""
+        import pyarrow
+        import pyarrow.compute as compute
         from pyarrow.parquet import ParquetFile
 
         for row in self.of_state("done"):
+            first = row.get("first_record") or 0
             with ParquetFile(self.out / row[what]["file"]) as file:
                 for batch in file.iter_batches():
-                    batch = _counted_on(batch, "record", row.get("first_record") or 0)
-                    lines = (row.get("first_line") or 1) - 1 if row["block"]["line"] is None else 0
-                    yield _counted_on(batch, "line", lines)
+                    place = batch.schema.get_field_index("record")
+                    if first and place >= 0:
+                        field = batch.schema.field(place)
+                        numbers = compute.add(batch.column(place), pyarrow.scalar(first, field.type))
+                        batch = batch.set_column(place, field, numbers)
+                    yield batch
 
     def add(self, row: dict[str, Any]) -> None:
         """Appends a row to the file at once: who is interrupted now can go on from here. Raises OSError that names the
@@ -134,18 +139,16 @@ class Manifest:
         return row
 
     def finish(self) -> None:
-        """Rewrites all rows in their order, with ``first_record`` and ``first_line``, and removes files of blocks
-        that are not of the plan, and what killed workers left half written."""
+        """Rewrites all rows in their order, with ``first_record``, and removes files of blocks that are not of the
+        plan, and what killed workers left half written."""
         self.rows.sort(key=lambda row: row["index"])
         first: int | None = 0
-        line: int | None = None
         for row in self.rows:
             row["first_record"] = first
             first = None if first is None or row["state"] != "done" else first + row["records"]
-            line = row["block"]["line"] or line  # blocks of a file follow each other, and that of its first is known
-            row["first_line"] = line
-            line = line + row["lines"] if line and row["state"] == "done" and row.get("lines") is not None else None
-        self.save()
+        with AtomicFile(self.path) as file:
+            for row in self.rows:
+                file.write(_line(row))
         for folder, what in ((RECORDS, "output"), (REJECTS, "quarantine")):
             if not (self.out / folder).is_dir():  # no block had anything to write
                 continue
@@ -154,12 +157,6 @@ class Manifest:
             for path in (self.out / folder).glob("*.parquet"):
                 if _OURS.fullmatch(path.name) and path.name not in kept:
                     path.unlink()
-
-    def save(self) -> None:
-        """Writes all rows, in place of those that the file held."""
-        with AtomicFile(self.path) as file:
-            for row in self.rows:
-                file.write(_line(row))
 
 
 _DONE = {
@@ -188,14 +185,3 @@ def _row(line: bytes, place: str) -> dict[str, Any]:
 
 def _line(row: dict[str, Any]) -> bytes:
     return json.dumps(row, separators=(",", ":")).encode() + b"\n"
-
-
-def _counted_on(batch: Any, name: str, first: int) -> Any:
-    if not first or name not in batch.schema.names:
-        return batch
-    import pyarrow
-    import pyarrow.compute as compute
-
-    place = batch.schema.get_field_index(name)
-    field = batch.schema.field(place)
-    return batch.set_column(place, field, compute.add(batch.column(place), pyarrow.scalar(first, field.type)))

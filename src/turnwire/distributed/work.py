@@ -6,7 +6,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
-from turnwire.log.cluster_plan import Block, lines_in, read_block
+from turnwire.log.cluster_plan import Block, read_block
 from turnwire.log.output import rejects
 from turnwire.log.output.outputs import FileOutput, written
 
@@ -28,8 +28,7 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
     whole or not at all, under a name that depends on nothing but these two, so that running a block again is safe.
 
     Returns the row of the manifest: block, key, index, state "done", the sums of ``scan.counts`` (of which ``selected``
-    are written), wires, reasons, and output and quarantine, each with file (below ``out``), size and sha256; lines: how
-    many line ends there are, where the plan counted no lines (then those of the files begin with 1), or None. Raises
+    are written), wires, reasons, and output and quarantine, each with file (below ``out``), size and sha256. Raises
     what the scan and the disk raise.
     """
     block = block if isinstance(block, Block) else Block.from_dict(block)
@@ -53,7 +52,6 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
         **{name: getattr(counts, name) for name in TALLIES},
         "wires": counts.wires,
         "reasons": counts.reasons,
-        "lines": lines_in(block),
         "output": described(out, RECORDS, name),
         "quarantine": described(out, REJECTS, name),
     }

@@ -2,16 +2,13 @@
 
 Blocks of one file follow each other without a gap, and no record, reject or line reaches from one into the next. A
 block is what a search that begins at its start, in the state that the one before left, decides of the bytes up to some
-line: the plan finds its end by that search, and who reads the block searches the same bytes again. Large files are cut
-behind lines, unless the plan is to read them: there who reads a block sees whether something goes on over its ends.
+line: the plan finds its end by that search, and who reads the block searches the same bytes again.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import re
 import stat
 import time
 import warnings
@@ -19,13 +16,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from io import RawIOBase
-from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
-from turnwire.fences import BEGINNING
-from turnwire.log.engine.all_wires import finder
 from turnwire.log.input.copies import HEAD, digest
 from turnwire.log.input.rotated_names import TICK
 from turnwire.log.input.signatures import NotALog, format_of, is_archive, refuse_binary
@@ -74,14 +68,13 @@ def restored(value: Any) -> Any:
 
 __all__ = ["BLOCK_BYTES", "Block", "plan", "read_block"]
 BLOCK_BYTES = 64 << 20
-SEARCHED = 8 << 20
-"""Files are searched where blocks are smaller than that, whether or not the plan is to read them."""
 _DIGESTED = 64 << 10
 """Files that are not larger are digested as a whole in any case."""
 _OPENING = 4096
 """Bytes that a file adds to the size of a block beside its bytes: the work of opening it."""
 _READ = 1 << 20
-_NEAR = 64 << 10
+_STEP = 2 << 20
+"""Bytes that are searched at a time where a file is cut."""
 
 
 class FileState(NamedTuple):
@@ -103,7 +96,7 @@ class Block(NamedTuple):
     """A part of one file, or some small files, and all that is needed to scan it as the whole would be scanned.
 
     file: its name; start, stop: the bytes, ``stop`` None where only reading can tell (compressed files); line: 1-based
-    number of the first line, None where not counted. size, mtime_ns, head, inode, digest: the file as it was when the
+    number of the first line. size, mtime_ns, head, inode, digest: the file as it was when the
     plan was made, as :class:`FileState` has it; a block refuses to read another one. wire and options: what
     :func:`turnwire.scan` is given. carried: the state of the search where the block begins, left: where it stops, as
     bookmarks have it; ahead: how many bytes behind it tell that nothing in it goes on. Who reads the block sees that it
@@ -116,7 +109,7 @@ class Block(NamedTuple):
     file: str
     start: int
     stop: int | None
-    line: int | None
+    line: int
     size: int
     mtime_ns: int
     head: str
@@ -166,50 +159,31 @@ class Block(NamedTuple):
         return self.files or (FileState(self.file, self.size, self.mtime_ns, self.head, self.inode, self.digest),)
 
 
-def plan(
-    paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES, read: bool = False, **options: Any
-) -> list[Block]:
+def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES, **options: Any) -> list[Block]:
     """Cuts files into blocks for :func:`read_block`.
 
     Args:
         paths: a path, directory or glob, or a list of these, as :func:`turnwire.scan` takes them.
         wire: the wire to look for.
-        block_bytes: bytes of a block, about: one ends where nothing is open in or behind the line in which it gets
-            full. Small files are joined to blocks of that size. Compressed files are not cut.
-        read: whether to search files that are larger than a block. Otherwise this is done where blocks are smaller
-            than 8 MiB: other files are cut behind any line, lines are not counted (``line`` is None), and whether
-            something goes on over such a cut is seen when its block is read.
+        block_bytes: bytes of a block, about: files that are larger are searched, and cut where nothing is open. Small
+            files are joined to blocks of that size. Compressed files are not cut.
         options: what else :func:`turnwire.scan` takes and does not depend on where a scan began: ``columns``,
             ``where``, ``errors``, ``unknown``, ``batch_bytes``, ``limits``.
 
     Returns the blocks in the order of the scan. Scanning them one after the other gives the same records, rejects and
-    counts as one scan; only the columns ``record``, and ``line`` where the plan counted none, count from the start of
-    their block. Raises OSError, ValueError and TypeError; of a file in a folder that is no log FileRefused warns, as in
-    a scan.
+    counts as one scan; only the column ``record`` counts from the start of its block. Raises OSError, ValueError and
+    TypeError; of a file in a folder that is no log FileRefused warns, as in a scan.
     """
+    return list(planned(paths, wire=wire, block_bytes=block_bytes, **options))
+
+
+def planned(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES, **options: Any) -> Iterator[Block]:
+    """The blocks of :func:`plan`, each as soon as it is cut; wrong arguments raise at once."""
     block_bytes = expect_number(block_bytes, "block_bytes", 1)
-    expect(read, bool, "read is True or False")
     if unfit := sorted(set(options) & {"resume", "follow", "progress", "borrow", "threads"}):
         raise ValueError(f"plan takes no {' and no '.join(unfit)}")
     scan(b"", wire=wire, **options)
-    job = _Job(wire, block_bytes, read, options)
-    refused: list[NotALog] = []
-    found = list(_packed(job, (block for source in sources(paths) for block in _planned(job, source, refused))))
-    for error in refused:
-        if not found:
-            raise error
-        warnings.warn(FileRefused(error), stacklevel=2)
-    return found
-
-
-def _planned(job: _Job, source: Source, refused: list[NotALog]) -> Iterator[Block]:
-    """The blocks of one file; one that a folder or a glob lists and that is no log is ``refused``."""
-    try:
-        yield from job.blocks(source)
-    except NotALog as error:
-        if not source.listed:
-            raise
-        refused.append(error)
+    return _Job(wire, block_bytes, options).all(sources(paths))
 
 
 def read_block(block: Block, **changes: Any) -> Scan:
@@ -217,20 +191,11 @@ def read_block(block: Block, **changes: Any) -> Scan:
 
     ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Raises OSError,
     DecodeError(file_changed) when a file is not the one that was planned with, also when it changes while it is read,
-    and DecodeError(block_open), behind its last batch at the latest, when one of its ends turns out to be no place to
-    cut: plan that file with ``read=True``.
+    and DecodeError(block_open), behind its last batch, when ``changes`` make its end no place to cut.
     """
     expect(block, Block, "a Block of turnwire.log.plan is read")
     parts = [_source(block, state) for state in block.states]
     return scan(parts if block.files else parts[0], wire=block.wire, **{**block.options, **changes})
-
-
-def lines_in(block: Block) -> int | None:
-    """The number of line ends in a block, if the plan did not count the lines of its file; else None."""
-    if block.files or block.digest or block.stop is None:
-        return None
-    with open(block.file, "rb", buffering=0) as file:
-        return sum(chunk.count(b"\n") for chunk in _chunks(file, block.start, block.stop))
 
 
 def _source(block: Block, state: FileState) -> Source:
@@ -238,44 +203,31 @@ def _source(block: Block, state: FileState) -> Source:
     stop = state.size if whole or block.stop is None else block.stop
 
     def cut(offset: int, left: dict[str, Any] | None) -> DecodeError | None:
-        return (
-            None if offset == stop and _is_left(block, left) else _block_open(block, stop, "something goes on over it")
-        )
+        if offset == stop and left == block.left:
+            return None
+        text = f"the file cannot be cut at byte {stop}, as it was planned: something goes on over it; plan it anew"
+        return DecodeError(Reason.BLOCK_OPEN, text, offset=stop, wire=block.wire, path=block.file)
 
     return Source(
         state.name,
         open=lambda: _Part(state.name, stop + block.ahead, block, state),
         size=stop - block.start,
         start=block.start,
-        line=block.line or 1,
+        line=block.line,
         carried=block.carried,
         cut=None if whole or stop == state.size else cut,
     )
-
-
-def _is_left(block: Block, left: dict[str, Any] | None) -> bool:
-    """True if the state behind a block is that with which the next one is planned. Where the plan did not search, what
-    differs because nobody knows what was found in front is looked for in the next block (``_unsafe_start``)."""
-    if block.digest:
-        return block.left == left
-    return left is None or not left.keys() - {"version", "touched", "tail"}
-
-
-def _block_open(block: Block, place: int, why: str) -> DecodeError:
-    text = f"the file cannot be cut at byte {place}, as it was planned: {why}"
-    text += "; plan it with read=True, or read it without a plan"
-    return DecodeError(Reason.BLOCK_OPEN, text, offset=place, wire=block.wire, path=block.file)
 
 
 # --- the cuts of a file ----------------------------------------------------------------------------------------------
 
 
 class _Cut(NamedTuple):
-    """A place where a block may begin: its offset, the number of its line or None, the state of the search there, and
-    how many bytes behind it are searched to see that nothing in front of it goes on."""
+    """A place where a block may begin: its offset, the number of its line, the state of the search there, and how many
+    bytes behind it are searched to see that nothing in front of it goes on."""
 
     offset: int
-    line: int | None
+    line: int
     carried: dict[str, Any] | None
     ahead: int
 
@@ -285,8 +237,28 @@ class _Job(NamedTuple):
 
     wire: str | None
     every: int
-    read: bool
     options: dict[str, Any]
+
+    def all(self, files: Iterable[Source]) -> Iterator[Block]:
+        """The blocks of all files. One that a folder or a glob lists and that is no log is refused: warned of behind
+        the others, or raised where there are none."""
+        refused: list[NotALog] = []
+        count = 0
+        for block in _packed(self.every, (block for file in files for block in self._planned(file, refused))):
+            count += 1
+            yield block
+        for error in refused:
+            if not count:
+                raise error
+            warnings.warn(FileRefused(error), stacklevel=2)
+
+    def _planned(self, source: Source, refused: list[NotALog]) -> Iterator[Block]:
+        try:
+            yield from self.blocks(source)
+        except NotALog as error:
+            if not source.listed:
+                raise
+            refused.append(error)
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """The blocks of one file."""
@@ -300,15 +272,13 @@ class _Job(NamedTuple):
             head = os.pread(file.fileno(), HEAD, 0)
             refuse_binary(head, name)
             packed = format_of(head) is not None or is_archive(head)
-            # A registered wire does not say which of its records span lines.
-            search = self.read or self.every < SEARCHED or finder().lines or finder().documents[1:]
-            known = bool(search) or size <= min(_DIGESTED, self.every)
+            is_cut = size > self.every and not packed
+            known = is_cut or size <= min(_DIGESTED, self.every)
             status = os.fstat(file.fileno()) if known else _settled(file)
             facts = (size, status.st_mtime_ns, digest(head), self.wire, self.options, _inode_of(status))
-            cuts = () if packed or size <= self.every else self._searched(name, file, size) if search else None
             begin = _Cut(0, 1, None, 0)
-            for cut in self._lines(file, size) if cuts is None else cuts:
-                whole = _digest_of(file, begin.offset, cut.offset) if known else ""
+            for cut in self._cuts(name, size) if is_cut else ():
+                whole = _digest_of(file, begin.offset, cut.offset)
                 block = Block(name, begin.offset, cut.offset, begin.line, *facts, whole)
                 yield block._replace(carried=begin.carried, left=cut.carried, ahead=cut.ahead)
                 begin = cut
@@ -316,86 +286,30 @@ class _Job(NamedTuple):
             stop = None if packed else size
             yield Block(name, begin.offset, stop, begin.line, *facts, whole, carried=begin.carried)
 
-    def _searched(self, name: str, file: Any, size: int) -> Iterator[_Cut]:
-        """The cuts of a file that is searched, block by block, as it is when they are read. What is open over a whole
-        block is searched again with twice as many bytes."""
-        at, room = _Cut(0, 1, None, 0), self.every
-        while (stop := _next_line(file, at.offset + room - 1, size)) < size:
-            cut = self._decided(name, at, stop)
-            room = self.every if cut.offset > at.offset else 2 * room
-            if cut.offset > at.offset:
-                yield cut
-                at = cut
-
-    def _decided(self, name: str, at: _Cut, stop: int) -> _Cut:
-        """The place up to which a search from a cut on decides what is in front of ``stop``."""
-        source = Source(name, open=lambda: _Part(name, stop), start=at.offset, line=at.line or 1, carried=at.carried)
-        options = {**self.options, "where": None, "columns": [], "errors": "skip"}
-        found = scan(source._replace(cut=lambda *_: None), wire=self.wire, **options)
+    def _cuts(self, name: str, size: int) -> Iterator[_Cut]:
+        """The cuts of a file: where one search of it has decided all that is in front, block by block."""
+        step = min(max(self.every // 4, 1), _STEP)
+        options = {**self.options, "where": None, "columns": [], "errors": "skip", "batch_bytes": step}
+        source = Source(name, open=lambda: _Part(name, size), cut=lambda *_: None)
+        found, begin = scan(source, wire=self.wire, **options), 0
         for _ in steps(found):
-            pass
-        reading = found._run.latest
-        assert reading is not None
-        return _Cut(reading.offset, reading.line, reading.kept(), stop - reading.offset)
-
-    def _lines(self, file: Any, size: int) -> Iterator[_Cut]:
-        """The cuts of a file that is not searched: behind lines, if there is one nearby in front of one that begins as
-        the first line of the file does, of which all but the end is ahead."""
-        opening, at = b"\n" + os.pread(file.fileno(), 2, 0), 0
-        while (at := _next_line(file, at + self.every, size)) < size:
-            near = b"\n" + os.pread(file.fileno(), _NEAR, at)
-            place = max(near.find(opening), 0)
-            at += place
-            yield _Cut(at, None, None, max(near.find(b"\n", place + 1) - place - 1, 0))
+            at = found._run.latest
+            if at is not None and begin < at.offset < size and at.offset - begin >= self.every - step // 2:
+                searched = size if at.finished else at.offset if at.left is None else at.left.base + at.left.size
+                yield _Cut(at.offset, at.line, at.kept(), searched - at.offset)
+                begin = at.offset
 
 
-def _next_line(file: Any, place: int, size: int) -> int:
-    """The place where the next line begins behind ``place``; ``size`` where none does. Holes of a file are not read."""
-    at = place
-    while at < size:
-        try:
-            at = max(at, os.lseek(file.fileno(), at, os.SEEK_DATA)) if hasattr(os, "SEEK_DATA") else at
-        except OSError as error:
-            if error.errno == errno.ENXIO:  # nothing but a hole
-                return size
-        piece = os.pread(file.fileno(), min(_READ, size - at), at)
-        if not piece:
-            return size
-        newline = piece.find(b"\n")
-        if newline >= 0:
-            return at + newline + 1
-        at += len(piece)
-    return size
-
-
-_SETTLES = re.compile(
-    rb"^(?:(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|%b)" % BEGINNING.encode(), re.MULTILINE
-)
-"""Beginnings of lines behind which a heredoc is in trailing text, or is not, whatever was in front."""
-
-
-def _unsafe_start(file: Any, start: int, stop: int) -> str | None:
-    """The reason, in words, why a block that begins behind any line may be read otherwise than in a search from the
-    start of the file: the state in front of the block is unknown there."""
-    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        if data.find(b"\n\xe2\xab\xbb", start - 1, stop) >= 0:
-            return "a line begins like the header of a Space document"
-        heredoc = data.find(b"\n<<<", start - 1, stop)
-        if heredoc >= 0 and _SETTLES.search(data[start:heredoc]) is None:
-            return "a heredoc may stand in what follows a message in front of it"
-    return None
-
-
-def _packed(job: _Job, blocks: Iterator[Block]) -> Iterator[Block]:
+def _packed(every: int, blocks: Iterator[Block]) -> Iterator[Block]:
     """The blocks, with those that are whole small files joined as far as they fit into one."""
     waiting: list[Block] = []
-    left = job.every
+    left = every
     for block in blocks:
         whole = block.start == 0 and block.stop in (None, block.size)
         weight = block.size + _OPENING
         if waiting and (not whole or weight > left):
             yield _pack(waiting)
-            waiting, left = [], job.every
+            waiting, left = [], every
         if whole:
             waiting.append(block)
             left -= weight
@@ -475,10 +389,6 @@ class _Part(RawIOBase):
         self._file = open(name, "rb", buffering=0)  # noqa: SIM115  (closed by close)
         try:
             self._check()
-            if block is not None and block.start and not block.digest:
-                why = _unsafe_start(self._file, block.start, stop)
-                if why is not None:
-                    raise _block_open(block, block.start, why)
         except BaseException:
             self.close()
             raise
