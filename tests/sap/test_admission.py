@@ -257,7 +257,8 @@ def test_a_budget_beyond_all_clocks_is_no_limit(seconds: float) -> None:
 
 def test_what_waits_goes_in_its_order_whatever_is_taken_out():
     async def main(seed: int) -> None:
-        chance, line = random.Random(seed), Line(0, 1)
+        chance = random.Random(seed)
+        line = Line(sap.Capability("work.do", lambda *_: None, "", None, queue=0, workers=1))
         keys = {}
         for number in range(chance.randrange(1, 14)):
             priority = chance.choice(list(ALLOWANCE))

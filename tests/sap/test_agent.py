@@ -18,8 +18,7 @@ from turnwire import sap
 from turnwire.errors import Unreachable
 from turnwire.ledger import Ledger
 from turnwire.sap.access import Principal
-from turnwire.sap.agent import REPLY_SECONDS
-from turnwire.sap.execution import seconds_left
+from turnwire.sap.agent import REPLY_SECONDS, seconds_left
 from turnwire.sap.jobs import Job
 from turnwire.sap.spec import TERMINAL
 from turnwire.sap.times import write_time
@@ -162,7 +161,7 @@ def test_a_worker_outlives_it(handler: Callable[..., Any], said: str, tmp_path: 
 
 
 def pool(agent: sap.Agent) -> Any:
-    return agent._execution.pool(agent.capabilities["work.do"])
+    return agent._line("work.do").pool
 
 
 def test_plain_handlers_over_budget_hold_their_own_threads_only(tmp_path: Path) -> None:
@@ -313,7 +312,7 @@ def test_an_output_that_raises_when_it_is_looked_at_fails_its_task_alone(error: 
     run(offering(handler, vet=vet, workers=1), what)
 
 
-OWN = ("Agent.", "Batching.", "Execution.")
+OWN = ("Agent.", "Batching.")
 """Whose work a handler cancels; that of the test, and of the loop around both, is nobody's to mend."""
 
 

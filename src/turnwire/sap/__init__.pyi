@@ -29,7 +29,6 @@ from turnwire.sap.cache import (
 from turnwire.sap.calls import Caller as Caller
 from turnwire.sap.checklist import Checklist as Checklist, conform_files as conform_files, conformance as conformance
 from turnwire.sap.codec import decode as decode, detect as detect, encode as encode
-from turnwire.sap.execution import Vetting as Vetting
 from turnwire.sap.handlers import Capability as Capability, Context as Context, Refusal as Refusal
 from turnwire.sap.learning import (
     LearningLoop as LearningLoop,
@@ -77,3 +76,4 @@ from turnwire.sap.spec import (
 )
 from turnwire.sap.transports import bus as bus, http as http, mcp as mcp, nats as nats
 from turnwire.sap.transports.bus import Bus as Bus
+from turnwire.sap.vetting import Vetting as Vetting

@@ -1,4 +1,8 @@
-"""One agent behind every transport: decides what becomes of a task, so that all transports behave alike."""
+"""One agent behind every transport: what becomes of a task, from its admission to the receivers of its Result.
+
+On the way are authorisation, schema, cache, claim, handler, vetting, contract, size and record, so that all transports
+behave alike.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,42 @@ import inspect
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
+from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError, expect, expect_one_of
 from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
-from turnwire.sap.builders import Frozen, Outcome, Refused, ack, invalid, nack, producer_of, result_for, said, thaw
+from turnwire.sap.builders import (
+    NOT_VETTED,
+    NOTHING,
+    Frozen,
+    Outcome,
+    Refused,
+    ack,
+    copy_of,
+    nack,
+    producer_of,
+    result_for,
+    said,
+    thaw,
+)
+from turnwire.sap.cache import mode_of, policy_of
 from turnwire.sap.codec import encode, text_as_read
-from turnwire.sap.execution import MAX_RESULT, Execution, Vetter, seconds_to_deadline, seconds_to_record, vetters_of
-from turnwire.sap.handlers import Capability, Handler
+from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Handler, Overrun, Refusal, guarded
 from turnwire.sap.jobs import Job, Line, Memory, Reply, key_of, size_of_job, size_of_result
+from turnwire.sap.learning import from_result
 from turnwire.sap.lifecycle import content_of
-from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
-from turnwire.sap.schema import validator
-from turnwire.sap.spec import ErrorCode, Status
-from turnwire.sap.transcripts import RESULT_KIND, Transcript, refused_row
+from turnwire.sap.messages import Ack, AgentError, CacheEvidence, Message, Nack, Producer, Result, Task
+from turnwire.sap.objects import by_reference
+from turnwire.sap.schema import Faults, output_issues, validator
+from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
+from turnwire.sap.times import moment_of
+from turnwire.sap.transcripts import RESULT_KIND, Batching, Transcript, refused_row
+from turnwire.sap.vetting import Vetter, vetted, vetters_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -42,6 +67,16 @@ CANCEL_SECONDS = 1.0
 
 MEMORY = 256 << 20
 """Bytes of tasks, Results and bodies that an agent has in its hands, at most."""
+
+MAX_RESULT = LIMITS.message
+"""Bytes of a Result that every reader takes by default."""
+
+SHORT, FOR_SHORT = 0.25, 2.0
+"""Seconds. A task whose time is shorter, or over, is recorded all the same, so that it has a Result that says so: the
+transcript may take so long for it."""
+
+_LONGEST = 1e9  # seconds, some thirty years; a budget may be a number that no clock and no float can hold
+_POLLS = (0.02, 0.05, 0.1, 0.25, 0.5)  # seconds between looks at what another agent makes of a task
 
 Route = Callable[[str, Result], Awaitable[None]]
 """(endpoint, result): sends a Result to a replyTo."""
@@ -75,7 +110,6 @@ class Agent:
     Use it as an async context manager.
     """
 
-    _execution: Execution
     _group: asyncio.TaskGroup
 
     def __init__(
@@ -98,8 +132,6 @@ class Agent:
         max_result: int = MAX_RESULT,
         objects: Objects | None = None,
     ) -> None:
-        if handlers < 1:
-            raise ValueError("a pool has at least one place")
         self.producer = producer_of(producer)
         self.cache = cache
         self.learning = learning
@@ -122,6 +154,7 @@ class Agent:
         self._ended: OrderedDict[str, Job] = OrderedDict()  # the newest of those that are
         self._ended_bytes = 0
         self._lines: dict[str, Line] = {}  # by capability
+        self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
         self._background: set[asyncio.Task[Any]] = set()
         self._deaf: set[asyncio.Task[Any]] = set()  # those that a cancellation did not end
         self._running = False
@@ -200,9 +233,10 @@ class Agent:
 
     async def __aenter__(self) -> Self:
         if not self._running:
-            self._execution = Execution(self, self._started)
-            self._transcript = self._execution.transcript
-            self._lines = {}
+            self._lines, self._ledgers, self._transcript = {}, {}, None
+            if self.transcript is not None:
+                self._transcript = Transcript(self.transcript, lease=self.lease)
+                self._ledgers[id(self.transcript)] = self._transcript
             self._group = await asyncio.TaskGroup().__aenter__()
             self._running = True
         return self
@@ -219,17 +253,15 @@ class Agent:
             if job.done.done():
                 continue
             if job.kept:
-                await self._let_go(job)
+                self._drop(job)
+                if job.claimed and self._transcript is not None:
+                    await self._transcript.let_go(job.key)
             else:
                 text = "the agent was closed before the task was finished"
-                await self._finish(job, self._execution.cancelled(job, text))
+                await self._finish(job, self._cancelled(job, text))
         await self._settle_background()
-        self._execution.close()
-
-    async def _let_go(self, job: Job) -> None:
-        self._drop(job)
-        if job.claimed and self._transcript is not None:
-            await self._transcript.let_go(job.key)
+        for ledger in self._ledgers.values():
+            ledger.close()
 
     def _drop(self, job: Job) -> None:
         """Forgets a job that gets no Result here."""
@@ -279,7 +311,7 @@ class Agent:
         try:
             text = text_as_read(task) or encode(task)
         except EncodeError as error:
-            return invalid(task, error)
+            return nack(task, ErrorCode.INVALID_TASK, said(error))
         caller: Principal | None = ANONYMOUS
         denial = None
         if principal is not ANONYMOUS or self.access is not None:  # else there is nothing to ask
@@ -295,8 +327,8 @@ class Agent:
         if known is not None:
             return await self._again(known, job)
         line = self._line(job.capability)
-        if (pool := self._execution.pool(self.capabilities[job.capability])).stuck:
-            return nack(task, ErrorCode.RATE_LIMIT, pool.words)
+        if line.pool.stuck:
+            return nack(task, ErrorCode.RATE_LIMIT, line.pool.words)
         if not line.places:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
         size = size_of_job(text)
@@ -404,8 +436,7 @@ class Agent:
 
     def _line(self, capability: str) -> Line:
         if (found := self._lines.get(capability)) is None:
-            offered = self.capabilities[capability]
-            found = self._lines[capability] = Line(offered.queue, offered.workers)
+            found = self._lines[capability] = Line(self.capabilities[capability])
         return found
 
     def _enqueue(self, job: Job, line: Line) -> bool:
@@ -417,9 +448,9 @@ class Agent:
             return False
         line.add(job)
         job.stop.add_done_callback(lambda _: self._leave(job, line))
-        if (left := seconds_to_deadline(job.task)) is not None:
+        if (left := seconds_left(job.task, budget=False)) is not None:
             job.set_deadline(asyncio.get_running_loop().call_later(max(0.0, left), self._leave, job, line))
-        if len(line.working) >= line.workers:  # its text is enough until its turn comes
+        if len(line.working) >= line.capability.workers:  # its text is enough until its turn comes
             job.drop_task()
         self._go_on(line)
         return True
@@ -427,13 +458,13 @@ class Agent:
     def _leave(self, job: Job, line: Line) -> None:
         """Ends a job that waits, so that no handler before it decides when its sender hears of the end."""
         if line.remove(job):
-            self._spawn(self._execute(job))
+            self._spawn(self._execute(job, line))
 
     def _go_on(self, line: Line) -> None:
         """Begins the tasks whose turn it is."""
         while self._running and (job := line.next()) is not None:
             job.set_deadline(None)
-            working = self._group.create_task(self._execute(job))
+            working = self._group.create_task(self._execute(job, line))
             line.working.add(working)
             working.add_done_callback(partial(self._executed, job, line))
 
@@ -441,11 +472,22 @@ class Agent:
         line.working.discard(working)
         if self._running and not job.done.done():
             text = "the work on this task was cancelled by a capability"
-            self._spawn(self._finish(job, self._execution.cancelled(job, text)))
+            self._spawn(self._finish(job, self._cancelled(job, text)))
         self._go_on(line)
 
-    async def _execute(self, job: Job) -> None:
-        await self._finish(job, await self._execution.result(job))
+    async def _execute(self, job: Job, line: Line) -> None:
+        """Makes the one terminal Result of a job, fixes it and sends it. Never raises but for a cancellation."""
+        result: Result | Frozen | str
+        try:
+            result = await self._result(job, line)
+        except Cancelled:
+            result = self._cancelled(job)
+        except Refusal as refusal:
+            result = self._failed(job, refusal.code, refusal.message)
+        except Exception as error:  # a full disk, say
+            _log.exception("task %s could not be executed", job.task_id)
+            result = self._failed(job, ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}")
+        await self._finish(job, result)
 
     async def _started(self, job: Job) -> None:
         job.begun.set_result(None)
@@ -458,9 +500,247 @@ class Agent:
             await self._transcript.append((RESULT_KIND, text, job.key))
         self._deliver(job, text, job)
 
+    async def _result(self, job: Job, line: Line) -> Result | Frozen | str:
+        """The Result of a job; as a text, the one that another agent has written down for it."""
+        task = job.task
+        left = seconds_left(task)
+        if job.stop.done():
+            raise Cancelled
+        if left is not None and left <= 0:
+            raise Overrun("the deadline had passed before the work began")
+        capability = line.capability
+        if capability.validate is not None and (faults := capability.validate(task._fields["payload"])):
+            return self._unprocessable(job, faults)
+        if (known := await self._from_cache(job)) is not None:
+            return known
+        if self._transcript is None:
+            await self._started(job)
+            return await self._computed(job, line)
+        try:
+            async with asyncio.timeout(seconds_to_record(task, None)):
+                other = await self._claimed(job, self._transcript)
+        except TimeoutError:
+            raise Overrun("the time was over before the task could be claimed") from None
+        if other is not None:
+            return other
+        if job.attempt > 1 and capability.redeliver == "fail":
+            text = f"{capability.name} was started before and never finished, and is not to be started again"
+            return self._failed(job, ErrorCode.INTERNAL, text, attempts=job.attempt)
+        await self._started(job)
+        renewing = asyncio.create_task(self._renew_claim(job, self._transcript))
+        try:
+            return await self._computed(job, line)
+        finally:
+            renewing.cancel()
+
+    # ---------------------------------------------------------------- cache
+
+    def _rows_of(self, ledger: Ledger) -> Batching:
+        if (found := self._ledgers.get(id(ledger))) is None:
+            found = self._ledgers[id(ledger)] = Batching(ledger)
+        return found
+
+    async def _from_cache(self, job: Job) -> Result | None:
+        """The Result of a hit, or of a miss where the mode is "only". Records the evidence of another miss."""
+        task, cache = job.task, self.cache
+        mode = mode_of(policy_of(task))
+        if mode is CacheMode.BYPASS:
+            return None
+        if cache is None:
+            missed = "this agent has no cache"
+            return self._failed(job, ErrorCode.CACHE_MISS, missed) if mode is CacheMode.ONLY else None
+        found = await self._rows_of(cache.ledger).do(lambda: ([], cache.get(task)))
+        job.cache_key = found.cache_key
+        if not found and mode is not CacheMode.ONLY:
+            job.cache = CacheEvidence(hit=False, cache_key=found.cache_key)
+            return None
+        known: Result = found.result(task, self.producer)
+        return known
+
+    async def _store(self, job: Job, line: Line, result: Result) -> None:
+        """Writes the outcome to the cache, which decides what it takes. A cache that is full costs no Result."""
+        cache = self.cache
+        if cache is None or job.cache is None:
+            return
+        try:
+            if (row := cache.row(job.task, result, key=job.cache_key)) is not None:
+                await self._rows_of(cache.ledger).do(lambda: ([row], None))
+            elif result.status is Status.SUCCEEDED:
+                self._tell_not_stored(job, line, _why_not_stored(job, result))
+        except Exception:
+            _log.exception("the outcome of task %s could not be cached", job.task_id)
+
+    def _tell_not_stored(self, job: Job, line: Line, why: str) -> None:
+        """Logs why successes are not stored, once for each capability: else nobody sees that no task is ever a hit."""
+        if self.cache is not None and job.cache is not None and why not in line.told:
+            line.told.add(why)
+            _log.warning("outcomes of %s are not cached: %s", job.capability, why)
+
+    # ---------------------------------------------------------------- one agent of several
+
+    async def _claimed(self, job: Job, transcript: Transcript) -> str | None:
+        """None when this agent has to execute the task; else the Result that another agent has made of it.
+
+        It is asked for again and again: the agent that has it may let it go, and not only when its time is over.
+        """
+        pauses = iter(_POLLS)
+        while True:
+            job.claimed = True  # from now on it may be; if this is cancelled, it is let go
+            claim = await transcript.claim(job.key)
+            if claim.mine:
+                job.attempt = claim.attempt
+                return (await transcript.known(job.key)).result if claim.attempt > 1 else None
+            if (text := (await transcript.known(job.key)).result) is not None:
+                return text
+            if job.stop.done():
+                raise Cancelled
+            pause = min(next(pauses, _POLLS[-1]), max(0.0, claim.until - time()))
+            await asyncio.wait({job.stop}, timeout=pause)
+
+    async def _renew_claim(self, job: Job, transcript: Transcript) -> None:
+        """Renew at intervals the record that a task is being executed here."""
+        while True:
+            await asyncio.sleep(transcript.lease / 3)
+            try:
+                await transcript.go_on(job.key)
+            except Exception:  # a full disk, say; it may be written the next time
+                _log.exception("it could not be written down that task %s is being executed", job.task_id)
+
+    # ---------------------------------------------------------------- the handler
+
+    async def _computed(self, job: Job, line: Line) -> Result | Frozen:
+        task, name = job.task, job.capability
+        try:
+            made = await self._made(job, line)
+        except (Cancelled, Refusal):
+            raise
+        except EncodeError as error:
+            raise Refusal(ErrorCode.INTERNAL, f"the capability gave no right result: {error}") from error
+        except Exception as error:  # whatever a capability does, its task gets a Result
+            _log.exception("capability %s failed", name)
+            shown = type(error.cause if isinstance(error, Died) else error).__name__
+            raise Refusal(ErrorCode.INTERNAL, f"{shown} in {name}") from error
+        result = made.result
+        if issues := _contract_issues(task, result):
+            self._tell_not_stored(job, line, "they break the task's outputContract")
+            result.meta = {**(result.meta or {}), "outputIssues": issues}
+            return result
+        await self._store(job, line, result)
+        return made
+
+    async def _made(self, job: Job, line: Line) -> Frozen:
+        loop, capability, pool = asyncio.get_running_loop(), line.capability, line.pool
+        limits = [limit for limit in (seconds_left(job.task), self.seconds) if limit is not None]
+        seconds = min(limits, default=None)
+        end = None if seconds is None else loop.time() + seconds
+
+        def left() -> float | None:
+            return None if end is None else end - loop.time()
+
+        budget = dict(job.task._fields.get("telemetry", {}).get("budget", {}))
+        context = Context(job.traced, seconds, budget, job.principal.name, job.attempt)
+        made = await pool.run(
+            capability.handler, job.copy(), context, seconds=left(), stop=job.stop, isolated=capability.isolated
+        )
+        outcome, draft = guarded(self._drafted, job, made)
+        vetters = (*self.vet, *capability.vet)
+        if not vetters:
+            return draft
+        copy = thaw(draft.text)
+
+        async def ask(vetter: Vetter, _task: Task, result: Result) -> Any:
+            return await pool.run(vetter, job.copy(), copy_of(result), seconds=left(), stop=job.stop)
+
+        if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
+            outcome = replace(outcome, output=copy.fields["output"])
+        outcome = await vetted(outcome, copy, vetters, ask, job.task)
+        return guarded(self._drafted, job, outcome)[1]
+
+    def _drafted(self, job: Job, made: Any) -> tuple[Outcome, Frozen]:
+        """A handler's value as an Outcome, and its Result, which can be written and is the handler's no more."""
+        if isinstance(made, Message):
+            text = f"the capability returned a {type(made).__name__}; return an output, or a sap.Outcome: the agent "
+            raise Refusal(ErrorCode.INTERNAL, f"{text}makes the Result of it")
+        outcome = made if isinstance(made, Outcome) else Outcome(made)
+        draft = self._result_of(job, outcome)
+        if draft.fields["status"] not in TERMINAL:
+            raise Refusal(ErrorCode.INTERNAL, f"the capability answered {draft.status}, which is not a terminal status")
+        return outcome, Frozen(draft, encode(draft))
+
+    # ---------------------------------------------------------------- Results of our own
+
+    def _result_of(self, job: Job, outcome: Outcome) -> Result:
+        """The Result of an outcome, with the evidence of the cache where the task was looked up there and missed."""
+        if job.cache is not None and outcome.cache is None:
+            outcome = replace(outcome, cache=job.cache)
+        return result_for(job.task, outcome, self.producer)
+
+    def _failed(self, job: Job, code: ErrorCode | str, message: str, **details: Any) -> Result:
+        """The Result of a task that failed."""
+        error = AgentError(code=str(code), message=message, details=details or None)
+        return self._result_of(job, Outcome(error=error))
+
+    def _cancelled(self, job: Job, message: str = "the task was cancelled") -> Result:
+        """The Result of a task that was cancelled."""
+        return self._result_of(job, Outcome(status=Status.CANCELLED, error=AgentError(message=message)))
+
+    def _unprocessable(self, job: Job, faults: Faults) -> Result:
+        text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
+        issues = [{"pointer": pointer, "message": words} for pointer, words in faults]
+        return self._failed(job, ErrorCode.UNPROCESSABLE, text, issues=issues)
+
+    # ---------------------------------------------------------------- how a Result becomes final
+
     async def _finish(self, job: Job, result: Result | Frozen | str) -> None:
         """Fixes the Result of a job and sends it. Never raises but for a cancellation."""
-        self._end(job, await self._execution.finalize(job, result))
+        try:
+            text, made = (result, thaw(result)) if isinstance(result, str) else await self._frozen(job, result)
+            if self._transcript is not None and text is not result:
+                first = await self._transcript.settle(job.key, text)
+                text, made = (text, made) if first == text else (first, thaw(first))
+        except Exception as error:  # whoever waits for the task hears of a full disk, too
+            _log.exception("the result of task %s could not be recorded", job.task_id)
+            made = self._failed(job, ErrorCode.INTERNAL, f"the result could not be recorded: {said(error)}")
+            text = encode(made)
+        await self._learn(job.task, made)
+        self._end(job, text)
+
+    async def _frozen(self, job: Job, given: Result | Frozen) -> tuple[str, Result]:
+        """The Result as it leaves; where it is too large its output goes by reference, or it fails."""
+        result = given.result if isinstance(given, Frozen) else given
+        made = self._signed(result)
+        text = given.text if isinstance(given, Frozen) and made is result else encode(made)
+        limit = self.max_result if job.limit is None else min(job.limit, self.max_result)
+        if self._fits(text, limit):
+            return text, made
+        if self.objects is not None:
+            made = self._signed(await by_reference(result, self.objects))
+            text = encode(made)
+            if self._fits(text, limit):
+                return text, made
+        made = self._signed(too_large(result, len(text.encode()), min(limit, max(0, self.room()))))
+        return encode(made), made
+
+    def _fits(self, text: str, limit: int) -> bool:
+        """True if a Result has no more bytes than the limit, and the agent has memory for it."""
+        return size_of(text, limit) <= limit and size_of_result(text) <= self.room()
+
+    def _signed(self, result: Result) -> Result:
+        if self.signer is None:
+            return result
+        from turnwire.sap.signing import signed_message
+
+        return signed_message(result, result.producer.agent_id, self.signer)
+
+    async def _learn(self, task: Task, result: Result) -> None:
+        learning = self.learning
+        if learning is None:
+            return
+        try:
+            row = learning.row(from_result(task, result, essence=learning.essence))
+            await self._rows_of(learning.ledger).do(lambda: ([row], None))
+        except Exception:  # what is not learned does not change what was done
+            _log.exception("nothing was learned from task %s", task.task_id)
 
     def _end(self, job: Job, text: str) -> None:
         size = size_of_result(text)
@@ -606,3 +886,60 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
         for task in pending:
             task.cancel()
         _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+
+
+def _why_not_stored(job: Job, result: Result) -> str:
+    """Words for a success that the cache did not take."""
+    evidence = result.constitutional_evidence
+    if job.cache_key is None:
+        return "their payloads have no canonical form, so no key"
+    if NOT_VETTED in result._fields["constitutionalEvidence"].get("policyChecks", ()):
+        way = "give vet= to the agent or the capability, return an Outcome with alignment and policy_checks"
+        return f"nobody vetted them; {way}, or make the cache with unvetted=True"
+    if evidence.alignment is not Alignment.VALID:
+        return f"their alignment is {evidence.alignment}, not VALID"
+    return "they show violations or failed checks, or are larger than a message may be"
+
+
+def size_of(text: str, limit: int) -> int:
+    """Bytes of a text in UTF-8; some number up to the limit where it surely has no more."""
+    return len(text) if len(text) * 4 <= limit else len(text.encode())
+
+
+def too_large(result: Result, size: int, limit: int) -> Result:
+    """The small FAILED Result instead of one that does not fit the transport."""
+    text = f"the Result has {size} bytes, of which {limit} can be taken"
+    error = AgentError(code=ErrorCode.INTERNAL, message=text, details={"bytes": size, "limit": limit})
+    made = result.replace(status=Status.FAILED, error=error, artifacts=None, metrics=None, next_actions=None, meta=None)
+    del made.output
+    evidence = {"alignment": Alignment.ESCALATE.value, "policyChecks": [dict(NOT_VETTED)]}
+    made.fields["constitutionalEvidence"] = evidence
+    return made
+
+
+def _contract_issues(task: Task, result: Result) -> list[str]:
+    if "outputContract" not in task._fields or result.status is not Status.SUCCEEDED or "output" not in result:
+        return []
+    found = output_issues(result.output, task)
+    return [f"{issue.where}: {issue.text}" for issue in found if issue.severity == "warning"]
+
+
+def seconds_left(task: Task, now: datetime | None = None, *, budget: bool = True) -> float | None:
+    """Seconds until telemetry.deadline or, with ``budget``, budget.seconds, whichever is sooner; None without either."""
+    if (telemetry := task._fields.get("telemetry")) is None:
+        return None
+    seconds = telemetry.get("budget", {}).get("seconds") if budget else None
+    limits = []
+    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool):
+        limits.append(float(min(seconds, _LONGEST)))
+    if "deadline" in telemetry:
+        limits.append((moment_of(telemetry["deadline"]) - (now or datetime.now(UTC))).total_seconds())
+    return min(limits, default=None)
+
+
+def seconds_to_record(task: Task, most: float | None) -> float | None:
+    """Seconds that the transcript may take for a task, None for any number; most: where it brings no limit."""
+    limits = [limit for limit in (seconds_left(task), most) if limit is not None]
+    if not limits:
+        return None
+    return least if (least := min(limits)) >= SHORT else FOR_SHORT

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from turnwire.contract import LIMITS
-from turnwire.errors import CallError, DecodeError, EncodeError, WireError
+from turnwire.errors import CallError, DecodeError, WireError
 from turnwire.json import text as json_text
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.judgement import judge
@@ -319,11 +319,6 @@ def nack(task: Task, code: ErrorCode | str, text: str) -> Nack:
         correlation_id=_uuid(fields.get("correlationId")),
         reason=f"{code}: {text[:_SHOWN]}",
     )
-
-
-def invalid(task: Task, error: EncodeError) -> Nack:
-    """The Nack of a task that strict writing refuses, with the JSON pointer of what is wrong."""
-    return nack(task, ErrorCode.INVALID_TASK, said(error))
 
 
 def unreadable(data: bytes | str, error: WireError, *, message_id: str = "", correlation: str | None = None) -> Nack:

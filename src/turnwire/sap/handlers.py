@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from turnwire.sap.spec import ErrorCode
 
 if TYPE_CHECKING:
-    from turnwire.sap.execution import Vetter
     from turnwire.sap.messages import Task
+    from turnwire.sap.vetting import Vetter
 
 T = TypeVar("T")
 _log = logging.getLogger("turnwire.sap")

@@ -11,6 +11,7 @@ from itertools import count
 from turnwire.errors import Unreachable
 from turnwire.sap.access import Principal
 from turnwire.sap.builders import thaw
+from turnwire.sap.handlers import Capability, HandlerPool
 from turnwire.sap.messages import Ack, CacheEvidence, Nack, Result, Task
 from turnwire.sap.spec import Priority
 
@@ -201,17 +202,20 @@ def priority_of(task: Task) -> str:
 
 
 class Line:
-    """The accepted tasks of one capability that wait, the next one first: one that came n tasks later goes first only
-    if its allowance is n smaller.
+    """One capability at work: its tasks that wait, the next one first, and its handlers. A task that came n tasks later
+    goes first only if its allowance is n smaller.
 
     Attributes:
+        capability, pool: it, and the places for calls of its handler. told: why its outcomes are not cached.
         places: free ones in the queue; one is taken while a task is being admitted.
-        working: the executions under way. workers: how many there may be.
+        working: the executions under way.
     """
 
-    def __init__(self, places: int, workers: int) -> None:
-        self.places = places
-        self.workers = workers
+    def __init__(self, capability: Capability) -> None:
+        self.capability = capability
+        self.pool = HandlerPool(capability.name, capability.handlers)
+        self.told: set[str] = set()
+        self.places = capability.queue
         self.working: set[asyncio.Task[None]] = set()
         self._waiting: dict[Job, tuple[int, int]] = {}  # (rank, number) of each
         self._queue: asyncio.PriorityQueue[tuple[int, int, Job]] = asyncio.PriorityQueue()
@@ -228,7 +232,7 @@ class Line:
 
     def next(self) -> Job | None:
         """Takes the next one, where one waits and may be executed."""
-        while self._waiting and len(self.working) < self.workers:
+        while self._waiting and len(self.working) < self.capability.workers:
             job = self._queue.get_nowait()[2]
             if self._waiting.pop(job, None) is not None:
                 self.places += 1

@@ -28,11 +28,10 @@ from typing import TYPE_CHECKING, Any
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise
-from turnwire.sap.agent import cancel_and_wait
+from turnwire.sap.agent import cancel_and_wait, too_large
 from turnwire.sap.builders import Refused, code_of, expects_ack, nack
 from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
 from turnwire.sap.codec import encode
-from turnwire.sap.execution import too_large
 from turnwire.sap.jobs import key_of
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode
