@@ -13,6 +13,7 @@ import pytest
 from tests.sap.documents import RESULT, TASK
 from turnwire import sap
 from turnwire.errors import RuleError
+from turnwire.json.canonical import canonical
 from turnwire.sap import learning as derivation
 from turnwire.sap.cache import within
 from turnwire.sap.learning import HIGHEST, Artifact, LearningLoop, Signal, contents, essence_of, thresholds_of
@@ -96,11 +97,11 @@ def test_signals_are_found_by_their_key_and_checked(tmp_path: Path) -> None:
     task, result = pair(1)
     loop.observe(task, result)
     loop.judge(task, rating=5)
-    found = loop.about("consult.align", "EUFM", sap.fingerprint(task))
-    assert [signal.source for signal in found] == ["operator", "producer"]
-    assert found[0].rating == 5
-    assert found[1].metrics == RESULT["metrics"]
-    assert loop.about("consult.align", None, sap.fingerprint(task)) == []
+    found = [signal for _, signal in loop.signals()]
+    assert {signal.key for signal in found} == {canonical(["consult.align", "EUFM", sap.fingerprint(task)]).decode()}
+    assert [signal.source for signal in found] == ["producer", "operator"]
+    assert found[1].rating == 5
+    assert found[0].metrics == RESULT["metrics"]
     for wrong in ({"rating": 0}, {"rating": 6}, {"rating": True}, {"rating": 2.5}, {}, {"approval": 1}):
         with pytest.raises(RuleError):
             loop.judge(task, **wrong)
@@ -261,7 +262,7 @@ def test_what_is_learnt_is_what_all_pairs_of_signals_say() -> None:
         found = [(number, _signal(chance, number)) for number in range(chance.randint(1, 14))]
         idle = derivation._idle_fields(found)
         assert idle == (_idle(found), [seq for seq, one in found if one.answer is not None])
-        made, evidence = derivation._thresholds(found)
+        made, evidence = derivation._thresholds(derivation._cases(found))
         assert {name: one["threshold"] for name, one in made.items()} == _thresholds(found)
         assert evidence == sorted(evidence)
         told |= {*idle[0], *(one["threshold"] for one in made.values())}

@@ -925,7 +925,7 @@ def _contract_issues(task: Task, result: Result) -> list[str]:
 
 
 def seconds_left(task: Task, now: datetime | None = None, *, budget: bool = True) -> float | None:
-    """Seconds until telemetry.deadline or, with ``budget``, budget.seconds, whichever is sooner; None without either."""
+    """Seconds until telemetry.deadline or, with ``budget``, budget.seconds, the sooner; None without either."""
     if (telemetry := task._fields.get("telemetry")) is None:
         return None
     seconds = telemetry.get("budget", {}).get("seconds") if budget else None

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from heapq import heappush, heappushpop
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -151,17 +152,17 @@ NOTES_KEPT = 5
 def contents(capability: str, territory: str | None, found: Numbered) -> Iterator[tuple[str, Any, list[int]]]:
     """(kind, content, evidence) of every artifact that the signals give ground for."""
     found = _evidence(found)
-    thresholds, proof = _thresholds(found)
-    if thresholds:
-        yield "thresholds", {"principles": thresholds}, proof
-    checks, proof = _checks(found)
-    if checks:
-        yield "checks", {"principles": checks}, proof
-    idle, proof = _idle_fields(found)
-    if idle:
-        yield "essence", {"leave_out": idle}, proof
-    playbook = _playbook(capability, territory, found, thresholds, checks, idle)
-    yield "playbook", playbook, [seq for seq, _ in found]
+    cases = _cases(found)
+    derived: dict[str, Any] = {}
+    for kind, name, (content, proof) in (
+        ("thresholds", "principles", _thresholds(cases)),
+        ("checks", "principles", _checks(found)),
+        ("essence", "leave_out", _idle_fields(found)),
+    ):
+        derived[kind] = content
+        if content:
+            yield kind, {name: content}, proof
+    yield "playbook", _playbook(capability, territory, found, cases, **derived), [seq for seq, _ in found]
 
 
 def _evidence(found: Numbered) -> Numbered:
@@ -176,66 +177,62 @@ def _evidence(found: Numbered) -> Numbered:
     return [(seq, signal) for seq, signal in found if signal.source == OPERATOR or seq in kept]
 
 
-def _is_word(signal: Signal) -> bool:
-    """True if an operator says that an outcome is good or bad, and does not only note something."""
-    return signal.source == OPERATOR and (signal.approval is not None or signal.rating is not None)
+class Case(NamedTuple):
+    """One task as evidence. seq: the signal that stands for it. good: how its outcome is judged, None where nobody
+    did. blamed: for a bad one, by these principles, or by all where there are none."""
 
-
-class OutcomeVerdict(NamedTuple):
-    """The judgement of a task's outcome: good or not, and which principles are blamed (none: all)."""
-
-    good: bool
+    seq: int
+    pressure: Mapping[str, float]
+    good: bool | None
     blamed: frozenset[str]
 
 
-def _verdicts(found: Numbered) -> dict[str, OutcomeVerdict]:
-    """Task id -> the verdict on its outcome, for those that somebody judged. An operator's newest word is the last.
-
-    What failed by an error, and what nobody vetted, says nothing about pressure.
-    """
-    verdicts: dict[str, OutcomeVerdict] = {}
-    for _, signal in found:
+def _cases(found: Numbered) -> list[Case]:
+    """The tasks of the evidence. The word of an operator, a rating or an approval, is the last about an outcome; what
+    failed by an error, and what nobody vetted, says nothing."""
+    results: dict[str, tuple[int, Signal]] = {}
+    words: dict[str, tuple[int, Signal]] = {}
+    said: dict[str, bool] = {}
+    acquitted: set[str] = set()
+    for one in found:
+        task, signal = uuid_key(one[1].task_id), one[1]
         if signal.source == PRODUCER:
-            alignment = signal.alignment or Alignment.ESCALATE
-            status = signal.status or Status.SUCCEEDED  # one that a producer gave no word of is that of a success
+            results[task] = one
+        elif signal.approval is not None or signal.rating is not None:
+            words[task] = one
+            said[task] = signal.approval if signal.approval is not None else (signal.rating or 0) >= GOOD_RATING
+            if said[task]:
+                acquitted.add(task)
+    cases = []
+    for one in found:
+        task, signal = uuid_key(one[1].task_id), one[1]
+        if one is not results.get(task, words.get(task)):
+            continue
+        blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
+        good = said.get(task)
+        if good is None:  # a signal without a word of its own is that of a success
+            status, alignment = signal.status or Status.SUCCEEDED, signal.alignment or Alignment.ESCALATE
             lesson = judge(status, alignment, signal.policy_checks, signal.violations).lesson
-            if lesson is not Lesson.SILENT:
-                blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
-                verdicts[uuid_key(signal.task_id)] = OutcomeVerdict(lesson is Lesson.GOOD, blamed)
-    for _, signal in found:  # their word is the last, also where a Result is observed once more
-        if _is_word(signal):
-            good = signal.approval if signal.approval is not None else (signal.rating or 0) >= GOOD_RATING
-            before = verdicts.get(uuid_key(signal.task_id))
-            blamed = before.blamed if before is not None and not good else frozenset()
-            verdicts[uuid_key(signal.task_id)] = OutcomeVerdict(good, blamed)
-    return verdicts
+            good = None if lesson is Lesson.SILENT else lesson is Lesson.GOOD
+        cases.append(Case(one[0], signal.pressure, good, frozenset() if task in acquitted else blamed))
+    return cases
 
 
-def _thresholds(found: Numbered) -> tuple[dict[str, Any], list[int]]:
+def _thresholds(cases: Sequence[Case]) -> tuple[dict[str, Any], list[int]]:
     """For each principle, the highest pressure below every bad outcome that still counts (100 when none does).
 
     A bad outcome no longer counts when as many as ENOUGH later ones were good at its pressure or a higher one, so
     thresholds fall and rise.
     """
-    verdicts = _verdicts(found)
     good: Counter[str] = Counter()
     bad: Counter[str] = Counter()
     highest: dict[str, list[float]] = defaultdict(list)  # the ENOUGH highest of the later good ones, a heap
     lowest: dict[str, float] = {}  # of the bad ones that stand
-    evidence = []
-    told = {uuid_key(signal.task_id) for _, signal in found if signal.source == PRODUCER}
-    for seq, signal in reversed(found):
-        task = uuid_key(signal.task_id)
-        verdict = verdicts.get(task)
-        if not signal.pressure or verdict is None:
-            continue
-        if signal.source == OPERATOR and (task in told or not _is_word(signal)):
-            continue
-        told.add(task)  # of what operators say where there is no Result, the last word counts
-        evidence.append(seq)
-        for principle, pressure in signal.pressure.items():
+    counted = [case for case in cases if case.pressure and case.good is not None]
+    for case in reversed(counted):
+        for principle, pressure in case.pressure.items():
             later = highest[principle]
-            if verdict.good or (verdict.blamed and principle not in verdict.blamed):
+            if case.good or (case.blamed and principle not in case.blamed):
                 good[principle] += 1
                 (heappush if len(later) < ENOUGH else heappushpop)(later, pressure)
                 continue
@@ -244,31 +241,28 @@ def _thresholds(found: Numbered) -> tuple[dict[str, Any], list[int]]:
                 lowest[principle] = min(pressure, lowest.get(principle, HIGHEST + 1))
     made = {}
     for principle in sorted(good.keys() | bad.keys()):
-        threshold = max(0, min(HIGHEST, -int(-lowest.get(principle, HIGHEST + 1) // 1) - 1))
+        threshold = max(0, min(HIGHEST, ceil(lowest.get(principle, HIGHEST + 1)) - 1))
         made[principle] = {"threshold": threshold, "good": good[principle], "bad": bad[principle]}
-    return made, evidence[::-1]
+    return made, [case.seq for case in counted]
 
 
 def _checks(found: Numbered) -> tuple[dict[str, Any], list[int]]:
     """For each principle, how its checks ended, their notes, and how severe its violations were."""
-    statuses, notes, severities = (defaultdict[str, Counter[str]](Counter) for _ in range(3))
-    evidence = [seq for seq, signal in found if signal.policy_checks or signal.violations]
+    counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for _, signal in found:
         for check in signal.policy_checks:
-            principle = check.get("principle", "")
-            statuses[principle][check.get("status", "")] += 1
+            counted = counts[check.get("principle", "")]
+            counted["status"][check.get("status", "")] += 1
             if check.get("notes"):
-                notes[principle][check["notes"]] += 1
+                counted["notes"][check["notes"]] += 1
         for violation in signal.violations:
-            severities[violation.get("principle", "")][violation.get("severity", "")] += 1
-    made = {}
-    for principle in sorted(statuses.keys() | severities.keys()):
-        made[principle] = {
-            "status": dict(sorted(statuses[principle].items())),
-            "violations": dict(sorted(severities[principle].items())),
-            "notes": sorted(notes[principle], key=lambda note: (-notes[principle][note], note))[:NOTES_KEPT],
-        }
-    return made, evidence
+            counts[violation.get("principle", "")]["violations"][violation.get("severity", "")] += 1
+    made: dict[str, Any] = {}
+    for principle in sorted(counts):
+        notes = counts[principle]["notes"]
+        made[principle] = {name: dict(sorted(counts[principle][name].items())) for name in ("status", "violations")}
+        made[principle]["notes"] = sorted(notes, key=lambda note: (-notes[note], note))[:NOTES_KEPT]
+    return made, [seq for seq, signal in found if signal.policy_checks or signal.violations]
 
 
 def _idle_fields(found: Numbered) -> tuple[list[str], list[int]]:
@@ -298,11 +292,9 @@ def _is_idle(name: str, groups: dict[int, list[Signal]], whole: dict[int, set[An
     inputs, those of who does not have it among them."""
     seen = 0
     for others, group in groups.items():
-        values = {signal.inputs[name] for signal in group}
-        answers = {signal.answer for signal in group} | whole.get(others, set())
-        many = len(values) + (others in whole)
+        many = len({signal.inputs[name] for signal in group}) + (others in whole)
         if many > 1:
-            if len(answers) > 1:
+            if len({signal.answer for signal in group} | whole.get(others, set())) > 1:
                 return False
             seen += many
     return seen >= ENOUGH
@@ -312,16 +304,17 @@ def _playbook(
     capability: str,
     territory: str | None,
     found: Numbered,
+    cases: Sequence[Case],
+    *,
     thresholds: dict[str, Any],
     checks: dict[str, Any],
-    idle: list[str],
+    essence: list[str],
 ) -> str:
-    verdicts = _verdicts(found)
-    wins = sum(verdict.good for verdict in verdicts.values())
+    judged = [case.good for case in cases if case.good is not None]
     lines = [f"# Playbook: {_cell(capability)}", ""]
     if territory is not None:
         lines += [f"Territory: {_cell(territory)}", ""]
-    lines += [f"{len(verdicts)} tasks judged, {wins} went well.", ""]
+    lines += [f"{len(judged)} tasks judged, {sum(judged)} went well.", ""]
     if thresholds:
         lines += ["## Pressure", "", "| principle | good up to | good | bad |", "|---|---|---|---|"]
         for principle, row in thresholds.items():
@@ -334,20 +327,17 @@ def _playbook(
             lines.append(f"- **{_cell(principle)}**: {counts or 'not checked'}")
             lines += [f"  - {_cell(note)}" for note in row["notes"]]
         lines.append("")
-    if idle:
-        lines += ["## Essence", "", f"Outputs did not depend on: {', '.join(map(_cell, idle))}.", ""]
-    remarks = [signal.note for _, signal in found if signal.source == OPERATOR and signal.note]
-    if remarks:
-        lines += ["## Notes of operators", "", *(f"- {_cell(note)}" for note in sorted(set(remarks))), ""]
+    if essence:
+        lines += ["## Essence", "", f"Outputs did not depend on: {', '.join(map(_cell, essence))}.", ""]
+    if remarks := sorted({signal.note for _, signal in found if signal.source == OPERATOR and signal.note}):
+        lines += ["## Notes of operators", "", *(f"- {_cell(note)}" for note in remarks), ""]
     return "\n".join(lines)
 
 
 def _cell(text: str) -> str:
     """Text from outside on one line of Markdown, unable to start markup of its own."""
     flat = " ".join("".join(character if character.isprintable() else " " for character in text).split())
-    for mark in "\\`*_|[]<>#":
-        flat = flat.replace(mark, "\\" + mark)
-    return flat
+    return re.sub(r"([\\`*_|\[\]<>#])", r"\\\1", flat)
 
 
 SIGNAL_KIND = "sap.signal"
@@ -452,11 +442,6 @@ class LearningLoop(Store):
         for entry in self.ledger.entries(kind=SIGNAL_KIND):
             yield entry.seq, Signal.from_dict(entry.json())
 
-    def about(self, capability: str, territory: str | None, fingerprint: str) -> list[Signal]:
-        """The signals of one key, newest first."""
-        found = self.ledger.find(SIGNAL_KIND, _key(capability, territory, fingerprint))
-        return [Signal.from_dict(entry.json()) for entry in found]
-
     def derive(self) -> list[Artifact]:
         """The artifacts of all signals so far, sorted; new versions are recorded and given to the sink.
 
@@ -468,26 +453,16 @@ class LearningLoop(Store):
         artifacts = []
         for (capability, territory), found in sorted(scopes.items(), key=lambda item: (item[0][0], item[0][1] or "")):
             for kind, content, evidence in contents(capability, territory, found):
-                artifacts.append(self._commit(kind, capability, territory, content, evidence))
+                digest = "sha256:" + sha256(canonical(content)).hexdigest()
+                newest = next(self.versions(kind, capability, territory), None)
+                if newest is None or newest.digest != digest:
+                    version = 1 if newest is None else newest.version + 1
+                    newest = Artifact(kind, capability, territory, version, content, tuple(evidence), digest)
+                    self.ledger.append(ARTIFACT_KIND, write(newest._asdict()), key=_key(kind, capability, territory))
+                    if self.sink is not None:
+                        self.sink.emit(newest)
+                artifacts.append(newest)
         return artifacts
-
-    def _commit(
-        self, kind: str, capability: str, territory: str | None, content: Any, evidence: Iterable[int]
-    ) -> Artifact:
-        digest = "sha256:" + sha256(canonical(content)).hexdigest()
-        newest = self.latest(kind, capability, territory)
-        if newest is not None and newest.digest == digest:
-            return newest
-        version = 1 if newest is None else newest.version + 1
-        artifact = Artifact(kind, capability, territory, version, content, tuple(evidence), digest)
-        self.ledger.append(ARTIFACT_KIND, write(artifact._asdict()), key=_key(kind, capability, territory))
-        if self.sink is not None:
-            self.sink.emit(artifact)
-        return artifact
-
-    def latest(self, kind: str, capability: str, territory: str | None) -> Artifact | None:
-        """The newest version of an artifact, or None."""
-        return next(self.versions(kind, capability, territory), None)
 
     def versions(self, kind: str, capability: str, territory: str | None) -> Iterator[Artifact]:
         """All versions of an artifact, newest first."""
