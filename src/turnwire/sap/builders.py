@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -18,20 +18,15 @@ from turnwire.sap.judgement import judge
 from turnwire.sap.messages import (
     Ack,
     AgentError,
-    Budget,
     CacheEvidence,
     CachePolicy,
     ConstitutionalContext,
     Issuer,
     JsonObject,
     Nack,
-    OutputContract,
     Producer,
-    ReplyTo,
     Result,
-    Target,
     Task,
-    Telemetry,
     plain,
 )
 from turnwire.sap.spec import VERSION, WIRE, AgentKind, Alignment, CacheMode, ErrorCode, PressureLevel, Priority, Status
@@ -96,52 +91,38 @@ def make_task(capability: str, payload: Mapping[str, Any], **fields: Unpack[Task
     """
     if unknown := fields.keys() - TaskFields.__annotations__.keys():
         raise TypeError(f"make_task() takes no argument {min(unknown)!r}")
-    get = fields.get
-    issuer, parent, deadline = get("issuer", NOBODY), get("parent"), get("deadline")
-    correlation = parent.correlation_id if isinstance(parent, Task) else str(uuid.uuid4())
-    parts: dict[str, JsonObject] = {
-        "output_contract": OutputContract(schema=plain(get("output_schema")), format=get("output_format")),
-        "telemetry": Telemetry(
-            priority=get("priority"),
-            deadline=write_time(deadline) if isinstance(deadline, datetime) else deadline,
-            budget=_or_none(Budget(tokens=get("tokens"), seconds=get("seconds"))),
-            trace=get("trace"),
-        ),
-        "reply_to": ReplyTo(endpoint=get("reply_to"), expect_ack=get("expect_ack")),
+    get: Callable[[str], Any] = fields.get
+    issuer, parent, context = fields.get("issuer", NOBODY), get("parent"), get("context")
+    made: dict[str, Any] = {"protocolVersion": VERSION, "taskId": get("task_id") or str(uuid.uuid4())}
+    if parent is not None:
+        made["parentTaskId"] = parent.task_id if isinstance(parent, Task) else parent
+    inherited = parent.correlation_id if isinstance(parent, Task) else str(uuid.uuid4())
+    made["correlationId"] = get("correlation_id") or inherited
+    made["issuedAt"] = time_now()
+    made["issuer"] = issuer if isinstance(issuer, Issuer) else {"agentId": issuer, "agentKind": AgentKind.AGENT}
+    made["target"] = {"agentId": get("agent_id"), "capability": capability, "routingHints": get("routing_hints")}
+    made["constitutionalContext"] = {"pressureLevel": PressureLevel.INSTANT} if context is None else plain(context)
+    if (cache := get("cache")) is not None:
+        policy = cache if isinstance(cache, CachePolicy) else {"mode": cache}
+        made["constitutionalContext"]["cachePolicy"] = policy
+    made["payload"] = payload
+    deadline = get("deadline")
+    made["outputContract"] = {"schema": get("output_schema"), "format": get("output_format")}
+    made["telemetry"] = {
+        "priority": get("priority"),
+        "deadline": write_time(deadline) if isinstance(deadline, datetime) else deadline,
+        "budget": _given({"tokens": get("tokens"), "seconds": get("seconds")}),
+        "trace": get("trace"),
     }
-    made = Task(
-        task_id=get("task_id") or str(uuid.uuid4()),
-        parent_task_id=parent.task_id if isinstance(parent, Task) else parent,
-        correlation_id=get("correlation_id") or correlation,
-        issued_at=time_now(),
-        issuer=issuer if isinstance(issuer, Issuer) else Issuer(agent_id=issuer, agent_kind=AgentKind.AGENT),
-        target=Target(agent_id=get("agent_id"), capability=capability, routing_hints=plain(get("routing_hints"))),
-        constitutional_context=_context(fields.get("context"), fields.get("cache")),
-        payload=payload,
-        **{name: _or_none(part) for name, part in parts.items()},
-        tags=get("tags"),
-        meta=get("meta"),
-    )
-    if parent is None:
-        del made.parent_task_id
-    made.fields = plain(made.fields)
-    return made
+    made["replyTo"] = {"endpoint": get("reply_to"), "expectAck": get("expect_ack")}
+    for name in ("target", "outputContract", "telemetry", "replyTo"):
+        made[name] = _given(made[name])
+    return Task.from_dict(plain(_given({**made, "tags": get("tags"), "meta": get("meta")})))
 
 
-def _or_none(part: JsonObject) -> Any:
-    return part if part.fields else None
-
-
-def _context(given: ContextLike | None, cache: CacheMode | str | CachePolicy | None) -> ConstitutionalContext:
-    fields = {} if given is None else plain(given)
-    made = ConstitutionalContext.from_dict(fields if given is not None else {"pressureLevel": _INSTANT})
-    if cache is not None:
-        made.cache_policy = cache if isinstance(cache, CachePolicy) else CachePolicy(mode=cache)
-    return made
-
-
-_AGENT = AgentKind.AGENT.value
-_INSTANT = PressureLevel.INSTANT.value
+def _given(fields: dict[str, Any]) -> dict[str, Any] | None:
+    """The fields that say something; None where none does."""
+    return {name: value for name, value in fields.items() if value is not None} or None
 
 
 class _Nothing:
@@ -206,35 +187,33 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
         alignment = Alignment.ESCALATE
     if said is None or (said is Alignment.VALID is not alignment and clean):
         checks = [*(checks or ()), dict(NOT_VETTED)]
-    evidence: dict[str, Any] = {"alignment": alignment.value}
-    value: Any
-    for name, value in (
-        ("pressureReadings", outcome.pressure_readings),
-        ("policyChecks", checks or [{"principle": "constitution", "status": alignment.value}]),
-        ("violations", violations),
-        ("citations", outcome.citations),
-        ("cache", outcome.cache),
-    ):
-        if value is not None:
-            evidence[name] = plain(value)
-    fields: dict[str, Any] = {
+    evidence = {
+        "alignment": alignment,
+        "pressureReadings": outcome.pressure_readings,
+        "policyChecks": checks or [{"principle": "constitution", "status": alignment}],
+        "violations": violations,
+        "citations": outcome.citations,
+        "cache": outcome.cache,
+    }
+    fields = {
         "protocolVersion": VERSION,
         "taskId": task.fields["taskId"],
         "correlationId": task.fields["correlationId"],
         "reportedAt": time_now() if now is None else write_time(now),
-        "producer": {"agentId": producer, "agentKind": _AGENT} if isinstance(producer, str) else plain(producer),
-        "status": status.value,
+        "producer": {"agentId": producer, "agentKind": AgentKind.AGENT} if isinstance(producer, str) else producer,
+        "status": status,
+        "output": outcome.output,
+        "artifacts": outcome.artifacts,
+        "metrics": outcome.metrics,
+        "constitutionalEvidence": _given(evidence),
+        "error": error,
+        "nextActions": outcome.next_actions,
+        "meta": outcome.meta,
     }
-    if outcome.output is not NOTHING:
-        fields["output"] = plain(outcome.output)
-    for name, value in (("artifacts", outcome.artifacts), ("metrics", outcome.metrics)):
-        if value is not None:
-            fields[name] = plain(value)
-    fields["constitutionalEvidence"] = evidence
-    for name, value in (("error", error), ("nextActions", outcome.next_actions), ("meta", outcome.meta)):
-        if value is not None:
-            fields[name] = plain(value)
-    return Result.from_dict(fields)
+    kept = {name: value for name, value in fields.items() if value is not None or name == "output"}
+    if outcome.output is NOTHING:
+        del kept["output"]
+    return Result.from_dict(plain(kept))
 
 
 def _status_of(outcome: Outcome, said: Alignment | None) -> tuple[Status, AgentError | None]:

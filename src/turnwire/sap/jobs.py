@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import count
 
 from turnwire.errors import Unreachable
@@ -13,7 +13,7 @@ from turnwire.sap.access import Principal
 from turnwire.sap.builders import thaw
 from turnwire.sap.handlers import Capability, HandlerPool
 from turnwire.sap.messages import Ack, CacheEvidence, Nack, Result, Task
-from turnwire.sap.spec import Priority
+from turnwire.sap.spec import TERMINAL, Priority
 
 Reply = Callable[[Result], Awaitable[None]]
 """Takes each Result of a task, progress included, in order."""
@@ -111,6 +111,15 @@ class Job:
         if self.done.cancelled():
             raise Unreachable(f"the agent was closed before task {self.task_id} was finished; its queue sends it again")
         return self.done.result()
+
+    async def results(self, coming: asyncio.Queue[Result]) -> AsyncIterator[Result]:
+        """The Results that its reply puts into a queue, the terminal one at the end; of a job that is done that one."""
+        known = self.result()
+        while True:
+            result = known or await coming.get()
+            yield result
+            if result.status in TERMINAL:
+                return
 
     def resolve(self, text: str | None) -> None:
         """Tells those who wait: with its terminal Result, or that there will be none here (None)."""

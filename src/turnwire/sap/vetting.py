@@ -1,4 +1,4 @@
-"""Vetting: whether an outcome is constitutional, as vetters find it (sections 4.2 and 6). The gravest verdict counts."""
+"""Vetting: whether an outcome is constitutional (sections 4.2 and 6). Of several verdicts the gravest counts."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, principal_of
 from turnwire.sap.agent import MEMORY, Agent
 from turnwire.sap.builders import Refused, copy_of, expects_ack, nack
-from turnwire.sap.calls import Caller, is_final
+from turnwire.sap.calls import Caller
 from turnwire.sap.jobs import Job, Memory
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
@@ -84,12 +84,8 @@ class BusClient(Caller):
             raise self._unanswered(task)
         if isinstance(job, Nack):
             raise Refused(job)
-        known = job.result()
-        while True:
-            result = self.checked(task, known or await coming.get())
-            yield result
-            if known is not None or is_final(result):
-                return
+        async for result in job.results(coming):
+            yield self.checked(task, result)
 
     async def _received(self, task: Task, bounded: bool, reply: Reply | None = None) -> Job | Nack | None:
         """The job of a copy of the task; None where that is ``bounded`` and takes more than ``ack_seconds``."""

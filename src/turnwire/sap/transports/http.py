@@ -15,9 +15,18 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import unicodedata
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
-from contextlib import AsyncExitStack, suppress
+import re
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+)
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS
@@ -125,76 +134,13 @@ def app(
     """
     judge = bearer(identify) if isinstance(identify, Mapping) else identify
     endpoint = _Endpoint(agent, max_body, judge, receive, body_seconds)
-    served: list[tuple[str, str, _Handler]] = [
-        ("POST", "/tasks", endpoint.post_task),
-        ("GET", "/tasks/{task_id}", endpoint.get_task),
-        ("DELETE", "/tasks/{task_id}", endpoint.cancel_task),
+    routes = [
+        Route("/tasks", endpoint.post_task, methods=["POST"]),
+        Route("/tasks/{task_id}", endpoint.ask_about_task, methods=["GET", "DELETE"]),
     ]
     if receive is not None:
-        served.append(("POST", "/results", endpoint.post_result))
-    return Starlette(
-        routes=[Route(path, _Served(handler, agent), methods=[method]) for method, path, handler in served]
-    )
-
-
-_Handler = Callable[[Request], Awaitable[Response]]
-
-
-class _Served:
-    """An ASGI application of a handler: what Starlette adds to one, only its app's own middleware would need.
-
-    An answer that is larger than what a connection takes at once counts as the agent's memory until it is sent.
-    """
-
-    def __init__(self, handler: _Handler, agent: Serving) -> None:
-        self._handler = handler
-        self._agent = agent
-
-    async def __call__(self, scope: Scope, receive: Receiving, send: Send) -> None:
-        request = Request(scope, receive, send)
-        try:
-            response = await self._handler(request)
-            size = len(getattr(response, "body", b""))
-            if size > PIECE and not self._agent.reserve(size):
-                text = "there is no memory for the answer now; the same task again has it"
-                raise _Problem(request, ErrorCode.RATE_LIMIT, text)
-        except Refused as refused:
-            response, size = _answer_problem(refused), 0
-        if response.status_code >= 400 and _is_unread(request) and scope["http_version"].startswith("1"):
-            response.headers["Connection"] = "close"  # else who sends on, byte by byte, keeps the connection
-            await _parting(response, scope, receive, send)
-        elif size <= PIECE:
-            await response(scope, receive, send)
-        else:  # in pieces, each when the one before has left: whoever reads slowly has one of them in the server
-            try:
-                start = {"type": "http.response.start", "status": response.status_code}
-                await send({**start, "headers": response.raw_headers})
-                for place in range(0, size, PIECE):
-                    piece = bytes(response.body[place : place + PIECE])
-                    await send({"type": "http.response.body", "body": piece, "more_body": place + PIECE < size})
-            finally:
-                self._agent.release(size)
-
-
-def _is_unread(request: Request) -> bool:
-    """True if a request has a body that was not read to its end."""
-    announced = "content-length" in request.headers or "transfer-encoding" in request.headers
-    return announced and _READ not in request.scope
-
-
-async def _parting(response: Response, scope: Scope, receive: Receiving, send: Send) -> None:
-    """Sends the last answer of a connection; then takes what still comes, for a short time: where a connection is
-    closed while its client sends, many clients do not see the answer any more."""
-
-    async def unended(message: MutableMapping[str, Any]) -> None:
-        await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
-
-    await response(scope, receive, unended)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LINGER):
-            while (await receive()).get("more_body", False):
-                pass
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
+        routes.append(Route("/results", endpoint.post_result, methods=["POST"]))
+    return Starlette(routes=routes, exception_handlers={Refused: _problem})
 
 
 class _Endpoint:
@@ -216,29 +162,21 @@ class _Endpoint:
         del task
         if isinstance(job, Nack):
             raise Refused(job)
-        headers = {CORRELATION: job.correlation_id}
         if streamed:
+            headers = {CORRELATION: job.correlation_id}
             return StreamingResponse(_lines(job, coming), 200, headers, media_type=LINES)
         if "respond-async" not in request.headers.get("prefer", ""):
-            return Response(await job.text_of_result(), 200, headers, media_type=JSON)
-        if not job.expects_ack:
-            return Response(status_code=202, headers=headers)
-        return Response(encode(job.ack()), 202, headers, media_type=JSON)
+            return self._answer(request, await job.text_of_result(), 200, job.correlation_id)
+        return self._answer(request, encode(job.ack()) if job.expects_ack else "", 202, job.correlation_id)
 
-    async def get_task(self, request: Request) -> Response:
-        return await self._asked_about(request, Action.READ)
-
-    async def cancel_task(self, request: Request) -> Response:
-        return await self._asked_about(request, Action.CANCEL)
-
-    async def _asked_about(self, request: Request, action: Action) -> Response:
+    async def ask_about_task(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
+        action = Action.CANCEL if request.method == "DELETE" else Action.READ
         found = await answered(self.agent, action, request.path_params["task_id"], caller)
         if isinstance(found, Nack):
             raise Refused(found)
-        headers = {} if found.correlation_id is None else {CORRELATION: found.correlation_id}
         status = 202 if isinstance(found, Ack) else 200
-        return Response(encode(found, strict=False), status, headers, media_type=JSON)
+        return self._answer(request, encode(found, strict=False), status, found.correlation_id)
 
     async def post_result(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
@@ -250,6 +188,17 @@ class _Endpoint:
         assert self.receive is not None
         await self.receive(result)
         return Response(status_code=204, headers={CORRELATION: result.correlation_id})
+
+    def _answer(self, request: Request, text: str, status: int, correlation: str | None) -> Response:
+        """A response; one that is larger than what a connection takes at once counts as the agent's memory."""
+        headers = {} if correlation is None else {CORRELATION: correlation}
+        made = _Answer(text, status, headers, JSON if text else None)
+        if (size := len(made.body)) > PIECE:
+            if not self.agent.reserve(size):
+                text = "there is no memory for the answer now; the same task again has it"
+                raise _Problem(request, ErrorCode.RATE_LIMIT, text)
+            made.counted = self.agent
+        return made
 
     async def _message(self, request: Request, kind: type[M]) -> M:
         """The message of a body, of which it reads no more than the limit and one chunk; its bytes are counted until it
@@ -282,15 +231,46 @@ class _Endpoint:
 
 
 async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
-    known = job.result()
-    while True:
-        result = known or await coming.get()
+    async for result in job.results(coming):
         yield encode(result) + "\n"
-        if is_final(result):
-            return
 
 
-def _answer_problem(refused: Refused) -> Response:
+class _Answer(Response):
+    """A response that is given to the server in pieces, each when the one before has left: whoever reads slowly has one
+    of them there. counted: whose memory has its bytes."""
+
+    counted: Serving | None = None
+
+    async def __call__(self, scope: Scope, receive: Receiving, send: Send) -> None:
+        size = len(self.body)
+        try:
+            start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            await send(start)
+            for place in range(0, size or 1, PIECE):
+                piece = bytes(self.body[place : place + PIECE])
+                await send({"type": "http.response.body", "body": piece, "more_body": place + PIECE < size})
+        finally:
+            if self.counted is not None:
+                self.counted.release(size)
+
+
+class _Parting(JSONResponse):
+    """The last answer of a connection. Behind it, what still comes is taken for a short time: where a connection is
+    closed while its client sends, many clients do not see the answer any more."""
+
+    async def __call__(self, scope: Scope, receive: Receiving, send: Send) -> None:
+        async def unended(message: MutableMapping[str, Any]) -> None:
+            await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+
+        await super().__call__(scope, receive, unended)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER):
+                while (await receive()).get("more_body", False):
+                    pass
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _problem(request: Request, refused: Any) -> Response:
     """The problem document (RFC 9457) of a refusal; of what could not be read, with reason, offset and path."""
     nack, error, code = refused.nack, refused.__cause__, refused.code
     status = getattr(refused, "status", None) or _HTTP_STATUS.get(code, 500)
@@ -302,7 +282,11 @@ def _answer_problem(refused: Refused) -> Response:
         headers["Retry-After"] = "1"
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(body, status, headers, media_type=PROBLEM)
+    announced = "content-length" in request.headers or "transfer-encoding" in request.headers
+    if not announced or _READ in request.scope or not request.scope["http_version"].startswith("1"):
+        return JSONResponse(body, status, headers, media_type=PROBLEM)
+    headers["Connection"] = "close"  # else who sends on, byte by byte, keeps the connection
+    return _Parting(body, status, headers, media_type=PROBLEM)
 
 
 class Replies:
@@ -329,7 +313,7 @@ class Replies:
     async def __call__(self, endpoint: str, result: Result) -> None:
         try:
             origin, steps = _parts(endpoint)
-        except (ValueError, httpx.InvalidURL) as error:
+        except ValueError as error:
             raise PermissionError(f"{endpoint} is not an allowed replyTo: {error}") from error
         if not any(origin == where and steps[: len(path)] == path for where, path in self._allowed):
             raise PermissionError(f"{endpoint} is not an allowed replyTo")
@@ -351,23 +335,22 @@ class Replies:
         await self._client.aclose()
 
 
-def _parts(text: str) -> tuple[tuple[str, str, int | None], list[str]]:
+_ENDPOINT = re.compile(
+    r"(https?)://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?((?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~@:+,=-]+)*/?)(?:\?[!-~]*)?",
+    re.ASCII,
+)
+"""An endpoint that no server can take for another place: its steps are plain names, none of them ".", ".." or empty."""
+
+
+def _parts(text: str) -> tuple[tuple[str, str, int], list[str]]:
     """(scheme, host, port) of a URL and the steps of its path. Raises ValueError for what could lead elsewhere."""
-    url = httpx.URL(text)
-    path = url.path  # without its escapes
-    seen = unicodedata.normalize("NFKC", path)  # as some servers read it, for which "..;" is "..", too
-    steps = [step.partition(";")[0].strip() for step in seen.split("/")]
-    if url.userinfo or url.scheme not in ("http", "https") or not url.host:
-        raise ValueError("an endpoint is http(s)://host/path")
-    if "%2f" in url.raw_path.partition(b"?")[0].decode().lower():  # a "/" to some servers, to others a part of a name
-        raise ValueError("the path is not a plain one")
-    if (
-        any(mark in seen for mark in ("\\", "%", "//", "\ufffd", "?", "#"))
-        or {".", ".."} & {*steps}
-        or not path.isprintable()
-    ):
-        raise ValueError("the path is not a plain one")
-    return (url.scheme, url.host, url.port), [step for step in path.split("/") if step]
+    if (found := _ENDPOINT.fullmatch(text)) is None or "#" in text:
+        raise ValueError("an endpoint is http(s)://host/path, its path plain names")
+    scheme, host, port, path = found.groups()
+    return (scheme, host.lower(), int(port or _PORTS[scheme])), [step for step in path.split("/") if step]
+
+
+_PORTS = {"http": 80, "https": 443}
 
 
 class Client(Caller):
@@ -415,38 +398,29 @@ class Client(Caller):
         headers = {**self._sent(task), "Accept": LINES}
         seconds = self._ack_seconds if expects_ack(task) else None  # what begins the stream is the Ack
         asking = self._client.stream("POST", self._base + "/tasks", content=encode(task), headers=headers)
-        response = None
-        try:
-            async with AsyncExitStack() as opened:
+        what = "no receipt"
+        async with AsyncExitStack() as opened:
+            with self._errors(f"{what} of task {task.task_id}", seconds):
                 async with asyncio.timeout(seconds):
                     response = await opened.enter_async_context(asking)
                 if not response.headers.get("content-type", "").startswith(LINES):
                     answer = _message_of(response, await self._content(response))
                     raise Refused(answer) if isinstance(answer, Nack) else BadAnswer("no stream of Results came")
-                lines = _split(response, self._max_body)
-                seconds = self._timeout
-                while True:
-                    async with asyncio.timeout(seconds):  # httpx counts from byte to byte
+            lines = _split(response, self._max_body)
+            while True:
+                with self._errors(f"no Result of task {task.task_id}", self._timeout):
+                    async with asyncio.timeout(self._timeout):  # httpx counts from byte to byte
                         line = await anext(lines, None)
-                    if line is None:
-                        break
-                    result = self.checked(task, read_answer(line))
-                    yield result
-                    if is_final(result):
-                        return
-        except TimeoutError as error:
-            what = "no receipt" if response is None else "no Result"
-            raise Unanswered(f"{what} of task {task.task_id} within {seconds} seconds") from error
-        except httpx.HTTPError as error:
-            raise self._lost(error) from error
-        raise Unreachable(f"the Results of task {task.task_id} ended before the last one")
+                if line is None:
+                    raise Unreachable(f"the Results of task {task.task_id} ended before the last one")
+                result = self.checked(task, read_answer(line))
+                yield result
+                if is_final(result):
+                    return
 
     async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
-        headers = self._sent(task)
-        if receipt:
-            headers["Prefer"] = "respond-async"
-        seconds = self._ack_seconds if receipt else None
-        return await self._request("POST", "/tasks", encode(task), headers, seconds)
+        headers = {**self._sent(task), **({"Prefer": "respond-async"} if receipt else {})}
+        return await self._request("POST", "/tasks", encode(task), headers, self._ack_seconds if receipt else None)
 
     async def _told(self, action: Action, task_id: str) -> Any:
         method = "GET" if action is Action.READ else "DELETE"
@@ -460,15 +434,10 @@ class Client(Caller):
     ) -> Any:
         more: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
         seconds = self._timeout if timeout is None else timeout
-        asking = self._client.stream(method, self._base + path, content=body, headers=dict(headers), **more)
-        try:
+        asking = self._client.stream(method, self._base + path, content=body, headers=headers, **more)
+        with self._errors(f"{self._base}: no answer", seconds):
             async with asyncio.timeout(seconds), asking as response:  # httpx counts from byte to byte
-                content = await self._content(response)
-        except TimeoutError as error:
-            raise Unanswered(f"{self._base}: no answer within {seconds:g} seconds") from error
-        except httpx.HTTPError as error:
-            raise self._lost(error) from error
-        return _message_of(response, content)
+                return _message_of(response, await self._content(response))
 
     async def _content(self, response: httpx.Response) -> bytes:
         chunks, size = [], 0
@@ -479,9 +448,16 @@ class Client(Caller):
             chunks.append(chunk)
         return b"".join(chunks)
 
-    def _lost(self, error: httpx.HTTPError) -> Exception:
-        kind = Unanswered if isinstance(error, httpx.TimeoutException) else Unreachable
-        return kind(f"{self._base}: {type(error).__name__}: {error}")
+    @contextmanager
+    def _errors(self, what: str, seconds: float | None) -> Iterator[None]:
+        """Raises Unanswered and Unreachable for what httpx and the clock say."""
+        try:
+            yield
+        except TimeoutError as error:
+            raise Unanswered(f"{what} within {seconds:g} seconds") from error
+        except httpx.HTTPError as error:
+            kind = Unanswered if isinstance(error, httpx.TimeoutException) else Unreachable
+            raise kind(f"{self._base}: {type(error).__name__}: {error}") from error
 
 
 async def _split(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:
