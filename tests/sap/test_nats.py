@@ -61,8 +61,8 @@ def named(name: str, **more: Any) -> sap.Task:
     return task("work.note", {"name": name}, replyTo={"expectAck": False}, **more)
 
 
-async def emptied(client: nats.Client, queue: str = "b") -> None:
-    stream = client._link.tasks_stream(queue)
+async def emptied(client: nats.Client) -> None:
+    stream = client._link.tasks_stream
     while (await client._link.stream.stream_info(stream)).state.messages:
         await asyncio.sleep(0.01)
 

@@ -34,7 +34,7 @@ from turnwire.sap.builders import (
     said,
     thaw,
 )
-from turnwire.sap.cache import mode_of, policy_of
+from turnwire.sap.cache import mode_of
 from turnwire.sap.codec import encode, text_as_read
 from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Handler, Overrun, Refusal, guarded
 from turnwire.sap.jobs import Job, Line, Memory, Reply, key_of, size_of_job, size_of_result
@@ -543,7 +543,7 @@ class Agent:
     async def _from_cache(self, job: Job) -> Result | None:
         """The Result of a hit, or of a miss where the mode is "only". Records the evidence of another miss."""
         task, cache = job.task, self.cache
-        mode = mode_of(policy_of(task))
+        mode = mode_of(task)
         if mode is CacheMode.BYPASS:
             return None
         if cache is None:

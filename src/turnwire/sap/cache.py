@@ -25,9 +25,6 @@ from turnwire.sap.times import moment_of, write_time
 if TYPE_CHECKING:
     from typing import Self
 
-KEY_PREFIX = "sapck1:sha256:"
-SALTED_PREFIX = "sapck1:hmac-sha256:"
-
 
 class Essence(NamedTuple):
     """A way to draw the essence from a payload.
@@ -69,26 +66,21 @@ def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD, salt: bytes = b""
     neither share rows nor can guess each other's payloads. Raises EncodeError for a payload without canonical form.
     """
     expect(task, Task, "a Task has a key")
-    text = key_text(task, essence.of(task))
-    if salt:
-        return SALTED_PREFIX + hmac.new(salt, text, sha256).hexdigest()
-    return KEY_PREFIX + sha256(text).hexdigest()
-
-
-def key_text(task: Task, essence: Any) -> bytes:
-    """The bytes that are hashed for the key."""
     fields = fields_of(task)
     context = fields["constitutionalContext"]
-    return canonical(
+    text = canonical(
         {
             "capability": fields["target"]["capability"],
-            "essence": essence,
+            "essence": essence.of(task),
             "outputContract": fields.get("outputContract"),
             "principles": sorted(set(context.get("principles", ()))),
             "sapVersion": fields["protocolVersion"],
             "territory": context.get("territory"),
         }
     )
+    if salt:
+        return "sapck1:hmac-sha256:" + hmac.new(salt, text, sha256).hexdigest()
+    return "sapck1:sha256:" + sha256(text).hexdigest()
 
 
 def fingerprint(task: Task, *, essence: Essence = WHOLE_PAYLOAD) -> str:
@@ -159,8 +151,8 @@ aligned no index tells at once: what was in force has to hold all that is asked 
 CLOCK_SKEW = 5.0
 """Seconds for which a record may seem to be from the future: clocks of several machines differ."""
 
-Moment = datetime | str | float
-"""An aware datetime, an ISO 8601 text, or seconds since 1970."""
+Moment = datetime | str
+"""An aware datetime, or its ISO 8601 text."""
 
 
 class Hit(NamedTuple):
@@ -283,7 +275,7 @@ class Cache(Store):
             key = cache_key(task, essence=self.essence, salt=self._salt)
         except EncodeError as error:
             return Miss("no key", text=str(error))
-        moment = _seconds(now)
+        moment = time() if now is None else _moment(now).timestamp()
         limit = policy.get("maxAgeSec")
         must_align = policy.get("mustAlign", True)
         miss = Miss("absent", key)
@@ -330,7 +322,7 @@ class Cache(Store):
         require_answer(task, result)
         fields = fields_of(result)
         evidence = fields["constitutionalEvidence"]
-        if mode_of(policy_of(task)) is CacheMode.BYPASS or not self._admits(judged(result)):
+        if mode_of(task) is CacheMode.BYPASS or not self._admits(judged(result)):
             return None
         try:
             key = self.key(task) if key is None else key
@@ -364,31 +356,13 @@ class Cache(Store):
 _reader = json_text.reader(WIRE)
 
 
-def policy_of(task: Task) -> dict[str, Any]:
-    """The task's cachePolicy as a dict, empty where it has none."""
-    policy: dict[str, Any] = fields_of(task)["constitutionalContext"].get("cachePolicy", {})
-    return policy
-
-
-def mode_of(policy: dict[str, Any]) -> CacheMode:
-    """The mode of a policy; without one, bypass: nothing is read and nothing written."""
-    return CacheMode(policy.get("mode", "bypass"))
-
-
-def _seconds(now: Moment | None) -> float:
-    """Seconds since 1970."""
-    if now is None:
-        return time()
-    return now if isinstance(now, (int, float)) else _moment(now).timestamp()
+def mode_of(task: Task) -> CacheMode:
+    """The mode of the task's cachePolicy; without one, bypass: nothing is read and nothing written."""
+    return CacheMode(fields_of(task)["constitutionalContext"].get("cachePolicy", {}).get("mode", "bypass"))
 
 
 def _moment(now: Moment | None) -> datetime:
-    if now is None:
-        return datetime.now(UTC)
-    if isinstance(now, str):
-        return moment_of(now)
-    if isinstance(now, datetime):
-        if now.tzinfo is None:
-            raise ValueError("a time without a zone names no moment; give an aware datetime")
-        return now
-    return datetime.fromtimestamp(now, UTC)
+    found = moment_of(now) if isinstance(now, str) else now or datetime.now(UTC)
+    if found.tzinfo is None:
+        raise ValueError("a time without a zone names no moment; give an aware datetime")
+    return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import NamedTuple
 
 from turnwire.errors import EncodeError, Issue, Reason, RuleError
 from turnwire.json.canonical import canonical
@@ -30,34 +30,28 @@ def content_of(message: JsonObject) -> bytes:
 _IDS = ("taskId", "correlationId", "parentTaskId")
 
 
-def digest_of(message: JsonObject) -> bytes:
-    """SHA-256 of :func:`content_of`."""
-    return sha256(content_of(message)).digest()
+@dataclass(slots=True)
+class TaskProgress:
+    """The progress of one task. task: None when only results were seen; status: None before the first result.
 
-
-class TaskProgress(NamedTuple):
-    """The progress of one task. task: None when only results were seen; status: None before the first result."""
+    digests: SHA-256 of the content of all its results, as queues deliver old ones again.
+    """
 
     task_id: str
     correlation_id: str
-    status: Status | None
-    task: Task | None
-    results: int
+    task: Task | None = None
+    status: Status | None = None
+    digests: set[bytes] = field(default_factory=set)
 
     @property
     def done(self) -> bool:
         """True if the state is terminal."""
         return self.status in TERMINAL
 
-
-class _Track:
-    __slots__ = ("correlation", "seen", "status", "task")
-
-    def __init__(self, correlation: str) -> None:
-        self.correlation = correlation
-        self.task: Task | None = None
-        self.status: Status | None = None
-        self.seen: set[bytes] = set()  # digests of all its results: queues deliver old ones again, too
+    @property
+    def results(self) -> int:
+        """The number of its different results."""
+        return len(self.digests)
 
 
 class Lifecycle:
@@ -69,7 +63,7 @@ class Lifecycle:
 
     def __init__(self, *, strict: bool = True) -> None:
         self.strict = strict
-        self._tracks: dict[str, _Track] = {}
+        self._tasks: dict[str, TaskProgress] = {}
 
     def feed(self, message: Task | Result) -> list[Issue]:
         """Takes the next task or result. The same one again is a no-op.
@@ -84,43 +78,32 @@ class Lifecycle:
         raise TypeError(f"a Task or a Result is followed, not {type(message).__name__}")
 
     def _feed_task(self, task: Task) -> list[Issue]:
-        key = uuid_key(task.fields["taskId"])
-        track = self._tracks.get(key)
-        if track is None:
-            track = self._tracks[key] = _Track(task.fields["correlationId"])
-            track.task = task
-            return []
-        if track.task is not None:
-            if content_of(track.task) == content_of(task):
-                return []
+        known = self._tasks.setdefault(uuid_key(task.task_id), TaskProgress(task.task_id, task.correlation_id))
+        if known.task is not None and content_of(known.task) != content_of(task):
             return self._broken(Reason.DUPLICATE, "/taskId", "another task has this id already", "task-id")
-        if not same_id(track.correlation, task.correlation_id):
-            return self._broken(
-                Reason.WRONG_CORRELATION, "/correlationId", "its results had another one", "correlation"
-            )
-        track.task = task
+        if known.task is None and not same_id(known.correlation_id, task.correlation_id):
+            text = "its results had another one"
+            return self._broken(Reason.WRONG_CORRELATION, "/correlationId", text, "correlation")
+        known.task = known.task or task
         return []
 
     def _feed_result(self, result: Result) -> list[Issue]:
-        fields = result.fields
-        key, correlation = uuid_key(fields["taskId"]), fields["correlationId"]
-        track = self._tracks.get(key)
-        issues = []
-        if track is None:
-            track = self._tracks[key] = _Track(correlation)
+        issues, known = [], self._tasks.get(uuid_key(result.task_id))
+        if known is None:
+            known = self._tasks[uuid_key(result.task_id)] = TaskProgress(result.task_id, result.correlation_id)
             issues.append(Issue(Reason.UNKNOWN_TASK, "/taskId", "info", "the task of this result was not seen"))
-        if not same_id(track.correlation, correlation):
+        if not same_id(known.correlation_id, result.correlation_id):
             text = "the correlationId of the task must be preserved (section 5)"
             return self._broken(Reason.WRONG_CORRELATION, "/correlationId", text, "correlation")
-        digest = digest_of(result)
-        if digest in track.seen:
+        digest = sha256(content_of(result)).digest()
+        if digest in known.digests:
             return issues
-        status = Status(fields["status"])
-        if status not in TRANSITIONS[track.status]:
-            text = f"{track.status} is not followed by {status} (section 5)"
+        status = Status(result.status)
+        if status not in TRANSITIONS[known.status]:
+            text = f"{known.status} is not followed by {status} (section 5)"
             return self._broken(Reason.BAD_TRANSITION, "/status", text, "status")
-        track.status = status
-        track.seen.add(digest)
+        known.status = status
+        known.digests.add(digest)
         return issues
 
     def _broken(self, reason: Reason, where: str, text: str, rule: str) -> list[Issue]:
@@ -130,17 +113,15 @@ class Lifecycle:
 
     def __getitem__(self, task_id: str) -> TaskProgress:
         """The progress of a task. Raises KeyError for one that was never seen."""
-        track = self._tracks[uuid_key(task_id)]
-        return TaskProgress(task_id, track.correlation, track.status, track.task, len(track.seen))
+        return self._tasks[uuid_key(task_id)]
 
     def __contains__(self, task_id: str) -> bool:
-        return uuid_key(task_id) in self._tracks
+        return uuid_key(task_id) in self._tasks
 
     def ended(self, task_id: str) -> bool:
         """True if a task has come to its end."""
-        track = self._tracks.get(uuid_key(task_id))
-        return track is not None and track.status in TERMINAL
+        return task_id in self and self[task_id].done
 
     def forget(self, task_id: str) -> None:
         """Drops what is known of a task, so that a long-lived lifecycle stays small."""
-        self._tracks.pop(uuid_key(task_id), None)
+        self._tasks.pop(uuid_key(task_id), None)

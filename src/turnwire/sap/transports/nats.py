@@ -34,7 +34,7 @@ from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
 from turnwire.sap.codec import encode
 from turnwire.sap.jobs import key_of
 from turnwire.sap.messages import Ack, Nack, Result, Task
-from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode
+from turnwire.sap.spec import WIRE, ErrorCode
 from turnwire.sap.times import uuid_key
 from turnwire.sap.transports import Identify, Serving, identified, read_message
 
@@ -70,7 +70,7 @@ PATIENCE = 1.0
 """Seconds for which an answer is waited for before what was asked is looked at again: it may have been lost."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _DENIED = re.compile('publish to "([^"]*)"')
-_INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)
+_INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)  # of a client, where receipts may be sent
 
 _log = logging.getLogger("turnwire.sap")
 
@@ -78,11 +78,6 @@ _log = logging.getLogger("turnwire.sap")
 def is_name(text: str) -> bool:
     """True if a text can be one step of a subject."""
     return _NAME.fullmatch(text) is not None
-
-
-def is_inbox(text: str) -> bool:
-    """True if a subject is the inbox of a client, where receipts may be sent."""
-    return _INBOX.fullmatch(text) is not None
 
 
 def step_of(principal: Principal) -> str:
@@ -115,19 +110,31 @@ def signed(keys: Mapping[str, bytes]) -> Identify:
 
 
 class Link:
-    """A connection and the names of one prefix."""
+    """A connection to a server, and the names of one queue there; the arguments are those of :class:`Worker`."""
 
-    def __init__(self, url: str, prefix: str, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        queue: str,
+        prefix: str,
+        waiting: int,
+        keep_seconds: float,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
         if not is_name(prefix):
             raise ValueError("a prefix is 1 to 64 letters, digits, _ and -")
         self.url = url
+        self.queue = queue
         self.prefix = prefix
+        self.tasks_stream, self.results_stream = f"{prefix}_tasks_{queue}", f"{prefix}_results"
         self.connection: Any = None
         self.stream: Any = None
+        self._waiting = waiting
+        self._keep_seconds = keep_seconds
         self._options = dict(options or {})
         self._denied: set[str] = set()  # subjects where the server lets this client publish nothing, in lower case
 
-    async def open(self, queue: str, waiting: int, keep_seconds: float) -> None:
+    async def open(self) -> None:
         """Connects, and makes the streams that are not there. Raises Unreachable."""
         seconds = max(CONNECT_SECONDS, self._options.get("connect_timeout", 0))
         connection = Connection()
@@ -140,15 +147,16 @@ class Link:
             raise Unreachable(f"no NATS server at {self.url}: {connection.last_error or error}") from error
         self.connection = connection
         self.stream = self.connection.jetstream()
+        subject = self.subject("tasks", self.queue)
         tasks = StreamConfig(
-            name=self.tasks_stream(queue),
-            subjects=[self.subject("tasks", queue), f"{self.subject('tasks', queue)}.*"],
+            name=self.tasks_stream,
+            subjects=[subject, f"{subject}.*"],
             retention=RetentionPolicy.WORK_QUEUE,
-            max_msgs=waiting,
+            max_msgs=self._waiting,
             discard=DiscardPolicy.NEW,
         )
-        results = StreamConfig(name=self.results_stream, subjects=[f"{self.prefix}.results.>"], max_age=keep_seconds)
-        for config in (tasks, results):
+        kept = [f"{self.prefix}.results.>"]
+        for config in (tasks, StreamConfig(name=self.results_stream, subjects=kept, max_age=self._keep_seconds)):
             try:
                 await self.stream.stream_info(config.name)
             except NotFoundError:
@@ -186,23 +194,12 @@ class Link:
     def losses(self) -> int:
         """The number of times that the server was lost and is there again: what it was asked, or said, it may have
         forgotten."""
-        found: int = self.connection.stats["reconnects"] if self.connection is not None else 0
-        return found
-
-    def tasks_stream(self, queue: str) -> str:
-        """The stream of a queue."""
-        return f"{self.prefix}_tasks_{queue}"
-
-    @property
-    def results_stream(self) -> str:
-        """The stream of all Results."""
-        return f"{self.prefix}_results"
+        return int(self.connection.stats["reconnects"]) if self.connection is not None else 0
 
     @property
     def largest(self) -> int:
         """Bytes that one message may have, headers included."""
-        size: int = self.connection.max_payload
-        return size
+        return int(self.connection.max_payload)
 
     def subject(self, kind: str, name: str, principal: Principal | None = None) -> str:
         """A subject of this prefix. Raises ValueError for a name that cannot be part of one."""
@@ -252,8 +249,7 @@ class Worker:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self._agent = agent
-        self._link = Link(url, prefix, options)
-        self._queue = queue
+        self._link = Link(url, queue, prefix, waiting, keep_seconds, options)
         self._identify = identify
         self._waiting = waiting
         self._at_once = at_once
@@ -262,7 +258,6 @@ class Worker:
         self._cancels: OrderedDict[str, str | None] = OrderedDict()  # keys of tasks that are to end when they come
         self._tasks: Any = None  # the pull subscription
         self._ack_wait = ack_wait
-        self._keep_seconds = keep_seconds
         self._loop: asyncio.Task[None] | None = None
         self._handling: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
@@ -270,13 +265,13 @@ class Worker:
     async def __aenter__(self) -> Self:
         if not self._agent.running:
             raise RuntimeError("a worker feeds an agent that is entered: async with agent, worker: ...")
-        await self._link.open(self._queue, self._waiting, self._keep_seconds)
+        await self._link.open()
         self._agent.add_route("nats", self._route)
         most = sum(self._most(name) for name in self._agent.capabilities)
         self._slots = asyncio.Semaphore(max(AT_ONCE, most) if self._at_once is None else self._at_once)
         self._tasks = await self._subscribed()
         self._begin()
-        wishes = self._link.subject("cancels", self._queue)
+        wishes = self._link.subject("cancels", self._link.queue)
         for subject in (wishes, f"{wishes}.*"):
             await self._link.connection.subscribe(subject, cb=self._cancel)
         return self
@@ -287,7 +282,7 @@ class Worker:
 
     async def _subscribed(self) -> Any:
         """The pull subscription of the queue, which all its workers share; made where it is not there."""
-        stream, name = self._link.tasks_stream(self._queue), f"{self._queue}-workers"
+        stream, name = self._link.tasks_stream, f"{self._link.queue}-workers"
         jetstream = self._link.stream
         try:
             await jetstream.consumer_info(stream, name)
@@ -367,38 +362,34 @@ class Worker:
         if len(known) > 1 and capability in known and self._with_agent[capability] >= self._most(capability):
             await message.nak(delay=1)  # it waits in the stream, where it takes no place of another capability's
             return
-        self._with_agent[capability] += 1
-        try:
-            await self._execute(message, task, caller)
-        finally:
-            self._with_agent[capability] -= 1
-
-    async def _execute(self, message: Any, task: Task, caller: Principal | None) -> None:
-        task_id, expected = task.task_id, expects_ack(task)
         message.data = b""  # the agent counts the task from here on
 
         async def progress(result: Result) -> None:
-            if result.status not in TERMINAL:
+            if not is_final(result):
                 await self._publish(result, caller)
 
-        limit = self._link.largest - HEADERS
+        task_id, expected, limit = task.task_id, expects_ack(task), self._link.largest - HEADERS
         wanted = caller is not None and key_of(caller, task_id) in self._cancels
-        job = await self._agent.receive(
-            task, progress, principal=caller, limit=limit, kept=True, given=True, cancelled=wanted
-        )
-        del task
-        if isinstance(job, Nack):
-            if code_of(job) in _LATER and message.metadata.num_delivered > 1:  # it may have been accepted before
-                await message.nak(delay=1)
-                return
-            await self._receipt(message, task_id, job)
-        else:
-            if self._cancels.pop(job.key, "") is None:
-                job.cancel()
-            if expected:
-                await self._receipt(message, task_id, job.ack())
-            await self._publish(await job.wait(), caller)
-        await message.ack_sync()
+        self._with_agent[capability] += 1
+        try:
+            job = await self._agent.receive(
+                task, progress, principal=caller, limit=limit, kept=True, given=True, cancelled=wanted
+            )
+            del task
+            if isinstance(job, Nack):
+                if code_of(job) in _LATER and message.metadata.num_delivered > 1:  # it may have been accepted before
+                    await message.nak(delay=1)
+                    return
+                await self._receipt(message, task_id, job)
+            else:
+                if self._cancels.pop(job.key, "") is None:
+                    job.cancel()
+                if expected:
+                    await self._receipt(message, task_id, job.ack())
+                await self._publish(await job.wait(), caller)
+            await message.ack_sync()
+        finally:
+            self._with_agent[capability] -= 1
 
     async def _cancel(self, message: Any) -> None:
         """Ends the task of whoever sent it, here or as soon as it comes. Its Result goes where its Results go."""
@@ -429,7 +420,7 @@ class Worker:
         headers = {CORRELATION: said.correlation_id} if said.correlation_id is not None else None
         text = encode(said, strict=False).encode()
         inbox = (message.headers or {}).get(INBOX, "")
-        if is_inbox(inbox):
+        if _INBOX.fullmatch(inbox) is not None:
             await self._link.connection.publish(inbox, text, headers=headers)
         elif is_name(task_id):
             subject = self._link.subject("receipts", task_id.lower())
@@ -491,17 +482,14 @@ class Client(Caller):
     ) -> None:
         caller.setdefault("issuer", principal)
         super().__init__(**caller)
-        self._link = Link(url, prefix, options)
-        self._queue = queue
+        self._link = Link(url, queue, prefix, waiting, keep_seconds, options)
         self._timeout = timeout
         self._ack_seconds = timeout if ack_seconds is None else ack_seconds
         self._principal = ANONYMOUS if principal is None else Principal(principal)
         self._signer = signer
-        self._waiting = waiting
-        self._keep_seconds = keep_seconds
 
     async def __aenter__(self) -> Self:
-        await self._link.open(self._queue, self._waiting, self._keep_seconds)
+        await self._link.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -526,11 +514,7 @@ class Client(Caller):
             await results.unsubscribe()
 
     async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
-        if receipt:
-            return await self._sent(task)
-        async for result in self.statuses(task):
-            answer = result
-        return answer
+        return await self._sent(task) if receipt else [result async for result in self.statuses(task)][-1]
 
     async def _told(self, action: Action, task_id: str) -> Any:
         """The newest kept Result. A task that is still in the queue is ended when its turn comes: Unanswered where no
@@ -542,18 +526,24 @@ class Client(Caller):
             except NotFoundError:
                 return None
             return read_answer(message.data)
+
+        def kept(answer: Any) -> Result:
+            if (result := self.answer_to(task_id, answer)) is None:
+                raise BadAnswer(f"what came for task {task_id} is not a Result of it")
+            return result
+
         results = await self._link.connection.subscribe(subject)
         try:
             if (known := await self.result(task_id)) is not None:
                 return known
             text = json_text.write({"taskId": task_id}, WIRE).encode()
-            wish = self._link.subject("cancels", self._queue, self._principal)
+            wish = self._link.subject("cancels", self._link.queue, self._principal)
             end = asyncio.get_running_loop().time() + self._timeout
             while True:  # a wish that no worker hears yet is lost: it is said again
                 await self._link.connection.publish(wish, text, headers=self._signature(text) or None)
                 left = end - asyncio.get_running_loop().time()
                 try:
-                    found = await self._next(task_id, results, partial(self._kept, task_id), min(left, PATIENCE))
+                    found = await self._next(task_id, results, kept, min(left, PATIENCE))
                 except (Unanswered, BadAnswer):
                     if left <= PATIENCE:
                         raise
@@ -562,11 +552,6 @@ class Client(Caller):
                         return found
         finally:
             await results.unsubscribe()
-
-    def _kept(self, task_id: str, answer: Any) -> Result:
-        if (result := self.answer_to(task_id, answer)) is None:
-            raise BadAnswer(f"what came for task {task_id} is not a Result of it")
-        return result
 
     def _signature(self, text: bytes) -> dict[str, str]:
         """The headers by which a worker knows who sent a message, where this client has a key."""
@@ -631,7 +616,7 @@ class Client(Caller):
         headers = {CORRELATION: task.correlation_id, TASK_ID: uuid_key(task.task_id), INBOX: inbox}
         headers.update(self._signature(text))
         try:
-            await self._link.publish(self._link.subject("tasks", self._queue, self._principal), text, headers)
+            await self._link.publish(self._link.subject("tasks", self._link.queue, self._principal), text, headers)
         except APIError as error:
             if error.err_code != _FULL:
                 raise Unreachable(f"the queue does not take the task: {error}") from error
@@ -639,7 +624,7 @@ class Client(Caller):
         except MaxPayloadError:
             return nack(task, ErrorCode.INVALID_TASK, f"the task has {len(text)} bytes, more than the server takes")
         except NoStreamResponseError as error:
-            raise Unreachable(f"there is no queue {self._queue}") from error
+            raise Unreachable(f"there is no queue {self._link.queue}") from error
         except PermissionError as error:
             raise Unreachable(str(error)) from error
         return None
