@@ -32,7 +32,7 @@ def bare(request: pytest.FixtureRequest, registering: None) -> str:
     name: str = request.param
     full = import_module(f"tests.toy_wires.{name}.wire").DESCRIPTOR
     given = {key: full._references[key] for key in NEEDED}
-    turnwire.register(Wire(name, title="", package=full.package, style=full.style, marks=full.marks, **given))
+    turnwire.register(Wire(name, title="", package=full.package, style=full.style, **given))
     return name
 
 

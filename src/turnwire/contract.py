@@ -88,10 +88,9 @@ MATCHED = ("nslip", "csp")
 
 _NEEDED = ("detect", "decode", "encode", "message", "check", "prompt")
 _OPTIONAL = {
-    **dict.fromkeys(("short_prompt", "bulk", "plan", "work", "plain", "shape", "checklist"), None),
-    **dict.fromkeys(("documents", "replay", "table"), None),
-    **dict.fromkeys(("pairs", "marks"), ()),
-    **{"doubtful": (0, ()), "always_strict": False},
+    **dict.fromkeys(("bulk", "plan", "work", "plain", "shape", "checklist", "documents"), None),
+    "pairs": (),
+    "always_strict": False,
 }
 """The optional attributes of a wire, with their defaults."""
 
@@ -111,25 +110,20 @@ class Wire:
     - encode: (message) -> its canonical text; takes ``strict=False`` unless ``always_strict``. Raises EncodeError.
     - message: the class of its messages.
     - check: (message) -> list of Issue: what is doubtful about a message.
-    - prompt: () -> the text that teaches an LLM the wire.
+    - prompt: () -> the text that teaches an LLM the wire; with ``short=True``, if it takes that, without an example of
+      everything.
 
     A wire may have more. Whatever needs what it lacks says so:
 
-    - short_prompt: () -> a shorter text of that kind, without an example of everything.
     - plan: how a scan finds it: a ``turnwire.json.plan.WirePlan`` for style "object", else a :class:`TextPlan`.
     - bulk: a :class:`BulkScanner` (``scan(wire=...)``); of a ``TextPlan`` a scan makes one.
-    - marks: bytes one of which every damaged message holds.
     - pairs: how its records answer each other, a tuple of ``turnwire.pairs.PairRule`` (``stats``, report).
     - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
     - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
     - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``.
-    - documents: a :class:`DocumentPlan`, if it has documents beside messages. replay: what replays a history of it.
+    - documents: a :class:`DocumentPlan`, if it has documents beside messages.
     - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
-    - doubtful: the bytes of the shortest record in which ``check`` can find anything, and the kinds of records in which
-      it can, by their names in the column ``kind``; () for all.
-    - table: of a format of real traffic, its ``turnwire.formats.table.Format``. A scan looks for such a wire where it,
-      or ``FORMATS``, is named, and its ``plan`` is a tuple of plans, one for each form in which it writes objects.
 
     Raises ValueError for a name that is not a word in lower case, and for an unknown style.
     """
@@ -138,27 +132,23 @@ class Wire:
     title: str
     package: str
     style: str
+    _optional: Mapping[str, Any] = _OPTIONAL
     if TYPE_CHECKING:
         detect: Callable[[Any], bool]
         decode: Callable[..., Any]
         encode: Callable[..., str]
         message: type
         check: Callable[[Any], list[Issue]]
-        prompt: Callable[[], str]
-        short_prompt: Callable[[], str] | None
+        prompt: Callable[..., str]
         bulk: BulkScanner | None
         plan: Any
         pairs: tuple[Any, ...]
         work: Callable[[bytes], Any] | None
         plain: Callable[[Any], dict[str, Any]] | None
-        doubtful: tuple[int, tuple[str, ...]]
         shape: Any
         checklist: Any
         documents: Any
-        replay: Any
         always_strict: bool
-        marks: tuple[bytes, ...]
-        table: Any
     else:
 
         def __getattr__(self, name):
@@ -177,10 +167,10 @@ class Wire:
             raise UnknownName("style", style, STYLES, text)
         if missing := [one for one in _NEEDED if one not in references]:
             raise TypeError(f"the wire {name} lacks {', '.join(missing)}")
-        if strange := [one for one in references if one not in (*_NEEDED, *_OPTIONAL)]:
+        if strange := [one for one in references if one not in (*_NEEDED, *self._optional)]:
             raise TypeError(f"a Wire has no {', '.join(strange)}")
         self.name, self.title, self.package, self.style = name, title, package, style
-        self._references = {**_OPTIONAL, **references}
+        self._references = {**self._optional, **references}
 
     def __repr__(self) -> str:
         return f"<Wire {self.name}: {self.title}, style {self.style}>"
@@ -193,11 +183,6 @@ class Wire:
     def joined(self) -> str:
         """The text between two messages of one file."""
         return "\n" if self.style == LINES else ""
-
-    @property
-    def is_format(self) -> bool:
-        """True if it is a format of real traffic, which a scan looks for where it is asked to."""
-        return self.table is not None
 
     @property
     def is_scanned(self) -> bool:
@@ -228,6 +213,15 @@ class Wire:
             text = f"{self.name} does not say its messages as plain values (Wire.plain), and they have no named fields"
             raise UnknownName("wire", self.name, text=text)
         return {name: getattr(message, name) for name in names}
+
+
+class FormatWire(Wire):
+    """A format of real traffic. A scan looks for it where it, or ``FORMATS``, is named, and its ``plan`` is a tuple of
+    plans, one for each form in which it writes objects. table: its ``turnwire.formats.table.Format``."""
+
+    _optional: Mapping[str, Any] = {**_OPTIONAL, "table": None}
+    if TYPE_CHECKING:
+        table: Any
 
 
 def _no_faults(data: Any, /, *, fences: bool = False) -> list[Any]:
@@ -355,6 +349,8 @@ class BulkScanner(NamedTuple):
       the search found in ``data[start:stop]``: numbers, a packed row as bytes, spans moved by ``shift``.
     - refusal: a damaged record's bytes -> the reason, text and path of the error that ``decode`` raises for them, found
       without its place; or None where only ``decode`` can tell.
+    - doubtful: the bytes of the shortest record in which ``check`` can find anything, and the kinds of records in which
+      it can, by their names in the column ``kind``; () for all.
     - read: for a wire that has a :class:`TextPlan` instead of a scan: (message, names of columns) -> what it has of
       these, texts as bytes.
     """
@@ -374,6 +370,7 @@ class BulkScanner(NamedTuple):
     read: Callable[..., dict[str, Any]] | None = None
     values: Callable[..., dict[str, Any]] | None = None
     refusal: Callable[[bytes], Refusal | None] | None = None
+    doubtful: tuple[int, tuple[str, ...]] = (0, ())
 
     def __hash__(self) -> int:
         return id(self)  # what is known of one is cached

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 from turnwire import registry
 from turnwire.errors import UnknownName
 
@@ -17,6 +19,5 @@ def prompt(wire: str, size: str = "full") -> str:
     """
     if size not in SIZES:
         raise UnknownName("size", size, SIZES, f"the sizes of a prompt are {' and '.join(SIZES)}, not {size!r}")
-    found = registry.wire(wire)
-    short = found.short_prompt if size == "short" else None
-    return found.prompt() if short is None else short()
+    found = registry.wire(wire).prompt
+    return found(short=True) if size == "short" and "short" in signature(found).parameters else found()

@@ -13,7 +13,7 @@ from _thread import RLock  # threading would cost the import of it
 from importlib import import_module
 
 from turnwire import _backend
-from turnwire.contract import FORMATS, Wire, record_bytes
+from turnwire.contract import FORMATS, FormatWire, Wire, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
 
 TYPE_CHECKING = False
@@ -152,7 +152,7 @@ def _all() -> dict[str, Wire]:
 
 def wires() -> dict[str, Wire]:
     """All wires by name: the five of turnwire, folders, entry points, registered ones, in this order."""
-    return {name: found for name, found in _all().items() if not found.is_format}
+    return {name: found for name, found in _all().items() if not isinstance(found, FormatWire)}
 
 
 def names() -> tuple[str, ...]:
@@ -165,22 +165,22 @@ def _by_kind() -> tuple[tuple[Wire, ...], tuple[str, ...], tuple[str, ...]]:
     global _kinds
     known = tuple(_all().values())
     if _kinds[0] != known:
-        names = tuple(found.name for found in known if not found.is_format)
-        _kinds = known, names, (*names, *_FORMATS, *(found.name for found in known if found.is_format))
+        names = tuple(found.name for found in known if not isinstance(found, FormatWire))
+        _kinds = known, names, (*names, *_FORMATS, *(found.name for found in known if isinstance(found, FormatWire)))
     return _kinds
 
 
 _kinds: tuple[tuple[Wire, ...], tuple[str, ...], tuple[str, ...]] = (), (), ()
 
 
-def formats() -> dict[str, Wire]:
+def formats() -> dict[str, FormatWire]:
     """All formats of real traffic by name: those of ``turnwire.formats``, entry points, registered ones."""
-    further = {name: found for name, found in _all().items() if found.is_format}
+    further = {name: found for name, found in _all().items() if isinstance(found, FormatWire)}
     return {**{name: _format(name) for name in _FORMATS}, **further}
 
 
-def _format(name: str) -> Wire:
-    descriptor: Wire = import_module(f"turnwire.formats.{name}").DESCRIPTOR
+def _format(name: str) -> FormatWire:
+    descriptor: FormatWire = import_module(f"turnwire.formats.{name}").DESCRIPTOR
     return descriptor
 
 

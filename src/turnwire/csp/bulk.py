@@ -103,6 +103,7 @@ SCANNER = BulkScanner(
     reasons=REASONS,
     values=values,
     decode=decode,
+    doubtful=(0, ("FILE", "TEMPLATE")),
     refusal=refusal,
     spans_lines=True,
     packed=Packed("spans", f"V{4 * ROW_WIDTH}", _spans, _move, _places, _KIND),

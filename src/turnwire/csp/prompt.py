@@ -28,13 +28,12 @@ def examples() -> dict[str, str]:
     return found
 
 
-def prompt() -> str:
-    """The text that teaches CSP/1, with a message of each intent."""
-    return f"{short()}One of each intent:\n\n" + "\n".join(examples().values())
+def prompt(short: bool = False) -> str:
+    """The text that teaches CSP/1, made from the tables of ``spec``; unless ``short`` with a message of each intent."""
+    return _rules() + ("" if short else "One of each intent:\n\n" + "\n".join(examples().values()))
 
 
-def short() -> str:
-    """The text without these, made from the tables of ``spec``."""
+def _rules() -> str:
     blocks = "\n".join(_csp_block(intent) for intent in spec.INTENTS if spec.BLOCK_WORD[intent] in spec.FIELDS)
     free = listed(word for word in spec.INTENTS if spec.BLOCK_WORD[word] not in spec.FIELDS and word != "PATCH")
     headers = "\n".join(f"{name} <{name.lower()}>" for name in spec.HEADERS[:-1])

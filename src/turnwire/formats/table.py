@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from turnwire.contract import OBJECT, BulkScanner, Column, Wire
+from turnwire.contract import OBJECT, BulkScanner, Column, FormatWire, Wire
 from turnwire.formats.records import Reading, kind_of
 from turnwire.json.plan import MISSING, Fill, Need, Sign, Value, Variant, WirePlan, value_at
 from turnwire.json.scanner import scanner
@@ -134,7 +134,7 @@ class Format(NamedTuple):
         made = _Made(self, reading)
         call = Key(("task",), needs=("task",))
         answer = AnswerPattern(frozenset(self.answers), (call,), call, names=True)
-        return Wire(
+        return FormatWire(
             self.name,
             title=self.title,
             package="turnwire.formats",

@@ -29,13 +29,13 @@ def examples() -> list[dict[str, str]]:
     return found
 
 
-def prompt() -> str:
-    """The text that teaches KickLang, with an envelope of each channel of the specification."""
-    return f"{short()}Examples:\n" + "".join(f"{as_json(one)}\n" for one in examples())
+def prompt(short: bool = False) -> str:
+    """The text that teaches KickLang, made from the tables of ``spec``; unless ``short`` with an envelope of each
+    channel of the specification."""
+    return _rules() + ("" if short else "Examples:\n" + "".join(f"{as_json(one)}\n" for one in examples()))
 
 
-def short() -> str:
-    """The text without these, made from the tables of ``spec``."""
+def _rules() -> str:
     example = {name: f"<{name}>" for name in spec.FIELDS}
     example |= {"type": "|".join(spec.TYPES), "channel": f"{spec.SIGIL}<family>/<name>"}
     example["content"] = f"{spec.SIGIL}<name>/<type>:<place>/<index>\n<text>\n"

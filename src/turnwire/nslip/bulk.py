@@ -7,7 +7,7 @@ from typing import Any
 
 from turnwire.contract import BulkScanner, Column
 from turnwire.nslip.codec import decode
-from turnwire.nslip.spec import REASONS, WIRE, Act, FrameType, Slot
+from turnwire.nslip.spec import DOUBTFUL, REASONS, WIRE, Act, FrameType, Slot
 
 _NAMES = {slot: slot.name.lower() for slot in Slot}
 _TEXTS = (Slot.STATUS, Slot.TAG)
@@ -63,6 +63,7 @@ SCANNER = BulkScanner(
     reasons=REASONS,
     values=_values,
     decode=decode,
+    doubtful=DOUBTFUL,
     common={
         "kind": ("column", "act"),
         "sender": ("number", "src"),

@@ -22,15 +22,12 @@ EXAMPLES = (
 """A message of each act, in the order of their codes."""
 
 
-def prompt() -> str:
-    """The text that teaches nSLIP, with a message of each act."""
+def prompt(short: bool = False) -> str:
+    """The text that teaches nSLIP, with a message of each act; with one alone if ``short``."""
+    if short:
+        return _text(f"For example: {EXAMPLES[1]}\n")
     lines = "\n".join(f"{act.name} {text}" for act, text in zip(spec.Act, EXAMPLES, strict=True))
     return f"{_text('')}One of each act:\n{lines}\n"
-
-
-def short() -> str:
-    """The text without these, but for one."""
-    return _text(f"For example: {EXAMPLES[1]}\n")
 
 
 def _text(example: str) -> str:

@@ -59,7 +59,7 @@ class Turns:
     @staticmethod
     def _arguments(turn: dict[str, Any], raw: bytes) -> str | None:
         """The arguments of a call, as text."""
-        found = registry.wire(turn["wire"])
+        found: Any = registry.wire(turn["wire"])
         if turn["kind"] not in found.table.asks or not found.table.arguments:
             return None
         fields = found.decode(raw).fields

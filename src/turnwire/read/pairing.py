@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import registry
+from turnwire.contract import FormatWire
 from turnwire.pairs import FIELDS, Key, PairRule, folded
 from turnwire.read.coding import TextColumns, Texts, core
 
@@ -177,7 +178,7 @@ class Pairs:
             kinds = np.where(batch.valid("kind"), kinds, len(kind.names))
         for code in np.flatnonzero(np.bincount(wires, minlength=1)).tolist():
             name = wire.names[code]
-            if name not in self._wires and (found := registry.wire(name)).is_format:
+            if name not in self._wires and isinstance(found := registry.wire(name), FormatWire):
                 self._know(found)
             if name not in self._wires:
                 continue

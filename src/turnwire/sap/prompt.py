@@ -54,13 +54,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 """A message of each kind, and Results in their states."""
 
 
-def prompt() -> str:
-    """The text that teaches SAP, with a message of each kind."""
-    return f"{short()}Examples:\n" + "".join(f"{name} {as_json(value)}\n" for name, value in EXAMPLES.items())
+def prompt(short: bool = False) -> str:
+    """The text that teaches SAP, made from the tables of ``spec``; unless ``short`` with a message of each kind."""
+    if short:
+        return _rules()
+    return f"{_rules()}Examples:\n" + "".join(f"{name} {as_json(value)}\n" for name, value in EXAMPLES.items())
 
 
-def short() -> str:
-    """The text without these, made from the tables of ``spec``."""
+def _rules() -> str:
 
     def example(table: Any) -> dict[str, Any]:
         return {field.name: value(field) for field in table.fields if field.need == spec.MUST}

@@ -43,16 +43,18 @@ def _filled(kind: spec.Kind) -> dict[str, Any]:
     return {**_FILLED, "actor_id": actor, "logical_clock": clock, "directed_to": other, "assigned_to": other}
 
 
-def prompt() -> str:
-    """The text that teaches SSTP, with a message of each kind, which are one conversation."""
+def prompt(short: bool = False) -> str:
+    """The text that teaches SSTP, with a message of each kind, which are one conversation; if ``short`` with forms to
+    be filled in, of the header once, of the payload for each kind."""
+    if short:
+        return _forms()
     kinds = "\n".join(
         f"- {kind}: {spec.MEANING[kind]}.\n  {as_json(_sstp_example(kind, _filled(kind)))}" for kind in spec.Kind
     )
     return _text(kinds, "one of the kinds below")
 
 
-def short() -> str:
-    """The text with forms to be filled in: of the header once, of the payload for each kind."""
+def _forms() -> str:
     form = {"header": _sstp_example(spec.Kind.INTENT, {})["header"], "payload": {}}
     form["header"] |= {"kind": "<kind>", "schema_id": "<schema_id>"}
     kinds = "\n".join(

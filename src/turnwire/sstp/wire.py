@@ -13,7 +13,6 @@ DESCRIPTOR = Wire(
     message=".messages:Message",
     check=".codec:check",
     prompt=".prompt:prompt",
-    short_prompt=".prompt:short",
     bulk=".bulk:SCANNER",
     plan=".bulk:PLAN",
     pairs=".pairs:PAIRS",

@@ -13,7 +13,6 @@ DESCRIPTOR = Wire(
     message=".codec:Beep",
     check=".codec:check",
     prompt=".codec:prompt",
-    marks=(b"~",),
     plan=".bulk:PLAN",
     plain=".codec:plain",
     shape=".more:SHAPE",

@@ -13,7 +13,6 @@ DESCRIPTOR = Wire(
     message=".codec:Memo",
     check=".codec:check",
     prompt=".codec:prompt",
-    marks=(b"MEMO ",),
     plan=".bulk:PLAN",
     plain=".codec:plain",
     shape=".more:SHAPE",

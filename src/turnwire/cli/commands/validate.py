@@ -72,8 +72,8 @@ class RecordValidator:
         if self.unknown != "error":
             return np.arange(len(batch))
         codes, kinds = batch.codes("wire"), batch.column("kind").names
-        wires = [registry.wire(name) if name in self.wires else None for name in registry.names()]
-        doubtful = [(0, ()) if wire is None else wire.doubtful for wire in wires]
+        scanners = [registry.wire(name).bulk if name in self.wires else None for name in registry.names()]
+        doubtful = [(0, ()) if scanner is None else scanner.doubtful for scanner in scanners]
         found = batch["length"] >= np.array([least for least, _ in doubtful])[codes]
         for code, (_, some) in enumerate(doubtful):
             if some:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire import _backend, registry
-from turnwire.contract import COMMON, FORMATS, LINES, MATCHED, OBJECT, TOKEN, BulkScanner, Column, Wire
+from turnwire.contract import COMMON, FORMATS, LINES, MATCHED, OBJECT, TOKEN, BulkScanner, Column, FormatWire, Wire
 from turnwire.log.engine.columns import REASONS, bulk_scanner, table_dtypes
 from turnwire.log.input.memory import Pool, carve
 from turnwire.log.input.reading import InputBlock
@@ -156,13 +156,13 @@ class Finder:
 
 def of_formats(wire: str | None) -> bool:
     """True if a scan for a wire is one for formats of real traffic: for one of them, or ``FORMATS`` for all."""
-    return wire is not None and (wire == FORMATS or registry.wire(wire).is_format)
+    return wire is not None and (wire == FORMATS or isinstance(registry.wire(wire), FormatWire))
 
 
 def _plans(wire: Wire) -> tuple[Any, ...]:
     """The plans of a wire: of a format, one for each form in which its objects are written."""
     plan = wire.plan
-    return plan if wire.is_format else (plan,)
+    return plan if isinstance(wire, FormatWire) else (plan,)
 
 
 def finder(wire: str | None = None) -> Finder:
