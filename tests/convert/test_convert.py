@@ -60,8 +60,8 @@ BY_HAND: list[tuple[Any, str, dict[str, Any], list[str]]] = [
     (CSP, "sap", {"uuids": {"C0": ID, "T001": ID[:-1] + "c"}}, ["block.IN", "block.OWNER"]),
     (CSP, "kick", {"uuids": {"C0": ID}, "roles": {"MAIN": "Orchestrator"}},
      ["block.IN", "block.OUT", "block.OWNER", "block.PRIORITY"]),
-    (KICK, "csp", {}, ["id", "timestamp", "extra.note"]),
-    (KICK, "sap", {"uuids": {"T7": ID[:-1] + "c"}}, ["id", "receiver", "extra.note"]),
+    (KICK, "csp", {}, ["id", "timestamp", "note"]),
+    (KICK, "sap", {"uuids": {"T7": ID[:-1] + "c"}}, ["id", "receiver", "note"]),
     (
         sap.decode(json.dumps(TASK)),
         "sstp",
@@ -100,7 +100,7 @@ def test_dropped_fields_by_hand(message: Any, target: str, more: dict[str, Any],
 def test_what_a_context_would_give_anew_is_lost_all_the_same() -> None:
     """Nobody who reads the result knows it, though time and id are by chance those of the message."""
     context = FULL.replace(now=KICK.timestamp, new_id=lambda: KICK.id)
-    assert turnwire.convert(KICK, "csp", context=context).dropped == ("id", "timestamp", "extra.note")
+    assert turnwire.convert(KICK, "csp", context=context).dropped == ("id", "timestamp", "note")
 
 
 def test_time_and_ids_are_asked_for_once() -> None:

@@ -1,10 +1,10 @@
 """The carry: what carry=True puts into a message beside what it says, so that converting back is exact.
 
 It is one JSON object: ``wire`` (of the message it comes from), ``fields`` (every path of that message, in order) and
-``rest`` (path -> value of those that the carrying message does not say by itself), with ``texts`` (the same as JSON
-text, where it is deep), ``filled`` (paths of the carrying message that a context gave) and ``signature``. The others
-are read from the carrying message, so that what was changed there is changed in what comes back. It is read only when
-the caller asks for it (``restore=True``), and refused where it says something else than the message around it.
+``rest`` (path -> value of those that the carrying message does not say by itself), with ``filled`` (paths of the
+carrying message that a context gave) and ``signature``. The others are read from the carrying message, so that what was
+changed there is changed in what comes back. It is read only when the caller asks for it (``restore=True``), and refused
+where it says something else than the message around it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from turnwire.errors import ConvertError, Reason, WireError
 from turnwire.json import text as json_text
 from turnwire.registry import encode
 
-_DEEPEST = 100
-"""Values nested deeper travel as JSON text, since the carrying message has a limit too (``contract.LIMITS``)."""
-
 
 def bad_carry(wire: str, text: str) -> ConvertError:
     """The error for a carry that is damaged, or says something else than the message around it."""
@@ -31,18 +28,8 @@ def packed(
 ) -> Any:
     """The content of the extension place of ``to``; ``made`` is the message around it, ``back`` what that says, and
     ``filled`` the paths there that the context filled."""
-    rest: dict[str, Any] = {}
-    texts: dict[str, str] = {}
-    for path, value in fields.items():
-        if path in back and same(back[path], value):
-            continue
-        if _depth(value, _DEEPEST) < 0:
-            texts[shown(path)] = json_text.write(value)
-        else:
-            rest[shown(path)] = value
+    rest = {shown(path): value for path, value in fields.items() if path not in back or not same(back[path], value)}
     whole: dict[str, Any] = {"wire": source, "fields": [shown(path) for path in fields], "rest": rest}
-    if texts:
-        whole["texts"] = texts
     if filled:
         whole["filled"] = [shown(path) for path in filled]
     if key is not None:
@@ -75,14 +62,6 @@ def filled(whole: dict[str, Any]) -> frozenset[str]:
     return frozenset(one for one in listed if isinstance(one, str)) if isinstance(listed, list) else frozenset()
 
 
-def _depth(value: Any, left: int) -> int:
-    """The number of levels that are left below ``value``, or less than 0."""
-    if left < 0 or not isinstance(value, (dict, list)):
-        return left
-    inner = value.values() if isinstance(value, dict) else value
-    return min((_depth(one, left - 1) for one in inner), default=left)
-
-
 def opened(fields: Fields, source: str, to: str) -> dict[str, Any] | None:
     """The carry, if it is of a message of ``to``; a field of that name that names no wire is like any other."""
     path = shape_of(source).carry
@@ -97,8 +76,8 @@ def opened(fields: Fields, source: str, to: str) -> dict[str, Any] | None:
 
 def restored(carried: dict[str, Any], made: Fields, to: str) -> Fields:
     """The fields of the message that was carried; what it did not have to carry is in ``made``."""
-    listed, rest, texts = (carried.get(name, empty) for name, empty in (("fields", []), ("rest", {}), ("texts", {})))
-    if not isinstance(listed, list) or not listed or not isinstance(rest, dict) or not isinstance(texts, dict):
+    listed, rest = carried.get("fields"), carried.get("rest", {})
+    if not isinstance(listed, list) or not listed or not isinstance(rest, dict):
         raise bad_carry(to, "what was carried has no list of fields and no values")
     fields: Fields = {}
     for text in listed:
@@ -107,20 +86,11 @@ def restored(carried: dict[str, Any], made: Fields, to: str) -> Fields:
         path = parsed(text)
         if text in rest:
             fields[path] = rest[text]
-        elif text in texts:
-            fields[path] = _value(texts[text], to)
         elif path in made:
             fields[path] = made[path]
         else:
             raise bad_carry(to, f"{text} was neither carried nor does the message say it")
     return fields
-
-
-def _value(text: Any, to: str) -> Any:
-    try:
-        return json_text.read_object(f'{{"value":{text}}}', to)["value"]
-    except WireError as error:
-        raise bad_carry(to, f"a carried value is not JSON: {error.text}") from None
 
 
 def joined(fields: Fields, to: str) -> Any:

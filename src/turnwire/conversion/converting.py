@@ -12,7 +12,7 @@ from turnwire.conversion.context import Context, Names, bad_context
 from turnwire.conversion.facts import Mapper, mapper, meaning
 from turnwire.conversion.shapes import Facts, Fields, Path, pointed, same, shape_of, shown
 from turnwire.conversion.tables import GRAVE
-from turnwire.errors import ConvertError, Reason, expect
+from turnwire.errors import ConvertError, DecodeError, Reason, expect
 from turnwire.registry import encode, wire_of
 
 _NOTHING = Context()
@@ -200,6 +200,7 @@ def _restored(
     said = mapper(source.wire, _NOTHING.names).facts(around)
     made = carrying.restored(carried, mapper(to, _NOTHING.names).survivors(said), to)
     message = carrying.joined(made, to)
+    made = target.shape.split(message)
     if options.key is None:
         _check_carried(source, around, target, made, options.nearest)
     lost = _lost(source, around, target.facts(made))
@@ -227,7 +228,11 @@ def _check_carried(source: Mapper, around: Fields, target: Mapper, made: Fields,
 
 def checked(wire: str, fields: Fields) -> Any:
     """The message of the fields, if strict writing takes it."""
-    message = shape_of(wire).join(fields)
+    try:
+        message = shape_of(wire).join(fields)
+    except DecodeError as error:  # what a context gave has another type
+        path = pointed(error.path or "")
+        raise ConvertError(error.reason, f"{path}: {error.text}", wire=wire, path=path, missing=[path]) from None
     issues = registry.wire(wire).check(message)
     found = [issue for issue in issues if issue.severity != "info"] if issues else None
     if found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from turnwire.conversion.shapes import Fields, Shape
@@ -21,17 +22,19 @@ def split(message: CspMessage) -> Fields:
 
     ``block.kind`` is there only where it differs from the intent's; a repeated key is ``block.KEY.2``, and so on.
     """
-    fields: Fields = {}
-    for name in _HEADERS:
-        value = getattr(message, name)
-        if value is not None:
-            fields[name,] = str(value)
-    block = message.block
-    if block is not None:
-        if block.kind != BLOCK_WORD.get(str(message.intent)):
-            fields["block", "kind"] = block.kind
-        fields["block", "id"] = block.id
-        fields |= _of_patch(block) if isinstance(block, Patch) else _of_block(block)
+    values = message.to_dict()
+    block = values.pop("block") or {}
+    fields: Fields = {(name,): value for name, value in values.items() if value is not None}
+    for name, value in block.items():
+        if name == "fields":
+            seen = Counter[str]()
+            for key, text in value:
+                seen[key] += 1
+                fields[("block", key) if seen[key] == 1 else ("block", key, str(seen[key]))] = text
+        elif name == "ops":
+            fields |= {("block", "ops", str(place)): op for place, op in enumerate(value)}
+        elif value is not None and (name != "kind" or value != BLOCK_WORD.get(values["intent"])):
+            fields["block", name] = value
     if message.line != 1:
         fields["line",] = message.line
     if message.issues:
@@ -39,41 +42,21 @@ def split(message: CspMessage) -> Fields:
     return fields
 
 
-def _of_patch(patch: Patch) -> Fields:
-    fields: Fields = {} if patch.base is None else {("block", "base"): patch.base}
-    fields |= {("block", "ops", str(place)): list(op) for place, op in enumerate(patch.ops)}
-    if patch.apply is not None:
-        fields["block", "apply"] = patch.apply
-    return fields
-
-
-def _of_block(block: Any) -> Fields:
-    fields: Fields = {("block", "op"): block.op} if isinstance(block, FileOp) else {}
-    seen: dict[str, int] = {}
-    for key, value in block.fields:
-        seen[key] = seen.get(key, 0) + 1
-        fields[("block", key) if seen[key] == 1 else ("block", key, str(seen[key]))] = value
-    return fields
-
-
 def join(fields: Fields) -> CspMessage:
     """The message of its fields."""
     sender, receiver, ctx, intent = (fields.get((name,)) for name in _HEADERS)
-    kept, line = fields.get(("block", "kind")), fields.get(("line",), 1)
-    if not isinstance(kept, str | None) or type(line) is not int:
+    word, line = fields.get(("block", "kind"), BLOCK_WORD.get(intent or "")), fields.get(("line",), 1)
+    if not isinstance(word, str | None) or type(line) is not int:
         raise TypeError("the kind of a block is a text, and a line a number")
-    word = kept or BLOCK_WORD.get(intent or "")
-    block = _block(word, fields) if word is not None and ("block", "id") in fields else None
+    block = None if word is None or ("block", "id") not in fields else _block(word, fields)
     issues = [Issue(Reason(reason), *more) for reason, *more in fields.get(("issues",), ())]
-    if intent in _OWN:
-        intent = Intent(intent)
+    intent = Intent(intent) if intent in _OWN else intent
     return CspMessage(sender, receiver, ctx, intent, block, line=line, issues=issues)
 
 
 def _block(word: str, fields: Fields) -> AnyBlock:
-    inner = {path[1:]: value for path, value in fields.items() if path[0] == "block"}
+    inner = {path[1:]: value for path, value in fields.items() if path[0] == "block" and path[1:] != ("kind",)}
     name = inner.pop(("id",))
-    inner.pop(("kind",), None)
     if word == "PATCH":
         ops = [value for path, value in inner.items() if path[0] == "ops"]
         return Patch(name, inner.get(("base",)), ops, inner.get(("apply",)))

@@ -7,13 +7,13 @@ from typing import Any
 
 from turnwire.conversion.context import Names
 from turnwire.conversion.facts import FORMS
-from turnwire.conversion.shapes import ABSENT, Fields, Path, Shape
+from turnwire.conversion.shapes import ABSENT, Fields, Path, Shape, flat
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.kick.codec import Envelope
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.policy import DEFAULT_POLICY, allows
 from turnwire.kick.space import is_answer, parse_space
-from turnwire.kick.spec import FIELDS, SIGIL
+from turnwire.kick.spec import SIGIL
 
 CARRY: Path = ("content", "carry")
 
@@ -44,26 +44,21 @@ _TYPES = {"command": "Command", "report": "Info", "alert": "Alert", "query": "Qu
 
 
 def split(message: Envelope) -> Fields:
-    """The fields by name, the unknown keys as ``extra.x``, and what was carried, cut off from the content."""
-    fields: Fields = {}
-    for name in FIELDS:
-        value = getattr(message, name)
-        if value is not None:
-            fields[name,] = str(value)
+    """The fields and the unknown keys by name, and what was carried, cut off from the content."""
+    fields = flat(message.to_dict(), ())
     main, mark, rest = fields[_CONTENT].rpartition(_CARRY)
     if mark and rest.find("\n") == len(rest) - 1:
         fields[_CONTENT] = main
         fields[CARRY] = rest[:-1]
-    return fields | {("extra", key): value for key, value in message.extra.items()}
+    return fields
 
 
 def join(fields: Fields) -> Envelope:
     """The envelope of its fields."""
-    values = {name: fields.get((name,)) for name in FIELDS}
+    values = {path[0]: value for path, value in fields.items() if path != CARRY}
     if CARRY in fields:
         values["content"] = f"{fields[_CONTENT]}{_CARRY}{fields[CARRY]}\n"
-    extra = {path[1]: value for path, value in fields.items() if path[0] == "extra"}
-    return Envelope(**values, extra=extra)  # type: ignore[arg-type]
+    return Envelope.from_dict(values)
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:

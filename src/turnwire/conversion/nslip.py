@@ -4,45 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire.conversion.shapes import Fields, Shape
+from turnwire.conversion.shapes import Fields, Path, Shape, flat, nested
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
-from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot
+from turnwire.nslip import SlipMessage
 
 _OWN = {kind.partition("/")[0]: act for kind, act in own_acts("nslip").items()}
 
 
+_SLOTS: Path = ("slots",)
+
+
 def split(message: SlipMessage) -> Fields:
-    """Act and frame by name, the numbers of the header, ``slots.X``, ``extra.x``."""
-    frame: Any = message.frame
-    fields: Fields = {("act",): Act(message.act).name, ("frame",): getattr(frame, "name", frame)}
-    for name in ("conv_id", "turn", "src", "dst"):
-        fields[name,] = getattr(message, name)
-    for slot, value in message.slots.items():
-        fields["slots", Slot(slot).name] = value
-    before = getattr(message.extra, "before", {})
-    for prefix, value in (message.extra or {}).items():
-        place = before.get(prefix)
-        fields["extra", prefix] = value if place is None else {"value": value, "before": place}
+    """The numbers of the header, act and frame by name, ``slots.X``; kept fields are one."""
+    fields = flat(message.to_dict(), (_SLOTS,))
+    if _SLOTS in fields:  # there are none
+        del fields[_SLOTS]
     return fields
 
 
 def join(fields: Fields) -> SlipMessage:
     """The message of its fields."""
-    slots: dict[Slot, Any] = {}
-    extra = Extra()
-    for path, value in fields.items():
-        if path[0] == "slots":
-            slots[Slot[path[1]]] = value
-        elif path[0] == "extra" and isinstance(value, dict):
-            extra[path[1]] = value["value"]
-            extra.before[path[1]] = value["before"]
-        elif path[0] == "extra":
-            extra[path[1]] = value
-    frame: Any = fields["frame",]
-    conv_id, turn, src, dst = (fields[name,] for name in ("conv_id", "turn", "src", "dst"))
-    if isinstance(frame, str):
-        frame = FrameType[frame]
-    return SlipMessage(conv_id, turn, src, dst, Act[fields["act",]], frame, slots, extra=extra or None)
+    return SlipMessage.from_dict(nested(fields))
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:

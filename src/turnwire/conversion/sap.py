@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire.conversion.context import Names
-from turnwire.conversion.shapes import Fields, Path, Shape, nested
-from turnwire.conversion.tables import ACTS, FIXED, OPENED, PLACES, own_acts
+from turnwire.conversion.shapes import Fields, Path, Shape, flat, nested, parsed
+from turnwire.conversion.tables import ACTS, FIXED, PLACES, own_acts
 from turnwire.sap.codec import kind_of
 from turnwire.sap.messages import Message
-from turnwire.sap.spec import Kind, Table
 
 CARRY: Path = ("meta", "turnwire")
 _FAILED = "FailedResult"
@@ -17,23 +16,14 @@ _FAILED = "FailedResult"
 _OWN = own_acts("sap")
 
 
+_PATHS = [parsed(place.path) for places in PLACES["sap"].values() for place in places]
+_OPENED = {("meta",), *(path[:depth] for path in _PATHS for depth in range(1, len(path)))}
+
+
 def split(message: Message) -> Fields:
     """The fields of the object and of the objects in it (``issuer.agentId``, ``meta.x``); arrays, the payload, the
     output, and records that no other wire knows are kept whole."""
-    fields: Fields = {}
-    _split(message.to_dict(), message.TABLE, (), fields)
-    return fields
-
-
-def _split(values: dict[str, Any], table: Table | None, path: Path, fields: Fields) -> None:
-    tables = {} if table is None else {one.name: one.table for one in table.fields if one.kind is Kind.RECORD}
-    for name, value in values.items():
-        here = (*path, name)
-        nested = name in tables and name not in OPENED
-        if isinstance(value, dict) and value and (nested or here == ("meta",)):
-            _split(value, tables.get(name), here, fields)
-        else:
-            fields[here] = value
+    return flat(message.to_dict(), _OPENED)
 
 
 def join(fields: Fields) -> Message:

@@ -6,7 +6,7 @@ A path is a tuple of names, as ``("slots", "TAG")``; shown, its names are joined
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,6 +69,19 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, str) and isinstance(right, str):
         return str(left) == str(right)
     return type(left) is type(right) and (left == right) and repr(left) == repr(right)
+
+
+def flat(values: Mapping[str, Any], opened: Collection[Path], above: Path = ()) -> Fields:
+    """The members of an object as fields. Those of the objects ``opened`` in it stand for themselves; any other value
+    is one field, an empty object, too."""
+    fields: Fields = {}
+    for name, value in values.items():
+        path = (*above, name)
+        if path in opened and isinstance(value, dict) and value:
+            fields |= flat(value, opened, path)
+        else:
+            fields[path] = value
+    return fields
 
 
 def nested(fields: Fields) -> dict[str, Any]:

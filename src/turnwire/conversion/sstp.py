@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire.conversion.shapes import Fields, Path, Shape, nested
+from turnwire.conversion.shapes import Fields, Path, Shape, flat, nested
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.sstp.messages import CLASSES, Message
 from turnwire.sstp.spec import SCHEMA_IDS, Kind
@@ -16,15 +16,7 @@ _OWN = own_acts("sstp")
 
 def split(message: Message) -> Fields:
     """``header.X``, ``payload.X`` and the other keys of the object."""
-    fields: Fields = {}
-    for key, value in message.to_dict().items():
-        if key in ("header", "payload"):
-            fields |= {(key, name): inner for name, inner in value.items()}
-            if not value:
-                fields[key,] = {}
-        else:
-            fields[key,] = value
-    return fields
+    return flat(message.to_dict(), (("header",), ("payload",)))
 
 
 def join(fields: Fields) -> Message:

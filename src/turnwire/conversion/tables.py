@@ -193,7 +193,7 @@ def _of_sstp(kind: sstp.Kind) -> tuple[Place, ...]:
     return (*places, *(place for place in _SSTP_TO if place.path not in written))
 
 
-OPENED = frozenset({"cachePolicy", "cache", "replyTo", "budget"})
+_WHOLE = frozenset({"cachePolicy", "cache", "replyTo", "budget"})
 """Records of SAP that stand as one field: no other wire knows anything of their parts."""
 _SAP_FACTS: dict[str, tuple[str, str]] = {
     "taskId": ("task", "uuid"),
@@ -230,7 +230,7 @@ def _of_sap(table: sap.Table, must: bool = True, above: str = "") -> Iterator[Pl
     """The fields of the specification and of the records in them; those that all of the class have are left out."""
     for field in table.fields:
         path, needed = above + field.name, must and field.need == sap.MUST
-        if field.kind is sap.Kind.RECORD and field.table is not None and field.name not in OPENED:
+        if field.kind is sap.Kind.RECORD and field.table is not None and field.name not in _WHOLE:
             yield from _of_sap(field.table, needed, f"{path}.")
         elif path not in FIXED["sap"].get(table.name, ()):
             yield Place(path, *_SAP_FACTS.get(path, _OWN), "must" if needed else "may")
