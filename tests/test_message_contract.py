@@ -230,6 +230,7 @@ def samples(backend: str) -> dict[str, Any]:
         "Envelope": core["kick"].decode(MESSAGES["kick"][0]),
         "Envelope, more": core["kick"].Envelope.from_dict({**json.loads(MESSAGES["kick"][0]), "more": [1]}),
         "Space": kick.parse_space("\u2afbtask/dispatch:WePlan/001\nGo.\n"),
+        "Section": kick.Section("task", "dispatch", place="WePlan", index="001", content="Go."),
         "Task": task,
         "Task, more": sap.Task.from_dict({**task.to_dict(), "unknownField": {"a": [1]}}),
         "Task, odd": sap.Task.from_dict({**task.to_dict(), "replace": 1, "x-y": 2}),
@@ -416,16 +417,16 @@ def test_slip_message_is_the_dataclass_that_slipcore_s_is(backend: str) -> None:
     assert turnwire.slip.__version__ == "0.1.0"
 
 
-def test_hypothesis_builds_slip_messages(backend: str) -> None:
+@pytest.mark.parametrize(("name", "types"), [("slip", {"act": nslip.Act, "conv_id": int}), ("Envelope", {"id": str})])
+def test_hypothesis_builds_messages(backend: str, name: str, types: dict[str, type]) -> None:
     from hypothesis import given, settings, strategies as st
 
-    cls = type(samples(backend)["slip"])
+    cls = type(samples(backend)[name])
 
     @settings(max_examples=20, database=None)
     @given(st.builds(cls))
     def built(message: Any) -> None:
-        assert isinstance(message.act, nslip.Act)
-        assert isinstance(message.conv_id, int)
+        assert all(isinstance(getattr(message, field), kind) for field, kind in types.items())
 
     built()
 

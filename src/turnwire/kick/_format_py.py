@@ -19,7 +19,7 @@ from turnwire.fences import fence_behind
 from turnwire.kick import section_methods as methods
 from turnwire.kick.faults import space_fault, utf8_fault
 from turnwire.kick.section_methods import content_end
-from turnwire.kick.spec import SIGIL
+from turnwire.kick.spec import SIGIL, WIRE
 
 _BOM = "\ufeff"
 _AT_LINE_START = "\n" + SIGIL
@@ -48,6 +48,7 @@ class Section(methods.SectionMethods):
     is built takes no content that ends in a line end or blank lines (EncodeError, trailing_blank) unless ``trim``.
     """
 
+    __wire__ = WIRE
     __slots__ = ("_body", "_end", "_parts", "_source", "_start", "_stuffing")
     _parts: tuple[Any, ...] | None
     _source: str | None

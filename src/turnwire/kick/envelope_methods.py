@@ -11,7 +11,7 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.json import text as json_text
 from turnwire.json.faults import kind_of
 from turnwire.kick.faults import encode_fault
-from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
+from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE, MessageType
 from turnwire.kick.times import seconds
 from turnwire.message import (
     Message,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from turnwire.errors import Issue
     from turnwire.kick.policy import Policy
     from turnwire.kick.space import Space
-    from turnwire.kick.spec import MessageType
 
 
 def message_type(value: Any) -> Any:

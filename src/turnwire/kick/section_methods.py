@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import Reason
+from turnwire.errors import DecodeError, Reason
 from turnwire.kick.faults import encode_fault
-from turnwire.kick.spec import PARTS, SIGIL
+from turnwire.kick.spec import PARTS, SIGIL, WIRE
+from turnwire.message import Serialisable, Signature, expect_mapping
 
 if TYPE_CHECKING:
     from turnwire.kick._format_py import Section
@@ -28,7 +30,7 @@ def stuffed(content: str) -> str:
     return _STUFFABLE.sub(r"\\", content)
 
 
-def parts_of(section: Section) -> tuple[str | None, ...]:
+def parts_of(section: Any) -> tuple[str | None, ...]:
     """The parts of a section in the order of ``spec.PARTS``."""
     return tuple(getattr(section, part) for part in PARTS)
 
@@ -140,10 +142,29 @@ def equal(left: Section, right: object) -> Any:
     return parts_of(left) == parts_of(right)
 
 
-class SectionMethods:
+def _arguments(
+    self: Any,
+    name: str,
+    type: str | None = None,
+    qualifier: str | None = None,
+    place: str | None = None,
+    index: str | None = None,
+    inline: str | None = None,
+    content: str = "",
+    raw: str | None = None,
+    *,
+    trim: bool = False,
+) -> None:
+    """The arguments of a section, which a compiled class does not tell."""
+
+
+class SectionMethods(Serialisable):
     """The methods of Section that both twins have."""
 
     __slots__ = ()
+    __wire__ = WIRE
+    __match_args__ = ("name", "type", "qualifier", "place", "index", "inline", "content", "raw")
+    __signature__ = Signature(_arguments)
 
     def replace(self: Any, **changes: Any) -> Section:
         """A section with some parts replaced. Where it was read, its header line, its blank lines and their line
@@ -170,9 +191,20 @@ class SectionMethods:
         parts: dict[str, Any] = dict(zip(PARTS, (*parts_of(built)[:-1], raw), strict=True))
         return made(**parts)
 
-    def to_dict(self: Any) -> dict[str, str | None]:
+    def to_dict(self) -> dict[str, str | None]:
         """The parts by name, without ``raw``."""
         return {part: getattr(self, part) for part in PARTS[:-1]}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Any:
+        """The section of :meth:`to_dict`. Raises DecodeError for another name or no text, with the part in ``path``."""
+        expect_mapping(fields, WIRE)
+        for part, value in fields.items():
+            if part not in PARTS or not isinstance(value, str | None):
+                text = f"a section has {', '.join(PARTS)}, which are text"
+                raise DecodeError(Reason.WRONG_TYPE, text, wire=WIRE, path=f"/{part}")
+        make: Any = cls
+        return make(**{"name": "", **fields})
 
     __repr__ = represent
     __eq__ = equal
