@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 from turnwire.csp._marks_py import (
     EXACT,
@@ -29,6 +29,7 @@ from turnwire.csp.spec import (
     ENUMS,
     FENCE,
     FIELDS,
+    FILE_OPS,
     HEADERS,
     ID_LETTER,
     INSIDE_UNCLOSED,
@@ -62,16 +63,23 @@ CHANGE = re.compile(rb"([+~-]) DEF ([A-Z_][A-Z0-9_]*)(?: (.*))?", re.DOTALL)
 CHANGE_LIKE = re.compile(rb"[+~-]|. DEF ", re.DOTALL)
 _CLOSING_RUN = re.compile(rb"(?m)^(>{3,})\r?$")
 
-_HEADER = {key.encode(): place for place, key in enumerate(HEADERS)}
+_HEADER = {key.encode(): reason for key, reason in zip(HEADERS, MISSING_HEADER, strict=True)}
+_HEADERLESS = frozenset((Reason.BAD_HEADER_LINE, *MISSING_HEADER))
+"""Faults of what may be another protocol."""
 _INTENT = {intent.encode(): code for code, intent in enumerate(INTENTS)}
-_WORD = [BLOCK_WORD[intent].encode() for intent in INTENTS]
+_WORD = {intent.encode(): word.encode() for intent, word in BLOCK_WORD.items()}
+_WORDS = frozenset(_WORD.values())
 _FIELDS = {word.encode(): {key.encode(): slot for slot, key in enumerate(keys)} for word, keys in FIELDS.items()}
-_REQUIRED = {
-    word.encode(): [(FIELDS[word].index(key), reason) for key, reason in keys.items()]
-    for word, keys in REQUIRED.items()
-}
+_REQUIRED = {word.encode(): {key.encode(): reason for key, reason in keys.items()} for word, keys in REQUIRED.items()}
 _ENUM = {key.encode(): frozenset(value.encode() for value in values) for key, values in ENUMS.items()}
-_ID = {word.encode(): re.compile(letter.encode() + rb"[0-9]+") for word, letter in ID_LETTER.items()}
+_OPS = frozenset(op.encode() for op in FILE_OPS)
+_LETTER = {word.encode(): letter.encode() for word, letter in ID_LETTER.items()}
+_ID = {letter: re.compile(letter + rb"[0-9]+") for letter in _LETTER.values()}
+_CHECKPOINT = {
+    b"BASE": (b"BASE ", Reason.BAD_BASE, Reason.MISSING_BASE),
+    b"APPLY": (b"APPLY -> ", Reason.BAD_APPLY, Reason.MISSING_APPLY),
+}
+"""Keys of a patch: how such a line begins, and the reasons for one of another form, and for none."""
 CODE = {reason: code for code, reason in enumerate(REASONS)}
 ABSENT: Span = (-1, -1)
 
@@ -83,6 +91,15 @@ class Line(NamedTuple):
     stop: int
     next: int
     text: bytes
+
+
+class Field(NamedTuple):
+    """One field of a block: its key, the offset of its line, its value, and whether that is a heredoc."""
+
+    key: bytes
+    line: int
+    value: Any
+    heredoc: bool
 
 
 class ScanFault(Exception):
@@ -185,11 +202,6 @@ def is_blank(text: bytes) -> bool:
     return not text or BLANK.fullmatch(text) is not None
 
 
-def is_form(intent: bytes) -> bool:
-    """True if an INTENT is a place to fill in, ``<...>``, as in the document that describes the message."""
-    return intent.startswith(b"<") and intent.endswith(b">")
-
-
 def is_look_alike(cursor: Cursor, first: Line, kind: int = EXACT) -> bool:
     """True if the record whose first line this is, is the Compact Symbol Protocol (reading 9)."""
     return classify_magic_line(cursor.data, first.start, cursor.end, cursor.final, kind) == LOOK_ALIKE
@@ -199,118 +211,204 @@ def is_look_alike(cursor: Cursor, first: Line, kind: int = EXACT) -> bool:
 
 
 class MessageReader:
-    """Reads one message strictly; raises ScanFault at the first thing that is wrong."""
+    """Reads one message; raises ScanFault at the first thing that is wrong.
+
+    Lenient reading is a subclass: it mends lines before they are read, and goes on behind what is wrong with them. A
+    value is what ``cut`` and ``content`` make of a part of a line and of the data: here the span.
+    """
 
     def __init__(self, cursor: Cursor, first: Line, limits: tuple[int, int, int]) -> None:
         self.cursor = cursor
         self.first = first
+        self.place = first.next  # the start of the line that is read next
         self.bound = first.start + limits[0]
         self.max_fields = limits[1]
         self.max_key = limits[2]
-        self.spans: list[Span] = [ABSENT] * 9
-        self.extras: Table = []
-        self.intent = 0
+        self.header: dict[bytes, Any] = {}
+        self.word = b""  # of the block
+        self.id: Any = ABSENT
+        self.op: Any = ABSENT
+        self.fields: list[Field] = []
+        self.seen: set[bytes] = set()  # their keys
+        self.checkpoints: dict[bytes, Any] = {}  # BASE and APPLY of a patch
+        self.ops: list[tuple[bytes, Any, Any]] = []  # of a patch: sign, name, value (None for none)
+
+    # --- what lenient reading does otherwise ---
+
+    def blame(self, reason: Reason, offset: int) -> None:
+        """Tells a fault at a line. What stands in front of ``place`` is the message's own, whatever is wrong."""
+        if reason in _HEADERLESS and is_look_alike(self.cursor, self.first):
+            reason, offset = Reason.LOOK_ALIKE, self.first.start
+        raise ScanFault(reason, offset, self.place)
+
+    def cut(self, line: Line, start: int, stop: int) -> Any:
+        """The value that is ``line.text[start:stop]``."""
+        return line.start + start, stop - start
+
+    def content(self, start: int, stop: int) -> Any:
+        """The value that is ``data[start:stop]``."""
+        return start, stop - start
+
+    def is_header_value(self, value: bytes) -> bool:
+        """True if a value may stand in the header."""
+        return TOKEN.fullmatch(value) is not None
+
+    def odd_header(self, line: Line, word: bytes, value: bytes, reason: Reason) -> bool:
+        """Takes a line that is none of the header. False where the header ends in front of it."""
+        self.blame(reason, line.start)
+        return False
+
+    def odd_intent(self, intent: bytes) -> bytes:
+        """The intent of one that is none."""
+        self.blame(Reason.BAD_INTENT, self.first.start)
+        return intent
+
+    def parts(self, line: Line) -> bool:
+        """True if a line parts the header and the block as a blank one does."""
+        return False
+
+    def block_line(self, line: Line) -> Line:
+        """The first line of a block as it is read."""
+        return line
+
+    def odd_block(self, line: Line, word: bytes, intent: bytes) -> bool:
+        """Takes the first line of a block that does not match the intent. True if the block is read."""
+        self.blame(Reason.BLOCK_MISMATCH, line.start)
+        return False
+
+    def odd_word(self, value: bytes, reason: Reason, line: Line, words: Collection[bytes]) -> Any:
+        """The value of an id (words: its letter, or none) or of one of these words that has not the form."""
+        self.blame(reason, line.start)
+
+    def field_line(self, keys: Collection[bytes] | None) -> Line | None:
+        """The next line of a block with these keys, or any."""
+        return self.line()
+
+    def patch_line(self) -> Line | None:
+        """The next line of a patch."""
+        return self.line()
+
+    def odd_line(self, line: Line, reason: Reason) -> None:
+        """Takes a line of a block that is none of its own."""
+        self.blame(reason, line.start)
+
+    def odd_change(self, line: Line, reason: Reason) -> None:
+        """Takes a line of a patch that is no operation."""
+        self.odd_line(line, reason)
+
+    # --- the grammar ---
 
     def within(self, line: Line) -> None:
         """Raises for a line of the message that ends after the limit."""
         if line.next > self.bound:
             raise ScanFault(Reason.MESSAGE_TOO_LARGE, self.first.start, max(line.start, self.first.next), run=-1)
 
+    def line(self) -> Line | None:
+        """The next line, unless it ends the header or the block."""
+        line = self.cursor.line(self.place)
+        if line is None or is_blank(line.text) or self.cursor.ends(line):
+            return None
+        self.within(line)
+        return line
+
     def read(self) -> int:
         """Reads the message; returns the offset after its block."""
-        return self.block(self.header())
+        self.block(self.read_header())
+        return self.place
 
-    def header(self) -> int:
-        """The header; returns the offset after it: its first blank line, a delimiter or the end."""
-        order: list[int] = []
-        place = self.first.next
-        intent = b""
-        while True:
-            line = self.cursor.line(place)
-            if line is None or is_blank(line.text) or self.cursor.ends(line):
-                break
-            self.within(line)
+    def read_header(self) -> bytes:
+        """Reads up to the first blank line, a delimiter or the end; returns the intent."""
+        found, start = self.header, self.first.start
+        while (line := self.line()) is not None:
             word, space, value = line.text.partition(b" ")
-            header = _HEADER.get(word)
-            if header is None:
-                raise self.header_fault(Reason.BAD_HEADER_LINE, line.start, line.start)
-            if header in order:
-                raise ScanFault(Reason.DUP_HEADER, line.start, line.start)
-            if not TOKEN.fullmatch(value):
-                raise ScanFault(Reason.BAD_HEADER_VALUE, line.start, line.start)
-            order.append(header)
-            if header < 3:
-                self.spans[header] = (line.start + len(word) + len(space), len(value))
-            else:
-                intent = value
-            place = line.next
-        start = self.first.start
-        for header, reason in enumerate(MISSING_HEADER):
-            if header not in order:
-                raise self.header_fault(reason, start, place)
-        if order != [0, 1, 2, 3]:
-            raise ScanFault(Reason.HEADER_ORDER, start, place)
-        if intent == INTENT_ALIAS.encode():
-            raise ScanFault(Reason.INTENT_ALIAS, start, place)
-        if intent not in _INTENT:
-            raise ScanFault(Reason.LOOK_ALIKE if is_form(intent) else Reason.BAD_INTENT, start, place)
-        self.intent = _INTENT[intent]
-        return place
-
-    def header_fault(self, reason: Reason, offset: int, resume: int) -> ScanFault:
-        if is_look_alike(self.cursor, self.first):
-            return ScanFault(Reason.LOOK_ALIKE, self.first.start, resume)
-        return ScanFault(reason, offset, resume)
-
-    def block(self, place: int) -> int:
-        while True:
-            line = self.cursor.line(place)
-            if line is None or self.cursor.ends(line):
-                raise ScanFault(Reason.NO_BODY, self.first.start, place)
-            self.within(line)
-            if not is_blank(line.text):
+            if word in _HEADER and word not in found and self.is_header_value(value):
+                found[word] = self.cut(line, len(word) + len(space), len(line.text))
+                self.place = line.next
+                continue
+            reason = Reason.BAD_HEADER_LINE
+            if word in _HEADER:
+                reason = Reason.DUP_HEADER if word in found else Reason.BAD_HEADER_VALUE
+            if not self.odd_header(line, word, value, reason):
                 break
-            place = line.next
-        word, space, rest = line.text.partition(b" ")
-        if word != _WORD[self.intent]:
-            raise ScanFault(Reason.BLOCK_MISMATCH, line.start, line.start)
-        self.block_id(word, line, line.start + len(word) + len(space), rest)
-        if word == b"PATCH":
-            return self.patch(line)
-        keys = _FIELDS.get(word)
-        return self.generic(line) if keys is None else self.known(line, word, keys)
+        for key, reason in _HEADER.items():
+            if key not in found:
+                self.blame(reason, start)
+        if len(found) == len(_HEADER) and list(found) != list(_HEADER):
+            self.blame(Reason.HEADER_ORDER, start)
+        intent = self.bytes_of(found.get(b"INTENT", ABSENT))
+        if intent == INTENT_ALIAS.encode():
+            self.blame(Reason.INTENT_ALIAS, start)
+        elif intent.startswith(b"<") and intent.endswith(b">"):  # a place to fill in, as in a description
+            raise ScanFault(Reason.LOOK_ALIKE, start, self.place)
+        elif intent not in _INTENT and b"INTENT" in found:
+            return self.odd_intent(intent)
+        return intent
 
-    def block_id(self, word: bytes, line: Line, start: int, rest: bytes) -> None:
-        name, space, op = (rest, b"", b"") if word != b"FILEOP" else rest.partition(b" ")
-        if not _ID.get(word, TOKEN).fullmatch(name):
-            raise ScanFault(Reason.BAD_ID, line.start, line.start)
-        self.spans[3] = (start, len(name))
-        if word == b"FILEOP":
-            if not op:
-                raise ScanFault(Reason.MISSING_OP, line.start, line.start)
-            if not OP_WORD.fullmatch(op):
-                raise ScanFault(Reason.BAD_OP, line.start, line.start)
-            self.spans[7] = (start + len(name) + len(space), len(op))
+    def bytes_of(self, value: Any) -> bytes:
+        """The bytes of a value; none where it is absent."""
+        return value.encode() if isinstance(value, str) else self.cursor.data[value[0] : value[0] + max(value[1], 0)]
 
-    def lines(self, place: int) -> Iterator[Line]:
-        """The lines of the block from ``place`` on. The consumer moves ``self.place`` after what it took."""
-        self.place = place
-        while True:
-            line = self.cursor.line(self.place)
-            if line is None or is_blank(line.text) or self.cursor.ends(line):
-                return
+    def block(self, intent: bytes) -> None:
+        while (line := self.cursor.line(self.place)) is not None and not self.cursor.ends(line):
             self.within(line)
+            if not (is_blank(line.text) or self.parts(line)):
+                break
             self.place = line.next
-            yield line
+        if line is None or self.cursor.ends(line):
+            self.blame(Reason.NO_BODY, self.first.start)
+            return
+        line = self.block_line(line)
+        word, space, rest = line.text.partition(b" ")
+        if (word != _WORD.get(intent, intent) or word not in _WORDS) and not self.odd_block(line, word, intent):
+            return
+        name, gap, op = rest.partition(b" ") if word == b"FILEOP" else (rest, b"", b"")
+        start = len(word) + len(space)
+        letter = _LETTER.get(word, b"")
+        self.word = word
+        if (_ID[letter] if letter else TOKEN).fullmatch(name):
+            self.id = self.cut(line, start, start + len(name))
+        else:
+            self.id = self.odd_word(name, Reason.BAD_ID, line, (letter,) if letter else ())
+        if word == b"FILEOP":
+            if OP_WORD.fullmatch(op):
+                self.op = self.cut(line, start + len(name) + len(gap), len(line.text))
+            else:
+                self.op = self.odd_word(op, Reason.BAD_OP if op else Reason.MISSING_OP, line, _OPS)
+        self.place = line.next
+        (self.patch if word == b"PATCH" else self.read_fields)(line)
 
-    def value(self, line: Line, key: bytes) -> tuple[Span, bool]:
+    def read_fields(self, first: Line) -> None:
+        keys = _FIELDS.get(self.word)
+        while (line := self.field_line(keys)) is not None:
+            match = KEY.match(line.text)
+            key = b"" if match is None else match[0]
+            if match is None or (keys is not None and key not in keys):
+                self.odd_line(line, Reason.STRAY_LINE if match is None else Reason.UNKNOWN_KEY)
+                continue
+            if keys is None and len(key) > self.max_key:
+                self.blame(Reason.KEY_TOO_LONG, line.start)
+            elif keys is None and len(self.fields) >= self.max_fields:
+                self.blame(Reason.TOO_MANY_FIELDS, line.start)
+            elif keys is not None and key in self.seen:
+                self.blame(Reason.DUP_FIELD, line.start)
+            self.seen.add(key)
+            value, heredoc = self.value(line, key)
+            if key == b"CONTENT" and keys is not None and not heredoc:
+                self.blame(Reason.HEREDOC_EXPECTED, line.start)
+            if keys is not None and key in _ENUM and self.bytes_of(value) not in _ENUM[key]:
+                value = self.odd_word(self.bytes_of(value), Reason.BAD_ENUM, line, _ENUM[key])
+            self.fields.append(Field(key, line.start, value, heredoc))
+        for key, reason in _REQUIRED.get(self.word, {}).items():
+            if key not in self.seen:
+                self.blame(reason, first.start)
+
+    def value(self, line: Line, key: bytes) -> tuple[Any, bool]:
         """The value of a field, and whether it is a heredoc."""
-        if len(line.text) > len(key):
-            return (line.start + len(key) + 1, len(line.text) - len(key) - 1), False
-        following = self.cursor.line(line.next)
+        self.place = line.next
+        following = self.cursor.line(line.next) if len(line.text) == len(key) else None
         opening = None if following is None else OPENING.fullmatch(following.text)
         if following is None or opening is None:
-            return (line.stop, 0), False
+            return self.cut(line, min(len(key) + 1, len(line.text)), len(line.text)), False
         self.within(following)
         run = len(opening[1])
         closing = heredoc_closing(self.cursor, following, run, self.bound, self.first.start)
@@ -318,81 +416,58 @@ class MessageReader:
             at = following.start if closing is Reason.UNCLOSED_HEREDOC else self.first.start
             raise ScanFault(closing, at, following.next, run)
         self.place = closing.next
-        length = closing.start - following.next
-        return (following.next, length - 1 if opening[2] and length else length), True
+        chomped = bool(opening[2]) and closing.start > following.next
+        return self.content(following.next, closing.start - chomped), True
 
-    def known(self, first: Line, word: bytes, keys: dict[bytes, int]) -> int:
-        spans = self.spans
-        for line in self.lines(first.next):
+    def patch(self, first: Line) -> None:
+        while (line := self.patch_line()) is not None:
             match = KEY.match(line.text)
-            if match is None:
-                raise ScanFault(Reason.STRAY_LINE, line.start, line.start)
-            key = match[0]
-            slot = keys.get(key)
-            if slot is None:
-                raise ScanFault(Reason.UNKNOWN_KEY, line.start, line.start)
-            if spans[4 + slot] != ABSENT:
-                raise ScanFault(Reason.DUP_FIELD, line.start, line.start)
-            (start, length), heredoc = self.value(line, key)
-            if key == b"CONTENT" and not heredoc:
-                raise ScanFault(Reason.HEREDOC_EXPECTED, line.start, line.next)
-            if key in _ENUM and self.cursor.data[start : start + length] not in _ENUM[key]:
-                raise ScanFault(Reason.BAD_ENUM, line.start, self.place)
-            spans[4 + slot] = (start, length)
-        for slot, reason in _REQUIRED[word]:
-            if spans[4 + slot] == ABSENT:
-                raise ScanFault(reason, first.start, self.place)
-        return self.place
+            word = b"" if match is None else match[0]
+            if word not in _CHECKPOINT:
+                self.change(line)
+                continue
+            if word in self.checkpoints:
+                self.odd_line(line, Reason.DUP_FIELD)
+                continue
+            if word == b"BASE" and (self.ops or self.checkpoints):
+                self.blame(Reason.STRAY_LINE, line.start)
+            prefix, bad, _ = _CHECKPOINT[word]
+            if not line.text.startswith(prefix) or not CHECKPOINT.fullmatch(line.text, len(prefix)):
+                self.blame(bad, line.start)
+            self.checkpoints[word] = self.cut(line, len(prefix), len(line.text))
+            self.place = line.next
+        for word, (_, _, missing) in _CHECKPOINT.items():
+            if word not in self.checkpoints:
+                self.blame(missing, first.start)
 
-    def generic(self, first: Line) -> int:
-        for line in self.lines(first.next):
-            match = KEY.match(line.text)
-            if match is None:
-                raise ScanFault(Reason.STRAY_LINE, line.start, line.start)
-            if len(match[0]) > self.max_key:
-                raise ScanFault(Reason.KEY_TOO_LONG, line.start, line.start)
-            if len(self.extras) >= self.max_fields:
-                raise ScanFault(Reason.TOO_MANY_FIELDS, line.start, line.start)
-            span, _ = self.value(line, match[0])
-            self.extras.append((0, line.start, len(match[0]), *span))
-        return self.place
-
-    def patch(self, first: Line) -> int:
-        base = apply = ABSENT
-        for line in self.lines(first.next):
-            key = KEY.match(line.text)
-            word = key[0] if key else b""
-            if word == b"BASE" or word == b"APPLY":
-                if (base if word == b"BASE" else apply) != ABSENT:
-                    raise ScanFault(Reason.DUP_FIELD, line.start, line.start)
-                if word == b"BASE" and (self.extras or apply != ABSENT):
-                    raise ScanFault(Reason.STRAY_LINE, line.start, line.start)
-                prefix = b"BASE " if word == b"BASE" else b"APPLY -> "
-                if not line.text.startswith(prefix) or not CHECKPOINT.fullmatch(line.text, len(prefix)):
-                    reason = Reason.BAD_BASE if word == b"BASE" else Reason.BAD_APPLY
-                    raise ScanFault(reason, line.start, line.start)
-                span = (line.start + len(prefix), len(line.text) - len(prefix))
-                if word == b"BASE":
-                    base = span
-                else:
-                    apply = span
-            elif apply != ABSENT or not CHANGE_LIKE.match(line.text):
-                raise ScanFault(Reason.STRAY_LINE, line.start, line.start)
-            else:
-                self.extras.append(self.change(line))
-        self.spans[4], self.spans[5] = base, apply
-        if base == ABSENT or apply == ABSENT:
-            reason = Reason.MISSING_BASE if base == ABSENT else Reason.MISSING_APPLY
-            raise ScanFault(reason, first.start, self.place)
-        return self.place
-
-    def change(self, line: Line) -> tuple[int, ...]:
+    def change(self, line: Line) -> None:
         """One operation of a patch: ``+ DEF N = v``, ``~ DEF N := v`` or ``- DEF N``."""
         span = change_span(line.text)
+        if b"APPLY" in self.checkpoints or not CHANGE_LIKE.match(line.text):
+            span = Reason.STRAY_LINE
         if isinstance(span, Reason):
-            raise ScanFault(span, line.start, line.start)
-        name_start, name_length, start, length = span
-        return line.text[0], line.start + name_start, name_length, (line.start + start if length >= 0 else -1), length
+            self.odd_change(line, span)
+            return
+        start, size, at, length = span
+        value = self.cut(line, at, at + length) if length >= 0 else None
+        self.ops.append((line.text[:1], self.cut(line, start, start + size), value))
+        self.place = line.next
+
+    def row(self) -> tuple[int, list[Span], Table]:
+        """The code, the spans and the extras of the message."""
+        spans = [*(self.header[key] for key in (b"FROM", b"TO", b"CTX")), self.id, *(ABSENT,) * 5]
+        extras: Table = []
+        keys = _FIELDS.get(self.word)
+        if keys is not None:
+            spans[7] = self.op
+            for field in self.fields:
+                spans[4 + keys[field.key]] = field.value
+        elif self.word == b"PATCH":
+            spans[4], spans[5] = self.checkpoints[b"BASE"], self.checkpoints[b"APPLY"]
+            extras = [(sign[0], *name, *(ABSENT if value is None else value)) for sign, name, value in self.ops]
+        else:
+            extras = [(0, field.line, len(field.key), *field.value) for field in self.fields]
+        return _INTENT[self.bytes_of(self.header[b"INTENT"])], spans, extras
 
 
 _ASSIGN = {b"+": b"=", b"~": b":="}
@@ -523,7 +598,7 @@ class Stream:
         bad = bad_utf8(self.cursor.data, first.start, stop)
         if bad >= 0:
             return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
-        return self.row(first.start, stop, message.intent, message.spans, message.extras)
+        return self.row(first.start, stop, *message.row())
 
     def failed(self, first: Line, fault: ScanFault) -> int:
         """A message with a fault."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -19,18 +18,16 @@ from turnwire.csp._scanner_py import (
     CHECKPOINT,
     KEY,
     MAGIC,
-    OP_WORD,
     OPENING,
     TOKEN,
     Cursor,
     Line,
+    MessageReader,
     ScanFault,
     Stream,
     Table,
-    change_span,
     is_blank,
     is_delimiter,
-    is_form,
     is_look_alike,
     is_preamble_line,
 )
@@ -52,23 +49,19 @@ from turnwire.csp.messages import (
 from turnwire.csp.spec import (
     BLOCK_WORD,
     ENUMS,
-    FIELDS,
-    FILE_OPS,
     HEADERS,
     ID_LETTER,
-    INTENT_ALIAS,
-    MISSING_HEADER,
-    REQUIRED,
     Intent,
 )
 from turnwire.errors import Issue, Reason
 
 _BOM = b"\xef\xbb\xbf"
 _STEP = 1024  # bytes from one offset whose line is kept to the next
-_WORDS = frozenset(BLOCK_WORD.values())
+_WORDS = frozenset(word.encode() for word in BLOCK_WORD.values())
 _LOOSE_CHANGE = re.compile(r"[ \t]*([+~-])[ \t]*DEF[ \t]+([A-Z_][A-Z0-9_]*)(?:[ \t]*:?=(?: (.*))?|[ \t]*)", re.DOTALL)
 _LOOSE_APPLY = re.compile(r"[ \t]*APPLY[ \t]*(?:->|→|:)?[ \t]*(.*)", re.DOTALL | re.IGNORECASE)
 _LOOSE_BASE = re.compile(r"[ \t]*BASE(?:[ \t]*[:=][ \t]*|[ \t]+)(.*)", re.DOTALL | re.IGNORECASE)
+_LOOSE_CHECKPOINTS = ((b"BASE", _LOOSE_BASE, "BASE {}"), (b"APPLY", _LOOSE_APPLY, "APPLY -> {}"))
 _BEFORE = r"[ \t]*(?:(?:[-*•]|#{1,6}|[0-9]{1,2}[.)])[ \t]+)?[*_`\[]{0,3}"
 _BEHIND = r"[*_`]{0,3}[ \t]*"
 _HEADER = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(?::|=|->|→)?{_BEHIND}(.*)")
@@ -147,9 +140,6 @@ class _LenientReader(Stream):
             text = text.removesuffix("\n").removesuffix("\r")
         self.records.append(Junk(self.line_of(start) + 1, text, None if reason is None else str(reason)))
 
-    def bound(self, start: int) -> int:
-        return min(len(self.raw), start + self.limits[0])
-
     def read(self) -> None:
         if self.place:
             self.blame(Reason.BOM, 0)
@@ -177,7 +167,7 @@ class _LenientReader(Stream):
     def skip(self, line: Line) -> int:
         """The end of a heredoc that no field owns; one that never closes is one line."""
         run = len(line.text.rstrip(b"-"))
-        closing = self.cursor.closing(line.next, run, self.bound(line.start))
+        closing = self.cursor.closing(line.next, run, line.start + self.limits[0])
         if closing is not None:
             return closing.next
         self.unclosed(run)
@@ -194,95 +184,77 @@ class _LenientReader(Stream):
         records, issues = len(self.records), len(self.issues)
         self.records.append(Junk(0, ""))  # its place: Junk met inside it follows it
         try:
-            message, stop = _MessageReader(self, first).read()
-            if stop - first.start > self.limits[0]:
-                raise ScanFault(Reason.MESSAGE_TOO_LARGE, first.start, stop)
+            reader = _MessageReader(self, first)
+            stop = reader.read()
         except ScanFault as fault:
             del self.records[records:], self.issues[issues:]
             return self.recover(first.start, fault)
         if self.inside:
             self.blame(Reason.INSIDE_UNCLOSED_HEREDOC, first.start)
         blamed = self.issues[issues - (first.text != MAGIC) :]
+        message = reader.message()
         message.issues = tuple(sorted(blamed, key=lambda found: int(found.where)))
         self.records[records] = message
         self.tail = True
         return stop
 
 
-class _MessageReader:
-    """One message from its CSP/1 line on."""
+class _MessageReader(MessageReader):
+    """One message from its CSP/1 line on. Values are texts; what is mended is an issue, what cannot be is Junk."""
 
     def __init__(self, reader: _LenientReader, first: Line) -> None:
+        super().__init__(reader.cursor, first, reader.limits)
         self.reader = reader
-        self.cursor = reader.cursor
-        self.first = first
-        self.place = first.next
-        self.swallowed = False
+        self.swallowed = False  # whether a heredoc that never closes came: nothing of the block follows
         self.styles: set[Any] = set()  # in which case keys are written beside upper case: str.islower, str.istitle
+        self.more: dict[int, list[str]] = {}  # number of a field -> lines in which its value goes on
 
-    def read(self) -> tuple[CspMessage, int]:
+    def message(self) -> CspMessage:
+        """The message that was read."""
+        sender, receiver, ctx, word = (self.header.get(key.encode()) for key in HEADERS)
+        intent = Intent(word) if word in BLOCK_WORD else word
+        line = self.reader.line_of(self.first.start) + 1
+        return CspMessage(sender, receiver, ctx, intent, self.made() if self.word else None, line=line)
+
+    def made(self) -> AnyBlock:
+        """The block that was read."""
+        word = self.word.decode()
+        if word == "PATCH":
+            base, apply = (self.checkpoints.get(key) for key in (b"BASE", b"APPLY"))
+            return Patch(self.id, base, [Op(sign.decode(), name, value) for sign, name, value in self.ops], apply)
+        fields = [
+            (field.key.decode(), "\n".join((field.value, *self.more.get(number, ()))))
+            for number, field in enumerate(self.fields)
+        ]
+        if word == "FILEOP":
+            return FileOp(self.id, self.op, fields)
+        kind = _KINDS.get(word)
+        return Generic(word, self.id, fields) if kind is None else kind(self.id, fields)
+
+    def read(self) -> int:
         if is_look_alike(self.cursor, self.first, EXACT if self.first.text == MAGIC else NEAR):
             raise ScanFault(Reason.LOOK_ALIKE, self.first.start, self.place)
-        header, headless = self.header()
-        sender, receiver, ctx, word = (header.get(key) for key in HEADERS)
-        intent: Intent | str | None = word
-        if word is not None:
-            if word == INTENT_ALIAS:
-                self.blame(Reason.INTENT_ALIAS, self.first.start)
-            elif word in BLOCK_WORD:
-                intent = Intent(word)
-            elif is_form(word.encode()):
-                raise ScanFault(Reason.LOOK_ALIKE, self.first.start, self.place)
-            else:
-                self.blame(Reason.BAD_INTENT, self.first.start)
-                if _word(word).upper() in BLOCK_WORD:
-                    word = _word(word).upper()
-                    intent = Intent(word)
-        block = self.body(word, headless)
-        line = self.reader.line_of(self.first.start) + 1
-        return CspMessage(sender, receiver, ctx, intent, block, line=line), self.place
+        self.skip_blanks(lambda text: _loose_header(text, self.header) is not None)
+        return super().read()
+
+    # --- what is forgiven ---
 
     def blame(self, reason: Reason, offset: int) -> None:
         self.reader.blame(reason, offset)
 
-    def next_line(self) -> Line | None:
-        """The line at ``self.place`` unless it ends the header or the block."""
-        line = self.cursor.line(self.place)
-        return None if line is None or is_blank(line.text) or is_delimiter(line.text) else line
+    def cut(self, line: Line, start: int, stop: int) -> str:
+        return line.text[start:stop].decode()
 
-    def header(self) -> tuple[dict[str, str], bool]:
-        """The header lines that were found, and whether the block follows without a blank line."""
-        found: dict[str, str] = {}
-        headless = False
-        self.skip_blanks(lambda text: _loose_header(text, found) is not None)
-        while (line := self.next_line()) is not None:
-            text = line.text.decode()
-            word, _, value = text.partition(" ")
-            usual = word in _WORDS or (word in HEADERS and TOKEN.fullmatch(value.encode()) is not None)
-            loose = None if usual else _loose_header(text, found)
-            if loose is not None:
-                self.blame(Reason.BAD_HEADER_VALUE if word in HEADERS else Reason.BAD_HEADER_LINE, line.start)
-                word, value = loose
-            elif word not in _WORDS and (block := _loose_block(text)) is not None and ID_LETTER.get(block[0]):
-                word = block[0]
-            if word in _WORDS:
-                self.blame(Reason.BAD_HEADER_LINE, line.start)
-                headless = True
-                break
-            self.place = line.next
-            if word in HEADERS and word not in found:
-                good = TOKEN.fullmatch(value.encode()) and value[0] not in "\"'`*"
-                found[word] = value if good else _word(value)
-                if loose is None and (not TOKEN.fullmatch(value.encode()) or value != found[word]):
-                    self.blame(Reason.BAD_HEADER_VALUE, line.start)
-                continue
-            self.blame(Reason.DUP_HEADER if word in found else Reason.BAD_HEADER_LINE, line.start)
-            self.place = self.reader.skip(line) if OPENING.fullmatch(line.text) else line.next
-            self.reader.junk(line.start, self.place)
-        missing = [reason for key, reason in zip(HEADERS, MISSING_HEADER, strict=True) if key not in found]
-        for reason in missing or ([Reason.HEADER_ORDER] if list(found) != list(HEADERS) else []):
-            self.blame(reason, self.first.start)
-        return found, headless
+    def content(self, start: int, stop: int) -> str:
+        return self.cursor.data[start:stop].decode()
+
+    def is_header_value(self, value: bytes) -> bool:
+        return super().is_header_value(value) and (value[0] not in b"\"'`*" or _word(value.decode()) == value.decode())
+
+    def junk(self, line: Line) -> None:
+        """Keeps a line that nothing can use, and a heredoc that no field owns as a whole."""
+        self.place = self.reader.skip(line) if OPENING.fullmatch(line.text) else line.next
+        self.reader.junk(line.start, self.place)
 
     def skip_blanks(self, wanted: Callable[[str], bool]) -> None:
         """Goes over blank lines to a line that is wanted, and blames the first of them; stays where there is none."""
@@ -293,215 +265,159 @@ class _MessageReader:
             self.blame(Reason.STRAY_LINE, self.place)
             self.place = place
 
-    def body(self, intent: str | None, headless: bool) -> AnyBlock | None:
-        while not headless:
-            line = self.cursor.line(self.place)
-            if line is None or not (is_blank(line.text) or _RULE.fullmatch(line.text.decode())):
-                break
-            if not is_blank(line.text):
-                self.blame(Reason.STRAY_LINE, line.start)
-            self.place = line.next
-        line = self.next_line()
-        if line is None:
-            self.blame(Reason.NO_BODY, self.first.start)
-            return None
-        word, _, rest = line.text.decode().partition(" ")
-        if word not in _WORDS and (loose := _loose_block(line.text.decode())) is not None:
-            self.blame(Reason.BAD_HEADER_LINE, line.start)
-            self.styles |= {style for style in (str.islower, str.istitle) if style(_first_word(line.text.decode()))}
-            word, rest = loose
-        if word != BLOCK_WORD.get(intent or "", intent):
-            if word not in _WORDS or intent in BLOCK_WORD:
-                self.blame(Reason.BLOCK_MISMATCH, line.start)
-            if word not in _WORDS:
-                self.reader.junk(line.start, line.next)
-                self.place = line.next
-                return None
-        elif word not in _WORDS:
-            return None
-        self.place = line.next
-        op = ""
-        if word == "FILEOP":
-            rest, _, op = rest.partition(" ")
-        letter = ID_LETTER.get(word)
-        good = TOKEN.fullmatch(rest.encode()) if letter is None else re.fullmatch(f"{letter}[0-9]+", rest)
-        if not good:
-            self.blame(Reason.BAD_ID, line.start)
-            rest = _id(rest, letter)
-        if word == "PATCH":
-            return self.patch(line, rest)
-        fields = self.fields(line, word)
-        if word == "FILEOP":
-            if not OP_WORD.fullmatch(op.encode()):
-                self.blame(Reason.BAD_OP if op else Reason.MISSING_OP, line.start)
-                op = _word(op).upper() if _word(op).upper() in FILE_OPS else op
-            return FileOp(rest, op, fields)
-        kind = _KINDS.get(word)
-        return Generic(word, rest, fields) if kind is None else kind(rest, fields)
-
-    # --- blocks ---
-
-    def stray(self, line: Line, reason: Reason) -> None:
-        """A line the block cannot use, and a heredoc that no field owns as a whole."""
+    def odd_header(self, line: Line, word: bytes, value: bytes, reason: Reason) -> bool:
+        text = line.text.decode()
+        loose = _loose_header(text, self.header) if word not in _WORDS else None
         self.blame(reason, line.start)
-        self.place = line.next
-        if OPENING.fullmatch(line.text):
-            self.place = self.reader.skip(line)
-            self.swallowed = self.place == line.next
-        self.reader.junk(line.start, self.place)
-
-    def is_field(self, keys: Collection[str], found: list[tuple[str, str]], text: str) -> bool:
-        """True for a field that is not there yet, in any form."""
-        return _loose_field(text, keys, found, self.styles) is not None
-
-    def fields(self, first: Line, word: str) -> list[tuple[str, str]]:
-        keys = FIELDS.get(word)
-        found: list[tuple[str, str]] = []
-        places: list[int] = []
-        open_value = False  # whether the last value may go on in the next line
-        more: list[str] = []  # the lines in which it did
-        while not self.swallowed:
-            if keys is not None:
-                self.skip_blanks(partial(self.is_field, keys, found))
-            if (line := self.next_line()) is None:
-                break
-            match = KEY.match(line.text)
-            key = "" if match is None else match[0].decode()
-            text = line.text.decode()
-            if keys is not None and is_preamble_line(line.text, laws=False):  # which a block of any keys takes
-                self.blame(Reason.UNKNOWN_KEY, line.start)
-                break
-            if keys is not None and key not in keys and not open_value and not found:
-                self.styles |= {style for style in (str.islower, str.istitle) if style(_first_word(text))}
-            loose = None if keys is None or key in keys else _loose_field(text, keys, found, self.styles)
-            if loose is not None:
-                self.blame(Reason.STRAY_LINE, line.start)
-                key, said = loose
-                line = line._replace(text=f"{key} {said}".rstrip(" ").encode())
-            elif match is None or (keys is not None and key not in keys):
-                if not open_value or OPENING.fullmatch(line.text) or _is_no_value(text):
-                    self.stray(line, Reason.STRAY_LINE if match is None else Reason.UNKNOWN_KEY)
-                    continue
-                self.blame(Reason.CONTINUED, line.start)
-                more.append(line.text.decode())
-                self.place = line.next
-                continue
-            _go_on(found, more)
-            if keys is not None:  # which bounds them by itself
-                if any(name == key for name, _ in found):
-                    self.blame(Reason.DUP_FIELD, line.start)
-            elif len(key) > self.reader.limits[2] or len(found) >= self.reader.limits[1]:
-                too_long = len(key) > self.reader.limits[2]
-                self.blame(Reason.KEY_TOO_LONG if too_long else Reason.TOO_MANY_FIELDS, line.start)
-            value, heredoc = self.value(line, key)
-            open_value = not heredoc and key not in ENUMS
-            if word == "FILEOP" and key == "CONTENT" and not heredoc:
-                self.blame(Reason.HEREDOC_EXPECTED, line.start)
-            found.append((key, value))
-            places.append(line.start)
-        _go_on(found, more)
-        for number, ((key, value), start) in enumerate(zip(found, places, strict=True)):
-            if keys is not None and key in ENUMS and value not in ENUMS[key]:
-                self.blame(Reason.BAD_ENUM, start)
-                if _word(value).upper() in ENUMS[key]:
-                    found[number] = key, _word(value).upper()
-        for key, reason in REQUIRED.get(word, {}).items():
-            if all(name != key for name, _ in found):
-                self.blame(reason, first.start)
-        return found
-
-    def value(self, line: Line, key: str) -> tuple[str, bool]:
-        self.place = line.next
-        if len(line.text) > len(key):
-            said = line.text[len(key) + 1 :]
-            if said.strip(b" \t") and OPENING.fullmatch(said.strip(b" \t")) is None:
-                return said.decode(), False
-            following = line._replace(text=said) if said.strip(b" \t") else self.cursor.line(line.next)
+        if loose is None and (word in _WORDS or ((block := _loose_block(text)) and block[0] in ID_LETTER)):
+            return False  # the block, without a blank line in front of it
+        if loose is None and reason is Reason.BAD_HEADER_VALUE:
+            loose = word.decode(), _word(value.decode())
+        if loose is None:
+            self.junk(line)
         else:
-            said = b""
-            following = self.cursor.line(line.next)
-        opening = None if following is None else OPENING.fullmatch(following.text)
-        if following is None or opening is None or following.start == line.start:
-            content = None if following is None else self.loose_heredoc(following)
-            return (said.decode(), False) if content is None else (content, True)
-        run = len(opening[1])
-        bound = self.reader.bound(self.first.start)
-        closing = self.cursor.closing(following.next, run, bound)
-        if closing is None:
-            if bound < len(self.reader.raw):
-                raise ScanFault(Reason.MESSAGE_TOO_LARGE, self.first.start, following.next, run)
-            raise ScanFault(Reason.UNCLOSED_HEREDOC, following.start, following.next, run)
-        self.place = closing.next
-        content = self.reader.raw[following.next : closing.start].decode()
-        return content.removesuffix("\n") if opening[2] else content, True
+            self.header[loose[0].encode()] = loose[1]
+            self.place = line.next
+        return True
+
+    def odd_intent(self, intent: bytes) -> bytes:
+        self.blame(Reason.BAD_INTENT, self.first.start)
+        word = _word(intent.decode()).upper()
+        if word in BLOCK_WORD:
+            self.header[b"INTENT"] = word
+        return self.bytes_of(self.header[b"INTENT"])
+
+    def parts(self, line: Line) -> bool:
+        if _RULE.fullmatch(line.text.decode()) is None:
+            return False
+        self.blame(Reason.STRAY_LINE, line.start)
+        return True
+
+    def block_line(self, line: Line) -> Line:
+        text = line.text.decode()
+        loose = _loose_block(text) if text.partition(" ")[0].encode() not in _WORDS else None
+        if loose is None:
+            return line
+        self.blame(Reason.BAD_HEADER_LINE, line.start)
+        self.note_style(text)
+        return line._replace(text=" ".join(loose).encode())
+
+    def note_style(self, text: str) -> None:
+        """Keeps the case in which the first word of a line is written, if it is not upper case."""
+        match = _FIELD.fullmatch(text)
+        self.styles |= {style for style in (str.islower, str.istitle) if match is not None and style(match[1])}
+
+    def odd_block(self, line: Line, word: bytes, intent: bytes) -> bool:
+        if word == intent and word and intent.decode() not in BLOCK_WORD:
+            return False  # what it is nobody knows
+        if word not in _WORDS or intent.decode() in BLOCK_WORD:
+            self.blame(Reason.BLOCK_MISMATCH, line.start)
+        if word not in _WORDS:
+            self.reader.junk(line.start, line.next)
+            self.place = line.next
+        return word in _WORDS
+
+    def odd_word(self, value: bytes, reason: Reason, line: Line, words: Collection[bytes]) -> str:
+        self.blame(reason, line.start)
+        text = value.decode()
+        if reason is Reason.BAD_ID:
+            letter = b"".join(words).decode()
+            match = re.match(rf"\W*({letter}[0-9]+)(?!\w)" if letter else r"\W*(\S+)\s*\Z", text)
+            return text if match is None else match[1]
+        word = _word(text).upper()
+        return word if word.encode() in words else text
+
+    def field_line(self, keys: Collection[bytes] | None) -> Line | None:
+        if self.swallowed:
+            return None
+        if keys is not None:
+            self.skip_blanks(lambda text: _loose_field(text, keys, self.seen, self.styles) is not None)
+        line = self.line()
+        if line is None or keys is None:
+            return line
+        if is_preamble_line(line.text, laws=False):  # which a block of any keys takes
+            self.blame(Reason.UNKNOWN_KEY, line.start)
+            return None
+        match = KEY.match(line.text)
+        if match is not None and match[0] in keys:
+            return line
+        text = line.text.decode()
+        if not self.fields:
+            self.note_style(text)
+        loose = _loose_field(text, keys, self.seen, self.styles)
+        if loose is None:
+            return line
+        self.blame(Reason.STRAY_LINE, line.start)
+        return line._replace(text=" ".join(loose).rstrip(" ").encode())
+
+    def odd_line(self, line: Line, reason: Reason) -> None:
+        text = line.text.decode()
+        last = self.fields[-1] if self.fields else None
+        goes_on = last is not None and not last.heredoc and last.key.decode() not in ENUMS
+        if goes_on and not OPENING.fullmatch(line.text) and not _is_no_value(text):
+            self.blame(Reason.CONTINUED, line.start)
+            self.more.setdefault(len(self.fields) - 1, []).append(text)
+            self.place = line.next
+            return
+        self.blame(reason, line.start)
+        self.junk(line)
+        self.swallowed = OPENING.fullmatch(line.text) is not None and self.place == line.next
+
+    def value(self, line: Line, key: bytes) -> tuple[Any, bool]:
+        said = line.text[len(key) + 1 :]
+        opened = line._replace(text=said) if said.strip(b" \t") else self.cursor.line(line.next)
+        if opened is not None and opened.start != line.start and OPENING.fullmatch(opened.text):
+            return super().value(line._replace(text=key), key)
+        content = None if opened is None else self.loose_heredoc(opened)
+        return super().value(line, key) if content is None else (content, True)
 
     def loose_heredoc(self, opened: Line) -> str | None:
         """The content of a heredoc whose marks have white space around them, or begin behind the key; what stands in
         front of its end stands in front of each line. None where there is none, or no end of it."""
         opening = OPENING.fullmatch(opened.text.strip(b" \t"))
-        if opening is None:
-            return None
-        place, bound = opened.next, self.reader.bound(self.first.start)
-        while (line := self.cursor.line(place)) is not None and line.next <= bound:
-            place = line.next
-            if line.text.strip(b" \t") == b">" * len(opening[1]):
+        place = opened.next
+        while opening is not None and (end := self.cursor.line(place)) is not None and end.next <= self.bound:
+            place = end.next
+            if end.text.strip(b" \t") == b">" * len(opening[1]):
                 self.blame(Reason.STRAY_LINE, opened.start)
                 self.place = place
-                before = line.text[: line.text.index(b">")]
-                rows = self.reader.raw[opened.next : line.start].split(b"\n")
+                before = end.text[: end.text.index(b">")]
+                rows = self.cursor.data[opened.next : end.start].split(b"\n")
                 content = b"\n".join(row.removeprefix(before) for row in rows).decode()
                 return content.removesuffix("\n") if opening[2] else content
         return None
 
-    def patch(self, first: Line, name: str) -> Patch:
-        base: str | None = None
-        apply: str | None = None
-        ops: list[Op] = []
-        while not self.swallowed and (line := self.next_line()) is not None:
-            text = line.text.decode()
-            based, applied = _LOOSE_BASE.fullmatch(text), _LOOSE_APPLY.fullmatch(text)
-            word = "BASE" if based else "APPLY" if applied else ""
-            if (word == "BASE" and base is not None) or (word == "APPLY" and apply is not None):
-                self.stray(line, Reason.DUP_FIELD)
+    def patch_line(self) -> Line | None:
+        line = None if self.swallowed else self.line()
+        for key, pattern, form in _LOOSE_CHECKPOINTS if line is not None else ():
+            assert line is not None, "or there is no loop"
+            match = pattern.fullmatch(line.text.decode())
+            if match is None:
                 continue
-            self.place = line.next
-            if based is not None:
-                base = _checkpoint(based[1])
-                if ops or apply is not None:
-                    self.blame(Reason.STRAY_LINE, line.start)
-                if text != f"BASE {base}" or not CHECKPOINT.fullmatch(base.encode()):
-                    self.blame(Reason.BAD_BASE, line.start)
-            elif applied is not None:
-                apply = _checkpoint(applied[1])
-                if f"APPLY -> {apply}" != text or not CHECKPOINT.fullmatch(apply.encode()):
-                    self.blame(Reason.BAD_APPLY, line.start)
-            else:
-                self.change(line, text, ops, apply)
-        if base is None:
-            self.blame(Reason.MISSING_BASE, first.start)
-        if apply is None:
-            self.blame(Reason.MISSING_APPLY, first.start)
-        return Patch(name, base, ops, apply)
+            word = _word(match[1])
+            good = CHECKPOINT.fullmatch(word.encode()) is not None
+            text = form.format(word if good else match[1]).encode()
+            if good and key not in self.checkpoints and text != line.text:
+                self.blame(Reason.BAD_BASE if key == b"BASE" else Reason.BAD_APPLY, line.start)
+            return line._replace(text=text)
+        return line
 
-    def change(self, line: Line, text: str, ops: list[Op], apply: str | None) -> None:
+    def odd_change(self, line: Line, reason: Reason) -> None:
+        text = line.text.decode()
         match = _LOOSE_CHANGE.fullmatch(text)
         if match is None:
-            looks = text[:1] in ("+", "~", "-") or text[1:6] == " DEF "
-            self.stray(line, Reason.BAD_OP if looks else Reason.STRAY_LINE)
+            self.odd_line(line, reason)
             return
-        fault = change_span(line.text)
-        if isinstance(fault, Reason):
-            self.blame(fault, line.start)
-        elif apply is not None:
-            self.blame(Reason.STRAY_LINE, line.start)
+        self.blame(reason, line.start)
         assigned = " =" in text or " :=" in text
-        ops.append(Op(match[1], match[2], (match[3] or "") if assigned else None))
+        self.ops.append((match[1].encode(), match[2], (match[3] or "") if assigned else None))
+        self.place = line.next
 
 
-def _loose_header(text: str, found: Collection[str]) -> tuple[str, str] | None:
+def _loose_header(text: str, found: Collection[bytes]) -> tuple[str, str] | None:
     """The key and the value of a header line that is written in another form; None for any other line."""
     match = _HEADER.fullmatch(text)
-    if match is None or match[1].upper() not in HEADERS or match[1].upper() in found:
+    if match is None or match[1].upper() not in HEADERS or match[1].upper().encode() in found:
         return None
     value = _word(match[2])
     return (match[1].upper(), value) if TOKEN.fullmatch(value.encode()) else None
@@ -510,28 +426,11 @@ def _loose_header(text: str, found: Collection[str]) -> tuple[str, str] | None:
 def _loose_block(text: str) -> tuple[str, str] | None:
     """The word and what follows it, of the first line of a block that is written in another form, or None."""
     match = _BLOCK.fullmatch(text)
-    if match is None or match[1].upper() not in _WORDS:
+    if match is None or match[1].upper().encode() not in _WORDS:
         return None
     word, rest = match[1].upper(), match[2].rstrip(" \t*_`]").lstrip("*_`")
     letter = ID_LETTER.get(word)
     return (word, rest) if letter is None or re.match(rf"#?{letter}[0-9]+(?!\w)", rest) else None
-
-
-def _id(text: str, letter: str | None) -> str:
-    """The id in the first line of a block, without what is around it; all of it where there is none."""
-    match = re.match(rf"\W*({letter}[0-9]+)(?!\w)" if letter else r"\W*(\S+)\s*\Z", text)
-    return text if match is None else match[1]
-
-
-def _checkpoint(value: str) -> str:
-    """The id of a checkpoint without what is around it; any other value as it is."""
-    word = _word(value)
-    return word if CHECKPOINT.fullmatch(word.encode()) else value
-
-
-def _first_word(text: str) -> str:
-    match = _FIELD.fullmatch(text)
-    return "" if match is None else match[1]
 
 
 def _is_no_value(text: str) -> bool:
@@ -544,7 +443,7 @@ def _is_no_value(text: str) -> bool:
 
 
 def _loose_field(
-    text: str, keys: Collection[str], found: list[tuple[str, str]], styles: Collection[Any]
+    text: str, keys: Collection[bytes], found: Collection[bytes], styles: Collection[Any]
 ) -> tuple[str, str] | None:
     """The key and the value of a field that is written in another form; of one that is not in upper case, with a colon
     behind it or in a case that the block is in (``styles``), since a line of a value may begin with such a word."""
@@ -552,12 +451,4 @@ def _loose_field(
     if match is None or not (match[2] or match[1].isupper() or any(style(match[1]) for style in styles)):
         return None
     key = match[1].upper()
-    return None if key not in keys or any(name == key for name, _ in found) else (key, match[3])
-
-
-def _go_on(fields: list[tuple[str, str]], lines: list[str]) -> None:
-    """Puts lines behind the value of the last field: all at once, since each would copy what is there."""
-    if lines:
-        key, value = fields[-1]
-        fields[-1] = key, "\n".join((value, *lines))
-        lines.clear()
+    return (key, match[3]) if key.encode() in keys and key.encode() not in found else None
