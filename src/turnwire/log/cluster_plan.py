@@ -73,8 +73,6 @@ _DIGESTED = 64 << 10
 _OPENING = 4096
 """Bytes that a file adds to the size of a block beside its bytes: the work of opening it."""
 _READ = 1 << 20
-_STEP = 2 << 20
-"""Bytes that are searched at a time where a file is cut."""
 
 
 class FileState(NamedTuple):
@@ -277,7 +275,7 @@ class _Job(NamedTuple):
             status = os.fstat(file.fileno()) if known else _settled(file)
             facts = (size, status.st_mtime_ns, digest(head), self.wire, self.options, _inode_of(status))
             begin = _Cut(0, 1, None, 0)
-            for cut in self._cuts(name, size) if is_cut else ():
+            for cut in self._cuts(name, file, size) if is_cut else ():
                 whole = _digest_of(file, begin.offset, cut.offset)
                 block = Block(name, begin.offset, cut.offset, begin.line, *facts, whole)
                 yield block._replace(carried=begin.carried, left=cut.carried, ahead=cut.ahead)
@@ -286,18 +284,37 @@ class _Job(NamedTuple):
             stop = None if packed else size
             yield Block(name, begin.offset, stop, begin.line, *facts, whole, carried=begin.carried)
 
-    def _cuts(self, name: str, size: int) -> Iterator[_Cut]:
-        """The cuts of a file: where one search of it has decided all that is in front, block by block."""
-        step = min(max(self.every // 4, 1), _STEP)
-        options = {**self.options, "where": None, "columns": [], "errors": "skip", "batch_bytes": step}
-        source = Source(name, open=lambda: _Part(name, size), cut=lambda *_: None)
-        found, begin = scan(source, wire=self.wire, **options), 0
+    def _cuts(self, name: str, file: Any, size: int) -> Iterator[_Cut]:
+        """The cuts of a file, which is searched block by block, as it is when they are read. What is open over a whole
+        block is searched again with twice as many bytes."""
+        at, room = _Cut(0, 1, None, 0), self.every
+        while (stop := _next_line(file, at.offset + room - 1, size)) < size:
+            cut = self._decided(name, at, stop)
+            room = self.every if cut.offset > at.offset else 2 * room
+            if cut.offset > at.offset:
+                yield cut
+                at = cut
+
+    def _decided(self, name: str, at: _Cut, stop: int) -> _Cut:
+        """The place up to which a search from a cut on decides what is in front of ``stop``."""
+        source = Source(name, open=lambda: _Part(name, stop), start=at.offset, line=at.line, carried=at.carried)
+        options = {**self.options, "where": None, "columns": [], "errors": "skip"}
+        found = scan(source._replace(cut=lambda *_: None), wire=self.wire, **options)
         for _ in steps(found):
-            at = found._run.latest
-            if at is not None and begin < at.offset < size and at.offset - begin >= self.every - step // 2:
-                searched = size if at.finished else at.offset if at.left is None else at.left.base + at.left.size
-                yield _Cut(at.offset, at.line, at.kept(), searched - at.offset)
-                begin = at.offset
+            pass
+        reading = found._run.latest
+        assert reading is not None
+        return _Cut(reading.offset, reading.line, reading.kept(), stop - reading.offset)
+
+
+def _next_line(file: Any, place: int, size: int) -> int:
+    """The place where the next line begins behind ``place``; ``size`` where none does."""
+    for chunk in _chunks(file, place, size):
+        newline = chunk.find(b"\n")
+        if newline >= 0:
+            return place + newline + 1
+        place += len(chunk)
+    return size
 
 
 def _packed(every: int, blocks: Iterator[Block]) -> Iterator[Block]:
