@@ -84,12 +84,11 @@ Message = Task | Result | Ack | Nack
 
 @dataclass(slots=True)
 class _Known:
-    """A task and where it is. waiting: it has not ended; refused: by a Nack."""
+    """A task and where it is. refused: by a Nack, and not sent again."""
 
     task: Task
     line: int
     offset: int | None
-    waiting: bool
     acknowledged: bool = False
     refused: bool = False
 
@@ -134,14 +133,14 @@ class SapChecklist(checklists.RecordChecklist):
     def _task(self, task: Task, line: int, offset: int | None) -> None:
         self.applied |= _OF_TASKS
         self._follow(task, line, offset)
-        self._tick(task.fields["issuedAt"])
+        self._tick(task)
         name = task.fields["taskId"].lower()
         if (known := self._tasks.get(name)) is None:
-            self._tasks[name] = _Known(task, line, offset, waiting=not self._lifecycle.ended(name))
+            self._tasks[name] = _Known(task, line, offset)
             correlation = task.fields["correlationId"].lower()
             self._correlations[correlation] = None if correlation in self._correlations else name
-        elif known.refused:  # it is sent once more
-            known.refused, known.waiting = False, True
+        else:  # it is sent once more
+            known.refused = False
 
     def _result(self, result: Result, line: int, offset: int | None) -> None:
         fields = result.fields
@@ -158,11 +157,9 @@ class SapChecklist(checklists.RecordChecklist):
         if known is not None:
             self._answer(known, result, line, offset)
         self._follow(result, line, offset)
-        self._tick(fields["reportedAt"])
+        self._tick(result)
         if known is None:
             self._early.append((line, offset, result))
-        elif self._lifecycle.ended(result.task_id):
-            known.waiting = False
 
     def _answer(self, known: _Known, result: Result, line: int, offset: int | None) -> None:
         """Judges a result by its task; nothing changes."""
@@ -181,9 +178,8 @@ class SapChecklist(checklists.RecordChecklist):
         deadline = _deadline(task)
         if deadline is not None and fields["status"] in TERMINAL:
             self.applied.add("deadline")
-            reported = read_time(fields["reportedAt"])
             timed_out = "error" in fields and fields["error"].get("code") == ErrorCode.TIMEOUT
-            if reported is not None and reported[0] > deadline and not timed_out:
+            if (reported := result.time) is not None and reported > deadline and not timed_out:
                 self.fault("deadline", line, f"reported after the deadline of task {result.task_id}", offset)
 
     def _receipt(self, message: Ack | Nack, line: int, offset: int | None) -> None:
@@ -208,8 +204,7 @@ class SapChecklist(checklists.RecordChecklist):
         known = self._tasks[name]
         self._correlate(known.task, message, line, offset)
         known.acknowledged = True
-        if isinstance(message, Nack):
-            known.waiting, known.refused = False, True
+        known.refused = known.refused or isinstance(message, Nack)
         return True
 
     def _correlate(self, task: Task, message: Result | Ack | Nack, line: int, offset: int | None) -> None:
@@ -231,10 +226,9 @@ class SapChecklist(checklists.RecordChecklist):
         elif self._recorded is not None and result.task_id.lower() not in self._recorded:
             self.fault("learning", line, f"no signal of task {result.task_id}", offset)
 
-    def _tick(self, stamp: str) -> None:
-        found = read_time(stamp)
-        if found is not None and (self._clock is None or found[0] > self._clock):
-            self._clock = found[0]
+    def _tick(self, message: Task | Result) -> None:
+        if (moment := message.time) is not None and (self._clock is None or moment > self._clock):
+            self._clock = moment
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges a damaged record: it breaks the clause that its reason goes with. What only looks like a message is
@@ -253,11 +247,11 @@ class SapChecklist(checklists.RecordChecklist):
         not ended stays open."""
         while len(self._tasks) > room:
             name, known = next(iter(self._tasks.items()))
-            del self._tasks[name]
-            self._lifecycle.forget(name)
-            if known.waiting:
+            if not known.refused and not self._lifecycle.ended(name):
                 self._given_up += 1
                 self._last_given_up = known.line
+            del self._tasks[name]
+            self._lifecycle.forget(name)
         while len(self._correlations) > room:
             del self._correlations[next(iter(self._correlations))]
         while len(self._early) > room:
@@ -280,13 +274,12 @@ class SapChecklist(checklists.RecordChecklist):
             known = self._tasks.get(early.task_id.lower())
             if known is not None:
                 self._answer(known, early, line, offset)
-                known.waiting = known.waiting and not self._lifecycle.ended(early.task_id)
             elif self._tasks:
                 text = f"a result answers {early.task_id}, which no task here is"
                 self.fault("correlation", line, text, offset)
         moment = self._now or self._clock
         for name, known in self._tasks.items():
-            if not known.waiting:
+            if known.refused or self._lifecycle.ended(name):
                 continue
             task, deadline = known.task, _deadline(known.task)
             if deadline is not None and moment is not None and deadline < moment:
