@@ -1,24 +1,28 @@
 """The transcript of an agent in a ledger: rows about its tasks, many to a commit, and how they are found again.
 
     sap.task      key: a Task, as it was accepted
-    sap.started   key: {"holder", "until", …}: an agent begins the work, goes on with it, or leaves it
+    sap.started   key: {"holder", "process", "until", …}: an agent begins the work, goes on with it, or leaves it
     sap.result    key: a Result; the first terminal one of a task is its Result, whoever wrote a further one
     sap.refused   {"taskId", "code", …}: somebody was refused; at most 1 KiB, and found by no key
 
 A key is the taskId in lower case, and behind it the name of the principal, where there is one: tasks of different
 principals never meet. Agents that share a transcript execute a task once: the row ``sap.started`` that comes first has
-it, until it is let go, or its time is over.
+it, until it is let go, its time is over, or its process is gone from the machine that both are on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError
@@ -29,7 +33,7 @@ from turnwire.sap.messages import Result
 from turnwire.sap.spec import TERMINAL, WIRE
 
 if TYPE_CHECKING:
-    from turnwire.ledger import Entry, Ledger
+    from turnwire.ledger import Ledger
 
 Row = tuple[str, str, str]
 """kind, body, key."""
@@ -154,12 +158,38 @@ class KnownTask(NamedTuple):
 
 class Claim(NamedTuple):
     """The claim on a task. mine: granted. attempt: how often it was begun, this time included. until: Unix seconds.
-    holder: of the task, granted or not."""
+    holder, process: of the task, granted or not."""
 
     mine: bool
     attempt: int
     until: float
     holder: str
+    process: str = ""
+
+
+@cache
+def _machine() -> str:
+    """Names this machine since it was started, and its processes' numbers; "" where the system does not tell."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+        return sha256(boot + os.readlink("/proc/self/ns/pid").encode()).hexdigest()[:16]
+    except OSError:
+        return ""
+
+
+def _process(number: int) -> str:
+    """Names a process by its machine, number and start, so that no later one has its name; "" where there is none."""
+    try:
+        state, *fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if state in "ZX" else f"{_machine()} {number} {fields[18]}"
+
+
+def _is_gone(process: str) -> bool:
+    """True if a process was of this machine and runs no more."""
+    machine, _, rest = process.partition(" ")
+    return bool(machine) and machine == _machine() and _process(int(rest.split()[0])) != process
 
 
 class Transcript(Batching):
@@ -174,6 +204,7 @@ class Transcript(Batching):
         super().__init__(ledger)
         self.lease = lease
         self.holder = uuid.uuid4().hex
+        self._process = _process(os.getpid())
 
     async def append(self, *rows: Row) -> None:
         """Appends rows, all or none; they are in the ledger when this returns."""
@@ -212,7 +243,7 @@ class Transcript(Batching):
             if before is None:
                 row, until = self._started(key, None)
                 return [row], Claim(True, 1, until, self.holder)
-            if not before.mine and before.until > time.time():
+            if not before.mine and before.until > time.time() and not _is_gone(before.process):
                 return [], before
             row, until = self._started(key, before.attempt)
             return [row], Claim(True, before.attempt + (before.holder != self.holder), until, self.holder)
@@ -236,7 +267,7 @@ class Transcript(Batching):
     def _started(self, key: str, over: int | None, *, released: bool = False) -> tuple[Row, float]:
         """The row, and until when the task is this agent's by it."""
         until = 0 if released else round(time.time() + self.lease, 3)
-        said: dict[str, Any] = {"holder": self.holder, "until": until}
+        said: dict[str, Any] = {"holder": self.holder, "process": self._process, "until": until}
         if over is not None:
             said["over"] = over
         return (STARTED_KIND, json_text.write(said, WIRE), key), until
@@ -261,19 +292,15 @@ class Transcript(Batching):
 
     def _held(self, key: str) -> Claim | None:
         """The holder of the task by its rows in their order: a row takes it where it was free, let go, or over."""
-        holder, until, attempt = None, 0.0, 0
+        holder, until, attempt, process = None, 0.0, 0, ""
         for entry in reversed(list(self.ledger.find(STARTED_KIND, key))):
-            said = _said(entry)
+            said: dict[str, Any] = _reader.read(entry.body)
             free = holder is None or until <= entry.at / 1e6 or said.get("over") == attempt
             if said["holder"] == holder:
                 until = said["until"]
             elif free:
-                holder, until, attempt = said["holder"], said["until"], attempt + 1
+                holder, until, process = said["holder"], said["until"], said.get("process", "")
+                attempt += 1
         if holder is None:
             return None
-        return Claim(holder == self.holder and until > 0, attempt, until, holder)
-
-
-def _said(entry: Entry) -> dict[str, Any]:
-    said: dict[str, Any] = _reader.read(entry.body)
-    return said
+        return Claim(holder == self.holder and until > 0, attempt, until, holder, process)
