@@ -114,16 +114,6 @@ def test_what_the_system_refuses_is_an_error_of_the_system(code: int, more: int)
     assert input_output(error, "a") is None and input_output(sqlite3.Error(), "a") is None
 
 
-def test_a_path_object_is_always_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for path, in_memory in ((":memory:", True), (Path(":memory:"), False), ("./:memory:", False)):
-        with Ledger(path) as ledger:
-            assert ledger.in_memory is in_memory
-            ledger.append("k", "v")
-        assert (tmp_path / ":memory:").exists() is not in_memory
-    assert verify_file("./:memory:").size == 2
-
-
 @pytest.mark.parametrize(
     ("name", "columns", "harmless"),
     [

@@ -124,20 +124,6 @@ def test_heads_are_signed_and_kept_as_text(tmp_path: Path) -> None:
         verdict = ledger.verify(head._replace(time="2020-01-01T00:00:00Z"), trusted=[public])
         assert verdict.fault is not None
         assert verdict.fault.where == "head"
-    fields = json.loads(head.to_json())
-    for broken in (
-        {},
-        {"size": 1},
-        fields | {"size": True},
-        fields | {"root": 1},
-        fields | {"x": 1},
-        fields | {"key": 1},
-    ):
-        with pytest.raises(RuleError):
-            Checkpoint.from_json(json.dumps(broken))
-    for text in ("", "[]", "{"):
-        with pytest.raises(RuleError):
-            Checkpoint.from_json(text)
 
 
 REWRITES = [

@@ -75,18 +75,6 @@ def test_a_changed_proof_leads_elsewhere(size: int, data: st.DataObject) -> None
         assert merkle.root_from_inclusion(LEAVES[index], index, size, bent) != root
 
 
-def test_what_is_no_proof() -> None:
-    assert merkle.root_from_inclusion(LEAVES[0], 3, 3, []) is None
-    assert merkle.roots_from_consistency(3, 2, b"", []) is None
-    assert merkle.roots_from_consistency(2, 4, b"", []) is None
-    assert merkle.roots_from_consistency(3, 4, b"", []) is None
-    assert merkle.roots_from_consistency(0, 4, b"", [LEAVES[0]]) is None
-    with pytest.raises(IndexError):
-        merkle.inclusion(3, 3, node)
-    with pytest.raises(IndexError):
-        merkle.consistency(4, 3, node)
-
-
 def test_heads_and_proofs_hash_each_entry_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With ever larger entries, a head after each would else cost many times what is written."""
     of_row = rows.leaf_of

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.sap.conftest import quiet_logs as quiet_logs
-from tests.sap.documents import RESULT, TASK
-from tests.sap.test_agent import do, offering, run
+from tests.sap.documents import TASK
 from turnwire import sap
 from turnwire.errors import Reason, RuleError
 from turnwire.ledger import Ledger
@@ -111,34 +110,6 @@ def test_nothing_is_appended_behind_a_rewritten_row(open_again: bool, tmp_path: 
     assert len(ledger) == 9
 
 
-def test_only_a_kept_head_shows_that_all_was_rewritten_from_a_row_on(tmp_path: Path) -> None:
-    ledger = filled(tmp_path / "l")
-    head = ledger.head()
-    forged = [("note", f"forged {number}", f"k{number % 3}") for number in range(9)]
-    ledger.close()
-    other = Ledger(tmp_path / "other")
-    rewrite(tmp_path / "other", "UPDATE about SET value = ? WHERE name = 'id'", head.ledger)
-    other.close()
-    other = Ledger(tmp_path / "other", signer=KEY)
-    other.append_many(forged)
-    assert other[5].body == b"forged 4" and other.verify()
-    assert not other.verify(head)
-    with pytest.raises(ValueError, match="kept head"):
-        Ledger(tmp_path / "other", after=head)
-
-
-def test_a_rewritten_record_is_no_hit(tmp_path: Path) -> None:
-    cache = sap.Cache(tmp_path / "c")
-    task = sap.Task.from_dict(json.loads(json.dumps(TASK)))
-    cache.put(task, sap.Result.from_dict(json.loads(json.dumps(RESULT))))
-    assert cache.get(task)
-    (body,) = (entry.body for entry in cache.ledger)
-    rewrite(tmp_path / "c", "UPDATE entries SET body = ? WHERE rowid = 1", body.replace(b"Purpose", b"Poison!"))
-    with pytest.raises(RuleError) as caught:
-        cache.get(task)
-    assert caught.value.reason is Reason.LEDGER_BROKEN
-
-
 def test_signals_that_were_rewritten_are_not_learned_from(tmp_path: Path) -> None:
     loop = sap.LearningLoop(tmp_path / "s")
     task = sap.Task.from_dict(json.loads(json.dumps(TASK)))
@@ -147,40 +118,3 @@ def test_signals_that_were_rewritten_are_not_learned_from(tmp_path: Path) -> Non
     rewrite(tmp_path / "s", "UPDATE entries SET body = ? WHERE rowid = 1", body.replace(b"5", b"1"))
     with pytest.raises(RuleError):
         loop.derive()
-
-
-@pytest.mark.usefixtures("quiet_logs")
-def test_an_agent_sends_no_result_again_that_was_rewritten(tmp_path: Path) -> None:
-    task = do({"n": 1})
-
-    async def first(agent: sap.Agent) -> None:
-        assert (await agent.call(task)).output == "good"
-
-    async def again(agent: sap.Agent) -> None:
-        with pytest.raises(sap.Refused, match="INTERNAL"):
-            await agent.call(task)
-        with pytest.raises(RuleError, match="ledger_broken"):
-            await agent.look_up(task.task_id)
-
-    with Ledger(tmp_path / "t") as ledger:
-        run(offering(lambda task, context: "good", transcript=ledger), first)
-        (result,) = ledger.entries(kind="sap.result")
-    rewrite(
-        tmp_path / "t", "UPDATE entries SET body = ? WHERE rowid = ?", result.body.replace(b"good", b"evil"), result.seq
-    )
-    with Ledger(tmp_path / "t") as ledger:
-        run(offering(lambda task, context: "good", transcript=ledger), again)
-
-
-@pytest.mark.usefixtures("quiet_logs")
-def test_an_agent_answers_from_no_record_that_was_rewritten(tmp_path: Path) -> None:
-    outcome = sap.Outcome("good", alignment="VALID", policy_checks=[{"principle": "p", "status": "PASS"}])
-    cache = sap.Cache(tmp_path / "c")
-
-    async def what(agent: sap.Agent) -> None:
-        assert (await agent.call(do({"n": 1}, **PREFER))).output == "good"
-        (record,) = cache.ledger
-        rewrite(tmp_path / "c", "UPDATE entries SET body = ? WHERE rowid = 1", record.body.replace(b"good", b"evil"))
-        assert (await agent.call(do({"n": 1}, **PREFER))).status == "FAILED"
-
-    run(offering(lambda task, context: outcome, cache=cache), what)

@@ -33,35 +33,6 @@ pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
 
 
-def test_nobody_gets_another_ones_result_or_place(tmp_path: Path) -> None:
-    calls: list[str] = []
-
-    def do_it(one: sap.Task, context: sap.Context) -> Any:
-        calls.append(context.principal)
-        return {"for": context.principal}
-
-    async def what(agent: sap.Agent) -> None:
-        one = do()
-        for who in ("M-allory", None):
-            with pytest.raises(sap.Refused, match="UNAUTHORIZED: "):
-                await agent.call(one, principal=who)
-        assert calls == []
-        assert (await agent.call(one, principal="A-prime")).output == {"for": "A-prime"}
-        mine = one.replace(issuer=sap.Issuer(agent_id="M-allory", agent_kind="agent"), payload={"other": 1})
-        assert (await agent.call(mine, principal="M-allory")).output == {"for": "M-allory"}
-        for who in ("M-allory", None):
-            with pytest.raises(sap.Refused, match="UNAUTHORIZED: "):
-                await agent.call(one, principal=who)
-        assert (await agent.call(one)).output == {"for": ""}
-        for who in ("A-nother", None):
-            with pytest.raises(KeyError):
-                await agent.look_up(one.task_id, principal=who)
-        found = await agent.look_up(one.task_id.upper(), principal="A-prime")
-        assert isinstance(found, sap.Result) and found.output == {"for": "A-prime"}
-
-    run(offering(do_it, access=RULES, transcript=Ledger(tmp_path / "t")), what)
-
-
 def test_refusals_hold_nothing_and_cost_a_bounded_row(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "t")
 

@@ -225,26 +225,6 @@ def test_a_task_without_a_limit_has_the_agents() -> None:
     run(offering(sleep, seconds=0.02), what)
 
 
-def test_a_task_is_cancelled_by_its_principal_alone() -> None:
-    async def sleep(_task: sap.Task, _context: sap.Context) -> None:
-        await asyncio.sleep(10)
-
-    async def what(agent: sap.Agent) -> None:
-        running, waiting = do(), do()
-        for one in (running, waiting):
-            assert isinstance(await agent.submit(one, principal="A-prime"), sap.Ack)
-        for other in ("mallory", sap.ANONYMOUS, None):
-            with pytest.raises(KeyError):
-                await agent.cancel(running.task_id, principal=other)
-        for one in (waiting, running):
-            cancelling = asyncio.create_task(agent.cancel(one.task_id.upper(), principal="A-prime"))
-            if one is running:
-                assert (await cancelling).status == "CANCELLED"
-        assert (await cancelling).status == "CANCELLED"
-
-    run(offering(sleep, workers=1), what)
-
-
 def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
     async def what(agent: sap.Agent) -> None:
         got: list[sap.Result] = []

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
-import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -205,21 +203,6 @@ def test_the_newest_eligible_row_wins(cache: sap.Cache) -> None:
     assert len(cache.ledger) == 3
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"status": "FAILED", "error": {"code": "INTERNAL", "message": "x"}},
-        {"status": "PARTIAL"},
-        {"status": "RUNNING"},
-        {"constitutionalEvidence__alignment": "ESCALATE"},
-        {"constitutionalEvidence__alignment": "NON_CONSTITUTIONAL"},
-    ],
-)
-def test_only_vetted_successes_are_stored(cache: sap.Cache, changes: dict[str, Any]) -> None:
-    assert cache.put(task(), result(**changes)) is None
-    assert len(cache.ledger) == 0
-
-
 def test_results_of_other_tasks_are_refused(cache: sap.Cache) -> None:
     other = "00000000-0000-0000-0000-000000000000"
     for changes in ({"taskId": other}, {"correlationId": other}):
@@ -273,37 +256,6 @@ def test_another_essence_meets_more_and_never_the_rows_of_another_version(tmp_pa
     assert sap.Cache(tmp_path / "shared", essence=topic).key(task()) == sap.cache_key(
         task(payload__depth=1), essence=topic
     )
-
-
-WRITER = """
-import json, sys
-from turnwire import sap
-task, result = (sap.decode(line) for line in sys.stdin.read().splitlines())
-cache = sap.Cache(sys.argv[1])
-for number in range(10):
-    task.payload = {"number": number}
-    result.output = [sys.argv[2], number]
-    assert cache.put(task, result)
-    assert cache.get(task)
-"""
-
-
-def test_processes_share_a_cache(tmp_path: Path) -> None:
-    path = tmp_path / "cache"
-    text = f"{json.dumps(TASK)}\n{json.dumps(RESULT)}".encode()
-    command = [sys.executable, "-c", WRITER, str(path)]
-    workers = [subprocess.Popen([*command, str(name)], stdin=subprocess.PIPE) for name in range(2)]
-    for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write(text)
-        worker.stdin.close()
-    assert [worker.wait(300) for worker in workers] == [0, 0]
-    cache = sap.Cache(path)
-    assert len(cache.ledger) == 20
-    assert cache.ledger.verify()
-    hit = cache.get(task(payload={"number": 7}, **{POLICY: {"mode": "only"}}))
-    assert isinstance(hit, sap.Hit)
-    assert hit.output[1] == 7
 
 
 def test_an_older_row_that_is_aligned_is_found_behind_newer_ones_that_are_not() -> None:

@@ -249,8 +249,9 @@ def test_http_asks_everywhere(tmp_path: Path) -> None:
                 assert (answer.status_code, said) == (status, "SUCCEEDED" if status == 200 else "UNAUTHORIZED:")
             result = sap.decode(answer.content)
             for token, status in ((None, 401), ("m", 404), ("s", 200)):
-                answer = await raw.get(f"/tasks/{one.task_id.upper()}", headers=bearer(token))
-                assert answer.status_code == status
+                for method in ("DELETE", "GET"):
+                    answer = await raw.request(method, f"/tasks/{one.task_id.upper()}", headers=bearer(token))
+                    assert answer.status_code == status
             assert sap.decode(answer.content) == result
             assert isinstance(result, sap.Result)
             for producer, token, status in (("B", None, 401), ("B", "s", 401), ("A-prime", "s", 204)):

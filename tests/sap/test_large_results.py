@@ -7,10 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.sap.hosts import reached, serve
+from tests.sap.hosts import reached
 from tests.sap.scenario import CHECKS, task
 from tests.sap.test_agent import do, offering, run
 from tests.sap.test_principals import KEYS, PUBLIC
@@ -19,7 +18,7 @@ from turnwire.errors import BadAnswer
 from turnwire.ledger import Ledger
 from turnwire.sap.objects import OUTPUT_KIND, Folder, output_of, reference_of
 from turnwire.sap.signing import verify_message
-from turnwire.sap.transports import http, mcp
+from turnwire.sap.transports import mcp
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 
@@ -159,22 +158,6 @@ def test_receipts_of_mcp_come_before_the_work_is_done(tmp_path: Path) -> None:
             assert isinstance(refused, sap.Nack) and (refused.reason or "").startswith("UNAUTHORIZED")
             unknown = await client.send(task("work.none", {}))
             assert isinstance(unknown, sap.Nack) and (unknown.reason or "").startswith("NOT_FOUND")
-
-    asyncio.run(asyncio.wait_for(main(), 120))
-
-
-def test_expect_ack_over_http(tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = agent_of(tmp_path)
-        async with agent, serve(http.app(agent)) as url, http.Client(url) as client, httpx.AsyncClient() as raw:
-            for expected, length in ((True, True), (False, False)):
-                one = task("work.size", {"size": 1}, replyTo={"expectAck": expected})
-                assert isinstance(await client.send(one), sap.Ack)
-                headers = {"Content-Type": "application/json", "Prefer": "respond-async"}
-                answer = await raw.post(f"{url}/tasks", content=sap.encode(one), headers=headers)
-                assert (answer.status_code, bool(answer.content)) == (202, length)
-            quiet = task("work.none", {}, replyTo={"expectAck": False})
-            assert isinstance(await client.send(quiet), sap.Nack)  # a refusal is told all the same
 
     asyncio.run(asyncio.wait_for(main(), 120))
 

@@ -189,27 +189,6 @@ def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:
     asyncio.run(main())
 
 
-def test_nats_gives_the_task_of_a_dead_worker_to_another(tmp_path: Path, nats_url: str) -> None:
-    async def main() -> None:
-        client = nats.Client(nats_url, queue="b", prefix="dead", timeout=300)
-        slow = task("work.sleep", {"seconds": 1.0})
-        async with client:
-            first = make_agent(tmp_path)
-            async with first, nats.Worker(first, nats_url, queue="b", prefix="dead", ack_wait=1.0):
-                assert isinstance(await client.send(slow), sap.Ack)
-            second = make_agent(tmp_path)
-            async with second, nats.Worker(second, nats_url, queue="b", prefix="dead", ack_wait=1.0):
-                for _ in range(1000):
-                    result = await client.result(slow.task_id)
-                    if result is not None:
-                        break
-                    await asyncio.sleep(0.1)
-            assert result is not None
-            assert result.output == "slept"
-
-    asyncio.run(main())
-
-
 def test_nats_delivers_in_earnest(tmp_path: Path, nats_url: str) -> None:
     async def main() -> None:
         prefix = "earnest"

@@ -477,34 +477,6 @@ def test_a_signed_wish_ends_a_task_and_one_with_another_signature_does_not(nats_
     asyncio.run(asyncio.wait_for(main(), GUARD))
 
 
-def test_delete_over_http() -> None:
-    async def main() -> None:
-        agent = sap.Agent("B")
-
-        @agent.capability("work.wait")
-        async def wait(one: sap.Task, _context: sap.Context) -> None:
-            await asyncio.sleep(GUARD)
-
-        app = http.app(agent, identify={"a": "A-prime", "m": "M-allory"})
-        async with agent, serve(app) as url, httpx.AsyncClient(base_url=url) as raw:
-            one = task("work.wait", {})
-            assert isinstance(await agent.submit(one, principal="A-prime"), sap.Ack)
-            for token, where, status in (
-                ("m", one.task_id, 404),
-                ("wrong", one.task_id, 401),
-                ("a", str(uuid.uuid4()), 404),
-                ("a", "no id", 404),
-                ("a", one.task_id, 200),
-                ("a", one.task_id, 200),
-            ):
-                answer = await raw.delete(f"/tasks/{where}", headers={"Authorization": f"Bearer {token}"})
-                assert answer.status_code == status
-            assert sap.decode(answer.content).fields["status"] == "CANCELLED"
-            assert answer.headers["X-Correlation-Id"] == one.correlation_id
-
-    asyncio.run(asyncio.wait_for(main(), GUARD))
-
-
 # ---------------------------------------------------------------- how far a task goes
 
 
