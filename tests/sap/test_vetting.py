@@ -202,7 +202,7 @@ def test_a_call_that_met_a_full_queue_is_tried_again() -> None:
     tries: list[int] = []
 
     class Busy(sap.Caller):
-        async def _result_of(self, one: sap.Task) -> sap.Result:
+        async def _asked(self, one: sap.Task, *, receipt: bool = False) -> sap.Result:
             tries.append(len(tries))
             if len(tries) < 3:
                 raise sap.Refused(sap.Nack(message_id=one.task_id, correlation_id=None, reason="RATE_LIMIT: full"))
@@ -227,7 +227,7 @@ def test_what_got_no_answer_is_sent_again(
     tried: list[str] = []
 
     class Lost(Caller):
-        async def _result_of(self, one: sap.Task) -> sap.Result:
+        async def _asked(self, one: sap.Task, *, receipt: bool = False) -> sap.Result:
             tried.append(one.task_id)
             raise error("lost")
 

@@ -42,7 +42,7 @@ from turnwire.sap.learning import from_result
 from turnwire.sap.lifecycle import content_of
 from turnwire.sap.messages import Ack, AgentError, CacheEvidence, Message, Nack, Producer, Result, Task
 from turnwire.sap.objects import by_reference
-from turnwire.sap.schema import Faults, output_issues, validator
+from turnwire.sap.schema import output_issues, validator
 from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
 from turnwire.sap.times import moment_of
 from turnwire.sap.transcripts import RESULT_KIND, Batching, Transcript, refused_row
@@ -156,7 +156,6 @@ class Agent:
         self._lines: dict[str, Line] = {}  # by capability
         self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
         self._background: set[asyncio.Task[Any]] = set()
-        self._deaf: set[asyncio.Task[Any]] = set()  # those that a cancellation did not end
         self._running = False
         self._transcript: Transcript | None = None
 
@@ -425,7 +424,7 @@ class Agent:
 
     def room(self) -> int:
         """Bytes that could be reserved."""
-        return self._memory.free + self._ended_bytes
+        return self._memory.limit - self._memory.used + self._ended_bytes
 
     def _forget_oldest(self) -> None:
         _, job = self._ended.popitem(last=False)
@@ -510,7 +509,9 @@ class Agent:
             raise Overrun("the deadline had passed before the work began")
         capability = line.capability
         if capability.validate is not None and (faults := capability.validate(task._fields["payload"])):
-            return self._unprocessable(job, faults)
+            text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
+            issues = [{"pointer": pointer, "message": words} for pointer, words in faults]
+            return self._failed(job, ErrorCode.UNPROCESSABLE, text, issues=issues)
         if (known := await self._from_cache(job)) is not None:
             return known
         if self._transcript is None:
@@ -557,24 +558,23 @@ class Agent:
         known: Result = found.result(task, self.producer)
         return known
 
-    async def _store(self, job: Job, line: Line, result: Result) -> None:
-        """Writes the outcome to the cache, which decides what it takes. A cache that is full costs no Result."""
+    async def _store(self, job: Job, line: Line, result: Result, issues: list[str]) -> None:
+        """Writes the outcome to the cache, which decides what it takes. A cache that is full costs no Result. Why
+        successes are not stored is logged once for each capability: else nobody sees that no task is ever a hit."""
         cache = self.cache
         if cache is None or job.cache is None:
             return
         try:
-            if (row := cache.row(job.task, result, key=job.cache_key)) is not None:
+            row = None if issues else cache.row(job.task, result, key=job.cache_key)
+            if row is not None:
                 await self._rows_of(cache.ledger).do(lambda: ([row], None))
             elif result.status is Status.SUCCEEDED:
-                self._tell_not_stored(job, line, _why_not_stored(job, result))
+                why = "they break the task's outputContract" if issues else _why_not_stored(job, result)
+                if why not in line.told:
+                    line.told.add(why)
+                    _log.warning("outcomes of %s are not cached: %s", job.capability, why)
         except Exception:
             _log.exception("the outcome of task %s could not be cached", job.task_id)
-
-    def _tell_not_stored(self, job: Job, line: Line, why: str) -> None:
-        """Logs why successes are not stored, once for each capability: else nobody sees that no task is ever a hit."""
-        if self.cache is not None and job.cache is not None and why not in line.told:
-            line.told.add(why)
-            _log.warning("outcomes of %s are not cached: %s", job.capability, why)
 
     # ---------------------------------------------------------------- one agent of several
 
@@ -620,13 +620,11 @@ class Agent:
             _log.exception("capability %s failed", name)
             shown = type(error.cause if isinstance(error, Died) else error).__name__
             raise Refusal(ErrorCode.INTERNAL, f"{shown} in {name}") from error
-        result = made.result
-        if issues := _contract_issues(task, result):
-            self._tell_not_stored(job, line, "they break the task's outputContract")
+        result, issues = made.result, _contract_issues(task, made.result)
+        if issues:
             result.meta = {**(result.meta or {}), "outputIssues": issues}
-            return result
-        await self._store(job, line, result)
-        return made
+        await self._store(job, line, result, issues)
+        return result if issues else made
 
     async def _made(self, job: Job, line: Line) -> Frozen:
         loop, capability, pool = asyncio.get_running_loop(), line.capability, line.pool
@@ -684,11 +682,6 @@ class Agent:
         """The Result of a task that was cancelled."""
         return self._result_of(job, Outcome(status=Status.CANCELLED, error=AgentError(message=message)))
 
-    def _unprocessable(self, job: Job, faults: Faults) -> Result:
-        text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
-        issues = [{"pointer": pointer, "message": words} for pointer, words in faults]
-        return self._failed(job, ErrorCode.UNPROCESSABLE, text, issues=issues)
-
     # ---------------------------------------------------------------- how a Result becomes final
 
     async def _finish(self, job: Job, result: Result | Frozen | str) -> None:
@@ -723,7 +716,7 @@ class Agent:
 
     def _fits(self, text: str, limit: int) -> bool:
         """True if a Result has no more bytes than the limit, and the agent has memory for it."""
-        return size_of(text, limit) <= limit and size_of_result(text) <= self.room()
+        return len(text.encode()) <= limit and size_of_result(text) <= self.room()
 
     def _signed(self, result: Result) -> Result:
         if self.signer is None:
@@ -794,7 +787,7 @@ class Agent:
 
     async def _settle_background(self) -> None:
         """Waits for all that is under way; then cancels it. What ignores that is left behind."""
-        pending = self._background - self._deaf
+        pending = set(self._background)
         for seconds in (CLOSING_SECONDS, min(CLOSING_SECONDS, CANCEL_SECONDS)):
             if pending:
                 _, pending = await asyncio.wait(pending, timeout=seconds)
@@ -802,7 +795,7 @@ class Agent:
                 task.cancel()
         if pending:
             _log.error("receivers of %d results did not end when they were cancelled", len(pending))
-            self._deaf |= pending
+            self._background -= pending
 
     # ---------------------------------------------------------------- what may be asked about tasks
 
@@ -899,11 +892,6 @@ def _why_not_stored(job: Job, result: Result) -> str:
     if evidence.alignment is not Alignment.VALID:
         return f"their alignment is {evidence.alignment}, not VALID"
     return "they show violations or failed checks, or are larger than a message may be"
-
-
-def size_of(text: str, limit: int) -> int:
-    """Bytes of a text in UTF-8; some number up to the limit where it surely has no more."""
-    return len(text) if len(text) * 4 <= limit else len(text.encode())
 
 
 def too_large(result: Result, size: int, limit: int) -> Result:

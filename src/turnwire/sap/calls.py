@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from turnwire.errors import BadAnswer, DecodeError, RuleError, Unanswered, Unreachable
 from turnwire.sap.access import Action
-from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, ack, code_of, make_task, nack
+from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, ack, code_of, make_task
 from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects, output_of, reference_of
@@ -18,9 +18,6 @@ from turnwire.sap.times import same_id
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-RETRIED = frozenset({ErrorCode.RATE_LIMIT.value})
-"""Codes of section 8 after which the same task may be sent again: nothing was accepted, and later it may be."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between tries; doubled each time, and up to half of it by chance
 USABLE = frozenset({Status.SUCCEEDED, Status.PARTIAL})
@@ -72,7 +69,7 @@ class Caller:
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task, progress (of one with ``trace``) before the terminal one, as they come. MCP tells
         progress in notifications of its own. Raises as :meth:`call`."""
-        yield self.checked(task, await self._result_of(task))
+        yield self.answered(task, await self._asked(task))
 
     async def result(self, task_id: str) -> Result | None:
         """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task, and
@@ -96,13 +93,6 @@ class Caller:
     async def _told(self, action: Action, task_id: str) -> Any:
         """The message that answers a question about a task sent before, or ends that task."""
         raise NotImplementedError
-
-    async def _result_of(self, task: Task) -> Result:
-        """The final Result from the transport, not yet checked. Raises Refused for a Nack."""
-        answer = await self._asked(task)
-        if isinstance(answer, Nack):
-            raise Refused(answer)
-        return answer  # type: ignore[no-any-return]
 
     @overload
     async def call(self, what: Task, /, *, retries: int = 0) -> Result: ...
@@ -147,9 +137,9 @@ class Caller:
         pause = FIRST_PAUSE
         for left in range(retries, -1, -1):
             try:
-                return self.checked(task, await self._result_of(task))
+                return self.answered(task, await self._asked(task))
             except Refused as refused:
-                if not left or refused.code not in RETRIED:
+                if not left or refused.code != ErrorCode.RATE_LIMIT:  # nothing was accepted, and later it may be
                     raise
             except (Unreachable, Unanswered):
                 if not left:
@@ -159,18 +149,20 @@ class Caller:
         raise AssertionError("unreachable")
 
     def receipt(self, task: Task, answer: Any) -> Ack | Nack:
-        """The receipt that an answer is, an Ack where none was sent. Of a server that knows no receipts and answers
-        with the Result: an Ack, or a Nack where the sender may not have the task executed. Raises BadAnswer."""
-        if isinstance(answer, (Ack, Nack)):
-            return answer
+        """The receipt that an answer is, an Ack where the transport took the task without one. Raises BadAnswer."""
         if answer is None:
             return ack(task)
-        error = self.checked(task, answer).error
-        if error is not None and error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN):
-            return nack(task, str(error.code), error.message or "")
-        return ack(task)
+        if not isinstance(answer, (Ack, Nack)):
+            raise BadAnswer(f"a {type(answer).__name__} came instead of a receipt")
+        return answer
 
-    def checked(self, task: Task, result: Result) -> Result:
+    def answered(self, task: Task, answer: Any) -> Result:
+        """The Result that a task gave, as :meth:`checked`. Raises Refused for a Nack."""
+        if isinstance(answer, Nack):
+            raise Refused(answer)
+        return self.checked(task, answer)
+
+    def checked(self, task: Task, result: Any) -> Result:
         """The Result, if it answers the task and comes from who was asked. Raises BadAnswer."""
         if not isinstance(result, Result):
             raise BadAnswer(f"a {type(result).__name__} came instead of a Result")

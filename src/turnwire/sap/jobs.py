@@ -159,14 +159,9 @@ class Memory:
         self.limit = limit
         self.used = 0
 
-    @property
-    def free(self) -> int:
-        """Bytes that are left."""
-        return self.limit - self.used
-
     def take(self, size: int) -> bool:
         """Takes bytes; false where so many are not left, and none are taken."""
-        if size > self.free:
+        if size > self.limit - self.used:
             return False
         self.used += size
         return True

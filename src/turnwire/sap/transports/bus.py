@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from hashlib import sha256
@@ -211,13 +211,22 @@ class Bus(BusClient):
 
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
         """As :meth:`turnwire.sap.Agent.look_up`, of whichever agent has the task."""
-        found: Ack | None = None
+        found: Result | Ack = await self._of_any(task_id, lambda agent: agent.look_up(task_id, principal=principal))
+        return found
+
+    async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
+        """As :meth:`turnwire.sap.Agent.cancel`, of whichever agent has the task."""
+        found: Result = await self._of_any(task_id, lambda agent: agent.cancel(task_id, principal=principal))
+        return found
+
+    async def _of_any(self, task_id: str, ask: Callable[[Agent], Awaitable[Any]]) -> Any:
+        """What an agent answers that knows the task: its Result before an Ack. Raises KeyError."""
+        found = None
         for provider in self._providers.values():
             with contextlib.suppress(KeyError):
-                what = await provider.agent.look_up(task_id, principal=principal)
-                if isinstance(what, Result):
-                    return what
-                found = what
+                found = await ask(provider.agent)
+                if isinstance(found, Result):
+                    return found
         if found is None:
             raise KeyError(task_id)
         return found
@@ -244,13 +253,6 @@ class Bus(BusClient):
         """A client for one caller, who is known to be ``principal``."""
         name = principal.name if isinstance(principal, Principal) else principal
         return BusClient(self, principal, name or None, self._objects)
-
-    async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
-        """As :meth:`turnwire.sap.Agent.cancel`, of whichever agent has the task."""
-        for provider in self._providers.values():
-            with contextlib.suppress(KeyError):
-                return await provider.agent.cancel(task_id, principal=principal)
-        raise KeyError(task_id)
 
     async def _route(self, endpoint: str, result: Result) -> None:
         for mailbox in self._mailboxes.get(endpoint, ()):

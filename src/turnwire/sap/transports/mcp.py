@@ -24,7 +24,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import BadAnswer, CallError, DecodeError, EncodeError, MissingDependency, Unanswered, Unreachable
+from turnwire.errors import BadAnswer, DecodeError, EncodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack, unreadable
@@ -276,14 +276,12 @@ class Client(Caller):
 
     async def capabilities(self) -> list[str]:
         """The names of the tools."""
-        names: list[str] = []
-        cursor: str | None = None
-        while True:
+        page = await self._client.list_tools()
+        names = [tool.name for tool in page.tools]
+        while (cursor := page.next_cursor) is not None:
             page = await self._client.list_tools(cursor=cursor)
-            names.extend(tool.name for tool in page.tools)
-            cursor = page.next_cursor
-            if cursor is None:
-                return names
+            names += [tool.name for tool in page.tools]
+        return names
 
     async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
         sent = json_text.read_object(encode(task), WIRE)
@@ -300,7 +298,8 @@ class Client(Caller):
         try:
             answer = await self._client.call_tool(tool, arguments, meta=meta, read_timeout_seconds=seconds)
         except MCPError as error:
-            raise _lost(error) from error
+            failed = Unanswered if "timed out" in str(error).lower() else BadAnswer
+            raise failed(f"the server answered with an error: {error}") from error
         except (OSError, TimeoutError) as error:
             raise Unreachable(f"{type(error).__name__}: {error}") from error
         said: Mapping[str, Any] = answer.meta or {}
@@ -313,8 +312,3 @@ class Client(Caller):
                 if isinstance(read, kind):
                     return read
         raise BadAnswer("the server answered with neither Result nor Nack")
-
-
-def _lost(error: MCPError) -> CallError:
-    kind = Unanswered if "timed out" in str(error).lower() else BadAnswer
-    return kind(f"the server answered with an error: {error}")
