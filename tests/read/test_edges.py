@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from tests.vectors import load
 from turnwire import sstp
 from turnwire.errors import DecodeError
 from turnwire.read import extraction
-from turnwire.read.contents import contents, unpacked
+from turnwire.read.contents import contents
 from turnwire.read.judging import conform, conformance
 from turnwire.read.located import LocatedRecords, located, pieces
 
@@ -138,13 +137,11 @@ def test_what_is_no_object_in_a_list_of_messages_whatever_is_around_the_list(fro
 
 @pytest.mark.parametrize("cut", [1, 8, 20])
 def test_a_compressed_input_that_is_damaged_is_not_taken_for_a_whole_one(cut: int) -> None:
-    """What came before the damage is not all there is; whoever reads line by line is told at the end."""
+    """What came before the damage is not all there is."""
     packed = gzip.compress(b"a line\n" * 1000, mtime=0)
     assert [content for _, content in contents(packed)] == [b"a line\n" * 1000]
     with pytest.raises(DecodeError, match="gzip"):
         list(contents(packed[:-cut]))
-    with pytest.raises(DecodeError, match="gzip"), unpacked(io.BytesIO(packed[:-cut])) as lines:
-        assert set(lines.readlines()[:-1]) <= {b"a line\n"}
 
 
 FRAME = "@a0|f0|c1|S1|d2|T0#"

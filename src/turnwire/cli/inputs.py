@@ -17,7 +17,7 @@ import click
 from turnwire.cli.outcome import CommandRefused
 from turnwire.cli.output import by_wire, complain, named
 from turnwire.cli.terminal import file_name
-from turnwire.errors import UnknownName, WireError
+from turnwire.errors import UnknownName
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
@@ -193,18 +193,16 @@ def of_formats(names: Sequence[str]) -> bool:
 
 
 def _beginning(name: str) -> bytes:
-    """The first bytes of a file, decompressed; none of what is read once, or is many files, or is damaged."""
+    """The first bytes of a file, decompressed; none of what is read once, or is many files, or no log."""
     from turnwire.log.input.archives import is_archived
-    from turnwire.read.contents import unpacked
+    from turnwire.read.contents import beginning
 
     if os.path.exists(name) and (not os.path.isfile(name) or is_archived(name)):
         return b""
-    with opened(name) as file:
-        try:
-            with unpacked(file) as reader:
-                return reader.read(LOOKED_AT)
-        except WireError:  # the scan has told of a damaged compressed stream
-            return b""
+    try:
+        return beginning(name, LOOKED_AT)
+    except OSError:  # the scan has told of it
+        return b""
 
 
 def wires_in(data: bytes) -> str:

@@ -85,7 +85,7 @@ def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeErr
     several = list(located.pieces(raw, WIRE, limits=limits))
     beside, damaged = FilePreambles(located.LocatedRecords(raw, several), limits).preambles()
     records: list[tuple[tuple[int, int], Record]] = [((offset, -1), record) for offset, _, record in beside]
-    for one in (one for piece in several for one in (*(piece.rejects if piece.batch is None else ()), *piece)):
+    for one in (one for piece in several for one in piece.of()):
         if one.error is not None:
             damaged.append(one.error)
             continue

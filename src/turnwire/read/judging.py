@@ -13,7 +13,7 @@ from typing import Any
 from turnwire import registry
 from turnwire.checklists import Checklist, RecordChecklist, Specification, checklist_of
 from turnwire.errors import DecodeError, UnknownName
-from turnwire.read.located import Located, LocatedRecords, ScannedPiece, pieces
+from turnwire.read.located import LocatedRecords, pieces
 
 _STRANGE = "{} is not an option of {}; those are {}"
 
@@ -53,32 +53,15 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
         several = list(several)  # type: ignore[assignment]
         judge.look(LocatedRecords(data, several))  # type: ignore[attr-defined, arg-type]
     for piece in several:
-        _judged(judge, piece, wire)
+        for one in piece.of(wire):
+            if one.error is None:
+                judge.records += 1
+                judge.message(one.message, one.line, one.offset, one.raw)
+            else:
+                judge.rejects += 1
+                judge.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)
     judge.end()
     return checklist_of(wire, found.clauses, judge, file)
-
-
-def _judged(judge: RecordChecklist, piece: ScannedPiece, wire: str) -> None:
-    """Gives a judge the records and rejects of a wire in a piece, in order."""
-    batch = piece.batch
-    waiting = [one for one in reversed(piece.rejects) if one.wire == wire]
-    judge.rejects += len(waiting)
-    if batch is not None and len(batch):
-        rows: Any = (batch.codes("wire") == registry.names().index(wire)).nonzero()[0]
-        places = (batch[name][rows].tolist() for name in ("line", "offset", "inner"))
-        inside, decode = batch.valid("inner")[rows].tolist(), batch.decoder(wire)
-        for raw, line, offset, inner, there in zip(batch.raws(rows), *places, inside, strict=True):
-            while waiting and waiting[-1].place < (offset, inner if there else -1):
-                _refuse(judge, waiting.pop())
-            judge.message(decode(raw), line, offset, raw)
-        judge.records += len(rows)
-    while waiting:
-        _refuse(judge, waiting.pop())
-
-
-def _refuse(judge: RecordChecklist, one: Located) -> None:
-    if one.error is not None:
-        judge.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)
 
 
 def conform_files(

@@ -5,7 +5,7 @@ Whatever else reads messages out of text reads these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain, groupby
 from operator import itemgetter
@@ -71,8 +71,7 @@ def located(
     Raises what ``scan`` raises.
     """
     for piece in pieces(source, wire, unknown=unknown, limits=limits, fences=fences, rejects=rejects):
-        yield from (one for one in piece.rejects if piece.batch is None or one.file != piece.batch.file)
-        yield from piece
+        yield from piece.of()
 
 
 class ScannedPiece(NamedTuple):
@@ -81,13 +80,14 @@ class ScannedPiece(NamedTuple):
     batch: Batch | None
     rejects: list[Located]
 
-    def __iter__(self) -> Iterator[Located]:  # type: ignore[override]
-        """The records, and the rejects of the same file among them."""
+    def of(self, wire: str | None = None) -> Iterator[Located]:
+        """The records and the rejects, of a wire or of all, in the order of the input."""
+        rejects = [one for one in self.rejects if wire is None or one.wire == wire]
         if self.batch is None:
-            return iter(())
-        here = [one for one in self.rejects if one.file == self.batch.file]
-        ones = _of_batch(self.batch)
-        return iter(sorted([*here, *ones], key=_place)) if here else ones
+            return iter(rejects)
+        before = [one for one in rejects if one.file != self.batch.file]
+        here, ones = rejects[len(before) :], _of_batch(self.batch, wire)
+        return chain(before, sorted([*here, *ones], key=_place) if here else ones)
 
     def raws(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
         """Records with other text in JSON strings: the string's byte, the byte in what that says, and the bytes.
@@ -154,6 +154,18 @@ class LocatedRecords:
             offsets, lengths, wires, inside = (column[order] for column in (offsets, lengths, wires, inside))
         return offsets, lengths, wires, inside
 
+    def line_of(self) -> Callable[[int], int]:
+        """The function that says in which line (1-based) a byte is; bytes must come in order."""
+        last, line = 0, 1
+
+        def of(place: int) -> int:
+            nonlocal last, line
+            line += self.data.count(b"\n", last, place)
+            last = place
+            return line
+
+        return of
+
     def of(self, wire: str) -> Any:
         """A mask of the places of a wire (an array)."""
         return self.places[2] == registry.names().index(wire)
@@ -162,7 +174,7 @@ class LocatedRecords:
         """The records of a wire, in order."""
         for piece in self.pieces:
             if piece.batch is not None:
-                yield from (one for one in _of_batch(piece.batch) if one.wire == wire)
+                yield from _of_batch(piece.batch, wire)
 
     @cached_property
     def gaps(self) -> list[tuple[int, int]]:
@@ -173,12 +185,11 @@ class LocatedRecords:
     def rest(self) -> Iterator[tuple[int, bytes]]:
         """The text beside everything that was found, and without the strings in which something was: (byte, text), in
         order."""
-        for start, stop in self.rest_places:
+        for start, stop in self._rest:
             yield start, self.data[start:stop]
 
     @cached_property
-    def rest_places(self) -> list[tuple[int, int]]:
-        """The places of that text: (start, stop)."""
+    def _rest(self) -> list[tuple[int, int]]:
         offsets, lengths, _, inside = self.places
         stops = offsets + lengths
         if inside.any():
@@ -271,16 +282,19 @@ def _place(one: Located) -> tuple[int, int]:
     return one.place
 
 
-def _of_batch(batch: Batch) -> Iterator[Located]:
+def _of_batch(batch: Batch, wire: str | None) -> Iterator[Located]:
+    """The records of a batch, of a wire or of all."""
+    codes = batch.codes("wire")
+    rows = (codes >= 0 if wire is None else codes == registry.names().index(wire)).nonzero()[0]
     file = batch.file
-    decoders = {wire: batch.decoder(wire) for wire in set(batch["wire"].tolist())}
-    numbers = (batch[name].tolist() for name in ("offset", "length", "line", "wire"))
-    inside = zip(batch["inner"].tolist(), batch.valid("inner").tolist(), strict=True)
+    numbers = {name: batch[name][rows].tolist() for name in _COLUMNS}
+    decoders = {name: batch.decoder(name) for name in set(numbers["wire"])}
+    inside = zip(numbers.pop("inner"), batch.valid("inner")[rows].tolist(), strict=True)
     inners = [inner if there else None for inner, there in inside]
-    doubts = batch[_UNCLOSED].tolist() if _UNCLOSED in batch.names else [False] * len(batch)
-    rows = zip(*numbers, inners, doubts, batch.raws(), strict=True)
-    for offset, length, line, wire, inner, doubtful, raw in rows:
-        yield Located(file, offset, length, line, inner, wire, raw, decoders[wire](raw), None, doubtful)
+    doubts = batch[_UNCLOSED][rows].tolist() if _UNCLOSED in batch.names else [False] * len(rows)
+    every = zip(*numbers.values(), inners, doubts, batch.raws(rows), strict=True)
+    for offset, length, line, name, inner, doubtful, raw in every:
+        yield Located(file, offset, length, line, inner, name, raw, decoders[name](raw), None, doubtful)
 
 
 def _of_reject(reject: dict[str, Any], unknown: str) -> Located:

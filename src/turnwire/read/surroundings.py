@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.checklists import log_line
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _MARKS_OF_QUOTES = re.compile(rb"[ \t]*(?:>[ \t]*)*")
 _ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
-_NEWLINE, _EDGES = 0x0A, 2
+_NEWLINE = 0x0A
 _BLANKS = b" \t\r\n"
 
 
@@ -44,16 +45,11 @@ def lines_around(found: LocatedRecords, wire: str) -> Iterator[TextLine]:
 
 def lines_in_strings(found: LocatedRecords) -> Iterator[TextLine]:
     """Those in strings. What is in a string of one line, or of lines of a log, is in a log."""
-    place, line = 0, 1
+    line_of = found.line_of()
     for start, said in found.strings():
-        lines = [text for text in said.split(b"\n") if text.strip(_BLANKS)]
-        if not lines:
-            continue
-        line += found.data.count(b"\n", place, start)
-        place = start
+        lines = [text.strip(_BLANKS) for text in said.split(b"\n") if text.strip(_BLANKS)]
         in_log = b"\n" not in said.strip(b"\r\n") or any(map(log_line, lines))
-        for text in lines:
-            yield TextLine(start, line, text.strip(_BLANKS), in_log)
+        yield from (TextLine(start, line_of(start), text, in_log) for text in lines)
 
 
 def lines_behind_prefixes(found: LocatedRecords, wire: str) -> Iterator[TextLine]:
@@ -63,56 +59,48 @@ def lines_behind_prefixes(found: LocatedRecords, wire: str) -> Iterator[TextLine
     Where all lines beside messages begin so, and that is white space or the mark of a quote, it is not a log.
     """
     lines = list(_with_prefixes(found, wire))
-    plain = all(prefix is not None and _MARKS_OF_QUOTES.fullmatch(prefix) for _, _, prefix, _ in lines)
-    place, line = 0, 1
-    for start, size, prefix, texts in lines:
-        if prefix is None:
-            continue
-        line += found.data.count(b"\n", place, start)
-        place = start
-        for text in texts:
-            yield TextLine(start + size, line, text, not plain)
+    plain = all(prefix is not None and _MARKS_OF_QUOTES.fullmatch(prefix) for _, prefix, _ in lines)
+    line_of = found.line_of()
+    for start, prefix, texts in lines:
+        if prefix is not None:
+            yield from (TextLine(start + len(prefix), line_of(start), text, not plain) for text in texts)
 
 
 def prefixes(found: LocatedRecords, wire: str) -> Iterator[tuple[int, int, bytes]]:
     """Each text in front of a message of a wire in its line, but for its digits once: (byte, line, text)."""
     offsets, _, _, inside = found.places
     seen: set[bytes] = set()
-    place, line = 0, 1
+    line_of = found.line_of()
     for offset in offsets[found.of(wire) & ~inside].tolist():
         prefix = _prefix(found.data, offset)
         form = prefix.translate(_ZEROS)
         if prefix and form not in seen:
             seen.add(form)
-            line += found.data.count(b"\n", place, offset)
-            place = offset
-            yield offset, line, prefix
+            yield offset, line_of(offset), prefix
 
 
-def _with_prefixes(found: LocatedRecords, wire: str) -> Iterator[tuple[int, int, bytes | None, list[bytes]]]:
-    """Each line that is not blank around all that was found: its byte, how many bytes of it are a prefix, that prefix
-    (None where it is none), and what it says behind that."""
+def _with_prefixes(found: LocatedRecords, wire: str) -> Iterator[tuple[int, bytes | None, list[bytes]]]:
+    """Each line that is not blank around all that was found: its byte, its prefix (None where it has none), and what it
+    says behind that."""
     offsets, _, _, inside = found.places
-    data = found.data
-    if inside.all() and data.strip(_BLANKS).count(b"\n") < _different(offsets):
-        return  # all lines have messages
-    mine = found.of(wire)
+    data, mine = found.data, found.of(wire)
     own, quoted = offsets[mine], inside[mine]
     forms: dict[tuple[bytes, bool], EveryLinePrefix] = {}
-    for start, stop in _with_whole_lines(data, found.rest_places):
-        whole = _whole_lines(data, start, stop)
-        if whole is None:
-            continue
+    for start, text in found.rest():
+        stop = start + len(text)
+        first = start if not start or data[start - 1] == _NEWLINE else data.find(b"\n", start, stop) + 1
+        behind = stop if stop == len(data) else data.rfind(b"\n", start, stop)
+        if behind <= first or not (first or not start):
+            continue  # there is no whole line
         number = int(own.searchsorted(start))
         near = {(_prefix(data, int(own[at])), bool(quoted[at])) for at in (number - 1, number) if 0 <= at < len(own)}
         if not forms.keys() >= near:
             forms = {(prefix, within): EveryLinePrefix(prefix) for prefix, within in near if prefix}
-        first, behind = whole
-        for text in data[first:behind].split(b"\n"):
-            if text.strip(_BLANKS):
-                size, said = _behind(text.removesuffix(b"\r"), forms)
-                yield first, size, text[:size] or None, [one for one in said if one]
-            first += len(text) + 1
+        for line in data[first:behind].split(b"\n"):
+            if line.strip(_BLANKS):
+                size, said = _behind(line.removesuffix(b"\r"), forms)
+                yield first, line[:size] or None, [one for one in said if one]
+            first += len(line) + 1
 
 
 def _behind(line: bytes, forms: dict[tuple[bytes, bool], EveryLinePrefix]) -> tuple[int, list[bytes]]:
@@ -126,35 +114,6 @@ def _behind(line: bytes, forms: dict[tuple[bytes, bool], EveryLinePrefix]) -> tu
         rest = line[size:] if said is None else said.raw
         return size, [one.strip(_BLANKS) for one in rest.split(b"\n")]
     return 0, [line]
-
-
-def _different(offsets: Any) -> int:
-    """The number of different numbers in an array in order."""
-    return 1 + int((offsets[1:] != offsets[:-1]).sum()) if len(offsets) else 0
-
-
-def _with_whole_lines(data: bytes, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those of the places, (start, stop), in which there may be a whole line."""
-    import numpy as np
-
-    if not places:
-        return []
-    read = np.frombuffer(data, np.uint8)
-    starts, stops = np.array(places, np.int64).T
-    ends = np.flatnonzero(read == _NEWLINE)
-    edges = ((starts == 0) | (read[starts - 1] == _NEWLINE)).astype(np.int64) + (stops == len(data))
-    found = ends.searchsorted(stops) - ends.searchsorted(starts) + edges >= _EDGES
-    return [places[at] for at in found.nonzero()[0].tolist()]
-
-
-def _whole_lines(data: bytes, start: int, stop: int) -> tuple[int, int] | None:
-    """From where to where a gap has whole lines; None where it has none that are not blank."""
-    if start and data[start - 1] != _NEWLINE:
-        start = data.find(b"\n", start, stop) + 1
-        if not start:
-            return None
-    behind = stop if stop == len(data) else data.rfind(b"\n", start, stop)
-    return (start, behind) if behind > start else None
 
 
 def _prefix(data: bytes, offset: int) -> bytes:
@@ -175,51 +134,40 @@ class StrayJson(NamedTuple):
 
 def objects(found: LocatedRecords, marks: tuple[bytes, ...]) -> Iterator[StrayJson]:
     """The outermost objects of good JSON beside what was found, where one of ``marks`` is with them, in order."""
-    place = line = 0
+    line_of = found.line_of()
     for start, stop in found.gaps:
         chunk = found.data[start:stop]
-        if not any(mark in chunk for mark in marks):
-            continue
-        for first, _, value in Text(chunk).objects():
-            line += found.data.count(b"\n", place, start + first)
-            place = start + first
-            yield StrayJson(place, line + 1, value)
+        if any(mark in chunk for mark in marks):
+            for first, _, value in Text(chunk).objects():
+                yield StrayJson(start + first, line_of(start + first), value)
 
 
 def elements(found: LocatedRecords) -> list[StrayJson]:
     """The other values in a list of messages, where a file is one: all that is not an object. A file that is anything
     else, or a list with lists of its own, has none."""
-    gaps = found.gaps
-    if not gaps or found.data[slice(*gaps[0])].lstrip()[:1] != b"[":
+    gaps = [(start, found.data[start:stop].strip()) for start, stop in found.gaps]
+    if not gaps or not gaps[0][1].startswith(b"["):
         return []
-    several = []
-    place = line = 0
-    for number, (start, stop) in enumerate(gaps):
-        inside = found.data[start:stop].strip()
-        inside = inside.removeprefix(b"[") if number == 0 else inside
-        inside = inside.removesuffix(b"]") if number == len(gaps) - 1 else inside
+    gaps[0] = gaps[0][0], gaps[0][1].removeprefix(b"[")
+    gaps[-1] = gaps[-1][0], gaps[-1][1].removesuffix(b"]")
+    several: list[StrayJson] = []
+    line_of = found.line_of()
+    for start, inside in gaps:
         try:
             values = json.loads(b"[" + inside.strip().strip(b",") + b"]")
         except ValueError:
             return []
-        line += found.data.count(b"\n", place, start)
-        place = start
-        several += [StrayJson(start, line + 1, value) for value in values if not isinstance(value, dict)]
+        several += [StrayJson(start, line_of(start), value) for value in values if not isinstance(value, dict)]
     return several
 
 
 def elements_in_strings(found: LocatedRecords) -> Iterator[tuple[int, int, list[Any]]]:
     """The lists in strings that hold messages, {} for each: the string's byte, its line, the list."""
-    place, line = 0, 1
+    line_of = found.line_of()
     for start, said in found.strings(b"{}"):
         if said.lstrip()[:1] == b"[":
-            try:
-                values = json.loads(said)
-            except ValueError:
-                continue
-            line += found.data.count(b"\n", place, start)
-            place = start
-            yield start, line, values
+            with suppress(ValueError):
+                yield start, line_of(start), json.loads(said)
 
 
 def within(value: dict[str, Any], marks: tuple[str, ...], depth: int = DEEPEST_STRING) -> Iterator[dict[str, Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,9 +26,9 @@ BY = ("session", "project", "model", "tool", "wire", "day")
 TOKENS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tokens", "reasoning_tokens")
 _PAID = TOKENS[:4]
 """The tokens that are paid for: reasoning is a part of the output."""
-_GROUPS = ("conversation", "project", "model", "tool", "wire")
-_KEYS = ("id", "request_id", "conversation")
-_TEXTS = (*_GROUPS, "id", "request_id")
+_TEXTS = ("conversation", "project", "model", "tool", "wire", "id", "request_id")
+_GROUPS = (*_TEXTS[:5], "day")
+"""The columns of the groups, in the order of BY."""
 COLUMNS = (
     *("wire", "conversation", "project", "model", "tool", "time", "id", "request_id", "total_tokens"),
     *("sidechain", "cost"),
@@ -59,14 +60,14 @@ class UsageSum:
     for each response: all but its numbers is kept once."""
 
     def __init__(self) -> None:
-        self._names: dict[str | None, int] = {None: 0}  # values of all groups -> their numbers
+        self._names: dict[str | None, int] = {None: 0}  # values of all groups -> their numbers, 0 for none
         self._tables = {name: found.table for name, found in registry.formats().items()}
         self._places: dict[int, int] = {}  # the hash of what says which response it is -> its number
         self._first: dict[int, int] = {}  # the same without the request
         self._groups = {by: array("i") for by in BY}
         self._tokens = {name: array("q") for name in TOKENS}
         self._costs, self._aside = array("d"), bytearray()
-        self._carried: dict[tuple[str, str], str] = {}
+        self._carried: dict[tuple[str, str], str | None] = {}
         self._file: str | None = None
         self.copies = 0
 
@@ -77,56 +78,32 @@ class UsageSum:
             self._carried.clear()
         counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
         wires = coded_column(batch, "wire")
-        carrying = {
+        carrying = [
             code for code, name in enumerate(wires.names) if name in self._tables and self._tables[name].carried
-        }
-        wanted = np.flatnonzero(counted | np.isin(wires.codes, [*carrying]))
-        if not len(wanted):
+        ]
+        rows = np.flatnonzero(counted | np.isin(wires.codes, carrying))
+        if not len(rows):
             return
-        texts = {name: coded_column(batch, name, wanted) for name in _TEXTS}
-        for code in carrying.intersection(np.unique(wires.codes[wanted]).tolist()):
-            self._carry(texts, wires.names[code], np.flatnonzero(wires.codes == code))
-        rows = np.flatnonzero(counted)
-        groups = [self._numbered(texts[name].of(rows)) for name in _GROUPS]
-        groups.append(self._numbered(_days(batch["time"][rows], batch.valid("time")[rows])))
-        totals = np.where(batch.valid("total_tokens"), batch["total_tokens"], -1)[rows].tolist()
-        keys = {name: texts[name].of(rows).values() for name in _KEYS}
-        keys["total_tokens"] = (None if total < 0 else total for total in totals)
-        said = zip(*(np.where(batch.valid(name), batch[name], 0)[rows].tolist() for name in TOKENS), strict=True)
-        costs = np.where(batch.valid("cost"), batch["cost"], np.nan)[rows].tolist()
-        aside = (batch["sidechain"] & batch.valid("sidechain"))[rows].tolist()
-        each = zip(*keys.values(), strict=True)
-        for table, key, group, numbers, cost, side in zip(
-            wires.of(rows).values(), each, zip(*groups, strict=True), said, costs, aside, strict=True
-        ):
-            self._add(self._tables[str(table)], dict(zip(keys, key, strict=True)), group, list(numbers), cost, side)
+        said: dict[str, Iterable[Any]] = {name: coded_column(batch, name, rows).of(rows).values() for name in _TEXTS}
+        said["day"] = _days(batch["time"][rows], batch.valid("time")[rows]).values()
+        for name in ("total_tokens", "cost", "sidechain", *TOKENS):
+            said[name] = np.where(batch.valid(name), batch[name], None)[rows].tolist()
+        for counts, values in zip(counted[rows].tolist(), zip(*said.values(), strict=True), strict=True):
+            one = dict(zip(said, values, strict=True))
+            table = self._tables[one["wire"]]
+            for name in table.carried:  # what is not said is as in the records before
+                key = table.name, name
+                one[name] = self._carried.get(key) if one[name] is None else one[name]
+                self._carried[key] = one[name]
+            if counts:
+                self._add(table, one)
 
-    def _numbered(self, values: Coded) -> list[int]:
-        """The numbers of the values of a column, the same for each batch; 0 for none."""
-        numbers = [self._names.setdefault(name, len(self._names)) for name in values.names]
-        return np.array([*numbers, 0], np.int64)[values.codes].tolist()  # type: ignore[no-any-return]
-
-    def _carry(self, texts: dict[str, Coded], wire: str, rows: NDArray[Any]) -> None:
-        """Gives the rows of a format what they take from those before them."""
-        for name in self._tables[wire].carried:
-            names, codes = texts[name]
-            mine = codes[rows]
-            last = np.maximum.accumulate(np.where(mine != ABSENT, np.arange(len(rows)), -1))
-            carried = self._carried.get((wire, name))
-            before = ABSENT
-            if carried is not None:
-                names, before = [*names, carried], len(names)
-            whole = codes.copy()
-            whole[rows] = np.where(last >= 0, mine[last], before)
-            texts[name] = Coded(names, whole)
-            if whole[rows[-1]] != ABSENT:
-                self._carried[wire, name] = names[whole[rows[-1]]]
-
-    def _add(
-        self, table: Any, said: dict[str, Any], groups: tuple[int, ...], numbers: list[int], cost: float, aside: bool
-    ) -> None:
-        """Adds a response, or what says one again. groups: by ``BY``; numbers: by ``TOKENS``; aside: whether it is of a
-        side conversation, which says again what its parent said, by other requests."""
+    def _add(self, table: Any, said: dict[str, Any]) -> None:
+        """Adds a response, or what says one again; one of a side conversation says again what its parent said, by other
+        requests."""
+        aside, cost = bool(said["sidechain"]), math.nan if said["cost"] is None else said["cost"]
+        numbers = [said[name] or 0 for name in TOKENS]
+        groups = [self._names.setdefault(said[name], len(self._names)) for name in _GROUPS]
         if table.cached_is_input:
             numbers[0] = max(numbers[0] - numbers[3], 0)
         place, name = None, said[table.copy_of[0]] if table.copy_of else None

@@ -35,11 +35,6 @@ class Text:
     def _fences(self) -> list[int]:
         return [match.start() for match in _FENCE.finditer(self.raw)]
 
-    @cached_property
-    def _objects(self) -> list[tuple[int, int]]:
-        """The outermost objects of good JSON, as bytes from and to."""
-        return [(start, end) for start, end, _ in self.objects()]
-
     def objects(self) -> Iterator[tuple[int, int, Any]]:
         """The outermost objects of good JSON: bytes from and to, and what each says."""
         find = reader("json").find
@@ -67,46 +62,50 @@ class Text:
         front, back = self.raw[max(before - 1, 0) : before], self.raw[after : after + 1]
         if not front and not back:
             return "bare"
-        if front in (b":", b"[", b",") and back in (b"}", b"]", b",") and self._within(start, end):
+        if front in (b":", b"[", b",") and back in (b"}", b"]", b",") and self._is_in_object(start, end):
             return "json"
         if bisect_left(self._fences, start) % 2:
             return "fence"
         return "json" if front in (b"[", b",") and back in (b"]", b",") else "prose"
 
-    def _within(self, start: int, end: int) -> bool:
+    def _is_in_object(self, start: int, end: int) -> bool:
         """True if these bytes lie inside a larger object of good JSON."""
         index = bisect_right(self._objects, (start, len(self.raw))) - 1
         return index >= 0 and self._objects[index][0] < start and end < self._objects[index][1]
+
+    @cached_property
+    def _objects(self) -> list[tuple[int, int]]:
+        return [(start, end) for start, end, _ in self.objects()]
 
     def wrapped(self, raw: bytes, place: int) -> str:
         """The same for the bytes ``raw`` that a JSON string says and which stand at ``place`` in what the outermost one
         says (this text): "json_string/" for each level of strings within. Places must come in order. raw may also be as
         it is written there."""
-        text, prefix = self, "json_string/"
-        for _ in range(DEEPEST_STRING):
-            literal = text.literal(place)
-            if literal is None:
-                break
-            inside, said = text.said(*literal), text._said_before(literal[0], place)
-            if inside is not None and not inside.raw.startswith(raw, said):
+        text, depth = self, 0
+        for inside, at in self._levels(place):
+            if depth and not inside.raw.startswith(raw, at):
                 raw = unescaped(raw)
-            if inside is None or not inside.raw.startswith(raw, said):
-                break
-            text, place = inside, said
-            prefix += "json_string/"
-        return prefix + text.how(place, place + len(raw))
+                if not inside.raw.startswith(raw, at):
+                    break
+            text, place, depth = inside, at, depth + 1
+        return "json_string/" * depth + text.how(place, place + len(raw))
 
     def innermost(self, place: int) -> tuple[Text, int]:
         """The text of the innermost JSON string that holds a byte, and where that byte is there; of a byte in none,
         this text. Places must come in order."""
+        *_, last = self._levels(place)
+        return last
+
+    def _levels(self, place: int) -> Iterator[tuple[Text, int]]:
+        """This text and the byte, and the same of each JSON string in a string that holds it."""
         text = self
-        for _ in range(DEEPEST_STRING):
+        for _ in range(DEEPEST_STRING + 1):
+            yield text, place
             literal = text.literal(place)
             inside = None if literal is None else text.said(*literal)
             if literal is None or inside is None:
-                break
+                return
             text, place = inside, text._said_before(literal[0], place)
-        return text, place
 
     def literal(self, place: int) -> tuple[int, int] | None:
         """The inside of the JSON string that holds a byte, if any. Places must come in order."""
