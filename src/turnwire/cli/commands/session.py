@@ -13,7 +13,7 @@ import click
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, usage_errors
-from turnwire.cli.output import complain, tell_left_out, write_json, write_lines, write_whole
+from turnwire.cli.output import complain, named, tell_left_out, write_json, write_lines, write_whole
 from turnwire.errors import DecodeError
 from turnwire.progress import Progress
 
@@ -77,7 +77,7 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
         scan = turnwire.scan(list(names), errors="skip", progress=progress.of_scan)
         found = _json_lines(names) if events else (message for message, *_ in scan.messages())
         text = encode(found, counter, keys or None, every=settings["every"], plain=settings["plain"])
-    write_whole(output, (text.removesuffix("\n") + "\n").encode() if text else b"")
+    write_whole(output, text.encode() if text.endswith("\n") or not text else f"{text}\n".encode())
     failed = 0 if events else scan.counts.rejects
     tell_left_out(failed)
     if not text and not failed:
@@ -86,15 +86,27 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
 
 
 def _json_lines(names: Sequence[str]) -> Iterator[str]:
-    """The lines of sources, but for empty ones. Raises CommandRefused for what is not UTF-8."""
+    """The lines of sources, decompressed, but for empty ones. Raises OSError, CommandRefused for what is not UTF-8 or a
+    damaged stream."""
+    from turnwire.read.contents import unpacked
+
     for name in inputs.files(names):
-        data = inputs.whole(name)
         try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise CommandRefused([f"{inputs.shown(name)}: line {line:,} is not UTF-8"]) from None
-        yield from (line for line in text.split("\n") if line.strip())
+            with inputs.opened(name) as file, unpacked(file) as lines:
+                for number, line in enumerate(lines, 1):
+                    if line.strip():
+                        yield _decoded(line, name, number)
+        except OSError as error:
+            raise named(error, name) from None
+        except DecodeError as error:
+            raise CommandRefused([f"{inputs.shown(name)}: {error.text}"]) from None
+
+
+def _decoded(line: bytes, name: str, number: int) -> str:
+    try:
+        return line.decode().removesuffix("\n")
+    except UnicodeDecodeError:
+        raise CommandRefused([f"{inputs.shown(name)}: line {number:,} is not UTF-8"]) from None
 
 
 @command.command("unpack", short_help="Write the events of a session as JSON lines.")
