@@ -6,7 +6,6 @@ it had never begun: SIGTERM and SIGHUP, which service managers, containers and t
 
 from __future__ import annotations
 
-import _thread
 import re
 import signal
 import sys
@@ -127,40 +126,34 @@ _AGAIN = 0.02
 
 @contextmanager
 def _heard() -> Iterator[None]:
-    """Raises again what a signal raised in the block and Python dropped: it comes between any two steps, also
+    """Sends again what a signal raised in the block and Python dropped: it comes between any two steps, also
     within a destructor, or a function that Arrow calls, out of which no exception goes."""
-    before, coming = sys.unraisablehook, list[threading.Timer]()
+    before, number = sys.unraisablehook, int(signal.SIGINT)
 
-    def again(number: int) -> None:  # to the main thread, so that what it waits for in the system is interrupted, too
-        if hasattr(signal, "pthread_kill") and (main := threading.main_thread().ident) is not None:
-            signal.pthread_kill(main, number)
-        else:
-            _thread.interrupt_main(signal.Signals(number))
+    def again(alarm: int, frame: object) -> None:
+        if number != signal.SIGINT:
+            for other in TERMINATING:  # which are ignored since it came
+                signal.signal(other, _terminate)
+        signal.raise_signal(number)
 
     def hook(dropped: Any) -> None:
+        nonlocal number
         if not isinstance(dropped.exc_value, KeyboardInterrupt):
             before(dropped)
             return
         number = getattr(dropped.exc_value, "code", INTERRUPTED) - SIGNALLED
-        while True:
-            if number != signal.SIGINT:
-                for other in TERMINATING:  # which are ignored since it came
-                    signal.signal(other, _terminate)
-            coming.append(threading.Timer(_AGAIN, again, [number]))
-            coming[-1].daemon = True
-            try:
-                coming[-1].start()
-                return
-            except KeyboardInterrupt:  # on a busy machine it comes while the thread starts, and would be dropped here
-                continue
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN)  # its signal interrupts what the main thread waits for, too
 
-    sys.unraisablehook = hook
-    try:
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
-    finally:
-        sys.unraisablehook = before
-        for timer in coming:
-            timer.cancel()
+        return
+    with _handled([signal.SIGALRM], again):
+        sys.unraisablehook = hook
+        try:
+            yield
+        finally:
+            sys.unraisablehook = before
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 @contextmanager

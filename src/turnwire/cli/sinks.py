@@ -10,7 +10,6 @@ from turnwire.cli.terminal import milliseconds, table
 
 if TYPE_CHECKING:
     from turnwire.log import Batch, Scan
-    from turnwire.log.output.outputs import DirectoryOutput
 
 
 class NullSink:
@@ -83,9 +82,7 @@ class JsonSink(NullSink):
         """Hands on the lines."""
         self._output.flush()
 
-    def finish(self) -> None:
-        """Hands on the lines."""
-        self._output.flush()
+    finish = flush
 
 
 class TableSink(JsonSink):
@@ -118,12 +115,15 @@ class TableSink(JsonSink):
 
 
 class FileSink(NullSink):
-    """A file or a directory, there when the block ends well."""
+    """A file or a directory, there when the block ends well. grows: a directory of parts that keeps the position behind
+    its records; who made that enters and leaves it."""
 
     full = False
 
-    def __init__(self, output: Any) -> None:
+    def __init__(self, output: Any, grows: bool = False) -> None:
         self._output = output
+        self._grows = grows
+        self.take = output.take  # type: ignore[method-assign]
 
     def __enter__(self) -> Self:
         self._output.__enter__()
@@ -137,27 +137,15 @@ class FileSink(NullSink):
         """Files that were written."""
         return tuple(self._output.paths)
 
-    def take(self, batch: Batch) -> None:
-        """Writes a batch."""
-        self._output.take(batch)
-
-
-class DirectorySink(FileSink):
-    """A directory of parts that keeps the position behind its records. Who makes it enters and leaves ``output``."""
-
-    def __init__(self, output: DirectoryOutput, found: Scan) -> None:
-        super().__init__(output)
-        output.begin(found.columns)
-
     @property
     def due(self) -> bool:  # type: ignore[override]
         """The open part is long or old enough."""
-        return bool(self._output.due)
+        return self._grows and bool(self._output.due)
 
     def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
         """Ends the part."""
-        wanted = last or self.due
-        if wanted:
+        wanted = last or not self._grows or self.due
+        if wanted and self._grows:
             self._output.commit(position)
         return wanted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import uuid
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -18,16 +18,9 @@ from turnwire.errors import DecodeError, Reason, WireError
 
 if TYPE_CHECKING:
     from turnwire.conversion import Converted
+    from turnwire.read.located import Located
 
 _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
-
-
-class Extracted(NamedTuple):
-    """A message of a file (``line``: its first, 1-based), or why there is none there."""
-
-    line: int
-    message: Any = None
-    error: WireError | None = None
 
 
 @click.command("convert", short_help="Messages of any wire as messages of another; what is lost is named.")
@@ -74,7 +67,7 @@ def command(
     choices["key"] = settings["key"] and inputs.content(settings["key"], inputs.SETTINGS).strip()
     converter = turnwire.Converter(target, context=context, **choices)
     writer = _Writer(target, as_json, quiet, verbose)
-    first: tuple[str, Extracted, WireError] | None = None  # that was refused for want of what others would say
+    first: tuple[str, Located, WireError] | None = None  # that was refused for want of what others would say
     begun = False
     for name in inputs.files(names):
         for found in _messages(sys.stdin.buffer if name == inputs.STANDARD_INPUT else name, source):
@@ -161,7 +154,7 @@ class _Writer:
         write_json([{**values, "file": inputs.shown(values["file"])}])
 
 
-def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Extracted]:
+def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Located]:
     """The records and rejects of one input, in order, as it is read: of the file of that name, or of a stream.
 
     CSP/1 behind a heredoc that is not closed may be no more than lines of it; in a JSON string, behind one in that.
@@ -171,13 +164,12 @@ def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Extracted]:
     unclosed: int | None = None  # where the JSON string is that has one
     beside = False  # one is in no JSON string
     for one in located(source, wire):
-        if one.error is not None:
-            yield Extracted(one.line, None, one.error)
-            if one.error.reason is Reason.UNCLOSED_HEREDOC:
+        why = one.error
+        if why is not None:
+            if why.reason is Reason.UNCLOSED_HEREDOC:
                 unclosed, beside = (unclosed, True) if one.inner is None else (one.offset, beside)
         elif one.wire == "csp" and (beside if one.inner is None else one.offset == unclosed):
-            yield Extracted(one.line, None, DecodeError(_UNCLOSED, "a heredoc that is not closed would hold it"))
+            why = DecodeError(_UNCLOSED, "a heredoc that is not closed would hold it")
         elif type(one.message).__name__ == "Template":  # a record of CSP/1 that says nothing to anyone
-            yield Extracted(one.line, None, DecodeError(Reason.NO_MESSAGE, "this is a template, no message"))
-        else:
-            yield Extracted(one.line, one.message)
+            why = DecodeError(Reason.NO_MESSAGE, "this is a template, no message")
+        yield one if why is None else one._replace(message=None, error=why)

@@ -63,10 +63,9 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
         raise click.UsageError("the table of --by and the page cannot both go to standard output")
     names = inputs.checked(sources, output)
     settings["tokenizer"] = None if tokenizer == "none" else tokenizer
-    if by is not None:
-        damaged = _group(names, by, top, as_json, quiet, settings)
-        if output is None:
-            return BAD_RECORDS if damaged else GOOD
+    damaged = 0 if by is None else _group(names, by, top, as_json, quiet, settings)
+    if output is None:
+        return BAD_RECORDS if damaged else GOOD
     made = _read(names, quiet, settings)
     totals, rejects = made.data["totals"], made.data["reject_counts"]
     if output == "-":

@@ -21,7 +21,7 @@ from turnwire.cli.output import (
     shown_output,
     standard_output,
 )
-from turnwire.cli.sinks import DirectorySink, FileSink, JsonSink, NullSink, PipeSink, TableSink
+from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PipeSink, TableSink
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -132,7 +132,8 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         quarantine = _Quarantine(found, _quarantine_output(settings, stack))
         if parts is not None:
             with usage_errors():
-                sink: NullSink = DirectorySink(parts, found)
+                parts.begin(found.columns)
+            sink: NullSink = FileSink(parts, grows=True)
         elif settings["output"] is not None:
             sink = stack.enter_context(_file_sink(found, settings))
         else:
