@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.session_traffic import SESSIONS, longer_sstp
 from turnwire import session, tokens
-from turnwire.session.times import read
+from turnwire.session.templates import time_of
 from turnwire.session.writing import read_events
 from turnwire.tokens.formats import FORMATS, lossless
 
@@ -29,7 +29,7 @@ def floor(events: list[Any], counter: tokens.Tokenizer) -> int:
     times = 0
     for event in read_events(events):
         for leaf in event.leaves:
-            if isinstance(leaf, str) and read(leaf) is not None:
+            if isinstance(leaf, str) and time_of(leaf) is not None:
                 times += 1
             else:
                 leaves.add(leaf)

@@ -11,10 +11,10 @@ import pytest
 from tests.session.material import composed
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
-from turnwire.session import Options, times
+from turnwire.session import Options
 from turnwire.session.planning import MOST_MISSED, Planner
 from turnwire.session.shapes import ARRAY, Event, Leaf, Shape, Shapes, flatten, minified, parsed, unflatten
-from turnwire.session.templates import FARTHEST, State, Template, one_more, row_of
+from turnwire.session.templates import FARTHEST, State, Template, one_more, row_of, time_of, time_text
 from turnwire.session.writing import Composer, candidates, read_events
 
 pytestmark = pytest.mark.once
@@ -37,12 +37,12 @@ def read(*records: str) -> list[Any]:
     "rest", ["-01-01T00:00:00Z", "-12-31 23:59:59", "-02-28T12:30:01.5+01:00", "-03-01T00:00:00.123456789Z"]
 )
 def test_times(year: str, rest: str) -> None:
-    found = times.read(year + rest)
+    found = time_of(year + rest)
     assert found is not None
-    assert times.written(*found) == year + rest
+    assert time_text(*found) == year + rest
     day = 86_400 * 10 ** found[0].digits
-    assert (times.written(found[0], found[1] - day * 366) is None) is (year == "0001")
-    assert (times.written(found[0], found[1] + day * 366) is None) is (year == "9999")
+    assert (time_text(found[0], found[1] - day * 366) is None) is (year == "0001")
+    assert (time_text(found[0], found[1] + day * 366) is None) is (year == "9999")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_times(year: str, rest: str) -> None:
     ],
 )
 def test_texts_that_are_no_times(text: str) -> None:
-    assert times.read(text) is None
+    assert time_of(text) is None
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_a_definition_tells_what_is_later_by_its_distance(first: Any, second: An
 def test_how_far_apart_two_moments_may_be(sign: int, more: int) -> None:
     """18 digits of the smallest part of a second that they are written with, forth and back."""
     begin = "2026-01-01T00:00:00.000000000Z"
-    found = times.read(begin)
+    found = time_of(begin)
     assert found is not None
-    there = times.written(found[0], found[1] + sign * (FARTHEST + more))
+    there = time_text(found[0], found[1] + sign * (FARTHEST + more))
     composer, shapes = Composer(()), Shapes()
     events = [shapes.event({"t": each}) for each in (begin, there)]
     bodies = [composer.define("a", events[0], ["~"]), composer.row("a", events[1])]

@@ -61,11 +61,7 @@ ALPHABETS = (
         "им ин ир ис ит их ка ке ки ко ку ла ли ло ль лю ля ма ми на не ни но ны ня об од оз ой ок ол ом "
         "он оп ор ос от ра ри ру ры ск сл ст сы ся та те ти то ту ты ть уд ум ун ур ус ут уч ую ца ци ше "
         "ши ый ью ют яд яз ят",
-        "ав аг аж ач аш ая ба бе би бо бу бы ве ви во ву вы га ге ги гу дж ди до ду ды еб ег ее еж еп ес "
-        "ех еч ещ жа жи жу за зд зи зу зы ив иг ие ии ий ик ип иф ич ия кс кт ле лу лы ме мо му мы мя нд "
-        "ну нь ню ов ог ое ож оч ощ оя па пе пи по пр рг ре ро рю ря са се си со сп су сь тр тя уб уг уж "
-        "уз уй ук ул уп ущ фа фи фт фф ха хи хо це цу цы ча че чи чу ша шу ща ще щи ыв ые ым ых ье ья эн "
-        "эт юр ющ яв ям ян яс ях",
+        "",
     ),
     Alphabet(
         "\u03b1",
@@ -119,36 +115,31 @@ class Expander:
         if first and alphabet is None:
             raise ValueError(f"there is no alphabet of aliases that begins with {first!r}")
         self._bare = aliases != first
-        self._split = None if alphabet is None else re.compile(f"([{alphabet.first}-{alphabet.last}])").split
+        letters = "" if alphabet is None else f"{alphabet.first}-{alphabet.last}"
+        self._aliases = re.compile(rf"([{letters}])(?:([^{letters}]++)(?:\1|\Z))?") if letters else None
         self._known: dict[str, str] = {}
 
     def expand(self, body: str) -> str:
         """A body with the texts of its aliases and the hyphens of its UUIDs. Raises ValueError for an alias inside the
         text of another one, one of nothing, and more than LONGEST letters with its aliases filled in."""
-        if self._split is not None and not body.isascii():
-            body = self._named(self._split(body), len(body))
+        if self._aliases is not None and not body.isascii():
+            self._size = len(body)
+            body = self._aliases.sub(self._filled, body)
         return _DIGITS.sub(r"\1-\2-\3-\4-\5", body) if self._bare else body
 
-    def _named(self, parts: list[str], size: int) -> str:
-        """A body with the texts of its aliases. parts: what is between them, by turns with these; size: its letters."""
-        found, known = [parts[0]], self._known
-        at = 1
-        while at < len(parts):
-            alias, rest = parts[at : at + 2]
-            text = known.get(alias)
-            if text is None:
-                if not rest or parts[at + 2 : at + 3] not in ([alias], []):
-                    raise ValueError("an alias is given a text that is empty or holds another one")
-                known[alias] = rest
-                found += [rest, *parts[at + 3 : at + 4]]
-                at += 4
-                continue
-            size += len(text)
-            if size > LONGEST:
-                raise ValueError(f"a record has more than {LONGEST} letters with its aliases filled in")
-            found += (text, rest)
-            at += 2
-        return "".join(found)
+    def _filled(self, found: re.Match[str]) -> str:
+        """An alias, and what is between it and the next one if that is the same or there is none, with its text."""
+        alias, rest = found.groups()
+        text = self._known.get(alias)
+        if text is None:
+            if not rest:
+                raise ValueError("an alias is given a text that is empty or holds another one")
+            self._known[alias] = rest
+            return str(rest)
+        self._size += len(text) * found[0].count(alias)
+        if self._size > LONGEST:
+            raise ValueError(f"a record has more than {LONGEST} letters with its aliases filled in")
+        return found[0].replace(alias, text)
 
 
 class Shortener:
@@ -159,62 +150,55 @@ class Shortener:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._savings: dict[str, float] | None = None
+        self._savings: dict[str, float] | None = None  # of the texts that were aliases in the block before
         self._letters: dict[str, dict[str, str]] = {}
-        self._exact: set[str] = set()
 
     def shortened(self, bodies: list[str]) -> tuple[str, list[str]]:
         """The first character of the alphabet of the aliases ("" where there are none), and the bodies with them."""
         text = "\0".join(bodies)
-        free = (each for each in ALPHABETS if not re.search(f"[{each.first}-{each.last}]", text))
-        alphabet = next(free, None)
+        alphabet = next((each for each in ALPHABETS if not re.search(f"[{each.first}-{each.last}]", text)), None)
         if alphabet is None or text.count("\0") >= len(bodies) or max(map(len, bodies), default=0) > LONGEST // 2:
             return "", bodies
-        if self._savings is None:
-            self._savings = repeated(bodies, self._meter)
+        savings = repeated(bodies, self._meter) if self._savings is None else self._savings
         letters = self._letters.get(alphabet.first, {})
-        text, chosen, total = self._replaced(text, alphabet, letters)
+        text, chosen, total = self._replaced(text, alphabet, letters, savings)
         if total <= SETTING_TOKENS:
             return "", bodies
-        used = {part: alias for part, (alias, _) in chosen.items()}
-        text = _with_names(text, used)
+        text = _with_names(text, chosen)
         if not letters:
-            better = arranged(text, alphabet, len(used))
+            better = arranged(text, alphabet, len(chosen))
             text = text.translate({ord(alias): letter for alias, letter in better.items()})
-            self._letters[alphabet.first] = {part: better[alias] for part, alias in used.items()}
-        self._savings = {part: saving for part, (_, saving) in chosen.items()}
-        self._exact = set(chosen)
+            self._letters[alphabet.first] = {part: better[alias] for part, alias in chosen.items()}
+        self._savings = {part: savings[part] for part in chosen}
         return alphabet.first, text.split("\0")
 
     def _replaced(
-        self, text: str, alphabet: Alphabet, letters: dict[str, str]
-    ) -> tuple[str, dict[str, tuple[str, float]], float]:
+        self, text: str, alphabet: Alphabet, letters: dict[str, str], savings: dict[str, float]
+    ) -> tuple[str, dict[str, str], float]:
         """The text with aliases: again and again the one that saves most of what is left; what each stands for, with
-        itself and what it saves a time, in their order; what all save together. letters: those of an earlier block."""
-        savings, exact = dict(self._savings or {}), set(self._exact)
-        counts = {part: text.count(part) for part in savings}
-        heap = [(-gain, part) for part in savings if (gain := _gained(savings[part], counts[part])) >= LEAST_GAIN]
+        itself, in their order; what all save together. letters: those of an earlier block. savings: about what an alias
+        saves each time; that of a text is exact as soon as it is chosen."""
+        exact = set(self._savings or ())
+        gains = [(_gained(saving, text.count(part)), part) for part, saving in savings.items()]
+        heap = [(-gain, part) for gain, part in gains if gain >= LEAST_GAIN]
         heapq.heapify(heap)
-        chosen: dict[str, tuple[str, float]] = {}
+        chosen: dict[str, str] = {}
         total = 0.0
         while heap and len(chosen) < len(alphabet.used):
             _, part = heapq.heappop(heap)
-            if part not in counts:
-                counts[part] = text.count(part)
-            gain = _gained(savings[part], counts[part])
+            times = text.count(part)
+            gain = _gained(savings[part], times)
             if gain >= LEAST_GAIN and part not in exact:
                 exact.add(part)
                 savings[part] = self._saving(text, part, alphabet.first)
-                gain = _gained(savings[part], counts[part])
+                gain = _gained(savings[part], times)
             if gain < LEAST_GAIN:
                 continue
             if heap and gain < -heap[0][0]:
                 heapq.heappush(heap, (-gain, part))
                 continue
-            alias = letters[part] if letters else alphabet.used[len(chosen)]
-            text = text.replace(part, alias)
-            counts.clear()
-            chosen[part] = alias, savings[part]
+            chosen[part] = letters[part] if letters else alphabet.used[len(chosen)]
+            text = text.replace(part, chosen[part])
             total += gain
         return text, chosen, total
 
@@ -302,55 +286,20 @@ def _runs(pieces: Sequence[str | int], tokens: Sequence[int]) -> list[tuple[int,
 
 
 def arranged(text: str, alphabet: Alphabet, many: int) -> dict[str, str]:
-    """For the first letters of an alphabet, as many as are aliases in a text, those that they should be instead."""
+    """For the first letters of an alphabet, as many as are aliases in a text, those that they should be instead: those
+    first that are side by side most often, each the free letter that makes most pairs with those of its neighbours."""
+    pairs = alphabet.pairs()
     runs = re.findall(f"[{alphabet.first}-{alphabet.last}]{{2,}}", text)
     neighbours = Counter([run[at : at + 2] for run in runs for at in range(len(run) - 1)]).most_common(MOST_NEIGHBOURS)
-    following, preceding = _sides([(two, times) for two, times in neighbours if two[0] != two[1]])
-    pairs = alphabet.pairs()
-    after, before = _sides(pairs.items())
-    rich = {pair: sum([len(after[each]) + len(before[each]) for each in pair]) for pair in pairs}
-    best = sorted(pairs, key=lambda pair: (pairs[pair], rich[pair]), reverse=True)
+    beside: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for pair, times in neighbours:
+        for alias in pair:
+            beside[alias].append((pair, times))
+    rich = Counter(alphabet.every * 5 + alphabet.most * 4)
+    free = sorted(alphabet.used, key=lambda letter: -rich[letter])
     given: dict[str, str] = {}
-    free = dict.fromkeys(alphabet.used)
-
-    def give(alias: str, letter: str) -> None:
-        if alias in given:
-            free[given[alias]] = None
-        given[alias] = letter
-        del free[letter]
-
-    def improve(alias: str) -> None:
-        """Gives an alias the free letter that makes most pairs with those of its neighbours."""
-        scores: dict[str, int] = defaultdict(int)
-        for others, partners in ((following, before), (preceding, after)):
-            for other, times in others[alias]:
-                for letter, worth in partners[given.get(other, "")]:
-                    scores[letter] += times * worth
-        least = scores[given.get(alias, "")]
-        better = [letter for letter, score in scores.items() if score > least and letter in free]
-        if better:
-            give(alias, max(better, key=scores.__getitem__))
-
-    for (one, other), _ in neighbours:
-        if one in given or other in given:
-            for alias in (one, other):
-                if alias not in given:
-                    improve(alias)
-        elif one != other:  # those pairs first whose letters make most other ones
-            pair = next((pair for pair in best if pair[0] != pair[1] and free.keys() >= set(pair)), "")
-            for alias, letter in zip((one, other), pair, strict=False):
-                give(alias, letter)
-    for alias in alphabet.used[:many]:
-        improve(alias)
-    left = iter(free)
-    return {alias: given.get(alias) or next(left) for alias in alphabet.used[:many]}
-
-
-def _sides(pairs: Iterable[tuple[str, int]]) -> tuple[dict[str, list[tuple[str, int]]], ...]:
-    """Of letters in pairs, what is behind each and before each, with the number of the pair."""
-    after: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    before: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for pair, number in pairs:
-        after[pair[0]].append((pair[1], number))
-        before[pair[1]].append((pair[0], number))
-    return after, before
+    for alias in dict.fromkeys("".join(pair for pair, _ in neighbours) + alphabet.used[:many]):
+        around = [(given.get(pair[0], ""), given.get(pair[1], ""), times) for pair, times in beside[alias]]
+        scores = [sum([n * pairs.get(one + letter + other, 0) for one, other, n in around]) for letter in free]
+        given[alias] = free.pop(scores.index(max(scores)))
+    return given

@@ -32,6 +32,7 @@ PAIRS = r"""
 """128 pairs of marks, which with the line feed after them are one token in o200k_base, cl100k_base, llama3 and qwen3,
 as the line feed alone would be. None of them is a JSON line, which what is left of a session could begin with."""
 _COUNT = "(0|[1-9][0-9]{0,17})"
+_FIRST = re.compile(rf"{HEADER}((?: @[^ ]*)*)(?: &([^ ]*))?(?: .*)?", re.DOTALL).fullmatch
 _MARK = re.compile(rf"(?:\.{_COUNT}|\^{_COUNT}((?: @\S+)*)(?: &(\S{{1,2}}))?)(?: [0-9]{{3}})?", re.ASCII).fullmatch
 _FEEDS = re.compile("\n").finditer
 _ENDS = re.compile(r"(?<!\n)\n++(?! |\Z)").finditer
@@ -77,24 +78,22 @@ def prompt() -> str:
 
 def settings_of(line: str) -> Settings:
     """The settings in a first line. Raises ValueError for a line that is none of version 1."""
-    first, *words = line.split(" ")
-    if first != HEADER:
+    if (found := _FIRST(line)) is None:
         raise ValueError("the first line names another version")
-    keys: list[str] = []
-    for word in words:
-        if word[:1] != "@":
-            return Settings(tuple(keys), word[1:] if word[:1] == "&" else "")
-        keys.append(word[1:])
-    return Settings(tuple(keys))
+    return _settings(*found.groups())
 
 
 def mark_of(line: str) -> tuple[int | None, Settings | None]:
     """The number of events before an anchor, and the settings behind it; that before the end, and None. None where a
     line is neither."""
-    found = _MARK(line)
-    if found is None or found[1]:
-        return (None, None) if found is None else (int(found[1]), None)
-    return int(found[2]), Settings(tuple([key[1:] for key in found[3].split()]), found[4] or "")
+    if (found := _MARK(line)) is None:
+        return None, None
+    end, anchor, *said = found.groups()
+    return (int(anchor), _settings(*said)) if end is None else (int(end), None)
+
+
+def _settings(paths: str, aliases: str | None) -> Settings:
+    return Settings(tuple(paths.split(" @")[1:]), aliases or "")
 
 
 def folded(body: str) -> str:

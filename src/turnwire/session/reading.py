@@ -91,7 +91,6 @@ class Reader:
         self._expander = Expander(settings.aliases)
         self._state = State(settings.keys)
         self.begun = True
-        self._templates: dict[str, Template] = {}
         self._shapes = Shapes()
 
     def read(self, record: Record) -> Any:
@@ -165,7 +164,7 @@ class Reader:
         return self._define(found[1], base, draft)
 
     def _template(self, name: str) -> Template:
-        template = self._templates.get(name)
+        template = self._state.templates.get(name)
         if template is None:
             raise ValueError(f"there is no template {name}")
         return template
@@ -191,11 +190,7 @@ class Reader:
                 leaf = self._told(node, mark, shape.paths[place])
             return what_is(leaf, "a member is left out")
 
-        leaves = self._state.take(shape, marks, leaf_at)
-        template = Template(shape, marks, leaves)
-        self._state.close(template, leaves)
-        if name:
-            self._templates[name] = template
+        _, leaves = self._state.define(name, shape, marks, leaf_at)
         return shape.text(leaves)
 
     def _told(self, value: Leaf | None, mark: str, path: str) -> Leaf | None:
@@ -261,16 +256,13 @@ def seal(text: str) -> str:
 
     Raises DecodeError for a record that cannot be read: what is sealed is whole.
     """
-    is_plain = beginning(text) == len(text)
-    if is_plain:
-        text = f"{HEADER}\n{text}"
+    if beginning(text) == len(text):  # JSON lines hold text as it is, records behind a mark
+        text = f"{HEADER}\n" + re.sub('^"', '!"', text, flags=re.MULTILINE)
     header = beginning(text)
     reader, checks = Reader(False, False), Chain()
     checks.cover(text[:header])
     parts = [text[:header]]
     for record in records(text, False, header):
-        if is_plain and record.raw[:1] == '"':  # JSON lines hold text as it is, records behind a mark
-            record = record._replace(raw=f"!{record.raw}")
         if record.raw.strip():
             reader.read(record)
             if record.pair is not None:
@@ -323,68 +315,72 @@ class _Salvor:
         self._text = text
         self._records = list(records(text, True, beginning(text)))
         self._reader = Reader()
-        self._found: list[Any] = []
-        self._first = self._lines = self._right = 0
+        self._first = 0
         self._result = Salvage([], [], [], False, [])
 
     def salvaged(self) -> Salvage:
         """The result."""
-        at = 0
-        missing, faults = self._result.missing, self._result.faults
-        while at < len(self._records):
-            record = self._records[at]
-            is_line = record.pair is None
-            try:
-                if not (is_line or record.closed or record.raw[:1] == "."):
-                    place: dict[str, Any] = {"offset": record.offset, "line": record.line}
-                    raise DecodeError(Reason.CUT_OFF, "the last record is not complete", **place, wire="session")
-                event = self._reader.read(record)
-            except DecodeError as error:
-                faults.append(error)
-                if self._reader.ended:
-                    break
-                at = self._lose(at, is_line)
-                continue
-            if event is not None:
-                self._found.append(event)
-                self._lines += is_line
-            self._right += not is_line
-            at += 1
-        if self._reader.ended or not (self._reader.begun or missing):
-            self._keep(0)
-        elif not missing or missing[-1][1] is not None:
-            faults.append(DecodeError(Reason.CUT_OFF, "the session has no end", wire="session"))
-            self._lose(at, False)
-        is_whole = (self._reader.ended or not self._reader.begun) and not missing and not faults
+        at: int | None = 0
+        while at is not None:
+            at = self._read_from(at)
+        reader, missing, faults = self._reader, self._result.missing, self._result.faults
+        is_whole = (reader.ended or not reader.begun) and not missing and not faults
         return self._result._replace(complete=is_whole)
 
-    def _lose(self, at: int, is_line: bool) -> int:
-        """The events behind those read so far are lost. Returns the record to go on with.
+    def _read_from(self, at: int) -> int | None:
+        """Reads on up to a damage. Returns the record to go on with behind it; None: nothing is left to read.
 
         The last events before it are doubtful, and so are JSON lines where the header and the records behind it, which
         vouch for all of them, are too few. Where a JSON line is none, those before it count if it is the last line,
         which was cut; where more follows, it may be of the middle of a session, and they are doubtful.
         """
+        reader, missing = self._reader, self._result.missing
+        found: list[Any] = []
+        lines = fit = 0
+        is_line, fault = False, None
+        for record in self._records[at:]:
+            is_line = record.pair is None
+            try:
+                if not (is_line or record.closed or record.raw[:1] == "."):
+                    place: dict[str, Any] = {"offset": record.offset, "line": record.line}
+                    raise DecodeError(Reason.CUT_OFF, "the last record is not complete", **place, wire="session")
+                event = reader.read(record)
+            except DecodeError as error:
+                fault = error
+                break
+            if event is not None:
+                found.append(event)
+                lines += is_line
+            fit += not is_line
+            at += 1
+        else:
+            is_line = False
+            is_open = reader.begun or missing
+            if is_open and not reader.ended and not (missing and missing[-1][1] is None):
+                fault = DecodeError(Reason.CUT_OFF, "the session has no end", wire="session")
+        if fault is not None:
+            self._result.faults.append(fault)
+        if fault is None or reader.ended:
+            self._keep(found, 0)
+            return None
         if is_line:
             more = any(each.raw or each.pair for each in self._records[at + 1 :])
-            doubtful = len(self._found) if more else 0
+            doubtful = len(found) if more else 0
             of_session = [each for each in self._records if each.pair is not None]
             self._records, at = of_session or list(records(self._text, True)), 0
         else:
-            few = self._lines and self._right <= DOUBTED
-            doubtful = len(self._found) if few else min(DOUBTED, len(self._found))
-        self._result.missing.append((self._first + len(self._found) - doubtful, None))
-        self._keep(doubtful)
+            doubtful = len(found) if lines and fit <= DOUBTED else min(DOUBTED, len(found))
+        missing.append((self._first + len(found) - doubtful, None))
+        self._keep(found, doubtful)
         return self._resume(at)
 
-    def _keep(self, doubtful: int) -> None:
-        """The events read so far are a part, but for so many at its end."""
-        sure = len(self._found) - doubtful
+    def _keep(self, found: list[Any], doubtful: int) -> None:
+        """These events are a part, but for so many at its end."""
+        sure = len(found) - doubtful
         if sure:
-            self._result.parts.append(Part(self._first, self._found[:sure]))
+            self._result.parts.append(Part(self._first, found[:sure]))
         if doubtful:
-            self._result.doubtful.append(Part(self._first + sure, self._found[sure:]))
-        self._found, self._lines = [], 0
+            self._result.doubtful.append(Part(self._first + sure, found[sure:]))
 
     def _resume(self, at: int) -> int:
         """The record behind the next anchor to which the one after it is chained; the number of records: none.
@@ -395,8 +391,7 @@ class _Salvor:
         missing = self._result.missing
         for place in range(at, len(self._records) - 1):
             record, follower = self._records[place : place + 2]
-            reader = Reader()
-            pairs = [(each.raw, each.pair) for each in (record, follower)]
+            reader, pairs = Reader(), [each[:2] for each in (record, follower)]
             if record.raw[:1] == HEADER[:1] and place and all(reader.checks.follows(*each) for each in pairs):
                 if self._result.parts or self._result.doubtful:
                     break

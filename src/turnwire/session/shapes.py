@@ -212,7 +212,7 @@ class Shape:
 
     Attributes:
         structure: it. paths: of each leaf, its keys and numbers with dots between them. tables: whether each leaf is
-        one. numbers: path -> number of its leaf. parts: what any template of it needs explained.
+        one. parts: what any template of it needs explained.
     """
 
     def __init__(self, structure: Structure) -> None:
@@ -221,7 +221,6 @@ class Shape:
         self.tables: list[bool] = []
         self.parts: set[str] = set()
         self._add(structure, "")
-        self.numbers = {path: number for number, path in enumerate(self.paths)}
         self._orders: dict[tuple[str, ...], tuple[int | None, list[int]]] = {}
 
     def _add(self, structure: Structure, before: str) -> None:
@@ -239,7 +238,7 @@ class Shape:
         keys: the paths that may name it; that of the first of them counts.
         """
         if keys not in self._orders:
-            key = next((self.paths.index(key) for key in keys if key in self.numbers), None)
+            key = next((self.paths.index(key) for key in keys if key in self.paths), None)
             others = [number for number in range(len(self.paths)) if number != key]
             self._orders[keys] = key, others if key is None else [key, *others]
         return self._orders[keys]

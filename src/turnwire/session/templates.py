@@ -1,13 +1,16 @@
-"""Templates, and what was seen so far that lets a reader expect the leaves of the next event: rows by these."""
+"""Templates, and what was seen so far that lets a reader expect the leaves of the next event: rows by these.
+
+Times are whole numbers, so that a later one can be told by its distance: only where that gives back the very text.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from datetime import datetime, timedelta
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from turnwire.session import times
 from turnwire.session.notation import ODD, Member, draft_of, one_line
 from turnwire.session.shapes import Leaf, Shape, leaf_of, parsed, quoted
 
@@ -16,6 +19,10 @@ FIXED, SAME, MORE, SEEN, TURN, LATER = "", "?", "+", "=", "^", "~"
 more. SEEN: as was seen last at the same path or at another. TURN: one more than at the same path in the conversation.
 LATER: a time, told by its distance to the last one."""
 FARTHEST = 10**18 - 1  # the longest distance that is told as one
+_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d)([T ])((?:[01]\d|2[0-3]):\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d|)", re.ASCII
+).fullmatch
+_SECOND = timedelta(seconds=1)
 _NUMBER = re.compile(rb"0|[1-9][0-9]{0,17}").fullmatch
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII).fullmatch
 _FAR = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
@@ -23,6 +30,39 @@ _TAIL = re.compile(r"(?<![0-9])[0-9]{1,18}\Z", re.ASCII).search
 _ESCAPED = re.compile(r"(?<!\\)(\\*)(\||\Z)")
 _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 _INNER_BAR = re.compile(r"(\\+)\|")
+
+
+class Form(NamedTuple):
+    """The form in which a time is written: the letter between day and hour, digits of a fraction, the zone."""
+
+    between: str
+    digits: int
+    zone: str
+
+
+@lru_cache(1024)
+def time_of(text: str) -> tuple[Form, int] | None:
+    """The form of a time, and the time in units of its last digit; None for any other text."""
+    found = _TIME(text)
+    if found is None:
+        return None
+    day, between, clock, fraction, zone = found.groups(default="")
+    try:
+        seconds = (datetime.fromisoformat(f"{day}T{clock}") - datetime.min) // _SECOND
+    except ValueError:
+        return None
+    return Form(between, len(fraction), zone), seconds * 10 ** len(fraction) + int(fraction or 0)
+
+
+def time_text(form: Form, units: int) -> str | None:
+    """The text of a time; None before year 1 or after 9999."""
+    seconds, fraction = divmod(units, 10**form.digits)
+    try:
+        moment: datetime = datetime.min + seconds * _SECOND
+    except OverflowError:
+        return None
+    tail = f".{fraction:0{form.digits}}" if form.digits else ""
+    return moment.isoformat(form.between) + tail + form.zone
 
 
 def one_more(value: Leaf | None) -> Leaf | None:
@@ -48,12 +88,12 @@ class Expected(NamedTuple):
     path: str
     first: Leaf | None
     text: bool
-    form: times.Form | None
+    form: Form | None
 
 
 def expected(mark: str, path: str, leaf: Leaf | None) -> Expected:
     """The expectation of a leaf with a mark, whose first value is known (None: it is not)."""
-    time = times.read(leaf) if mark == LATER and type(leaf) is str else None
+    time = time_of(leaf) if mark == LATER and type(leaf) is str else None
     text = type(leaf) is str or leaf == b"null"
     return Expected(mark[:1], mark[1:] or path, path, leaf, text, time[0] if time else None)
 
@@ -99,10 +139,11 @@ class State:
 
     def __init__(self, keys: tuple[str, ...] = (), plain: bool = False) -> None:
         self.keys, self.plain = keys, plain
+        self.templates: dict[str, Template] = {}
         self.all = self.here = Seen({}, {})
         self._conversations: dict[Leaf, Seen] = {}
-        self._times: dict[times.Form, int] = {}
-        self._form: times.Form | None = None
+        self._times: dict[Form, int] = {}
+        self._form: Form | None = None
 
     def see(self, shape: Shape, leaves: Sequence[Leaf]) -> None:
         """Takes the leaves of an event that goes by no template."""
@@ -119,10 +160,21 @@ class State:
                 self.enter(leaf)
             path = shape.paths[place]
             self.all.values[path] = self.here.values[path] = leaf
-            if marks[place] == LATER and type(leaf) is str and (time := times.read(leaf)) is not None:
+            if marks[place] == LATER and type(leaf) is str and (time := time_of(leaf)) is not None:
                 self._form = time[0]
                 self._times[time[0]] = time[1]
         return leaves
+
+    def define(
+        self, name: str, shape: Shape, marks: Sequence[str], leaf_at: Callable[[int], Leaf]
+    ) -> tuple[Template, list[Leaf]]:
+        """The template of an event that defines it, known from now on where it has a name, and the event's leaves."""
+        leaves = self.take(shape, marks, leaf_at)
+        template = Template(shape, marks, leaves)
+        self.close(template, leaves)
+        if name:
+            self.templates[name] = template
+        return template, leaves
 
     def enter(self, conversation: Leaf | None) -> None:
         """Goes on in a conversation, or in none."""
@@ -162,7 +214,7 @@ class State:
             last = self._number(expected.path)
             return None if last is None else b"%d" % (last + distance)
         since = self._times.get(expected.form)
-        return None if since is None else times.written(expected.form, since + distance)
+        return None if since is None else time_text(expected.form, since + distance)
 
     def later(self, path: str) -> Expected | None:
         """The origin of a distance in a definition: the last number at its path, else the last time, or None."""
@@ -176,7 +228,7 @@ class State:
             last = self._number(expected.path)
             number = int(value) if type(value) is bytes and _NUMBER(value) else None
             return None if last is None or number is None or number < last else number - last
-        time = times.read(value) if type(value) is str else None
+        time = time_of(value) if type(value) is str else None
         since = self._times.get(expected.form)
         if time is None or time[0] != expected.form or since is None:
             return None

@@ -18,7 +18,7 @@ from turnwire.session.notation import one_line, told, written
 from turnwire.session.planning import Plan, Planner
 from turnwire.session.reading import lines_of
 from turnwire.session.shapes import Event, Leaf, Shape, Shapes
-from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, Template, fits, row_of
+from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, expected, fits, row_of
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
@@ -35,6 +35,7 @@ MOST_TEMPLATES = 16  # templates of one structure that a writer tries
 _ALWAYS = frozenset(["#", "$"])
 """Parts that a writer may use whatever its options are; it has neither aliases nor UUIDs without hyphens."""
 _NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|correlation|trace|ctx).*)$").search
+_PATH = re.compile(r"\S+").fullmatch
 _PIECES = re.compile(r" ?[^\W\d_]{1,7}|\d{1,3}|[^\w\s]{1,3}\n?|\s+|_").findall
 
 
@@ -87,13 +88,9 @@ def _checked(options: Mapping[str, Any]) -> Options:
 def paths_of(key: str | Sequence[str]) -> tuple[str, ...]:
     """The paths that name the conversation, as ``encode`` takes them. Raises ValueError for one with white space."""
     keys = (key,) if isinstance(key, str) else tuple(key)
-    if not all(map(_can_be_written, keys)):
+    if not all(map(_PATH, keys)):
         raise ValueError("a path has no white space in it")
     return keys
-
-
-def _can_be_written(key: str) -> bool:
-    return bool(key) and not re.search(r"\s", key)
 
 
 class Composer:
@@ -108,7 +105,6 @@ class Composer:
 
     def __init__(self, keys: tuple[str, ...], plain: bool = False) -> None:
         self.state = State(keys, plain)
-        self.templates: dict[str, Template] = {}
         self.names = ("".join(letters) for size in count(1) for letters in product(ascii_letters, repeat=size))
         self.used: set[str] = set()
 
@@ -119,35 +115,32 @@ class Composer:
 
     def row(self, name: str, event: Event) -> str:
         """An event by a template that was defined."""
-        fields = row_of(self.state, self.templates[name], event.leaves)
+        fields = row_of(self.state, self.state.templates[name], event.leaves)
         return f"{name} {fields}" if fields else name
 
     def define(self, name: str, event: Event, marks: Sequence[str]) -> str:
         """An event that defines a template; without a name, one that repeats what was seen, or its own JSON text,
         whichever is shorter. Members are ``null`` where they are expected, or a distance from what was seen last."""
         line, shape, leaves = event
-        template, state = Template(shape, marks, leaves), self.state
-        texts = [""] * len(leaves)
+        texts, state = [""] * len(leaves), self.state
 
         def tell(place: int) -> Leaf:
-            leaf, own = leaves[place], template.leaves[place]
+            leaf, own = leaves[place], expected(marks[place], shape.paths[place], None)
             texts[place] = told(leaf, own.mark)
             if own.mark == LATER:
                 later = state.later(own.path)
                 far = None if later is None else state.distance(later, leaf)
                 if far is not None:
                     texts[place] = f"+{far}" if far >= 0 else f'"{far}"'
-            elif own.mark and leaf != b"null" and state.expect(own._replace(first=None)) == leaf:
+            elif own.mark and leaf != b"null" and state.expect(own) == leaf:
                 texts[place] = "null"
             return leaf
 
-        state.close(template, state.take(shape, marks, tell))
+        template, _ = state.define(name, shape, marks, tell)
         whole = f"{name}={written(shape.structure, zip(marks, texts, strict=True))}"
         if not name and len(whole) >= len(line):
             return one_line(line)
         self.used |= template.parts
-        if name:
-            self.templates[name] = template
         return whole
 
 
@@ -305,7 +298,7 @@ def candidates(events: Sequence[Event]) -> list[str]:
         if times < 6 or not 1 < (many := len(set(leaves))) <= times // 2:
             continue
         turns = 1 + sum(map(ne, leaves, leaves[1:]))
-        if turns > many and _can_be_written(path):
+        if turns > many and _PATH(path):
             found.append((not _NAMED(path), -times, path))
     return [path for _, _, path in sorted(found)[:MOST_KEYS]]
 
@@ -389,7 +382,7 @@ class Writer:
         self._seen += 1
         self._window.append(event)
         called = self._called.get(event.shape)
-        known = [(name, composer.templates[name]) for name in called or ()]
+        known = [(name, composer.state.templates[name]) for name in called or ()]
         fitting = [name for name, each in known if fits(each.marks, event.leaves, each.first)]
         if fitting:
             name = fitting[0] if len(fitting) == 1 else min(fitting, key=lambda name: self._missed(name, event))
@@ -400,12 +393,13 @@ class Writer:
         self._planned += 1
         name = next(composer.names)
         called.append(name)
-        marks = Planner(self._window, self._settings.keys, self._marks).marks_of_last()
-        return composer.define(name, event, marks)
+        plan = Planner(self._window, self._settings.keys, self._marks).plan(event.shape)
+        return composer.define(name, event, plan.marks[plan.kinds[-1]])
 
     def _missed(self, name: str, event: Event) -> int:
         """About the letters of the fields of a row."""
-        template, state = self._composer.templates[name], self._composer.state
+        state = self._composer.state
+        template = state.templates[name]
         key, _ = event.shape.order(self._settings.keys)
         state.enter(None if key is None else event.leaves[key])
         missed = 0
