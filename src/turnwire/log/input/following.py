@@ -10,7 +10,7 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.archives import is_archived
-from turnwire.log.input.bookmarks import FileComparison, Identity
+from turnwire.log.input.bookmarks import FileComparison
 from turnwire.log.input.copies import reaches
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.input.rotated_names import COMPRESSED, added
@@ -38,8 +38,7 @@ class Follower:
 
     def __init__(self, source: Any, job: ReadOptions) -> None:
         self._source, self._job, self._marks = source, job, job.bookmarks
-        self._tails: dict[str, Tail] = {}
-        self._renamed: list[Tail] = []
+        self._tails: list[Tail] = []
 
     def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, InputBlock] | Idle]:
         """The blocks of these files, then of what comes, file by file as they have something new, with an
@@ -51,7 +50,7 @@ class Follower:
                 else:
                     yield from blocks(source, self._job)
             looks = 0
-            while self._tails or self._renamed or names_files(self._source):
+            while self._tails or names_files(self._source):
                 news = False
                 for item in self._once(looks):
                     news = True
@@ -62,22 +61,24 @@ class Follower:
                     self._job.stop.sleep(INTERVAL)
                 self._job.stop.check()
         finally:
-            for tail in self._live:
+            for tail in self._tails:
                 tail.file.close()
 
     def _once(self, looks: int) -> Blocks:
         """The news of one look at everything."""
-        for tail in list(self._tails.values()):
+        for tail in [tail for tail in self._tails if tail.has_name]:
             yield from self._look(tail)
-        for tail in list(self._renamed):
+        renamed = [tail for tail in self._tails if not tail.has_name]
+        most = MOST_RENAMED * max(len(self._tails) - len(renamed), 1)
+        for left, tail in zip(range(len(renamed), 0, -1), renamed, strict=True):
             if not tail.rewritten():
                 yield from self._news(tail)
-            crowded = len(self._renamed) > MOST_RENAMED * len(self._tails or "1")
-            if tail in self._renamed and (tail.lost is not None or tail.idle > PATIENCE or crowded):
+            if tail in self._tails and (tail.lost is not None or tail.idle > PATIENCE or left > most):
                 yield from self._ended(tail)
         if looks % LISTED != LISTED - 1:
             return
-        if names := [name for name in _names(self._source) if name not in self._tails]:
+        known = {tail.name for tail in self._tails if tail.has_name}
+        if names := [name for name in _names(self._source) if name not in known]:
             self._remember()
             self._marks.expect(names)
         for name in names:
@@ -85,31 +86,23 @@ class Follower:
                 if not _is_other(name):
                     yield from self._open(file_source(name, listed=True), new=True)
 
-    @property
-    def _live(self) -> list[Tail]:
-        return [*self._tails.values(), *self._renamed]
-
     def _followed(self, log: str = "", *but: Tail) -> dict[tuple[int, int], Any]:
         """The files that are being read: all, or those of one log, whatever their names are now."""
         stem, _ = os.path.splitext(log)
-        return {tail.file_id: tail.file for tail in self._live if tail.name.startswith(stem) and tail not in but}
+        return {tail.file_id: tail.file for tail in self._tails if tail.name.startswith(stem) and tail not in but}
 
     def _remember(self) -> None:
         """Bookmarks of what was read of the files that are being read: what is made from one of them is not read."""
-        for tail in self._live:
+        for tail in self._tails:
             if tail.lost is None:
                 self._marks.add(tail.mark(tail.written))
-
-    def _drop(self, tail: Tail) -> None:
-        self._tails = {name: other for name, other in self._tails.items() if other is not tail}
-        self._renamed = [other for other in self._renamed if other is not tail]
 
     def _news(self, tail: Tail) -> Blocks:
         """The new lines of a file; one that turns out to be no log is refused."""
         try:
             yield from tail.news()
         except NotALog as refusal:
-            self._drop(tail)
+            self._tails.remove(tail)
             tail.file.close()
             if not tail.source.listed:
                 raise
@@ -121,7 +114,7 @@ class Follower:
         """The end of a file. What was read of it is known from now on."""
         yield from tail.end(gone=tail.lost is not None)
         self._marks.add(tail.mark(tail.read_at))
-        self._drop(tail)
+        self._tails.remove(tail)
         tail.file.close()
 
     # --- a name -----------------------------------------------------------------------------------------------------
@@ -142,31 +135,28 @@ class Follower:
     def _open(self, source: Source, read: FileComparison | None = None, new: bool = False) -> Blocks:
         """The blocks of the unread files that had a name before, then of the file that has it now. new: that was not
         there at the last look; read: the name's own comparison. Raises FileNotFoundError."""
-        name = source.name or ""
-        tail, before = begin(source, self._job, self._followed(name), read, grows=True)
-        follows = (not new or self._is_new(tail)) and self._follow(tail)
+        tail, before = begin(source, self._job, self._followed(source.name or ""), read, grows=True)
+        follows = self._follow(tail, new)
         yield from self._missed(before)
         if follows:
             yield from self._news(tail)
 
-    def _follow(self, tail: Tail) -> bool:
-        """Follows a file under its name, unless it is followed already; False where it is closed."""
-        if tail.who is None or tail.file_id in self._marks.done or tail.file_id in self._followed():
+    def _follow(self, tail: Tail, new: bool = False) -> bool:
+        """Follows a file under its name. False where it is followed already, was read, or is ``new`` and has nothing to
+        be read: then it is closed."""
+        known = tail.who is None or tail.file_id in self._marks.done or tail.file_id in self._followed()
+        if known or (new and not self._is_new(tail)):
             tail.file.close()
             return False
         self._marks.found(tail.name, tail.file_id)
-        self._tails[tail.name] = tail
+        self._tails.append(tail)
         return True
 
     def _is_new(self, tail: Tail) -> bool:
         """True if something of a file was not read yet, under whatever name, and it is none that is just being made of
-        another one. Otherwise it is closed."""
-        new = tail.who is not None and self._holds_more(tail, tail.who)
-        if not new:
-            tail.file.close()
-        return new
-
-    def _holds_more(self, tail: Tail, who: Identity) -> bool:
+        another one."""
+        who = tail.who
+        assert who is not None
         dismissed, state = self._marks.dismissed, (who.written, who.size)
         if dismissed.get(tail.file_id) == state:
             return False
@@ -178,7 +168,7 @@ class Follower:
         if is_being_made(tail.file, tail.name, copied=True):
             return False
         # A copy of a log that was cut since it was looked at counts when that is seen.
-        return not any(other.rewritten() for other in self._live if added(tail.name, other.name) is not None)
+        return not any(other.rewritten() for other in self._tails if added(tail.name, other.name) is not None)
 
     # --- a look -----------------------------------------------------------------------------------------------------
 
@@ -189,20 +179,18 @@ class Follower:
             if not renamed and tail.is_touched():
                 settled = yield from self._cut_unseen(tail)
             yield from self._news(tail)
-        if self._tails.get(tail.name) is not tail:
+        if tail not in self._tails:
             return
         if tail.lost is not None:
             yield from self._blocks_of_cut_file(tail)
         elif renamed:
             # It is read as long as somebody may write to it.
-            del self._tails[tail.name]
-            self._renamed.append(tail)
+            tail.has_name = False
             try:
                 read = FileComparison(latest=tail.mark(tail.written), why=Reason.FILE_GONE)
                 yield from self._open(tail.source, read)
             except FileNotFoundError:  # it is renamed once more: the next look finds out
-                self._renamed.remove(tail)
-                self._tails[tail.name] = tail
+                tail.has_name = True
         elif settled:
             tail.looked()
 
@@ -232,19 +220,17 @@ class Follower:
         read = FileComparison(latest=mark, why=tail.lost, since=tail.read_at)
         followed = self._followed(tail.name, tail)
         new, before = begin(tail.source, self._job, followed, read, grows=True, opened=tail.opened_again)
-        self._drop(tail)
-        if before is not None and before.kept is not None and tail.go_on_in(before.kept.file):
+        if before is not None and before.kept is not None:
             before.tails.remove(before.kept)
-            before.kept = tail
-            yield from tail.news()
-        read_up_to = tail.read
+            before.kept.go_on_as(tail)
+            self._tails[self._tails.index(tail)] = tail = before.kept
         yield from self._ended(tail)
         if tail.file_id == mark.file:
             self._marks.forget(mark.file)
         new.file.seek(0)
         follows = self._follow(new)
-        if before is not None and before.gap is not None:
-            before.gap = before.gap._replace(start=read_up_to)
+        if before is not None:
+            before.kept = tail  # behind which the gap begins
         yield from self._missed(before)
         if follows:
             yield from self._news(new)
@@ -252,7 +238,9 @@ class Follower:
     def _missed(self, found: Missed | None) -> Blocks:
         """The files that had a name before, which are followed from now on, and the gap behind them."""
         if found is not None:
-            self._renamed += found.tails
+            for tail in found.tails:
+                tail.has_name = False
+            self._tails += found.tails
             yield from found.blocks(self._news)
 
 

@@ -29,7 +29,7 @@ class Tail:
 
     written: when it was written last, as it was known to have its name (ns); read_at: the same when it was read last:
     what was copied before that holds nothing else; lost: why what was read is not in it any more; idle: looks since it
-    had something new.
+    had something new; has_name: whether its name leads to it, as far as is known.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Tail:
             reading.behind = (0, b"") if is_compressed(file) else mark.behind(file)
         self.written = self.read_at = self._seen = 0 if self.who is None else self.who.written
         self.lost: Reason | None = None
-        self.idle = 0
+        self.idle, self.has_name = 0, True
         self._line = reading.line
         place, tail = reading.behind
         self._last_bytes = reading.offset, tail if place == reading.offset else b""  # those that were read last
@@ -214,26 +214,11 @@ class Tail:
         self._taken(block)
         return self.reading, block
 
-    def go_on_in(self, file: Any) -> bool:
-        """Reads on in an open copy of the file, compressed or not, from where it stopped; False where it holds less
-        than what was read."""
-        old, stop = (self.raw, self._source), self.read
-        self.raw = Input(file, self._job.stop)
-        self.raw.grows = True
-        self._source = decompressed(self.raw, self._job.limits)
-        who = identity(file)
-        assert who is not None
-        kind = getattr(self._source, "kind", None)
-        if (who.size if kind is None else self._skip(stop)) < stop:
-            self.raw, self._source = old
-            return False
-        if kind is None:
-            self.raw.seek(stop)
-        self.file.close()
-        self.file, self.lost = file, None
-        self.reading.identity = self.who = who
-        self.reading.kind = kind
-        return True
+    def go_on_as(self, other: Tail) -> None:
+        """Reads on where another one stopped, of whose file this one holds a copy, as the same reading."""
+        other.file.close()
+        self.reading, self._within = other.reading, other._within
+        self.reading.identity = self.who
 
     def opened_again(self) -> Any:
         """The file, open once more, whatever name it has by now: both are at the same place of it."""
