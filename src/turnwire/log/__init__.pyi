@@ -7,5 +7,4 @@ from turnwire.log.output.rejects import Rejects as Rejects
 from turnwire.log.output.texts import TextColumn as TextColumn
 from turnwire.log.output.writers import guarded as guarded, unguarded as unguarded
 from turnwire.log.scanning import Counts as Counts, Scan as Scan, ScanResult as ScanResult, scan as scan
-from turnwire.read.grouping import Grouped as Grouped, group_by as group_by
-from turnwire.read.stats import Stats as Stats, stats as stats
+from turnwire.read.grouping import Grouped as Grouped, Stats as Stats, group_by as group_by, stats as stats

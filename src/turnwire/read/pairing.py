@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -133,21 +134,22 @@ def _numbered(key: Key) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ..
     return fields, tuple(map(FIELDS.index, key.needs)), tuple(map(FIELDS.index, key.without))
 
 
-class _Table:
-    """A rule by the codes of kinds: in which ways each may answer (bits), whether it asks, whether it ends the work."""
+class _Table(NamedTuple):
+    """A rule by the codes of kinds, the last for none: in which ways each may answer (bits), whether it asks, whether
+    it ends the work."""
 
-    def __init__(self, rule: PairRule, kinds: tuple[str, ...]) -> None:
-        every = (*kinds, None)
-        self.ways = np.array(
-            [
-                sum(1 << n for n, way in enumerate(rule.ways) if way.answers is None or kind in way.answers)
-                for kind in every
-            ],
-            np.uint8,
-        )
-        self.asks = np.array([kind in rule.requests for kind in every], np.uint8)
-        self.final = np.array([kind not in rule.progress for kind in every], np.uint8)
-        self.concerned = (self.ways | self.asks) != 0
+    ways: NDArray[np.uint8]
+    asks: NDArray[np.uint8]
+    final: NDArray[np.uint8]
+
+
+@lru_cache(64)
+def _table(rule: PairRule, kinds: tuple[str, ...]) -> _Table:
+    every = (*kinds, None)
+    answers = [[way.answers is None or kind in way.answers for way in rule.ways] for kind in every]
+    ways = [sum(1 << number for number, may in enumerate(one) if may) for one in answers]
+    asks, final = [kind in rule.requests for kind in every], [kind not in rule.progress for kind in every]
+    return _Table(*(np.array(column, np.uint8) for column in (ways, asks, final)))
 
 
 class Pairs:
@@ -157,7 +159,6 @@ class Pairs:
         self._room = room
         self._wires: dict[str, Wire] = {}
         self.found: dict[tuple[str, str], Pairing] = {}
-        self._tables: dict[tuple[str, str], tuple[tuple[str, ...], _Table]] = {}
         for wire in registry.wires().values():
             self._know(wire)
 
@@ -182,17 +183,11 @@ class Pairs:
                 self._know(found)
             if name not in self._wires:
                 continue
-            tables = [self._table(name, rule, kind.names) for rule in self._wires[name].pairs]
-            concerned = np.logical_or.reduce([table.concerned for table in tables])[kinds]
+            tables = [_table(rule, kind.names) for rule in self._wires[name].pairs]
+            concerned = np.logical_or.reduce([(table.ways | table.asks) != 0 for table in tables])[kinds]
             rows = np.flatnonzero(concerned & (wires == code))
             if len(rows):
                 yield from self._take(name, tables, columns, rows, kinds[rows], tags)
-
-    def _table(self, wire: str, rule: PairRule, kinds: tuple[str, ...]) -> _Table:
-        known = self._tables.get((wire, rule.name))
-        if known is None or known[0] is not kinds:
-            known = self._tables[wire, rule.name] = kinds, _Table(rule, kinds)
-        return known[1]
 
     def _take(
         self, name: str, tables: list[_Table], columns: TextColumns, rows: Any, kinds: Any, tags: Any
@@ -216,9 +211,7 @@ class Pairs:
             ways = table.ways[kinds]
             for number, way in enumerate(rule.ways):
                 if way.subject:
-                    ways &= np.where(_begins(columns["subject"], rows, way.subject), 255, 255 - (1 << number)).astype(
-                        np.uint8
-                    )
+                    ways[~_begins(columns["subject"], rows, way.subject)] &= 255 - (1 << number)
             asks = table.asks[kinds] & (bits & core.ASKS != 0)
             final = table.final[kinds] & (bits & core.FINAL != 0)
             yield self.found[name, rule.name].take(fields, ways, asks, final, times, timed, tagged)
@@ -235,17 +228,18 @@ def _read_work(wire: Any, batch: Any, rows: Any, tasks: Any, ids: Any, bits: Any
         odd = np.arange(len(rows))
     for row, raw in zip(odd.tolist(), batch.raws(rows[odd]), strict=True):
         work = wire.work(raw)
-        tasks[row] = (
-            0 if work is None or work.task is None else core.hash_of(work.task.encode("utf-8", "surrogatepass"))
-        )
-        ids[row] = 0 if work is None or work.id is None else core.hash_of(work.id.encode("utf-8", "surrogatepass"))
+        tasks[row], ids[row] = (0, 0) if work is None else (_number(work.task), _number(work.id))
         bits[row] = core.FINAL | core.ASKS if work is None else core.FINAL * work.final | core.ASKS * work.asks
+
+
+def _number(text: str | None) -> int:
+    return 0 if text is None else int(core.hash_of(text.encode("utf-8", "surrogatepass")))
 
 
 def _folded(column: Texts, rows: Any) -> NDArray[np.uint64]:
     """The numbers of names as they are compared without case."""
     names, codes = column.coded()
-    numbers = np.array([*(core.hash_of(folded(name).encode("utf-8", "surrogatepass")) for name in names), 0], np.uint64)
+    numbers = np.array([*(_number(folded(name)) for name in names), 0], np.uint64)
     found: NDArray[np.uint64] = numbers[codes[rows]]  # code -1 picks the last
     return found
 

@@ -51,8 +51,7 @@ def command(
 def _count(
     names: Sequence[str], wire: str | None, by: str | None, top: int, as_json: bool, settings: dict[str, Any]
 ) -> int:
-    from turnwire.read.grouping import COLUMNS, Aggregation, Grouped
-    from turnwire.read.stats import STATISTICS, statistics
+    from turnwire.read.grouping import COLUMNS, STATISTICS, Aggregation, Grouped, statistics
 
     gathered = Aggregation(STATISTICS if by is None else [by], latencies=by is not None)
     counts, stopped = options.read_all(names, wire, COLUMNS, settings, gathered.take)

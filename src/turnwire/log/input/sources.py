@@ -265,33 +265,38 @@ def files_in(directory: str) -> Iterator[str]:
     """The regular files in a directory and below it, links followed, each directory entered once. Raises OSError
     for one that cannot be read: what is in it would be missing without a word."""
     met: set[tuple[int, int]] = set()
-    plain, linked = [str(Path(directory))], list[str]()  # what is there itself comes before what links lead to
-    while plain or linked:
-        here = plain.pop() if plain else linked.pop()
-        try:
-            found = os.stat(here)
-            place = found.st_dev, found.st_ino
-            entries = [] if place in met else list(os.scandir(here))
-        except (FileNotFoundError, NotADirectoryError):
-            continue  # it went away meanwhile
-        met.add(place)
-        for entry in entries:
-            name = os.path.join(here, entry.name) if here != os.curdir else entry.name
-            kind = _kind(name)
-            if stat.S_ISDIR(kind):
-                (linked if entry.is_symlink() else plain).append(name)
-            elif stat.S_ISREG(kind):
-                yield name
+    roots = [str(Path(directory))]
+    for root in roots:  # what is there itself comes before what links lead to
+        for here, folders, names in os.walk(root, onerror=_refuse):
+            try:
+                found = os.stat(here)
+            except OSError as error:
+                _refuse(error)
+                continue
+            if (found.st_dev, found.st_ino) in met:
+                folders.clear()
+                continue
+            met.add((found.st_dev, found.st_ino))
+            paths = [os.path.join(here, name).removeprefix(f".{os.sep}") for name in (*folders, *names)]
+            roots += filter(os.path.islink, paths[: len(folders)])
+            yield from filter(_is_file, paths[len(folders) :])
 
 
-def _kind(name: str) -> int:
-    """The mode of what a name leads to; 0 where that is nothing (a link to nowhere, or to itself). Raises OSError."""
+def _refuse(error: OSError) -> None:
+    if error.errno not in _NOTHING:  # else it went away meanwhile
+        raise error
+
+
+def _is_file(name: str) -> bool:
+    """True for a regular file; False where a name leads to nothing, by a link to nowhere, or to itself."""
     try:
-        return os.stat(name).st_mode
+        return stat.S_ISREG(os.stat(name).st_mode)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
-            return 0
-        raise
+        _refuse(error)
+        return False
+
+
+_NOTHING = (errno.ENOENT, errno.ELOOP, errno.ENOTDIR)
 
 
 def file_source(name: str, listed: bool = False) -> Source:
