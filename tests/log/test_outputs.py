@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import dataset, ipc, parquet
@@ -25,7 +26,9 @@ from turnwire.atomic import PREFIX, SUFFIX, AtomicFile
 from turnwire.contract import Column
 from turnwire.errors import NotFlushed
 from turnwire.log import guarded, unguarded, write
-from turnwire.log.output import outputs
+from turnwire.log.engine.all_wires import finder
+from turnwire.log.engine.columns import chosen
+from turnwire.log.output import batch, outputs
 from turnwire.log.output.json_lines import times
 from turnwire.log.output.outputs import DirectoryOutput
 from turnwire.log.output.writers import FORMATS
@@ -139,7 +142,8 @@ def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
 
 # --- partitions -----------------------------------------------------------------------------------------------------
 
-MIXED = (Column("wire", "enum", names=WIRES), Column("time", "timestamp", nullable=True), Column("subject", "text"))
+SEARCHED = finder(None).scanner
+MIXED = chosen(SEARCHED, ["wire", "time", "subject"])
 
 
 def mixed(count: int = 90) -> Rows:
@@ -147,21 +151,19 @@ def mixed(count: int = 90) -> Rows:
     batches = []
     for start in range(0, count, 30):
         numbers = range(start, start + 30)
-        batches.append(
-            pa.record_batch(
-                {
-                    "wire": pa.array([WIRES[number % 3] for number in numbers]).dictionary_encode(),
-                    "time": pa.array(
-                        [
-                            datetime(2026, 11, 1 + number // 40, 23, 59, tzinfo=UTC) if number % 5 else None
-                            for number in numbers
-                        ],
-                        pa.timestamp("us", "UTC"),
-                    ),
-                    "subject": [f"s{number}" for number in numbers],
-                }
-            )
-        )
+        subjects = [b"s%d" % number for number in numbers]
+        lengths = np.array(list(map(len, subjects)))
+        time, subject = (1 << SEARCHED.bits[name] for name in ("time", "subject"))
+        noon = [datetime(2026, 11, 1 + number // 40, 23, 59, tzinfo=UTC) for number in numbers]
+        arrays = {
+            "wire": np.array([number % 3 for number in numbers], np.uint8),
+            "time": np.array([int(one.timestamp()) * 1_000_000 for one in noon]),
+            "subject.offset": np.cumsum(lengths) - lengths,
+            "subject.length": lengths,
+            "present": np.array([subject | (time if number % 5 else 0) for number in numbers], np.uint64),
+        }
+        rows = batch.Rows(memoryview(b"".join(subjects)), arrays, 30, None, 0, start, False)
+        batches.append(batch.Batch(SEARCHED, MIXED, rows))
     return Rows(MIXED, batches)
 
 

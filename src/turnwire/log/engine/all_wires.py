@@ -399,11 +399,9 @@ class Engine:
     def _chosen(self, chosen: Filter, found: BlockResult) -> BlockResult:
         """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
         rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep)
-        mask = chosen.mask(Batch(self.scanner, self._columns, rows))
-        numbers = mask.nonzero()[0]
-        arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
-        arrays["record"] = numbers
-        return found._replace(arrays=arrays, rows=len(numbers))
+        batch = Batch(self.scanner, self._columns, rows)
+        kept = batch.picked(chosen.mask(batch))._rows
+        return found._replace(arrays=kept.arrays, rows=kept.count)
 
 
 @lru_cache(64)

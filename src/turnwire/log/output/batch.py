@@ -160,6 +160,19 @@ class Batch(Columns):
             return self._text(name) if column.kind == "text" else rows.arrays[name][: rows.count]
         return self._common(column)
 
+    def picked(self, rows: Any = None, columns: Iterable[str] | None = None) -> Batch:
+        """Some of the records (a mask, a slice, or their numbers in order; all by default), and some of the columns. It
+        copies no text."""
+        found = self._rows
+        if rows is not None:
+            kept = {"record": self.values(POSITIONS[1])}
+            kept |= {name: array[: found.count] for name, array in found.arrays.items() if name != "arena"}
+            arena = {name: array for name, array in found.arrays.items() if name == "arena"}
+            arrays = {name: array[rows] for name, array in kept.items()}
+            found = found._replace(arrays=arrays | arena, count=len(arrays["record"]))
+        chosen = self.columns if columns is None else tuple(map(self.column, columns))
+        return Batch(self._scanner, chosen, found)
+
     @cached_property
     def _arena(self) -> memoryview:
         arena: Any = self._rows.arrays.get("arena", b"")

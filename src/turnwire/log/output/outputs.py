@@ -13,11 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from turnwire.atomic import AtomicFile
 from turnwire.contract import Column
 from turnwire.errors import expect_one_of
 from turnwire.log.output.growing import GrowingDirectory
-from turnwire.log.output.writers import FORMATS, Tables, format_of, writer
+from turnwire.log.output.writers import FORMATS, format_of, writer
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -55,10 +57,6 @@ class FileOutput:
     def take(self, batch: Any) -> None:
         """Writes a batch (or rejects). Raises OSError with the name of the file."""
         self._writer.take(batch)
-
-    def take_table(self, table: Any) -> None:
-        """Writes a table of pyarrow, of the schema that the columns give."""
-        self._writer.take_table(table)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -130,6 +128,8 @@ PARTITIONS = {"wire": "wire", "day": "time"}
 """Keys by which records can be partitioned -> the column that says where a record belongs."""
 NOWHERE = "__HIVE_DEFAULT_PARTITION__"
 """The value of records that have none; readers of such directories take it for null."""
+_DAY = 86_400_000_000
+"""Microseconds."""
 MOST_OPEN = 32
 """Files written at once; beyond that the one that was longest without a record is ended, and goes on as a new part."""
 
@@ -177,7 +177,6 @@ class DirectoryOutput:
             self._key = PARTITIONS[self._by]
             if self._key not in [column.name for column in columns]:
                 raise ValueError(f"partition_by={self._by} needs the column {self._key!r}")
-            self._tables = Tables(columns)
 
     def __enter__(self) -> Self:
         self._directory.__enter__()
@@ -197,23 +196,15 @@ class DirectoryOutput:
         if self._by is None:
             self._part("").take(batch)
             return
-        table = self._tables.table(batch)
-        for value, rows in self._split(table):
-            self._part(value).take_table(rows.drop_columns([self._by]) if self._by == self._key else rows)
-
-    def _split(self, table: Any) -> Iterator[tuple[str, Any]]:
-        import pyarrow.compute as compute
-
-        keys = table.column(self._key)
-        if self._by == "day":
-            keys = compute.strftime(keys, "%Y-%m-%d")
-        values = keys.unique().to_pylist()
-        if len(values) == 1:
-            yield values[0] or NOWHERE, table
-            return
-        for value in values:
-            mask = compute.is_null(keys) if value is None else compute.equal(keys, value)
-            yield value or NOWHERE, table.filter(mask)
+        column = batch.column(self._key)
+        codes, there = batch.values(column), batch.valid(self._key)
+        codes = codes // _DAY if self._by == "day" else codes
+        names = [column.name for column in self._columns]
+        for code in np.unique(codes[there]).tolist():
+            value = str(np.datetime64(code, "D")) if self._by == "day" else column.names[code]
+            self._part(value).take(batch.picked(there & (codes == code), names))
+        if not there.all():
+            self._part(NOWHERE).take(batch.picked(~there, names))
 
     def _part(self, value: str) -> FileOutput:
         if value not in self._open:

@@ -32,7 +32,6 @@ GROUP_BYTES = 8 << 20
 PIECE = 1 << 15
 """Rows of a batch that are converted at once."""
 
-TIME_FORM = "%Y-%m-%dT%H:%M:%SZ"  # pyarrow's seconds have their fraction
 FORMULAS = ("guard", "keep")
 _UNSEEN = "\\x00-\\x20\u0085\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 _SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"  # also full-width, also small
@@ -92,17 +91,6 @@ class _Ndjson:
         for values in slices(batch):
             self._file.write(self._lines.lines(values))
 
-    def take_table(self, table: Any) -> None:
-        """As ``take``, for a table of pyarrow."""
-        import pyarrow.compute as compute
-
-        for part in table.to_batches(max_chunksize=4096):
-            columns = [
-                compute.strftime(column, TIME_FORM) if arrow().types.is_timestamp(column.type) else column
-                for column in part.columns
-            ]
-            self._file.write(self._lines.lines([column.to_pylist() for column in columns]))
-
     def finish(self) -> None:
         """Every line is written already."""
 
@@ -129,13 +117,8 @@ class Tables:
             pyarrow.field(one.name, types.get(one.kind, pyarrow.string()), one.nullable) for one in columns
         )
 
-    def table(self, batch: Any) -> Any:
-        """The named columns of a batch (or of rejects)."""
-        empty = arrow().Table.from_batches([], self.schema)  # `schema.empty_table()` would import pandas
-        return arrow().concat_tables([empty, *self.tables(batch)])
-
     def tables(self, batch: Any) -> Iterator[Any]:
-        """The same in pieces of ``PIECE`` rows: what is converted at once is little."""
+        """The named columns of a batch (or of rejects), ``PIECE`` rows at a time: little is converted at once."""
         pyarrow = arrow()
         found = pyarrow.record_batch(batch)
         for start in range(0, found.num_rows, PIECE):
@@ -157,15 +140,11 @@ class _Grouped:
     def take(self, batch: Any) -> None:
         """Holds the records back until there are enough of them."""
         for table in self.tables.tables(batch):
-            self.take_table(table)
+            self._waiting.append(table)
+            self._bytes += table.nbytes
+            if self._bytes >= GROUP_BYTES:
+                self.flush()
         if self._bytes >= GROUP_BYTES // 2:  # rows that wait keep the memory of the whole batch
-            self.flush()
-
-    def take_table(self, table: Any) -> None:
-        """As ``take``, for a table of this schema."""
-        self._waiting.append(table)
-        self._bytes += table.nbytes
-        if self._bytes >= GROUP_BYTES:
             self.flush()
 
     def flush(self) -> None:
