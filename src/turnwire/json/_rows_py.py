@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from turnwire.json._unescape_py import places, plain
@@ -113,17 +113,15 @@ def filled(fill: Fill, value: Value | None, raw: bytes, value_span: ValueSpan | 
         return Cell(fill.constant)
     if value_span is None:
         return None
-    if fill.how == "text":
-        return _span(raw, value_span.start, value_span.end) if value_span.first == 0x22 else None
-    result = _FILLS[fill.how](raw, value_span, value)
+    if fill.how == "word":
+        result: Any = _word(raw, value_span, value)
+    else:
+        first, start, end = value_span
+        result = _FILLS[fill.how](raw, first, start, end)
     if fill.numbers and isinstance(result, int):
         number = fill.numbers[result]
         return None if number == NO_NUMBER else Cell(number)
     return result if result is None or isinstance(result, Cell) else Cell(result)
-
-
-def _span(raw: bytes, start: int, end: int) -> Cell:
-    return Cell(None, start, end, b"\\" in raw[start:end])
 
 
 def _word(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
@@ -132,47 +130,25 @@ def _word(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
     return words.index(text) if text in words else None
 
 
-def _integer(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
-    digits = raw[value_span.start : value_span.end]
+def _text(raw: bytes, first: int, start: int, end: int) -> Cell | None:
+    return Cell(None, start, end, b"\\" in raw[start:end]) if first == 0x22 else None
+
+
+def _integer(raw: bytes, first: int, start: int, end: int) -> int | None:
+    digits = raw[start:end]
     if not digits.lstrip(b"-").isdigit() or len(digits.lstrip(b"-")) > 19:
         return None
     number = int(digits)
     return number if abs(number) <= _GREATEST else None
 
 
-def _digits(raw: bytes, value_span: ValueSpan, value: Value | None) -> Cell | None:
-    number = _integer(raw, value_span, value)
-    return None if number is None else Cell(None, value_span.end - len(str(number)), value_span.end)
+def _digits(raw: bytes, first: int, start: int, end: int) -> Cell | None:
+    number = _integer(raw, first, start, end)
+    return None if number is None else Cell(None, end - len(str(number)), end)
 
 
-def _number(raw: bytes, value_span: ValueSpan, value: Value | None) -> float | None:
-    return float(raw[value_span.start : value_span.end]) if value_span.first in b"-0123456789" else None
-
-
-def _time(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
-    return time_of(raw, value_span)
-
-
-def _epoch(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
-    return epoch(raw[value_span.start : value_span.end])
-
-
-def _numeral(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
-    return (
-        _integer(raw, value_span, value)
-        if value_span.first == 0x22 and raw[value_span.start : value_span.end].isdigit()
-        else None
-    )
-
-
-def _truth(raw: bytes, value_span: ValueSpan, value: Value | None) -> bool | None:
-    return value_span.first == 0x74 if value_span.first in b"tf" else None
-
-
-def _count(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
-    if value_span.first != 0x5B:
-        return None
-    return sum(1 for _ in _items(raw, value_span.start))
+def _numeral(raw: bytes, first: int, start: int, end: int) -> int | None:
+    return _integer(raw, first, start, end) if first == 0x22 and raw[start:end].isdigit() else None
 
 
 def _items(raw: bytes, place: int) -> Iterator[int]:
@@ -184,35 +160,31 @@ def _items(raw: bytes, place: int) -> Iterator[int]:
             place = skip_space(raw, place + 1)
 
 
-def _sections(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
-    if value_span.first != 0x22:
-        return None
-    text = plain(raw[value_span.start : value_span.end])
-    lines = text.removeprefix(_BOM).split(b"\n")
-    return sum(line.startswith(_SIGIL) for line in lines)
+def _sections(raw: bytes, first: int, start: int, end: int) -> int | None:
+    lines = plain(raw[start:end]).removeprefix(_BOM).split(b"\n")
+    return sum(line.startswith(_SIGIL) for line in lines) if first == 0x22 else None
 
 
-def _family(raw: bytes, value_span: ValueSpan, value: Value | None) -> Cell | None:
+def _family(raw: bytes, first: int, start: int, end: int) -> Cell | None:
     """The text between the sigil of a channel and its first slash."""
-    span = raw[value_span.start : value_span.end]
-    text = plain(span)
+    text = plain(raw[start:end])
     slash = text.find(b"/")
     if not text.startswith(_SIGIL) or slash < 0:  # what is no string does not begin so
         return None
-    written = EscapeMap(span)
-    return _span(raw, value_span.start + written.place(len(_SIGIL)), value_span.start + written.place(slash))
+    written = EscapeMap(raw[start:end])
+    return _text(raw, 0x22, start + written.place(len(_SIGIL)), start + written.place(slash))
 
 
-_FILLS = {
-    "word": _word,
+_FILLS: dict[str, Callable[[bytes, int, int, int], Any]] = {
+    "text": _text,
     "integer": _integer,
     "digits": _digits,
-    "number": _number,
-    "time": _time,
-    "epoch": _epoch,
-    "truth": _truth,
+    "number": lambda raw, first, start, end: float(raw[start:end]) if first in b"-0123456789" else None,
+    "time": lambda raw, *value_span: time_of(raw, ValueSpan(*value_span)),
+    "epoch": lambda raw, first, start, end: epoch(raw[start:end]),
+    "truth": lambda raw, first, start, end: first == 0x74 if first in b"tf" else None,
     "numeral": _numeral,
-    "count": _count,
+    "count": lambda raw, first, start, end: sum(1 for _ in _items(raw, start)) if first == 0x5B else None,
     "sections": _sections,
     "family": _family,
 }

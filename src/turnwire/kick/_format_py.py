@@ -38,6 +38,18 @@ class _Header(NamedTuple):
     issues: int
 
 
+def _part(number: int, words: str) -> Any:
+    """A property of sections that is a part of their header."""
+
+    def part(section: Section) -> Any:
+        if section._parts is not None:
+            return section._parts[number]
+        assert section._source is not None
+        return split(header_line(section._source, section._start, section._body))[number]
+
+    return property(part, doc=words)
+
+
 class Section(methods.SectionMethods):
     """One section of a Space document: its header's parts and its content.
 
@@ -73,41 +85,12 @@ class Section(methods.SectionMethods):
         self._source = None
         self._parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw, trim=trim)
 
-    def _part(self, place: int) -> Any:
-        if self._parts is not None:
-            return self._parts[place]
-        assert self._source is not None
-        return split(header_line(self._source, self._start, self._body))[place]
-
-    @property
-    def name(self) -> str:
-        """The part before the first "/"."""
-        return self._part(0)  # type: ignore[no-any-return]
-
-    @property
-    def type(self) -> str | None:
-        """The part after the first "/" of the head, or None."""
-        return self._part(1)  # type: ignore[no-any-return]
-
-    @property
-    def qualifier(self) -> str | None:
-        """The part after the first ":" ("" before inline text), or None without a colon."""
-        return self._part(2)  # type: ignore[no-any-return]
-
-    @property
-    def place(self) -> str | None:
-        """The qualifier before its last "/", or None where the qualifier is empty or absent."""
-        return self._part(3)  # type: ignore[no-any-return]
-
-    @property
-    def index(self) -> str | None:
-        """The qualifier after its last "/", or None."""
-        return self._part(4)  # type: ignore[no-any-return]
-
-    @property
-    def inline(self) -> str | None:
-        """Text that follows ":" and white space in the header, or None."""
-        return self._part(5)  # type: ignore[no-any-return]
+    name: str = _part(0, 'The part before the first "/".')
+    type: str | None = _part(1, 'The part after the first "/" of the head, or None.')
+    qualifier: str | None = _part(2, 'The part after the first ":" ("" before inline text), or None without a colon.')
+    place: str | None = _part(3, 'The qualifier before its last "/", or None where the qualifier is empty or absent.')
+    index: str | None = _part(4, 'The qualifier after its last "/", or None.')
+    inline: str | None = _part(5, 'Text that follows ":" and white space in the header, or None.')
 
     @property
     def content(self) -> str:
