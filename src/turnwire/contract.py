@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from turnwire.errors import Reason, UnknownName, expect_number
+from turnwire.errors import DecodeError, Reason, UnknownName, expect_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -295,6 +295,28 @@ def record_bytes(data: object) -> bytes | None:
         return memoryview(data).tobytes()  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):  # no buffer; one that was released, or cannot be had
         return None
+
+
+def type_fault(value: object, wire: str | None) -> DecodeError:
+    """The error for decoding something that is not text."""
+    text = f"text or contiguous bytes are decoded, not {type(value).__name__}"
+    return DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1, wire=wire)
+
+
+def input_bytes(data: object, wire: str | None) -> bytes:
+    """The UTF-8 form of ``data`` (a lone surrogate becomes three bytes that no UTF-8 reader takes). Raises
+    DecodeError(wrong_type)."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "surrogatepass")
+    if isinstance(data, bytes):
+        return data
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except TypeError:
+        raise type_fault(data, wire) from None
+    if not view.c_contiguous:
+        raise type_fault(data, wire)
+    return view.tobytes()
 
 
 COMMON = (

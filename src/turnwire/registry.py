@@ -13,7 +13,7 @@ from _thread import RLock  # threading would cost the import of it
 from importlib import import_module
 
 from turnwire import _backend
-from turnwire.contract import FORMATS, FormatWire, Wire, record_bytes
+from turnwire.contract import FORMATS, FormatWire, Wire, record_bytes, type_fault
 from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
 
 TYPE_CHECKING = False
@@ -230,17 +230,11 @@ def _in_order() -> Iterator[Wire]:
     yield from list(wires().values())[len(_BUILT_IN) :]
 
 
-def _bytes(data: str | Buffer) -> bytes:
-    raw = record_bytes(data)
-    if raw is None:
-        text = f"a message is read from text or contiguous bytes, not {type(data).__name__}"
-        raise DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1)
-    return raw
-
-
 def detect(data: str | Buffer) -> str | None:
     """The wire of one record, or None. Looks at its beginning and shape only; it may still turn out to be damaged."""
-    raw = _bytes(data)
+    raw = record_bytes(data)
+    if raw is None:
+        raise type_fault(data, None)
     return next((each.name for each in _in_order() if each.detect(raw)), None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from turnwire import contract
 from turnwire.csp.spec import FIELDS, INTENTS, WIRE
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 
@@ -80,18 +81,7 @@ def issue(reason: Reason, line: int, severity: str = "warning", text: str | None
 
 def input_bytes(data: Any) -> bytes:
     """The UTF-8 form of text or contiguous bytes. Raises DecodeError(wrong_type|bad_utf8|lone_surrogate)."""
-    if isinstance(data, str):
-        raw = data.encode("utf-8", "surrogatepass")
-    elif isinstance(data, bytes):
-        raw = data
-    else:
-        try:
-            view = memoryview(data)
-        except TypeError:
-            raise type_fault(data) from None
-        if not view.c_contiguous:
-            raise type_fault(data)
-        raw = view.tobytes()
+    raw = contract.input_bytes(data, WIRE)
     if not raw.isascii():
         try:
             raw.decode()
@@ -99,11 +89,3 @@ def input_bytes(data: Any) -> bytes:
             reason = Reason.LONE_SURROGATE if isinstance(data, str) else Reason.BAD_UTF8
             raise decode_fault(reason, error.start, raw.count(b"\n", 0, error.start) + 1) from None
     return raw
-
-
-def type_fault(data: Any) -> DecodeError:
-    """The DecodeError for something that is not text."""
-    kind = type(data).__name__
-    return DecodeError(
-        Reason.WRONG_TYPE, f"text or contiguous bytes are decoded, not {kind}", offset=0, line=1, wire=WIRE
-    )

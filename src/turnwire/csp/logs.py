@@ -10,9 +10,9 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from turnwire.checklists import log_lines, spoken, statement
-from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
+from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes, type_fault
 from turnwire.csp.codec import parse, preambles
-from turnwire.csp.faults import issue, type_fault
+from turnwire.csp.faults import issue
 from turnwire.csp.messages import CspMessage, Document, Preamble, Record
 from turnwire.csp.spec import WIRE
 from turnwire.csp.state import State
@@ -76,7 +76,7 @@ def _parts(source: Any, limits: Limits) -> Iterator[bytes]:
         return
     raw = record_bytes(source)
     if raw is None:
-        raise type_fault(source)
+        raise type_fault(source, WIRE)
     yield raw
 
 

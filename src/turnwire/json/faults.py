@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnwire.contract import input_bytes as input_bytes
 from turnwire.errors import DecodeError, Reason
 
 SPACE = b" \t\n\r"
@@ -37,12 +38,6 @@ def fault(data: bytes, reason: Reason, offset: int, wire: str) -> DecodeError:
     return DecodeError(reason, text, offset=offset, line=data.count(b"\n", 0, offset) + 1, wire=wire)
 
 
-def type_fault(value: object, wire: str) -> DecodeError:
-    """The error for decoding something that is not text."""
-    text = f"text or contiguous bytes are decoded, not {type(value).__name__}"
-    return DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1, wire=wire)
-
-
 _KINDS = ((bool, "a boolean"), (str, "a string"), ((int, float), "a number"), (list, "an array"), (dict, "an object"))
 
 
@@ -51,21 +46,6 @@ def kind_of(value: object) -> str:
     if value is None:
         return "null"
     return next((word for kind, word in _KINDS if isinstance(value, kind)), type(value).__name__)
-
-
-def input_bytes(data: object, wire: str) -> bytes:
-    """The UTF-8 form of ``data`` (a lone surrogate becomes three bytes that no UTF-8 reader takes)."""
-    if isinstance(data, str):
-        return data.encode("utf-8", "surrogatepass")
-    if isinstance(data, bytes):
-        return data
-    try:
-        view = memoryview(data)  # type: ignore[arg-type]
-    except TypeError:
-        raise type_fault(data, wire) from None
-    if not view.c_contiguous:
-        raise type_fault(data, wire)
-    return view.tobytes()
 
 
 def opening(data: bytes) -> tuple[Reason, int]:

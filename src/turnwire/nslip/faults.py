@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnwire import contract
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.nslip.spec import CANDIDATE, WIRE
 
@@ -59,14 +60,6 @@ def decode_fault(data: bytes, reason: Reason, offset: int, *, missing: str = "")
     return DecodeError(reason, explain(data, reason, offset, missing), offset=offset, line=line, wire=WIRE)
 
 
-def type_fault(value: object) -> DecodeError:
-    """The error of decoding something that is not text: a ValueError like every other refusal."""
-    kind = type(value).__name__
-    return DecodeError(
-        Reason.WRONG_TYPE, f"text or contiguous bytes are decoded, not {kind}", offset=0, line=1, wire=WIRE
-    )
-
-
 def encode_fault(reason: Reason, text: str, path: str | None = None) -> EncodeError:
     """An EncodeError about one field."""
     return EncodeError(reason, text, wire=WIRE, path=path)
@@ -86,15 +79,5 @@ def strip_span(data: bytes) -> tuple[int, int]:
 
 
 def input_bytes(data: object) -> bytes:
-    """The UTF-8 form of ``data`` (a lone surrogate becomes the three bytes that no UTF-8 reader takes)."""
-    if isinstance(data, str):
-        return data.encode("utf-8", "surrogatepass")
-    if isinstance(data, bytes):
-        return data
-    try:
-        view = memoryview(data)  # type: ignore[arg-type]
-    except TypeError:
-        raise type_fault(data) from None
-    if not view.c_contiguous:
-        raise type_fault(data)
-    return view.tobytes()
+    """The UTF-8 form of ``data``; see :func:`turnwire.contract.input_bytes`."""
+    return contract.input_bytes(data, WIRE)
