@@ -245,5 +245,6 @@ def as_key(fact: Any) -> str:
 
 def _folded(value: Any) -> Any:
     """A UUID in lower case; anything else as it is."""
-    is_uuid = isinstance(value, str) and len(value) == 36 and value[8] == value[13] == value[18] == value[23] == "-"
-    return value.lower() if is_uuid else value
+    if not isinstance(value, str) or len(value) != 36:
+        return value
+    return value.lower() if value[8] == value[13] == value[18] == value[23] == "-" else value

@@ -145,7 +145,7 @@ class Converter:
         own = source == self.to or (self._options.restore and carrying.opened(fields, source, self.to) is not None)
         if own:
             made = converted(message, self.to, self._names, self._options)
-            source, fields = self.to, self._target.split(made.message)
+            source, fields, reader = self.to, self._target.split(made.message), self._mapper
             facts = said = self._mapper.facts(fields)
             task = self._task(self._target, facts)
         else:
@@ -161,7 +161,7 @@ class Converter:
                 self._unanswered.pop(task.question(task.assignee), None)
             else:
                 self._done(task.key)
-        self._note(mapper(source, self._names).shape, facts)
+        self._note(reader.shape, facts)
         self._counts.update(changes)
         return made
 

@@ -333,7 +333,7 @@ class Mapper:
         names, wire = self.names, self.wire
         for path, fact, read in self._rows_of(kind).read:
             if fact not in facts and (value := fields.get(path)) is not None:
-                found = read(value, names, wire)
+                found = value if read is _text and type(value) is str else read(value, names, wire)
                 if found is not ABSENT:
                     facts[fact] = found
                 elif value not in _NOTHING:

@@ -6,7 +6,7 @@ from typing import Any
 
 from turnwire.conversion.shapes import Fields, Path, Shape, flat, nested
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
-from turnwire.nslip import SlipMessage
+from turnwire.nslip import Act, FrameType, SlipMessage, Slot
 
 _OWN = {kind.partition("/")[0]: act for kind, act in own_acts("nslip").items()}
 
@@ -24,7 +24,11 @@ def split(message: SlipMessage) -> Fields:
 
 def join(fields: Fields) -> SlipMessage:
     """The message of its fields."""
-    return SlipMessage.from_dict(nested(fields))
+    if not isinstance(fields["frame",], str) or ("extra",) in fields:
+        return SlipMessage.from_dict(nested(fields))
+    slots: dict[Slot, Any] = {Slot[path[1]]: value for path, value in fields.items() if path[0] == "slots"}
+    conv_id, turn, src, dst = (fields[name,] for name in ("conv_id", "turn", "src", "dst"))
+    return SlipMessage(conv_id, turn, src, dst, Act[fields["act",]], FrameType[fields["frame",]], slots)
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:
