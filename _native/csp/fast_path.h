@@ -38,6 +38,7 @@ typedef struct {
     int returns;                    /* whether a line may end with CR; known to the compiler */
     int base, most_key;
     int64_t most_fields;
+    int *open_run;                  /* of a heredoc that is not closed in the window: looked for once */
 } csp_cursor;
 
 /* Ends a line: its line feed, which is in the window, into found. */
@@ -87,6 +88,7 @@ TW_ALWAYS int csp_fast_heredoc(csp_cursor *c, int32_t *span) {
     CSP_LINE_END(c, found);
     while (c->place + run < found && text[c->place + run] == '<') run++;
     if (run < 3 || c->place + run != found) return CSP_SLOW;
+    if (run == *c->open_run) return CSP_CUT_OFF;
     start = line = found + 1;
     for (next = c->next; next < c->behind; next++, line = found + 1) {
         int at = 0;
@@ -99,6 +101,7 @@ TW_ALWAYS int csp_fast_heredoc(csp_cursor *c, int32_t *span) {
         c->place = found + 1;
         return 1;
     }
+    *c->open_run = run;
     return CSP_CUT_OFF;
 }
 
@@ -264,6 +267,8 @@ typedef struct {
     int64_t place;   /* the start of a line, */
     int next;        /* its line feed in the window, */
     int64_t number;  /* and its number */
+    int open_run;    /* of the window that ends there: */
+    int64_t open_stop;
 } csp_reading;
 
 /* The line behind a CSP/1 line and all up to the blank line behind the block: the intent, or what is below 0. */
@@ -280,10 +285,12 @@ TW_ALWAYS int csp_fast_body(csp_cursor *c, const csp_keys *k, int log, int32_t *
 
 TW_ALWAYS int csp_fast_of(const csp_window *w, csp_reading *r, int32_t *rows, int most, int returns, int *why) {
     csp_cursor c = {w, r->data + w->base, w->feeds + r->next, w->feeds + w->usable, (int)(r->place - w->base), returns,
-                    (int)w->base, r->most_key < CSP_WINDOW ? (int)r->most_key : CSP_WINDOW, r->most_fields};
+                    (int)w->base, r->most_key < CSP_WINDOW ? (int)r->most_key : CSP_WINDOW, r->most_fields, &r->open_run};
     const uint16_t *next = c.next;
     int start = c.place, count;
     *why = CSP_SLOW;
+    if (r->open_stop != w->stop) r->open_run = 0;
+    r->open_stop = w->stop;
     for (count = 0; count < most; count++) {
         int32_t *row = rows + 24 * count;
         int found, intent, size;

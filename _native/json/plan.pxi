@@ -123,6 +123,7 @@ cdef extern from "_native/json/scan.h" nogil:
         uint64_t *present
         uint8_t *wire
         uint8_t *depth
+        uint8_t *carrier
         int64_t *time
         uint8_t inner_bit
         uint8_t time_bit
@@ -167,7 +168,7 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t run
     ctypedef struct tw_region:
         tw_region *outer
-        int level, depth
+        int level, depth, carrier
         size_t start, end
         const tw_stretch *stretches
         size_t stretch_count
@@ -617,6 +618,7 @@ cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows,
     r.inner = <int64_t *>column(columns, "inner", room, 8)
     r.wire = <uint8_t *>column(columns, "wire", room, 1)
     r.depth = <uint8_t *>column(columns, "depth", room, 1)
+    r.carrier = <uint8_t *>column(columns, "carrier", room, 1)
     r.time = <int64_t *>column(columns, "time", room, 8)
     r.inner_bit, r.time_bit = plan.valid.get("inner", 63), plan.valid.get("time", 63)
     for place, description in enumerate(plan.columns):

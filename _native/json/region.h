@@ -21,6 +21,8 @@ typedef struct {
 /* A part of a text that stands in one piece in the text around it: from `start` on (of the text) it says `size` bytes, which are
  * written there in [outer, until); quote: where the string begins that it is, or its array of bytes; time: of its line or object. */
 enum { TW_AS_IT_IS, TW_WITH_ESCAPES, TW_AS_NUMBERS };
+/* The carriers of texts, in the order of their names. */
+enum { TW_BY_FILE, TW_BY_PREFIX, TW_BY_CRI, TW_BY_DOCKER, TW_BY_JOURNALD, TW_BY_STRING, TW_BY_LIST, TW_BY_BYTES };
 typedef struct { size_t start, size, outer, until, quote; int64_t time; uint8_t written, timed; } tw_stretch;
 
 /* A place in a text and the same place in the text around it, as far as the walk through the map of places has come. */
@@ -33,7 +35,7 @@ typedef struct { tw_span *spans; size_t first, count, room; } tw_spans;
 /* Text that is looked through: a line, or what its stretches say. Places are offsets in k->s or, from level 1 on, k->arena. */
 typedef struct tw_region {
     struct tw_region *outer;                 /* the text around it */
-    int level, depth;                        /* texts around it; strings among them */
+    int level, depth, carrier;               /* texts around it; strings among them; TW_BY_... */
     size_t start, end;
     const tw_stretch *stretches;             /* the map of its places */
     size_t stretch_count, near;              /* near: the stretch that was asked for last */

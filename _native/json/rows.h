@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
     int64_t *offset, *length, *own_bytes, *line, *inner, *place, *size; /* own_bytes: of the record where it stands; place, size: the record in the buffer or the arena */
     uint64_t *present;
-    uint8_t *wire, *depth;                   /* depth: strings around the record */
+    uint8_t *wire, *depth, *carrier;         /* depth: strings around the record; carrier: or NULL */
     int64_t *time;                           /* with the head of the line where the message has none */
     tw_minute minute;
     uint8_t inner_bit, time_bit;

@@ -94,6 +94,11 @@ static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64
         if (c->depth) c->depth[n] = (uint8_t)r->depth;
         if (c->inner) c->inner[n] = (int64_t)inner;
     }
+    if (c->carrier) {                        /* that of the outermost text */
+        const tw_region *outermost = r;
+        while (outermost->level > 1) outermost = outermost->outer;
+        c->carrier[n] = (uint8_t)outermost->carrier;
+    }
     if (c->line) c->line[n] = tw_line_of(k, at);
     c->offset[n] = k->base + (int64_t)at;
     c->length[n] = (int64_t)(last - first);

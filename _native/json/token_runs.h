@@ -116,6 +116,7 @@ static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
         if (c->inner) memset(c->inner + first, 0, n * sizeof *c->inner);
         if (c->depth) memset(c->depth + first, 0, n);
     }
+    if (c->carrier) memset(c->carrier + first, TW_BY_FILE, n);
     if (o->owned) memset(c->present + first, 0, n * sizeof *c->present);
     if (c->wire) memset(c->wire + first, o->wire, n);
     if (c->time) memset(c->time + first, 0, n * sizeof *c->time);

@@ -251,6 +251,7 @@ static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, siz
 {
     tw_lines *k = &w->k;
     tw_region inner = { .outer = r, .level = r->level + 1, .depth = r->depth + 1, .stretches = stretches, .stretch_count = count,
+                        .carrier = stretches->written == TW_AS_NUMBERS ? TW_BY_BYTES : count > 1 ? TW_BY_LIST : TW_BY_STRING,
                         .in_string = 1, .final = 1 };
     size_t size = 0;
     if (!r->depth) k->string_rejects = 0;
@@ -801,6 +802,10 @@ static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
     present |= w->csp_present;
     if (k->rows.wire) k->rows.wire[n] = w->csp_code;
     if (w->csp_inside) w->csp_inside[n] = at < r->unclosed;
+    if (k->rows.carrier && !r->level) {      /* a prefix may stand on its first line only */
+        size_t line = tw_line_of_place(w, at), mark = at - line == 3 && k->s[line] == 0xEF ? 3 : 0;
+        k->rows.carrier[n] = at > line + mark ? TW_BY_PREFIX : TW_BY_FILE;
+    }
     if (w->csp_own) w->csp_store(w->csp_own, tw_text(k, r), row, (int64_t)n, r->level ? (int64_t)k->size : 0);
     if (w->csp_kind && w->csp_kind->values) ((uint8_t *)w->csp_kind->values)[n] = w->csp_kinds[row[3] & 0xFF];
     for (int i = 0; i < 4; i++) {
@@ -910,7 +915,9 @@ static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
             tw_set_tail(w, r, 1);
         }
         if (count == TW_CSP_ROWS) continue;
-        if (why != CSP_CUT_OFF || w->window.base == w->reading.place || w->window.stop >= (int64_t)stop) break;
+        /* A message that the first half of a window holds the head of is long, or its heredoc does not close. */
+        if (why != CSP_CUT_OFF || w->window.stop >= (int64_t)stop) break;
+        if (w->reading.place - w->window.base < (w->window.stop - w->window.base) / 2) break;
         csp_fill(&w->window, w->lister, w->reading.data, w->reading.place, (int64_t)stop);
         w->reading.next = 0;
     }

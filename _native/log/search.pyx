@@ -36,7 +36,7 @@ include "_native/json/plan.pxi"
 cdef extern from "_native/log/streams.h" nogil:
     enum:
         TW_FINE, TW_FULL, TW_ASK, TW_GOES_ON
-        TW_AS_IT_IS, TW_AS_NUMBERS
+        TW_AS_IT_IS, TW_AS_NUMBERS, TW_BY_CRI
     ctypedef void (*csp_lister)(const uint8_t *text, int first, int blocks, void *w)
     csp_lister csp_lister_of(int level)
     ctypedef struct csp_keys:
@@ -133,7 +133,7 @@ cdef class Core:
         self.plan = Plan(*finder._plan_arguments)
         self.sources = {source: name for name, (_, source) in CSP.common.items() if name != "kind"}
         self.kinds = bytes(finder.kinds["csp"])
-        self.filled = {"offset", "length", "line", "place", "size", "inner", "wire", "depth", "time", "present", "own_bytes"}
+        self.filled = {"offset", "length", "line", "place", "size", "inner", "wire", "depth", "carrier", "time", "present", "own_bytes"}
         own = finder.scanner.columns if finder.located else ()
         for column in (*self.plan.columns, *own):
             self.filled |= {column.name, f"{column.name}.offset", f"{column.name}.length"}
@@ -542,6 +542,7 @@ cdef class Block:
                 child.region.outer, child.region.level = &outer.region, outer.region.level + 1
                 child.region.in_string = which > 0
                 child.region.depth = outer.region.depth + child.region.in_string
+                child.region.carrier = TW_BY_CRI + which
                 if not tw_arena_room(k, stream.size + 128):
                     raise MemoryError
                 child.region.start = k.arena_size
@@ -832,7 +833,7 @@ cdef class Part:
 def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, memory=None):
     """(columns, rows, tables of rejects with how many there are in each, position, line) of a block: see
     ``log/_search_py.py``."""
-    if finder.tokens or finder.lines or len(finder.documents) > 1 or "carrier" in dtypes:  # of which the readable twin alone knows
+    if finder.tokens or finder.lines or len(finder.documents) > 1:  # of which the readable twin alone knows
         return _search_py.searched(finder, block, final, line, state, keep, limit, dtypes)
     cdef Core core = finder._core if getattr(finder, "_core", None) is not None else Core(finder)
     finder._core = core
