@@ -19,7 +19,6 @@ from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
 from turnwire.contract import LIMITS as _LIMITS
 from turnwire.csp import messages as _messages
 from turnwire.csp import spec as _spec
-from turnwire.errors import Reason as _Reason
 
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maximum)
@@ -138,17 +137,16 @@ cdef enum:
     FENCE = 10
     INSIDE = 0x100
 
-cdef int R_JUNK, R_BAD_MAGIC, R_LOOK_ALIKE, R_MISSING_FROM, R_HEADER_ORDER, R_DUP_HEADER, R_BAD_HEADER_VALUE
-cdef int R_BAD_HEADER_LINE, R_BAD_INTENT, R_INTENT_ALIAS, R_NO_BODY, R_BLOCK_MISMATCH, R_BAD_ID, R_MISSING_OP, R_BAD_OP
-cdef int R_OP_MISMATCH, R_MISSING_BASE, R_MISSING_APPLY, R_BAD_BASE, R_BAD_APPLY, R_BAD_ENUM, R_UNKNOWN_KEY, R_DUP_FIELD
-cdef int R_STRAY_LINE, R_TRAILING_TEXT, R_UNCLOSED, R_HEREDOC_EXPECTED, R_BAD_UTF8, R_TOO_LARGE, R_TOO_MANY, R_KEY_TOO_LONG
+cdef enum:  # the codes of ``spec.REASONS``
+    R_JUNK, R_BAD_MAGIC, R_LOOK_ALIKE, R_MISSING_FROM, R_MISSING_TO, R_MISSING_CTX, R_MISSING_INTENT, R_HEADER_ORDER,
+    R_DUP_HEADER, R_BAD_HEADER_VALUE, R_BAD_HEADER_LINE, R_BAD_INTENT, R_INTENT_ALIAS, R_NO_BODY, R_BLOCK_MISMATCH,
+    R_BAD_ID, R_MISSING_OP, R_BAD_OP, R_OP_MISMATCH, R_MISSING_REQ, R_MISSING_STATUS, R_MISSING_AT, R_MISSING_CAUSE,
+    R_MISSING_PATH, R_MISSING_BASE, R_MISSING_APPLY, R_BAD_BASE, R_BAD_APPLY, R_BAD_ENUM, R_UNKNOWN_KEY, R_DUP_FIELD,
+    R_STRAY_LINE, R_TRAILING_TEXT, R_UNCLOSED, R_HEREDOC_EXPECTED, R_BAD_UTF8, R_TOO_LARGE, R_TOO_MANY,
+    R_KEY_TOO_LONG
 cdef int required_slot[8][2]
 cdef int required_reason[8][2]
 cdef csp_lister find_lines = csp_lister_of(2)
-
-
-cdef int _code(reason) except -1:
-    return _spec.REASONS.index(_Reason(reason))
 
 
 def _prefix(str word):
@@ -159,24 +157,9 @@ def _prefix(str word):
 
 def _prepare():
     """Fills the constant tables from ``turnwire.csp.spec``."""
-    global R_JUNK, R_BAD_MAGIC, R_LOOK_ALIKE, R_MISSING_FROM, R_HEADER_ORDER, R_DUP_HEADER, R_BAD_HEADER_VALUE
-    global R_BAD_HEADER_LINE, R_BAD_INTENT, R_INTENT_ALIAS, R_NO_BODY, R_BLOCK_MISMATCH, R_BAD_ID, R_MISSING_OP, R_BAD_OP
-    global R_OP_MISMATCH, R_MISSING_BASE, R_MISSING_APPLY, R_BAD_BASE, R_BAD_APPLY, R_BAD_ENUM, R_UNKNOWN_KEY, R_DUP_FIELD
-    global R_STRAY_LINE, R_TRAILING_TEXT, R_UNCLOSED, R_HEREDOC_EXPECTED, R_BAD_UTF8, R_TOO_LARGE, R_TOO_MANY, R_KEY_TOO_LONG
-    R_JUNK, R_BAD_MAGIC, R_LOOK_ALIKE = _code("junk"), _code("bad_magic"), _code("look_alike")
-    R_MISSING_FROM, R_HEADER_ORDER, R_DUP_HEADER = _code("missing_from"), _code("header_order"), _code("dup_header")
-    R_BAD_HEADER_VALUE, R_BAD_HEADER_LINE = _code("bad_header_value"), _code("bad_header_line")
-    R_BAD_INTENT, R_INTENT_ALIAS, R_NO_BODY = _code("bad_intent"), _code("intent_alias"), _code("no_body")
-    R_BLOCK_MISMATCH, R_BAD_ID, R_MISSING_OP = _code("block_mismatch"), _code("bad_id"), _code("missing_op")
-    R_BAD_OP, R_OP_MISMATCH = _code("bad_op"), _code("op_mismatch")
-    R_MISSING_BASE, R_MISSING_APPLY = _code("missing_base"), _code("missing_apply")
-    R_BAD_BASE, R_BAD_APPLY, R_BAD_ENUM = _code("bad_base"), _code("bad_apply"), _code("bad_enum")
-    R_UNKNOWN_KEY, R_DUP_FIELD, R_STRAY_LINE = _code("unknown_key"), _code("dup_field"), _code("stray_line")
-    R_TRAILING_TEXT, R_UNCLOSED = _code("trailing_text"), _code("unclosed_heredoc")
-    R_HEREDOC_EXPECTED, R_BAD_UTF8 = _code("heredoc_expected"), _code("bad_utf8")
-    R_TOO_LARGE, R_TOO_MANY, R_KEY_TOO_LONG = _code("message_too_large"), _code("too_many_fields"), _code("key_too_long")
-    if [_spec.REASONS[R_MISSING_FROM + i] for i in range(4)] != list(_spec.MISSING_HEADER):
-        raise ImportError("the reasons of missing headers must stand together")
+    ends = {R_JUNK: "junk", R_MISSING_FROM: "missing_from", R_BAD_ENUM: "bad_enum", R_KEY_TOO_LONG: "key_too_long"}
+    if {code: _spec.REASONS[code] for code in ends} != ends or len(_spec.REASONS) != R_KEY_TOO_LONG + 1:
+        raise ImportError("the reasons have changed, which csp/codec.pyx has written out")
     memset(&keys, 0, sizeof(keys))
     memset(keys.hash_word, NO_WORD, sizeof(keys.hash_word))
     memset(slot_of, NO_WORD, sizeof(slot_of))
@@ -218,7 +201,7 @@ def _prepare():
         for place, (field, reason) in enumerate(_spec.REQUIRED.get(block, {}).items()):
             required_slot[intent][place] = _spec.FIELDS[block].index(field)
             keys.required[intent] |= 1 << required_slot[intent][place]
-            required_reason[intent][place] = _code(reason)
+            required_reason[intent][place] = _spec.REASONS.index(reason)
 
 
 _prepare()

@@ -34,6 +34,7 @@ cdef tuple NOTHING = ()
 cdef Py_ssize_t AT_SENDER = slot_offset(CspMessage.sender), AT_RECEIVER = slot_offset(CspMessage.receiver)
 cdef Py_ssize_t AT_CTX = slot_offset(CspMessage.ctx), AT_INTENT = slot_offset(CspMessage.intent)
 cdef Py_ssize_t AT_BLOCK = slot_offset(CspMessage.block), AT_LINE = slot_offset(CspMessage.line)
+cdef Py_ssize_t[5] AT = [AT_SENDER, AT_RECEIVER, AT_CTX, AT_INTENT, AT_BLOCK]
 cdef Py_ssize_t AT_ISSUES = slot_offset(CspMessage.issues), AT_SOURCE = slot_offset(CspMessage._source)
 cdef Py_ssize_t AT_ID = slot_offset(_messages.Block.id), AT_FIELDS = slot_offset(_messages.Block.fields)
 cdef Py_ssize_t AT_OP = slot_offset(FileOp.op), AT_KIND = slot_offset(Generic.kind)
@@ -129,18 +130,6 @@ cdef inline object span(const uint8_t *data, int64_t start, int64_t length, bint
     text = PyUnicode_New(length, 127)
     memcpy(PyUnicode_DATA(text), data + start, length)
     return text
-
-
-cdef inline bint all_ascii(const uint8_t *data, int64_t size) noexcept nogil:
-    cdef uint64_t high = 0
-    cdef int64_t at = 0
-    while at + 8 <= size:
-        high |= csp_load(data + at)
-        at += 8
-    while at < size:
-        high |= data[at]
-        at += 1
-    return (high & 0x8080808080808080ULL) == 0
 
 
 cdef inline tuple pair(object key, object value):
@@ -250,28 +239,24 @@ cdef int64_t least_size(const int32_t *row, const int32_t *extras) noexcept nogi
     return size
 
 
-cdef tuple parts_of(object message, object source):
-    """A text and all that the message has of it, as ``is_untouched`` compares it."""
+cdef tuple parts_of(object message, object source, bint exact):
+    """All that a message has, as ``is_untouched`` compares it, behind the text that it was read from and whether that is what
+    writing gives."""
     cdef object block = <object>in_slot(message, AT_BLOCK)
-    cdef object kind = type(block)
     cdef PyObject *held[4]
-    cdef list inner
-    cdef tuple parts
-    cdef Py_ssize_t number
-    held_of(block, kind, held)
-    inner = <list><object>held[0]
-    parts = PyTuple_New(10 + PyList_GET_SIZE(inner))
+    cdef Py_ssize_t number, size
+    held_of(block, type(block), held)
+    size = PyList_GET_SIZE(<object>held[0])
+    parts = PyTuple_New(11 + size)
     set_item(parts, 0, source)
-    set_item(parts, 1, <object>in_slot(message, AT_SENDER))
-    set_item(parts, 2, <object>in_slot(message, AT_RECEIVER))
-    set_item(parts, 3, <object>in_slot(message, AT_CTX))
-    set_item(parts, 4, <object>in_slot(message, AT_INTENT))
-    set_item(parts, 5, block)
-    set_item(parts, 6, kind)
+    set_item(parts, 1, exact)
+    for number in range(5):
+        set_item(parts, 2 + number, <object>in_slot(message, AT[number]))
+    set_item(parts, 7, type(block))
     for number in range(3):
-        set_item(parts, 7 + number, <object>held[number + 1])
-    for number in range(PyList_GET_SIZE(inner)):
-        set_item(parts, 10 + number, <object>PyList_GET_ITEM(inner, number))
+        set_item(parts, 8 + number, <object>held[number + 1])
+    for number in range(size):
+        set_item(parts, 11 + number, <object>PyList_GET_ITEM(<object>held[0], number))
     return parts
 
 
@@ -289,28 +274,29 @@ cdef inline void held_of(object block, object kind, PyObject **held) noexcept:
         held[2] = in_slot(block, AT_KIND)
 
 
-cdef bint is_untouched(object message, tuple parts) noexcept:
+cdef bint is_untouched(object message, PyObject *parts) noexcept:
     """True if the message has what was read, and nothing else: none of that can be changed in place but the block and
-    its list, of which each part is compared."""
+    its list, of which each part is compared. parts: None or NULL where it was not read by this core."""
     cdef PyObject *held[4]
-    cdef PyObject *block = PyTuple_GET_ITEM(parts, 5)
     cdef Py_ssize_t number
-    if (
-        in_slot(message, AT_SENDER) != PyTuple_GET_ITEM(parts, 1) or in_slot(message, AT_RECEIVER) != PyTuple_GET_ITEM(parts, 2)
-        or in_slot(message, AT_CTX) != PyTuple_GET_ITEM(parts, 3) or in_slot(message, AT_INTENT) != PyTuple_GET_ITEM(parts, 4)
-        or in_slot(message, AT_BLOCK) != block or type(<object>block) is not <object>PyTuple_GET_ITEM(parts, 6)
-    ):
+    if parts == NULL or type(<object>parts) is not tuple:
         return False
-    held_of(<object>block, <object>PyTuple_GET_ITEM(parts, 6), held)
+    for number in range(5):
+        if in_slot(message, AT[number]) != PyTuple_GET_ITEM(<object>parts, 2 + number):
+            return False
+    block = <object>PyTuple_GET_ITEM(<object>parts, 6)
+    if type(block) is not <object>PyTuple_GET_ITEM(<object>parts, 7):
+        return False
+    held_of(block, type(block), held)
     for number in range(3):
-        if held[number + 1] != PyTuple_GET_ITEM(parts, 7 + number):
+        if held[number + 1] != PyTuple_GET_ITEM(<object>parts, 8 + number):
             return False
     if held[0] == NULL or type(<object>held[0]) is not list:
         return False
-    if PyList_GET_SIZE(<object>held[0]) != PyTuple_GET_SIZE(parts) - 10:
+    if PyList_GET_SIZE(<object>held[0]) != PyTuple_GET_SIZE(<object>parts) - 11:
         return False
     for number in range(PyList_GET_SIZE(<object>held[0])):
-        if PyList_GET_ITEM(<object>held[0], number) != PyTuple_GET_ITEM(parts, 10 + number):
+        if PyList_GET_ITEM(<object>held[0], number) != PyTuple_GET_ITEM(<object>parts, 11 + number):
             return False
     return True
 
@@ -321,6 +307,7 @@ def usual_message(data):
     cdef uint8_t copy[ROOM]
     cdef Py_ssize_t size = 0
     cdef const uint8_t *text
+    cdef bint exact
     if type(data) is bytes:
         text = <const uint8_t *><const char *>data
         size = len(<bytes>data)
@@ -335,18 +322,15 @@ def usual_message(data):
     if size <= ROOM - CSP_ROOM:
         memcpy(copy, text, size)
         if size and copy[size - 1] == 10 and read_usual(copy, size, &result):
-            made = message_of(copy, result.row, result.few, 1, all_ascii(copy, size))
-            if least_size(result.row, result.few) == size and memchr(copy, 13, size) == NULL:
-                fill_slot(made, AT_SOURCE, parts_of(made, data))
-            elif result.row[1] == size:
-                fill_slot(made, AT_SOURCE, data)
+            made = message_of(copy, result.row, result.few, 1, tw_is_ascii(<const char *>copy, size))
+            exact = least_size(result.row, result.few) == size and memchr(copy, 13, size) == NULL
+            fill_slot(made, AT_SOURCE, parts_of(made, data, exact))
             return made
     try:
         if not read_one(text, size, &result):
             return None
-        made = message_of(text, result.row, result.extras, 1, all_ascii(text, size))
-        if result.row[1] == size:
-            fill_slot(made, AT_SOURCE, data)
+        made = message_of(text, result.row, result.extras, 1, tw_is_ascii(<const char *>text, size))
+        fill_slot(made, AT_SOURCE, parts_of(made, data, False))
         return made
     finally:
         if result.extras != result.few:
@@ -594,10 +578,9 @@ cdef inline object source_of(const tw_draft *draft, object message):
     cdef PyObject *source = in_slot(message, AT_SOURCE)
     cdef Py_ssize_t size = 0
     cdef const char *text
-    if source == NULL:
+    if source == NULL or type(<object>source) is not tuple:
         return None
-    if type(<object>source) is tuple:
-        source = PyTuple_GET_ITEM(<object>source, 0)
+    source = PyTuple_GET_ITEM(<object>source, 0)
     if type(<object>source) is bytes:
         text, size = <const char *><bytes><object>source, len(<bytes><object>source)
     else:
@@ -639,7 +622,7 @@ cdef object text_of(object message, bint strict):
     if not is_unwarned(message) and (strict or type(message.block) is FileOp):  # of which CONTENT may be written bare
         return None
     source = in_slot(message, AT_SOURCE)
-    if source != NULL and type(<object>source) is tuple and is_untouched(message, <tuple><object>source):
+    if is_untouched(message, source) and <object>PyTuple_GET_ITEM(<object>source, 1) is True:
         read = <object>PyTuple_GET_ITEM(<object>source, 0)
         return read if type(read) is str else str_of(<const char *><bytes>read, len(<bytes>read))
     tw_draft_begin(&draft)
@@ -672,17 +655,20 @@ cdef bint is_doubtful(object block) except -1:
     op = in_slot(block, AT_OP)
     if op == NULL or <object>op not in FILE_OPS:
         return True
-    return <object>op != DELETE and block.get(CONTENT) is None
+    if <object>op == DELETE:
+        return False
+    for field in <list><object>in_slot(block, AT_FIELDS):  # a list, or it would not have been read or written here
+        if <str>(<tuple>field)[0] == CONTENT:
+            return False
+    return True
 
 
 cdef bint clean(object message) except -1:
     """True if ``check`` surely says nothing about a message."""
     cdef tw_draft draft
-    cdef PyObject *source
     if type(message) is not CspMessage or not is_unwarned(message):
         return False
-    source = in_slot(message, AT_SOURCE)
-    if source != NULL and type(<object>source) is tuple and is_untouched(message, <tuple><object>source):
+    if is_untouched(message, in_slot(message, AT_SOURCE)):
         return not is_doubtful(<object>in_slot(message, AT_BLOCK))
     tw_draft_begin(&draft)
     try:

@@ -15,7 +15,7 @@ from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.atomic import PREFIX, create, temporary_name
 from turnwire.csp import fileop
-from turnwire.csp.paths import matches
+from turnwire.csp.fileop import matches
 from turnwire.errors import Reason, RuleError
 
 WRITER = """

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.once
 INTERRUPTED = (
     "csp/store.py",
     "csp/state.py",
-    "csp/checkpoints.py",
     "ledger/store.py",
     "ledger/writing.py",
 )

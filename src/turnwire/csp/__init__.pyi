@@ -1,11 +1,5 @@
 from turnwire.csp import fileop as fileop
 from turnwire.csp.checklist import conformance as conformance
-from turnwire.csp.checkpoints import (
-    Change as Change,
-    Checkpoint as Checkpoint,
-    LogEntry as LogEntry,
-    StoreVerdict as StoreVerdict,
-)
 from turnwire.csp.codec import check as check, decode as decode, detect as detect, encode as encode, parse as parse
 from turnwire.csp.fileop import Plan as Plan
 from turnwire.csp.lints import lint as lint
@@ -28,4 +22,10 @@ from turnwire.csp.messages import (
 )
 from turnwire.csp.notation import expand as expand, refs as refs
 from turnwire.csp.spec import WIRE as WIRE, Intent as Intent, Priority as Priority, Status as Status
-from turnwire.csp.store import Store as Store
+from turnwire.csp.store import (
+    Change as Change,
+    Checkpoint as Checkpoint,
+    LogEntry as LogEntry,
+    Store as Store,
+    StoreVerdict as StoreVerdict,
+)

@@ -5,10 +5,11 @@ Writing and checking are done in ``turnwire.csp.codec``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from turnwire.contract import LIMITS
-from turnwire.csp._scanner_py import DEF_LINE, LAW_LINE, tables
+from turnwire.csp._lines_py import DEF_LINE, LAW_LINE
+from turnwire.csp._scanner_py import tables
 from turnwire.csp.faults import decode_fault, issue
 from turnwire.csp.messages import (
     AnyBlock,
@@ -27,9 +28,6 @@ from turnwire.csp.messages import (
 )
 from turnwire.csp.spec import BLOCK_WORD, FENCE, FIELDS, INTENTS, PREAMBLE, TEMPLATE, Intent
 from turnwire.errors import Issue, Reason
-
-if TYPE_CHECKING:
-    pass
 
 _KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _INTENTS = tuple(Intent)

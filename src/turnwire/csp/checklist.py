@@ -12,8 +12,7 @@ from typing import Any
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged, checklist_of
 from turnwire.csp.codec import check, doubts, parse
-from turnwire.csp.laws import Routing
-from turnwire.csp.lints import TASK_ID, Linter
+from turnwire.csp.lints import TASK_ID, Linter, Routing
 from turnwire.csp.logs import BOM, FilePreambles
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.spec import WIRE

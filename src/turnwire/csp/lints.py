@@ -1,4 +1,4 @@
-"""The token rules [TOKEN RULES], judged against what a conversation has defined so far.
+"""The token rules [TOKEN RULES] and the laws [PROJECT LAWS], judged against what a conversation has defined so far.
 
 undef (of a name that was defined at some checkpoint), ctx_stale, no_task and dup_result are facts: "warning". restate,
 expanded, filler, full_rewrite, synonym and undef of any other name are heuristics: "info", which no clause fails by.
@@ -7,8 +7,8 @@ expanded, filler, full_rewrite, synonym and undef of any other name are heuristi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,8 +40,9 @@ _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
 LAW_TEXT_LEAST = 12
 MOST_REPEATED = 64
 """Laws that are named of those that one value repeats: any number of laws may say the same."""
-_REMEMBERED, _SHORT = 4096, 64
-"""Texts whose filler is remembered, and characters of the longest that is."""
+_SHORT = 64
+_known_filler = lru_cache(4096)(filler)
+"""Of texts of so many characters at most: statuses, agents and paths come again."""
 REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 """A patch rewrites a state of at least so many names where it writes over this share of its bytes."""
 
@@ -53,7 +54,6 @@ class Linter:
     """
 
     def __init__(self, store: Store | None = None) -> None:
-        self._fillers: dict[str, str | None] = {}  # of short texts: statuses, agents and paths come again
         self.state = State() if store is None else State(store.at("C0").defs, store.laws)
         self.tasks: dict[str, str | None] = {}  # id -> the CTX that it was given at
         self.agents: set[str] = set()
@@ -93,12 +93,7 @@ class Linter:
 
     def filler(self, key: str, value: str) -> str | None:
         """The filler in a value, in words; None where nothing is, or where it is one that has a name."""
-        if value in self._fillers:
-            said = self._fillers[value]
-        else:
-            said = filler(value)
-            if len(value) <= _SHORT and len(self._fillers) < _REMEMBERED:
-                self._fillers[value] = said
+        said = _known_filler(value) if len(value) <= _SHORT else filler(value)
         return None if said is None or self.state.name_of(value, self.state.defs) else f"{key} {said}"
 
     def learn(self, record: Record) -> None:
@@ -322,3 +317,98 @@ def _synonyms(new: list[tuple[str, str]], base: str, linter: Linter, changed: It
         other = here.setdefault(value, state.name_of(value, state.at(base), names) or name)
         if value and other != name:
             yield f"{name} and {other} both stand for {value!r}"
+
+
+# --- laws that route tasks to agents [PROJECT LAWS] ------------------------------------------------------------------
+
+_ARROW = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\s+(only|first)")
+_LAW_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
+_ENDINGS = re.compile(r"(?:ation|ations|ing|ings|ed|es|e|s)$")
+_STEM_LEAST = 4
+_ARTICLES = frozenset({"a", "an", "the"})
+_REQ_MOST = 300
+"""Characters of a REQ that are looked at."""
+
+
+class Law(NamedTuple):
+    """A routing law, ``subject -> AGENT only|first``."""
+
+    id: str
+    subject: str
+    agent: str
+    mode: str
+
+
+def routing_laws(laws: Mapping[str, str]) -> list[Law]:
+    """The laws that route; a text of another form is not a routing law and is left out."""
+    found = []
+    for name, text in laws.items():
+        subject, arrow, rest = text.rpartition("->")
+        match = _ARROW.fullmatch(rest.strip())
+        if arrow and subject.strip() and "\n" not in subject.strip() and match is not None:
+            found.append(Law(name, subject.strip(), match[1], match[2]))
+    return found
+
+
+class Routing:
+    """Laws over the tasks of a conversation, one after the other.
+
+    A task falls under the laws whose subject it names: its REQ begins with the words of the subject, in any order and
+    form ("explore codebase ..." is "Codebase exploration"). A last word with slashes gives alternatives.
+    ``only``: the task must go to that agent (OWNER, or TO without one). ``first``: a task under the same law must have
+    gone to that agent before any other may.
+    """
+
+    def __init__(self, laws: Mapping[str, str]) -> None:
+        self.laws = routing_laws(laws)
+        self._done: set[str] = set()
+        self._numbers: dict[tuple[str, ...], list[int]] = {}
+        for number, law in enumerate(self.laws):
+            for subject in _subjects(law.subject):
+                self._numbers.setdefault(subject, []).append(number)
+        self._sizes = sorted({len(subject) for subject in self._numbers})
+
+    def of(self, req: str) -> list[Law]:
+        """The laws that a task falls under, by its REQ."""
+        said = _stems(req[:_REQ_MOST])
+        found: set[int] = set()
+        for size in self._sizes:
+            if size > len(said):
+                break
+            found.update(self._numbers.get(tuple(sorted(said[:size])), ()))
+        return [self.laws[number] for number in sorted(found)]
+
+    def feed(self, message: CspMessage, defs: Mapping[str, str]) -> list[str]:
+        """The faults of the next message, in words. ``defs`` let an agent be named by the value of its DEF, too."""
+        block = message.block
+        if not isinstance(block, Task):
+            return []
+        agent = block.get("OWNER") or message.receiver or ""
+        broken = []
+        for law in self.of(block.get("REQ") or ""):
+            if agent in (law.agent, defs.get(law.agent)):
+                self._done.add(law.id)
+            elif law.mode == "only" or law.id not in self._done:
+                broken.append(f"{law.id}: {law.subject} goes to {law.agent} {law.mode}, {block.id} went to {agent}")
+        return broken
+
+
+def _subjects(text: str) -> list[tuple[str, ...]]:
+    """The stems of each alternative of a subject, sorted; none where they are more than a REQ can have."""
+    *words, last = text.split() or [""]
+    first = _stems(" ".join(words))
+    if len(first) > _REQ_MOST:
+        return []
+    several = ((*first, *_stems(word)) for word in last.split("/"))
+    return [tuple(sorted(stems)) for stems in several if stems]
+
+
+def _stems(text: str) -> list[str]:
+    """The words of a text without their endings, as far as enough is left."""
+    stems = []
+    for word in _LAW_WORD.findall(text.lower()):
+        if word in _ARTICLES:
+            continue
+        stem = _ENDINGS.sub("", word)
+        stems.append(stem if len(stem) >= _STEM_LEAST else word)
+    return stems

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from glob import glob
-from itertools import accumulate
+from itertools import groupby
 from operator import itemgetter
 from os import PathLike
 from typing import Any, NamedTuple
@@ -24,6 +24,8 @@ from turnwire.registry import reading
 BOM = b"\xef\xbb\xbf"
 _FENCES = (b"```", b"~~~")
 _NEWLINE = 0x0A
+_RECORD = b"\n\0\n"
+"""What stands for each record in a text without them."""
 Beside = list[tuple[int, int, Preamble]]
 
 
@@ -132,67 +134,40 @@ class FilePreambles:
 
     def preambles(self) -> tuple[Beside, list[DecodeError]]:
         """The preambles with their offsets and lengths, and what is wrong with those that are damaged."""
-        if not self._alone or any(piece.rejects for piece in self._found.pieces):
-            beside, damaged = preambles(self._data, self._limits)  # a damaged message may reach into the text behind it
-            for there, wrong in self._elsewhere():
-                beside += there
-                damaged += wrong
-            return beside, damaged
-        beside, damaged = [], []
-        for start, stop, line in self._gaps():
-            there, wrong = preambles(self._data[start:stop], self._limits)
-            for offset, length, record in there:
-                record.line += line
-                beside.append((offset + start, length, record))
-            damaged += [_moved(error, start, line) for error in wrong]
+        beside, damaged = preambles(self._data, self._limits)
+        if not self._on_lines() and _speaks_of_state(self._data):
+            for start, line, record in (*self._in_strings(), *self._behind_prefixes()):
+                if isinstance(record, DecodeError):
+                    damaged.append(DecodeError(record.reason, record.text, offset=start, line=line, wire=WIRE))
+                else:
+                    record.line = line
+                    beside.append((start, 0, record))
         return beside, damaged
 
-    def _elsewhere(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
-        """The same of preambles that are not lines of their own."""
-        if not self._on_lines() and _speaks_of_state(self._data):
-            yield from self._in_strings()
-            yield from self._behind_prefixes()
+    def _in_strings(self) -> Iterator[tuple[int, int, Preamble | DecodeError]]:
+        """Those in JSON strings with messages: the byte, the line, the preamble or what is wrong with it. One behind
+        the first message there is placed behind all of them."""
+        place, line = 0, 1
+        for start, said in self._found.strings(_RECORD):
+            if _speaks_of_state(said):
+                line += self._data.count(b"\n", place, start)
+                place = start
+                there, wrong = preambles(said, self._limits)
+                first = said.find(_RECORD)
+                yield from ((start - 1 if offset < first else start + 1, line, record) for offset, _, record in there)
+                yield from ((start, line, error) for error in wrong)
 
-    def _in_strings(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
-        """Those in JSON strings that hold messages. One behind the first message there is placed behind all of them."""
-        wrapping = reading("wrapping")
-        last = -1
-        for one in self._found.ones(WIRE):
-            if one.inner is None or one.offset == last:
-                continue
-            last = one.offset
-            start = last + 1
-            said = wrapping.Text(self._data).said(start, wrapping.inside_end(self._data, start))
-            if said is None:
-                continue
-            text, place = said.innermost(one.inner)
-            if _speaks_of_state(text.raw):
-                there, wrong = preambles(text.raw, self._limits)
-                for _, _, record in there:
-                    record.line = one.line
-                found = [(last - 1 if offset < place else last + 1, 0, record) for offset, _, record in there]
-                yield found, [_placed(error, last, one.line) for error in wrong]
-
-    def _behind_prefixes(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
+    def _behind_prefixes(self) -> Iterator[tuple[int, int, Preamble | DecodeError]]:
         """Those in lines that begin as the first line of the message behind them does, or of the one before."""
-        data = self._data
-        prefix = b""
-        for start, stop, line in self._gaps():
-            prefix = data[data.rfind(b"\n", 0, stop) + 1 : stop] or prefix
-            if not prefix or not _speaks_of_state(data[start:stop]):
-                continue
-            rows = data[start:stop].split(b"\n")[:-1]
-            short = prefix.rstrip()
-            bare = (row.removeprefix(prefix) if row.startswith(prefix) else row.removeprefix(short) for row in rows)
-            kept = [text if len(text) < len(row) else b"" for text, row in zip(bare, rows, strict=True)]
-            there, wrong = preambles(b"\n".join(kept) + b"\n", self._limits)
-            found = []
-            places = list(accumulate((len(row) + 1 for row in rows), initial=start))
-            for _, _, record in there:
-                place = places[record.line - 1]
-                record.line += line
-                found.append((place, 0, record))
-            yield found, [_placed(error, start, line + (error.line or 1)) for error in wrong]
+        messages = self._found.places[0][self._found.of(WIRE)]
+        lines = reading("surroundings").lines_behind_prefixes(self._found, WIRE)
+        for _, several in groupby(lines, key=lambda one: int(messages.searchsorted(one.offset))):
+            rows = list(several)
+            there, wrong = preambles(b"".join(one.text + b"\n" for one in rows), self._limits)
+            found: list[Preamble | DecodeError] = [*(one for _, _, one in there), *wrong]
+            for record in found:
+                row = rows[(record.line or 1) - 1]
+                yield row.offset, row.line, record
 
     def _gaps(self) -> Iterator[tuple[int, int, int]]:
         """The gaps that hold any text, each with how many lines are in front of it."""
@@ -228,16 +203,6 @@ class FilePreambles:
 
 def _speaks_of_state(text: bytes) -> bool:
     return b"DEF " in text or b"LAWS" in text
-
-
-def _placed(error: DecodeError, offset: int, line: int) -> DecodeError:
-    return DecodeError(error.reason, error.text, offset=offset, line=line, wire=WIRE)
-
-
-def _moved(error: DecodeError, start: int, line: int) -> DecodeError:
-    return DecodeError(
-        error.reason, error.text, offset=(error.offset or 0) + start, line=(error.line or 1) + line, wire=WIRE
-    )
 
 
 # --- the state of a log [STATE MANAGEMENT] ----------------------------------------------------------------------------

@@ -255,7 +255,7 @@ class FileOp(Block):
         recount: take hunks whose counts are wrong, as models write them. resolve: (file, base) -> whether a BASE that
         is not a SHA-256 is the state of that file; it must not call ``apply`` on the same root.
 
-        ``allow`` and ``deny`` are patterns as in ``.gitignore`` (:func:`turnwire.csp.paths.matches`). What ``deny``
+        ``allow`` and ``deny`` are patterns as in ``.gitignore`` (:func:`turnwire.csp.fileop.matches`). What ``deny``
         matches is refused; with ``allow``, so is what that does not match. The folders of version control (``.git``,
         ``.hg``, ...) are refused unless a pattern of ``allow`` names them. Both hold for the path and for where its
         links lead.

@@ -6,6 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
+from turnwire.csp._lines_py import (
+    LOOKS_LIKE_MAGIC,
+    OPENING,
+    Cursor,
+    Line,
+    ScanFault,
+    heredoc_closing,
+    is_blank,
+)
 from turnwire.csp._marks_py import (
     EXACT,
     LOOK_ALIKE,
@@ -16,17 +25,7 @@ from turnwire.csp._marks_py import (
     classify_magic_line,
     is_header_like,
 )
-from turnwire.csp._scanner_py import (
-    LOOKS_LIKE_MAGIC,
-    OPENING,
-    TEMPLATE_HEAD,
-    Cursor,
-    Line,
-    ScanFault,
-    Stream,
-    heredoc_closing,
-    is_blank,
-)
+from turnwire.csp._scanner_py import TEMPLATE_HEAD, Stream
 from turnwire.csp.spec import BLOCK_WORD, REASONS
 from turnwire.errors import Reason
 from turnwire.fences import FENCE, fence_after
