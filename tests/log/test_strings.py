@@ -17,7 +17,7 @@ from tests.log.found import everything
 from tests.log.mixed_logs import GOOD_JSON, csp_message
 from turnwire import DecodeError, Decoder, Scan, scan
 from turnwire.json._rows_py import EscapeMap
-from turnwire.json._unescape_py import plain
+from turnwire.json._text_py import plain
 
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
 

@@ -15,7 +15,7 @@ from turnwire.errors import Reason, UnknownName
 from turnwire.read.extraction import extract
 from turnwire.registry import WIRES
 from turnwire.sstp.bulk import PLAN, claims
-from turnwire.sstp.near_misses import near
+from turnwire.sstp.checklist import near
 from turnwire.sstp.spec import HEADER, Kind
 
 ONE = json.dumps(example(Kind.INTENT))

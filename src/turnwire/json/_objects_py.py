@@ -1,4 +1,8 @@
-"""Objects of JSON in a text: one that is read, those that are open at a fault, and where a string begins."""
+"""Objects and other values of JSON in a text, one that is read and one that is damaged; see ``json/values.h``.
+
+Strings on a line of their own are looked through each by itself, as those in objects are: what is in one ends with it,
+and its escapes are read. Objects in arrays are what they are anywhere.
+"""
 
 from __future__ import annotations
 
@@ -50,3 +54,25 @@ def quote_before(raw: bytes, at: int, floor: int) -> int:
         if slashes % 2 == 0:
             return at
     return -1
+
+
+_TOKEN = re.compile(
+    rb'[ \t\r]*+(?:("(?:[^"\\]|\\.)*+")|([\[{])|([\]}])|([,:])'
+    rb"|((?:true|false|null|-?[0-9][0-9.eE+-]*+)(?![\w.])))"
+)
+_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+')
+
+
+def are_values(line: bytes) -> bool:
+    """True if a line begins with a string or an array and has nothing in it but the tokens of JSON, each value
+    followed by a sign or the end. It may be one line of many: brackets need no partner."""
+    place, value = 3 if line.startswith(b"\xef\xbb\xbf") else 0, False
+    if line[place:].lstrip(b" \t")[:1] not in (b'"', b"["):
+        return False
+    while (token := _TOKEN.match(line, place)) is not None:
+        string, opens, closes, sign, word = token.groups()
+        if (value and (string or opens or word)) or (sign and not value):
+            return False
+        value = bool(string or closes or word)
+        place = token.end()
+    return not line[place:].strip(b" \t\r")

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from turnwire.json._unescape_py import places, plain
+from turnwire.json._text_py import places, plain
 from turnwire.json._wrapper_py import epoch
 from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan
 from turnwire.json.pointers import skip_space, value_end

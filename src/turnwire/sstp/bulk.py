@@ -1,4 +1,5 @@
-"""SSTP in logs, as data for the search: what makes an object a message, what counts as damage, and its columns."""
+"""SSTP in logs, as data for the search: what makes an object a message, what counts as damage, its columns, and which
+messages answer each other."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
+from turnwire.pairs import AnswerPattern, Key, PairRule
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Field, Kind
 
 _KINDS = {
@@ -182,4 +184,26 @@ SCANNER: BulkScanner = scanner(
         "sequence": ("column", "logical_clock"),
         "subject": ("column", "text"),
     },
+)
+
+
+_TO = tuple(Key((session, "folded receiver"), needs=("receiver",)) for session in ("conversation", None))
+_FROM = Key(("conversation", "folded sender"))
+_TO_NOBODY = tuple(Key((session,), without=("receiver",)) for session in ("conversation", None))
+_KNOWLEDGE = frozenset({"knowledge"})
+PAIRS = (
+    PairRule(
+        "query",
+        frozenset({"query"}),
+        (
+            AnswerPattern(_KNOWLEDGE, _TO, _FROM),
+            AnswerPattern(_KNOWLEDGE, _TO_NOBODY, Key(("conversation",)), others=True),
+        ),
+    ),
+    PairRule(
+        "delegation",
+        frozenset({"delegation"}),
+        (AnswerPattern(frozenset(kind.value for kind in Kind), _TO, _FROM),),
+        progress=frozenset({"evidence_bundle"}),
+    ),
 )

@@ -15,7 +15,7 @@ DESCRIPTOR = Wire(
     prompt=".prompt:prompt",
     bulk=".bulk:SCANNER",
     plan=".bulk:PLAN",
-    pairs=".pairs:PAIRS",
+    pairs=".bulk:PAIRS",
     shape="turnwire.conversion.sstp:SHAPE",
     checklist=".checklist:CHECKLIST",
 )

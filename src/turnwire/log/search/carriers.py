@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from turnwire.csp._marks_py import LOOK_ALIKE_LINE, is_header_like
 from turnwire.json._rows_py import EscapeMap
-from turnwire.json._unescape_py import plain
+from turnwire.json._text_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
 from turnwire.json.times import head_time, read_time
 from turnwire.log.search.state import Taken

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
-from turnwire.json._objects_py import opened_at, parse
+from turnwire.json._objects_py import are_values, opened_at, parse
 from turnwire.json._text_py import Reader
-from turnwire.json._values_py import are_values
 from turnwire.json._wrapper_py import wrapper_time
 from turnwire.json.plan import MISSING, OTHER, RECORD, REJECT, Judgement, value_at
 from turnwire.log.engine.columns import REASONS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from turnwire.json._objects_py import quote_before
 from turnwire.json._rows_py import EscapeMap
-from turnwire.json._unescape_py import plain
+from turnwire.json._text_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes
 from turnwire.log.search.state import LONGEST_LINE, Match, Walk
 from turnwire.log.search.texts import DEEPEST_STRING, Joiner, Text
