@@ -56,11 +56,10 @@ def quote_before(raw: bytes, at: int, floor: int) -> int:
     return -1
 
 
-_TOKEN = re.compile(
+_VALUE_TOKEN = re.compile(
     rb'[ \t\r]*+(?:("(?:[^"\\]|\\.)*+")|([\[{])|([\]}])|([,:])'
     rb"|((?:true|false|null|-?[0-9][0-9.eE+-]*+)(?![\w.])))"
 )
-_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+')
 
 
 def are_values(line: bytes) -> bool:
@@ -69,7 +68,7 @@ def are_values(line: bytes) -> bool:
     place, value = 3 if line.startswith(b"\xef\xbb\xbf") else 0, False
     if line[place:].lstrip(b" \t")[:1] not in (b'"', b"["):
         return False
-    while (token := _TOKEN.match(line, place)) is not None:
+    while (token := _VALUE_TOKEN.match(line, place)) is not None:
         string, opens, closes, sign, word = token.groups()
         if (value and (string or opens or word)) or (sign and not value):
             return False
