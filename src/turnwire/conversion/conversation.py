@@ -34,13 +34,14 @@ class Closing(NamedTuple):
     open: tuple[ClauseFault, ...]
 
 
+_WORK = object()
 _Key = tuple[str | None, str]
 """(conversation, name) of a task; no conversation where all tasks of a wire are in one history."""
 
 
 class _Task(NamedTuple):
     """A piece of work: its key, its name, whether the source said it, its conversation, who asked, and who was
-    asked."""
+    asked; waiting: what has no final answer, the work itself (_WORK) and what these have asked about it."""
 
     key: _Key
     name: str
@@ -48,15 +49,12 @@ class _Task(NamedTuple):
     conversation: str | None
     requester: str | None
     assignee: str | None
+    waiting: set[Any]
 
     def is_told(self, facts: Facts) -> bool:
         """True if facts about the task come from who asked for it, and so for who does it."""
         sender = facts.get("sender")
         return sender is not None and sender == self.requester and self.assignee not in (None, sender)
-
-    def question(self, sender: Any) -> _Key:
-        """A name for what somebody asks about the task."""
-        return self.key[0], f"{self.name} {sender}"
 
 
 class _Recent(OrderedDict[Any, Any]):
@@ -120,8 +118,7 @@ class Converter:
         self._numbers = _Recent(remember)  # name -> the number that its last namesake got
         self._state: str | None = None  # that the target's own messages have led to
         self._asked: dict[tuple[str | None, str | None], OrderedDict[_Key, None]] = {}
-        self._unanswered: OrderedDict[_Key, None] = OrderedDict()
-        self._given_up = 0  # requests without a final answer that are no longer followed
+        self._unanswered = 0
         self._work = 0
         self._begun = _Recent(remember)  # conversations that have a message
         self._requested = _Recent(remember)  # tasks that were asked for in what was written
@@ -158,7 +155,7 @@ class Converter:
             self._take_in(fields, facts)
         if task is not None and _ends(facts, source, message if not own else made.message):
             if task.is_told(facts):
-                self._unanswered.pop(task.question(task.assignee), None)
+                self._answered(task, task.assignee)
             else:
                 self._done(task.key)
         self._note(reader.shape, facts)
@@ -168,7 +165,7 @@ class Converter:
     @property
     def unanswered(self) -> int:
         """The number of requests that were written and have no final answer so far: what their source left open is."""
-        return len(self._unanswered) + self._given_up
+        return self._unanswered
 
     def close(self) -> Closing:
         """The findings of the target's checklist at the end: what is open in what was written, or faulty only now."""
@@ -219,14 +216,21 @@ class Converter:
     def _done(self, key: _Key) -> None:
         """Nobody waits for the task any more."""
         task = self._tasks.get(key)
-        self._unanswered.pop(key, None)
         if task is not None:
-            self._unanswered.pop(task.question(task.requester), None)
-            waiting = self._asked.get((task.conversation, task.assignee))
-            if waiting is not None:
-                waiting.pop(key, None)
-            if not waiting:
-                self._asked.pop((task.conversation, task.assignee), None)
+            self._answered(task, _WORK, task.requester)
+            self._let_go(task)
+
+    def _let_go(self, task: _Task) -> None:
+        """The next answer without a name is about another task."""
+        several = self._asked.get((task.conversation, task.assignee))
+        if several is not None:
+            several.pop(task.key, None)
+            if not several:
+                del self._asked[task.conversation, task.assignee]
+
+    def _answered(self, task: _Task, *waiting: Any) -> None:
+        self._unanswered -= len(task.waiting.intersection(waiting))
+        task.waiting.difference_update(waiting)
 
     def _as_written(self, facts: Facts) -> Facts:
         """The facts with the names that the target's history has for them."""
@@ -295,28 +299,21 @@ class Converter:
         self._work += "task" not in facts
         name = facts.get("task", f"{_UNNAMED}{self._work}")
         key = (None if shape.stateful else conversation, name)
-        if facts["act"] == "ask" and key in self._unanswered:  # a question about work that goes on
-            self._unanswered[self._tasks[key].question(facts.get("sender"))] = None
-            self._give_up()
+        known = self._tasks.get(key)
+        if known is not None and facts["act"] == "ask" and _WORK in known.waiting:  # a question about work that goes on
+            if ends[0] not in known.waiting:
+                self._unanswered += 1
+                if len(known.waiting) <= self._room:
+                    known.waiting.add(ends[0])
             return
         self._done(key)
         self._tasks.pop(key, None)
         said = not name.startswith(_UNNAMED)
-        self._tasks[key] = task = _Task(key, name, said, conversation, *ends)
+        self._tasks[key] = task = _Task(key, name, said, conversation, *ends, {_WORK})
         self._asked.setdefault((conversation, task.assignee), OrderedDict())[key] = None
-        self._unanswered[key] = None
-        while len(self._tasks) > self._room:
-            oldest = next(iter(self._tasks))
-            self._given_up += oldest in self._unanswered
-            self._done(oldest)
-            del self._tasks[oldest]
-        self._give_up()
-
-    def _give_up(self) -> None:
-        """Follows the oldest requests, questions about work among them, no longer where there are too many."""
-        while len(self._unanswered) > 2 * self._room:
-            del self._unanswered[next(iter(self._unanswered))]
-            self._given_up += 1
+        self._unanswered += 1
+        while len(self._tasks) > self._room:  # what nobody answered stays counted
+            self._let_go(self._tasks.popitem(last=False)[1])
 
     # --- what the target's checklist makes of it
 
