@@ -18,7 +18,7 @@ from turnwire import kick
 from turnwire.cli import cluster as spreading, options, outcome, program
 from turnwire.cli.commands import mcp as model_tools
 from turnwire.cli.outcome import Terminated
-from turnwire.cli.output import Output, Screen
+from turnwire.cli.output import Output
 from turnwire.cli.sinks import TableSink
 from turnwire.errors import DecodeError, MissingDependency, Reason, UnknownName
 
@@ -248,7 +248,7 @@ def test_a_moment_without_a_zone_is_of_utc_wherever_that_is(zone: str, monkeypat
 
 def test_bytes_that_are_no_text_are_shown_on_a_terminal_as_what_they_are() -> None:
     stream = io.BytesIO()
-    screen = Screen(stream, "a terminal")
+    screen = Output(stream, "a terminal", screen=True)
     for piece in (b"a\xffb \xc3", b"\xa4 \xf0\x9f", b"x\n"):
         screen.write(piece)
     assert stream.getvalue() == "a\\xffb ä \\xf0\\x9fx\n".encode()

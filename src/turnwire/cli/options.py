@@ -56,6 +56,7 @@ class FileName(click.Path):
 
     def __init__(self, refused: bool = True) -> None:
         super().__init__()
+        self.name = "file"  # which helps show as FILE
         self._refused = refused
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -106,13 +107,9 @@ unknown_option = click.option(
     type=click.Choice(["error", "keep"]),
     default="error",
     help="Take records with slots and frames that this version does not know.",
-    show_default=True,
 )
 policy_option = click.option(
-    "--policy",
-    type=FILE,
-    metavar="FILE",
-    help="Who may send what, instead of the specification's own table: a TOML file.",
+    "--policy", type=FILE, help="Who may send what, instead of the specification's own table: a TOML file."
 )
 EXIT_ZERO = "turnwire exit zero"
 """The key of the context under which bad records do not make the exit code 1."""
@@ -129,6 +126,13 @@ exit_zero_option = click.option(
     callback=_keep_exit_zero,
     help="Exit with 0 in place of 1, so that what was found fails no script.",
 )
+
+
+def output_option(text: str) -> Callable[[Any], Any]:
+    """The option --output of a command, with its help."""
+    return click.option("-o", "--output", type=FILE, metavar="FILE|-", help=text)
+
+
 BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
 """What records are added up by: ``turnwire.read.grouping.BY``, which needs NumPy."""
 
@@ -136,9 +140,7 @@ BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
 def by_options(command: Any) -> Any:
     """The options --by and --top of a command."""
     text = "Add up the records by one value, the dearest first."
-    command = click.option(
-        "--top", type=click.IntRange(min=1), default=10, help="Rows of each list.", show_default=True
-    )(command)
+    command = click.option("--top", type=click.IntRange(min=1), default=10, help="Rows of each list.")(command)
     return click.option("--by", type=click.Choice(BY), help=text)(command)
 
 
@@ -154,16 +156,12 @@ _SCAN_OPTIONS = (
         help="Only records with one of these values (A,B), in this range (FROM..TO), or that contain this (text=...); "
         "repeatable: all must hold.",
     ),
-    click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that scan.", show_default=True),
+    click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that scan."),
     unknown_option,
     fences_option,
     click.option("--borrow", is_flag=True, help="Map files into memory: fastest, but they must not shrink meanwhile."),
     click.option(
-        "--batch-bytes",
-        type=click.IntRange(1, 1 << 30),
-        default=2 << 20,
-        help="Bytes of input read at once.",
-        show_default=True,
+        "--batch-bytes", type=click.IntRange(1, 1 << 30), default=2 << 20, help="Bytes of input read at once."
     ),
 )
 

@@ -20,14 +20,21 @@ STANDARD_OUTPUT = "standard output"
 
 
 class Output:
-    """A binary stream whose errors name it."""
+    """A binary stream whose errors name it.
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
+    screen: it is a terminal, which a person looks at, so that text of a log must not steer it: controls, characters
+    that reverse the direction of writing and invisible ones are written as escapes, also where a format keeps them.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str, screen: bool = False) -> None:
         self._stream = stream
         self.name = name
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace") if screen else None
 
     def write(self, data: bytes) -> None:
         """Writes all of it. Raises OSError with the name of the output, BrokenPipeError where nobody reads any more."""
+        if self._decoder is not None:  # a character may come in pieces
+            data = shown_as_lines(self._decoder.decode(data)).encode("utf-8", "backslashreplace")
         left = memoryview(data)
         try:
             while left:
@@ -59,38 +66,19 @@ class Output:
                 raise named(failure, self.name) from None
 
 
-class Screen(Output):
-    """A terminal: a person looks at what is written, so that text of a log must not steer it. Controls, characters
-    that reverse the direction of writing and invisible ones are written as escapes, also where a format keeps them."""
-
-    def __init__(self, stream: BinaryIO, name: str) -> None:
-        super().__init__(stream, name)
-        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
-
-    def write(self, data: bytes) -> None:
-        """As :meth:`Output.write`; a character may come in pieces."""
-        text = self._decoder.decode(data)
-        super().write(shown_as_lines(text).encode("utf-8", "backslashreplace"))
-
-
 def named(error: OSError, name: str) -> OSError:
     """The error with the name of what it happened to."""
     error.filename = name
     return error
 
 
-def standard_output() -> Output:
-    """Standard output as bytes, for text that is safe to show. Raises OSError where there is none (``>&-``)."""
+def standard_output(shown: bool = False) -> Output:
+    """Standard output as bytes, for text that is safe to show; ``shown``: also for text of a log in a format that keeps
+    all characters. Raises OSError where there is none (``>&-``)."""
     if sys.stdout is None:
         raise OSError(errno.EBADF, "is closed", STANDARD_OUTPUT)
     sys.stdout.flush()
-    return Output(sys.stdout.buffer, STANDARD_OUTPUT)
-
-
-def shown_output() -> Output:
-    """Standard output for text of a log in a format that keeps all characters: on a terminal a :class:`Screen`."""
-    output = standard_output()
-    return Screen(sys.stdout.buffer, STANDARD_OUTPUT) if sys.stdout.isatty() else output
+    return Output(sys.stdout.buffer, STANDARD_OUTPUT, screen=shown and sys.stdout.isatty())
 
 
 def write_text(text: str) -> None:
@@ -129,7 +117,7 @@ def write_whole(path: str | None, data: bytes) -> None:
     """Writes text of a log to a file, which is there whole or not at all, or to standard output (None, "-"). Raises
     OSError."""
     if path is None or path == "-":
-        output = shown_output()
+        output = standard_output(shown=True)
         output.write(data)
         output.flush()
         return

@@ -28,14 +28,36 @@ def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Itera
         if len(whole) > most:
             raise ValueError(f"more than {most >> 20:,} MiB cannot be read at once")
         if block.last:
-            if (fault := reading.fault) is not None:
-                raise DecodeError(fault.reason, fault.text, offset=fault.place, wire=reading.kind)
+            _refuse_damage(reading)
             yield reading.name, bytes(whole)
             given, whole = True, bytearray()
     for error in refused:
         if not given:
             raise error
         warnings.warn(FileRefused(error), stacklevel=2)
+
+
+def lines(source: Any, *, limits: Limits = LIMITS) -> Iterator[tuple[str | None, int, bytes]]:
+    """(name, number, bytes without the newline) of each line of the inputs, in bounded memory. Raises as
+    :func:`contents`, at the damage."""
+    refused: list[OSError] = []
+    rest, number = b"", 0
+    for reading, block in _pieces(source, limits, refused):
+        *whole, rest = (rest + memoryview(block.data)[: block.size]).split(b"\n")
+        for number, line in enumerate(whole, number + 1):  # noqa: B020
+            yield reading.name, number, line
+        if block.last:
+            _refuse_damage(reading)
+            if rest:
+                yield reading.name, number + 1, rest
+            rest, number = b"", 0
+    if refused:
+        raise refused[0]
+
+
+def _refuse_damage(reading: Any) -> None:
+    if (fault := reading.fault) is not None:
+        raise DecodeError(fault.reason, fault.text, offset=fault.place, wire=reading.kind)
 
 
 def beginning(source: Any, most: int) -> bytes:

@@ -18,9 +18,7 @@ ROUNDS, MOST = 20, 10_000
 
 
 @click.command("bench", short_help="Measure this installation beside msgspec.")
-@click.option(
-    "--data", type=options.FILE, metavar="FILE", help="nSLIP messages, one a line, in place of a made-up one."
-)
+@click.option("--data", type=options.FILE, help="nSLIP messages, one a line, in place of a made-up one.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 def command(data: str | None, as_json: bool) -> None:
     """Measures decode, encode and a scan of nSLIP, and msgspec with a Struct of the same fields on JSON.

@@ -13,7 +13,7 @@ import turnwire
 from turnwire import registry
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
-from turnwire.cli.output import Notes, complain, shown_output, write_json
+from turnwire.cli.output import Notes, complain, standard_output, write_json
 from turnwire.errors import DecodeError, Reason, WireError
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 @click.option("--nearest", is_flag=True, help="Where there is no counterpart, take the nearest kind, and name it.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
 @click.option("--restore", is_flag=True, help="Restore messages that were carried, where nothing contradicts them.")
-@click.option("--key", type=options.FILE, metavar="FILE", help="Sign what is carried with this key, or prove it.")
-@click.option("--context", type=options.FILE, metavar="FILE", help="TOML or JSON: names, numbers, defaults.")
+@click.option("--key", type=options.FILE, help="Sign what is carried with this key, or prove it.")
+@click.option("--context", type=options.FILE, help="TOML or JSON: names, numbers, defaults.")
 @click.option("--now", "use_clock", is_flag=True, help="A message without a time gets the time of now.")
 @click.option("--new-ids", is_flag=True, help="What has no id gets one: random UUIDs, the next numbers.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
@@ -111,7 +111,7 @@ class _Writer:
     """Messages to standard output, what was lost or refused to standard error, or all as JSON lines."""
 
     def __init__(self, target: str, as_json: bool, quiet: bool, verbose: bool) -> None:
-        self.output = shown_output()
+        self.output = standard_output(shown=True)
         self.notes = Notes(verbose)
         self._target = target
         self._json = as_json

@@ -19,11 +19,9 @@ from turnwire.cli.output import write_json, write_lines
 if TYPE_CHECKING:
     from turnwire.ledger import Ledger
 
-_KEY = click.option(
-    "--sign", "key", type=FILE, metavar="FILE", help="A file with an Ed25519 private key: 32 bytes, or their hex."
-)
+_KEY = click.option("--sign", "key", type=FILE, help="A file with an Ed25519 private key: 32 bytes, or their hex.")
 _FILE = click.argument("file", type=FILE)
-_AFTER = click.option("--after", type=FILE, metavar="FILE", help="File with a kept head; the ledger must continue it.")
+_AFTER = click.option("--after", type=FILE, help="File with a kept head; the ledger must continue it.")
 
 
 @click.group("ledger", short_help="Copy a ledger, list its entries, give heads and proofs.")
@@ -88,8 +86,8 @@ def prove(file: str, seq: int | None, since: int | None) -> int:
 
 @command.command("check", short_help="Check a proof against kept heads.")
 @click.argument("proof", type=FILE)
-@click.option("--head", "new", type=FILE, metavar="FILE", required=True, help="The head that it leads to.")
-@click.option("--old", type=FILE, metavar="FILE", help="The head that it starts from.")
+@click.option("--head", "new", type=FILE, required=True, help="The head that it leads to.")
+@click.option("--old", type=FILE, help="The head that it starts from.")
 @click.option("--leaf", help="The leaf hash of the entry, in hex.")
 def check(proof: str, new: str, old: str | None, leaf: str | None) -> int:
     """Checks the PROOF that "turnwire ledger prove" printed against kept heads; no ledger is needed."""

@@ -21,20 +21,15 @@ MAX_MESSAGES = 2000
 
 @click.command("report", short_help="Make one self-contained HTML page about a log.")
 @options.sources_argument
-@click.option(
-    "-o",
-    "--output",
-    type=options.FILE,
-    metavar="FILE|-",
-    help="The page to write; - for standard output.",
-)
+@options.output_option("The page to write; - for standard output.")
 @options.by_options
 @click.option("--json", "as_json", is_flag=True, help="--by: JSON lines instead of a table.")
 @options.format_option
-@click.option("--title", default="Agent traffic", help="The heading of the page.", show_default=True)
+@click.option("--title", default="Agent traffic", help="The heading of the page.")
 @click.option(
     "--tokenizer",
     default="default",
+    show_default=False,
     type=options.SOURCE,
     metavar="NAME|none",
     help="What tokens are counted with; by default o200k_base, where the extra tokens is installed.",
@@ -44,7 +39,6 @@ MAX_MESSAGES = 2000
     type=click.IntRange(min=1),
     default=MAX_MESSAGES,
     help="Messages to show in full. The figures are those of all records.",
-    show_default=True,
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 @options.exit_zero_option

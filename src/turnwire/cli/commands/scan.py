@@ -18,7 +18,6 @@ from turnwire.cli.output import (
     complain_counts,
     conclude,
     opened,
-    shown_output,
     standard_output,
 )
 from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PipeSink, TableSink
@@ -52,7 +51,6 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
     type=click.Choice(["collect", "skip", "raise"]),
     default="collect",
     help="Keep damaged records, only count them, or stop at the first.",
-    show_default=True,
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 @click.option(
@@ -60,13 +58,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
     type=click.IntRange(min=0),
     help=f"Rows to show (a table: {SHOWN_ROWS}, JSON: all by default). All records are still read and counted.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=options.FILE,
-    metavar="FILE|-",
-    help="Write all records to a file: .parquet, .arrow, .csv, .ndjson.",
-)
+@options.output_option("Write all records to a file: .parquet, .arrow, .csv, .ndjson.")
 @click.option(
     "--format",
     type=click.Choice(["parquet", "arrow", "csv", "ndjson"]),
@@ -78,7 +70,6 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
     type=click.Choice(["guard", "keep"]),
     default="guard",
     help="CSV: put an apostrophe before what a spreadsheet would take for a formula, or leave it.",
-    show_default=True,
 )
 @click.option(
     "--rejects",
@@ -88,9 +79,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 )
 @options.scan_options
 @click.option("--follow", is_flag=True, help="Wait for more at the end of files, until interrupted.")
-@click.option(
-    "--resume", type=options.FILE, metavar="FILE", help="Continue at the position that an earlier scan kept in FILE."
-)
+@click.option("--resume", type=options.FILE, help="Continue at the position that an earlier scan kept in FILE.")
 @cluster.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 @options.exit_zero_option
@@ -235,7 +224,7 @@ def _file_sink(found: Scan, settings: dict[str, Any]) -> NullSink:
         raise click.UsageError("--output - needs a --format")
     if named in ("parquet", "arrow") and sys.stdout is not None and sys.stdout.isatty():
         raise click.UsageError(f"a terminal cannot show {named}; send it to a file or a pipe")
-    return PipeSink(found, shown_output(), named, formulas)
+    return PipeSink(found, standard_output(shown=True), named, formulas)
 
 
 # --- while it runs --------------------------------------------------------------------------------------------------

@@ -13,19 +13,13 @@ import click
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, usage_errors
-from turnwire.cli.output import complain, named, tell_left_out, write_json, write_lines, write_whole
+from turnwire.cli.output import complain, tell_left_out, write_json, write_lines, write_whole
 from turnwire.errors import DecodeError
 from turnwire.progress import Progress
 
 _TEXT = click.argument("file", type=options.SOURCE)
 _EVENTS = click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
-_OUTPUT = click.option(
-    "-o",
-    "--output",
-    type=options.FILE,
-    metavar="FILE|-",
-    help="The file to write, whole or not at all; - for standard output, which is the default.",
-)
+_OUTPUT = options.output_option("The file to write, whole or not at all; - for standard output, which is the default.")
 _RECORD = re.compile(
     r"^(?:%1(?![0-9])"  # a header
     r"|[\^.](?:0|[1-9][0-9]{0,17})(?: [@&]\S+)*(?: [0-9]{3})?[^A-Za-z0-9\s]{0,2}$"  # an anchor, an end
@@ -46,17 +40,12 @@ def command() -> None:
 @options.sources_argument
 @_EVENTS
 @click.option(
-    "--tokenizer",
-    default="o200k_base",
-    type=options.SOURCE,
-    show_default=True,
-    metavar="NAME|FILE",
-    help="Whose tokens are saved.",
+    "--tokenizer", default="o200k_base", type=options.SOURCE, metavar="NAME|FILE", help="Whose tokens are saved."
 )
 @click.option(
     "--key", multiple=True, metavar="PATH", help="Path of the member that names the conversation. Repeatable."
 )
-@click.option("--every", type=click.IntRange(min=1), default=200, show_default=True, help="Events between two anchors.")
+@click.option("--every", type=click.IntRange(min=1), default=200, help="Events between two anchors.")
 @click.option("--plain", is_flag=True, help="Nothing that models find hard: no counters, no omissions, no aliases.")
 @_OUTPUT
 def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings: Any) -> int:
@@ -88,25 +77,17 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
 def _json_lines(names: Sequence[str]) -> Iterator[str]:
     """The lines of sources, decompressed, but for empty ones. Raises OSError, CommandRefused for what is not UTF-8 or a
     damaged stream."""
-    from turnwire.read.contents import unpacked
+    from turnwire.read.contents import lines
 
-    for name in inputs.files(names):
-        try:
-            with inputs.opened(name) as file, unpacked(file) as lines:
-                for number, line in enumerate(lines, 1):
-                    if line.strip():
-                        yield _decoded(line, name, number)
-        except OSError as error:
-            raise named(error, name) from None
-        except DecodeError as error:
-            raise CommandRefused([f"{inputs.shown(name)}: {error.text}"]) from None
-
-
-def _decoded(line: bytes, name: str, number: int) -> str:
     try:
-        return line.decode().removesuffix("\n")
-    except UnicodeDecodeError:
-        raise CommandRefused([f"{inputs.shown(name)}: line {number:,} is not UTF-8"]) from None
+        for name, number, line in lines(list(names)):
+            if line.strip():
+                try:
+                    yield line.decode()
+                except UnicodeDecodeError:
+                    raise CommandRefused([f"{inputs.shown(name)}: line {number:,} is not UTF-8"]) from None
+    except DecodeError as error:
+        raise CommandRefused([str(error)]) from None
 
 
 @command.command("unpack", short_help="Write the events of a session as JSON lines.")

@@ -40,7 +40,6 @@ SHOWN = 5
     type=click.Choice(["message", "conversation"]),
     default="message",
     help="What is measured, and what --max limits.",
-    show_default=True,
 )
 @click.option(
     "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 where one is over N tokens."
@@ -54,22 +53,17 @@ SHOWN = 5
     help="The price of a million tokens, and of cached ones; shows the advice, or the cost of each value of --by.",
 )
 @click.option(
-    "--context",
-    type=options.FILE,
-    metavar="FILE",
-    help="TOML or JSON with what other wires need: the fields of turnwire's Context.",
+    "--context", type=options.FILE, help="TOML or JSON with what other wires need: the fields of turnwire's Context."
 )
-@click.option(
-    "--sample", type=click.IntRange(min=1), default=500, help="Messages to try other wires on.", show_default=True
-)
-@click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that count.", show_default=True)
+@click.option("--sample", type=click.IntRange(min=1), default=500, help="Messages to try other wires on.")
+@click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that count.")
 @click.option(
     "--mcp-schema",
     is_flag=True,
     help="What each tool of MCP servers costs of a context: SOURCES have answers to "
     "tools/list, or are a JSON list of tools.",
 )
-@click.option("--html", type=options.FILE, metavar="FILE", help="Write a page with the advice.")
+@click.option("--html", type=options.FILE, help="Write a page with the advice.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 @options.exit_zero_option

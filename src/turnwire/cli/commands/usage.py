@@ -17,14 +17,13 @@ BY = ["session", "project", "model", "tool", "day", "wire"]
 
 @click.command("usage", short_help="Show what sessions of agents cost: tokens and dollars.")
 @click.argument("sources", nargs=-1, type=options.SOURCE, metavar="[SOURCES]...")
-@click.option("--by", type=click.Choice(BY), default="model", help="Add up by this.", show_default=True)
+@click.option("--by", type=click.Choice(BY), default="model", help="Add up by this.")
 @click.option(
     "--wire", type=options.WireName(wires=False, formats=True), help="Only the records of this format; all by default."
 )
 @click.option(
     "--prices",
     type=options.FILE,
-    metavar="FILE",
     help="Prices, TOML or JSON: a table a model with input, output, cache_read, cache_write in dollars for a million "
     "tokens, in place of the packaged ones.",
 )

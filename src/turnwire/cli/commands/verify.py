@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("verify", short_help="Prove a ledger file; say what was proved and what fails first.")
 @click.argument("files", nargs=-1, required=True, type=options.FILE, metavar="FILES...")
-@click.option(
-    "--head", "heads", multiple=True, type=options.FILE, metavar="FILE", help="File with a kept checkpoint; repeatable."
-)
+@click.option("--head", "heads", multiple=True, type=options.FILE, help="File with a kept checkpoint; repeatable.")
 @click.option("--key", "keys", multiple=True, help="A trusted Ed25519 public key in hex; heads must be signed by one.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
 def command(files: tuple[str, ...], heads: tuple[str, ...], keys: tuple[str, ...], as_json: bool) -> int:
