@@ -94,6 +94,6 @@ def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert (finished.returncode, finished.stderr) == (0, "")

@@ -58,7 +58,7 @@ def compiler(command: tuple[str, ...]) -> list[str]:
 def built(command: list[str], source: str, folder: Path) -> str:
     """What a program in C prints."""
     (folder / "a.c").write_text(source, "utf-8")
-    subprocess.run([*command, *WARNINGS, f"-I{ROOT}", folder / "a.c", "-o", folder / "a"], check=True, timeout=120)
+    subprocess.run([*command, *WARNINGS, f"-I{ROOT}", folder / "a.c", "-o", folder / "a"], check=True, timeout=600)
     return subprocess.run([folder / "a"], capture_output=True, text=True, check=True, timeout=300).stdout
 
 
@@ -73,14 +73,14 @@ def checked(command: list[str], units: list[tuple[str, ...]], folder: Path) -> N
     of_gcc = Path(command[0]).name == "gcc"
     options = [*command, *WARNINGS, f"-I{ROOT}"]
     compiled = "base.h.gch" if of_gcc else "base.h.pch"
-    subprocess.run([*options, "-x", "c-header", "base.h", "-o", compiled], check=True, cwd=folder, timeout=120)
+    subprocess.run([*options, "-x", "c-header", "base.h", "-o", compiled], check=True, cwd=folder, timeout=600)
     first = '#include "base.h"\n' if of_gcc else ""
     files = [f"{at}.c" for at in range(len(units))]
     for file, names in zip(files, units, strict=True):
         lines = "".join(f'#include "{name}"\n' for name in names)
         (folder / file).write_text(f"{first}{lines}extern int something;\n", "utf-8")
     before = [] if of_gcc else ["-include-pch", compiled]
-    subprocess.run([*options, *before, "-fsyntax-only", *files], check=True, cwd=folder, timeout=120)
+    subprocess.run([*options, *before, "-fsyntax-only", *files], check=True, cwd=folder, timeout=600)
 
 
 @pytest.mark.parametrize("name", COMPILERS)

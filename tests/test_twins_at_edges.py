@@ -254,5 +254,5 @@ ctypes.CFUNCTYPE(None, ctypes.c_void_p)(callbacks.foreign(release, 8))(ctypes.ad
 
 def test_what_was_released_before_ctrl_c_is_not_released_again() -> None:
     """In a process of its own: a module has room for few such functions."""
-    done = subprocess.run([sys.executable, "-c", RELEASE], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", RELEASE], capture_output=True, text=True, check=False, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")

@@ -80,7 +80,7 @@ def process(
         target = out if out.startswith("|") else f"> {shlex.quote(out)}" if out else ""
         limited = f"ulimit -f {limit // 1024}; " if limit >= 0 else ""
         started = ["bash", "-c", f"{limited}{shlex.join(started)} {target}; exit ${{PIPESTATUS[0]}}"]
-    done = subprocess.run(started, input=stdin, capture_output=True, env=environment(**changes), cwd=cwd, timeout=120)
+    done = subprocess.run(started, input=stdin, capture_output=True, env=environment(**changes), cwd=cwd, timeout=600)
     return Finished(done.returncode, done.stdout, done.stderr.decode())
 
 
@@ -90,7 +90,7 @@ def through_shell(script: str, cwd: Path | None = None, **changes: str) -> Finis
         f'turnwire() {{ "{sys.executable}" -m turnwire "$@"; }}; python() {{ "{sys.executable}" "$@"; }}; {script}'
     )
     done = subprocess.run(
-        ["bash", "-c", wrapped], capture_output=True, env=environment(**changes), cwd=cwd, timeout=120
+        ["bash", "-c", wrapped], capture_output=True, env=environment(**changes), cwd=cwd, timeout=600
     )
     return Finished(done.returncode, done.stdout, done.stderr.decode())
 

@@ -38,7 +38,7 @@ spark.stop()
 def test_spark_reads_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "examples"), *(entry for entry in sys.path if entry)])
     settings = {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, env=settings, capture_output=True, timeout=240)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, env=settings, capture_output=True, timeout=600)
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     parts, rows = json.loads(done.stdout.splitlines()[-1])
     monkeypatch.chdir(ROOT)

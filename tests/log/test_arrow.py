@@ -300,7 +300,7 @@ def test_releases_from_other_threads() -> None:
 
 def run(program: str, backend: str) -> str:
     environment = {**os.environ, "TURNWIRE_PURE": "1" if backend == "pure" else "0"}
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=600)
     assert ran.returncode == 0, (ran.returncode, ran.stderr)
     return ran.stdout
 

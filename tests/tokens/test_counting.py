@@ -170,7 +170,7 @@ def test_only_text_is_counted() -> None:
 
 def test_the_room_opens_by_its_name_alone() -> None:
     code = "import sys, turnwire; assert 'numpy' not in sys.modules; print(turnwire.tokens.count('one two'))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment(), timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment(), timeout=600)
     assert (done.stdout.strip(), done.stderr) == (b"2", b"")
 
 

@@ -33,18 +33,18 @@ else:  # generic in newer versions of click only
 
 class WireName(StrChoice):
     """The name of a wire, of those that are registered when a command runs. formats: that of a format of real traffic,
-    too, or "formats" for all of these; wires: whether that of a wire is one."""
+    too, or "formats" for all of these; wires: whether that of a wire is one; more: other names."""
 
-    def __init__(self, *, wires: bool = True, formats: bool = False) -> None:
+    def __init__(self, *, wires: bool = True, formats: bool = False, more: Sequence[str] = ()) -> None:
         super().__init__(())
-        self._wires, self._formats = wires, formats
+        self._wires, self._formats, self._more = wires, formats, more
 
     @property
     def choices(self) -> tuple[str, ...]:
         """The names of the wires, and of the formats where one may be named."""
         known = registry.codes() if self._formats else registry.names()
         found = known if self._wires else known[len(registry.names()) :]
-        return (*found, FORMATS) if self._formats and self._wires else found
+        return (*found, FORMATS) if self._formats and self._wires else (*found, *self._more)
 
     @choices.setter
     def choices(self, _: object) -> None:

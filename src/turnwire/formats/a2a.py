@@ -4,6 +4,7 @@ Of its versions, one names the kind of each object and writes the roles "user" a
 and writes "ROLE_USER" and "ROLE_AGENT".
 """
 
+from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Words
 
 _METHODS = (
@@ -69,5 +70,10 @@ TABLE = Format(
     ),
     asks=("request",),
     answers=("task", "message", "status", "artifact"),
+    parts=tuple(
+        PartRule(f"{at}parts/*", "text", text="text")
+        for start in ("", "result/", "params/message/")
+        for at in (start, f"{start}artifact/", f"{start}status/message/")
+    ),
 )
 DESCRIPTOR = TABLE.descriptor()

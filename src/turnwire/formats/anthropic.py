@@ -1,5 +1,6 @@
 """Anthropic's API: messages with their blocks, results of batches, errors."""
 
+from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Words
 
 BLOCKS = {
@@ -28,6 +29,20 @@ def message(at: str) -> Columns:
         "cache_read_tokens": f"{at}usage/cache_read_input_tokens",
         "cache_write_tokens": f"{at}usage/cache_creation_input_tokens",
     }
+
+
+def message_parts(at: str) -> tuple[PartRule, ...]:
+    """The parts of a message at a path, "" or one that ends with a slash."""
+    calls = tuple(word for word, kind in BLOCKS.items() if kind == "tool_call")
+    results = ("tool_result", "mcp_tool_result", "web_search_tool_result", "code_execution_tool_result")
+    blocks = f"{at}content/*"
+    return (
+        PartRule(f"{at}content", "text"),
+        PartRule(blocks, "text", ("text",), text="text"),
+        PartRule(blocks, "reasoning", ("thinking",), text="thinking"),
+        PartRule(blocks, "call", calls, id="id", name="name", arguments=("input",)),
+        PartRule(blocks, "result", results, text="content", id="tool_use_id", failed="is_error"),
+    )
 
 
 TABLE = Format(
@@ -61,6 +76,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
-    arguments=("content/*/input",),
+    parts=(*message_parts(""), *message_parts("result/message/")),
+    provider="anthropic",
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -4,7 +4,7 @@ A response of the model is written once for each block of its content, and again
 with the same ``message.id`` and ``requestId`` and with the tokens of the whole response so far.
 """
 
-from turnwire.formats.anthropic import BLOCKS, message
+from turnwire.formats.anthropic import BLOCKS, message, message_parts
 from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Words
 
 _SHARED: Columns = {
@@ -90,7 +90,8 @@ TABLE = Format(
         ),
     ),
     copy_of=("id", "request_id"),
-    arguments=("message/content/*/input",),
+    parts=message_parts("message/"),
+    provider="anthropic",
     folders=("~/.claude/projects", "~/.config/claude/projects"),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -5,6 +5,7 @@ a response are those of ``last_token_usage``; a count that is written again has 
 that of the turn, the session and the folder are those of the first line: they are carried on to the lines behind.
 """
 
+from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Format, Layout, Loose, Words
 
 _ITEMS = {
@@ -34,6 +35,24 @@ _EVENTS = {
 _LAST, _TOTAL = "payload/info/last_token_usage", "payload/info/total_token_usage"
 _MARKS = (2, ("payload", "cli_version", "call_id", "total_token_usage", "last_token_usage", "model_context_window"))
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
+
+
+def _item_parts(at: str) -> tuple[PartRule, ...]:
+    """The parts of an item, "" or "payload": an item with a text, a call, or the result of one."""
+    within = f"{at}/" if at else ""
+    calls = tuple(word for word, kind in _ITEMS.items() if kind == "tool_call")
+    results = tuple(word for word, kind in _ITEMS.items() if kind == "tool_result")
+    arguments = ("arguments", "input", "action/command", "action")
+    return (
+        PartRule(f"{within}content/*", "text", text="text"),
+        PartRule(f"{within}summary/*", "reasoning", text="text"),
+        PartRule(at, "call", calls, id="call_id", name="name", arguments=arguments),
+        PartRule(at, "result", results, text="output", id="call_id"),
+        PartRule(at, "text", ("user_message", "agent_message", "error", "stream_error"), text="message"),
+        PartRule(at, "reasoning", ("agent_reasoning", "agent_reasoning_raw_content"), text="text"),
+        PartRule(at, "text"),
+    )
+
 
 TABLE = Format(
     "codex",
@@ -124,7 +143,8 @@ TABLE = Format(
     copy_of=("total_tokens", "conversation"),
     carried=("conversation", "model", "project"),
     cached_is_input=True,
-    arguments=("payload/arguments", "payload/input", "payload/action/command", "arguments"),
+    parts=(*_item_parts("payload"), *_item_parts("")),
+    provider="openai",
     folders=("~/.codex/sessions", "~/.codex/archived_sessions"),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -1,5 +1,6 @@
 """inspect_ai: logs of evaluations in JSON, and the samples in its ``.eval`` archives."""
 
+from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Digits, Format, Layout, Loose
 
 TABLE = Format(
@@ -39,5 +40,6 @@ TABLE = Format(
             marks=(3, ("epoch", "target", "scores", "model_usage")),
         ),
     ),
+    parts=(PartRule("output/completion", "text"),),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -1,5 +1,6 @@
 """L9 of ioc-protocols-models: what became of SSTP, whose name its headers still bear."""
 
+from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Format, Layout, Loose, Words
 
 TABLE = Format(
@@ -29,5 +30,6 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
+    parts=(PartRule("payload/*", "text", text="content"),),
 )
 DESCRIPTOR = TABLE.descriptor()

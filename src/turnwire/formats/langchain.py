@@ -1,5 +1,6 @@
 """LangChain: messages as ``dumps`` writes them (a constructor and its arguments), and as ``messages_to_dict`` does."""
 
+from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Words
 
 _TYPES = {
@@ -31,6 +32,17 @@ def _message(at: str) -> Columns:
     }
 
 
+def _message_parts(at: str) -> tuple[PartRule, ...]:
+    """The parts of a message whose members stand at a path that ends with a slash."""
+    return (
+        PartRule(f"{at}content", "text"),
+        PartRule(f"{at}content/*", "text", ("text",), text="text"),
+        PartRule(f"{at}content/*", "reasoning", ("reasoning", "thinking"), text="thinking"),
+        PartRule(f"{at}content/*", "text", ("tool_use", "tool_call")),  # they are in tool_calls, too
+        PartRule(f"{at}tool_calls/*", "call", id="id", name="name", arguments=("args",)),
+    )
+
+
 TABLE = Format(
     "langchain",
     "Messages of LangChain",
@@ -52,7 +64,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
-    arguments=("kwargs/tool_calls/*/args", "data/tool_calls/*/args"),
+    parts=(*_message_parts("kwargs/"), *_message_parts("data/")),
     cached_is_input=True,
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -1,5 +1,6 @@
 """The Model Context Protocol: JSON-RPC between hosts and servers of tools. ``call_id`` is the id of a request."""
 
+from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Digits, Format, Layout, Loose, Present, Words
 
 _MARKS = (1, ("jsonrpc",))
@@ -42,6 +43,10 @@ TABLE = Format(
     ),
     asks=("request", "tool_call"),
     answers=("response", "tool_result", "tools", "error"),
-    arguments=("params/arguments",),
+    parts=(
+        PartRule("params", "call", id="", name="name", arguments=("arguments",)),
+        PartRule("result/content/*", "text", ("text",), text="text"),
+        PartRule("error", "text", text="message"),
+    ),
 )
 DESCRIPTOR = TABLE.descriptor()

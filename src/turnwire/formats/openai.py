@@ -1,5 +1,6 @@
 """OpenAI's API: chat completions and their chunks, responses, the lines of batches and what came of them."""
 
+from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Epoch, Format, Layout, Loose, Present, Words
 
 
@@ -26,6 +27,24 @@ def _chat(at: str) -> Columns:
         ),
     }
 
+
+def _chat_parts(at: str) -> tuple[PartRule, ...]:
+    """The parts of a chat completion at a path."""
+    message = f"{at}choices/*/message"
+    return (
+        PartRule(f"{message}/content", "text"),
+        PartRule(f"{message}/content/*", "text", ("text",), text="text"),
+        PartRule(f"{message}/tool_calls/*", "call", id="id", name="function/name", arguments=("function/arguments",)),
+    )
+
+
+_RESPONSE_PARTS = (
+    PartRule("output/*/summary/*", "reasoning", text="text"),
+    PartRule("output/*/content/*", "text", ("output_text", "text"), text="text"),
+    PartRule("output/*", "call", ("function_call",), id="call_id", name="name", arguments=("arguments",)),
+    PartRule("output/*", "call", ("mcp_call",), id="id", name="name", arguments=("arguments",), text="output"),
+    PartRule("output/*", "text", ("message", "reasoning")),
+)
 
 TABLE = Format(
     "openai",
@@ -81,7 +100,8 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
-    arguments=("choices/*/message/tool_calls/*/function/arguments", "output/*/arguments"),
+    parts=(*_chat_parts(""), *_chat_parts("response/body/"), *_RESPONSE_PARTS),
+    provider="openai",
     cached_is_input=True,
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -4,6 +4,7 @@ What models and tools did is in the attributes ``gen_ai.*`` of the semantic conv
 those of before 1.28 (``prompt_tokens``, ``completion_tokens``).
 """
 
+from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Digits, Epoch, Format, Layout, Loose, Words
 
 
@@ -66,5 +67,6 @@ TABLE = Format(
     ),
     copy_of=("id", "conversation"),
     cached_is_input=True,
+    parts=(PartRule("body", "text", text="stringValue"),),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from turnwire.contract import OBJECT, BulkScanner, Column, FormatWire, Wire
+from turnwire.formats.parts import PartRule
 from turnwire.formats.records import Reading, kind_of
 from turnwire.json.plan import MISSING, Fill, Need, Sign, Value, Variant, WirePlan, value_at
 from turnwire.json.scanner import scanner
@@ -114,7 +115,8 @@ class Format(NamedTuple):
     second and further columns. carried: columns that a record without them takes from the one before it in its file.
     cached_is_input: whether ``input_tokens`` counts those that were read from a cache, too. folders: where the files of
     the format are on somebody's disk. asks, answers: the kinds of records that call and of those that answer a call, by
-    its ``call_id``. arguments: the paths at which a call has what it is made with, the first that is there.
+    its ``call_id``. parts: what a record says, calls and results among it. provider: of its models, by the name that
+    OpenTelemetry has for it, where the format has models of one only.
     """
 
     name: str
@@ -126,7 +128,8 @@ class Format(NamedTuple):
     folders: tuple[str, ...] = ()
     asks: tuple[str, ...] = ("tool_call",)
     answers: tuple[str, ...] = ("tool_result",)
-    arguments: tuple[str, ...] = ()
+    parts: tuple[PartRule, ...] = ()
+    provider: str | None = None
 
     def descriptor(self) -> Wire:
         """The wire descriptor that the table compiles to. Raises ValueError for a table that makes no sense."""

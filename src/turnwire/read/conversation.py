@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
 from turnwire.contract import FORMATS
-from turnwire.json.plan import MISSING, value_at
+from turnwire.formats.parts import parts_of
 from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
 
@@ -25,10 +25,13 @@ COLUMNS = (
 class Turns:
     """The turns of a scan: iterate it once. ``counts``: of the scan so far."""
 
-    def __init__(self, source: Any, wire: str, conversation: str | None, options: dict[str, Any]) -> None:
-        columns = ("line", *COLUMNS)
+    def __init__(
+        self, source: Any, wire: str, conversation: str | None, columns: Sequence[str], whole: bool, options: Any
+    ) -> None:
         where = None if conversation is None else {"conversation": conversation}
-        self._scan = scan(source, wire=wire, columns=columns, where=where, **{"errors": "skip", **options})
+        asked = {"columns": ("line", *columns), "where": where, "errors": "skip", **options}
+        self._scan = scan(source, wire=wire, **asked)
+        self._columns, self._whole = columns, whole
         self._seen: set[bytes] = set()
 
     @property
@@ -41,7 +44,7 @@ class Turns:
             yield from self._of(batch)
 
     def _of(self, batch: Batch) -> Iterator[dict[str, Any]]:
-        valid = {name: batch.valid(name) for name in COLUMNS}
+        valid = {name: batch.valid(name) for name in self._columns}
         for row in range(len(batch)):
             raw = bytes(batch.raw(row))
             mark = _mark(raw)
@@ -49,25 +52,27 @@ class Turns:
                 continue
             self._seen.add(mark)
             turn: dict[str, Any] = {"file": batch.file, "line": int(batch["line"][row])}
-            for name in COLUMNS:
+            for name in self._columns:
                 value: Any = batch[name][row] if valid[name][row] else None
                 turn[name] = value.item() if hasattr(value, "item") else value
-            turn["time"] = times([turn["time"]])[0]
-            turn["arguments"] = self._arguments(turn, raw)
+            if self._whole:
+                turn["fields"] = registry.wire(turn["wire"]).decode(raw).fields
+            else:
+                turn["time"] = times([turn["time"]])[0]
+                turn["arguments"] = self._arguments(turn, raw)
             yield turn
 
     @staticmethod
     def _arguments(turn: dict[str, Any], raw: bytes) -> str | None:
         """The arguments of a call, as text."""
         found: Any = registry.wire(turn["wire"])
-        if turn["kind"] not in found.table.asks or not found.table.arguments:
+        if turn["kind"] not in found.table.asks:
             return None
-        fields = found.decode(raw).fields
-        for path in found.table.arguments:
-            value = value_at(fields, path)
-            if value is not MISSING:
-                return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return None
+        calls = [part for part in parts_of(found.decode(raw).fields, found.table.parts) if part.kind == "call"]
+        if not calls or calls[-1].arguments is None:
+            return None
+        arguments = calls[-1].arguments
+        return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def _mark(raw: bytes) -> bytes:
@@ -76,11 +81,20 @@ def _mark(raw: bytes) -> bytes:
     return blake2b(raw, digest_size=12).digest()
 
 
-def turns(source: Any, *, wire: str | None = None, conversation: str | None = None, **options: Any) -> Turns:
+def turns(
+    source: Any,
+    *,
+    wire: str | None = None,
+    conversation: str | None = None,
+    columns: Sequence[str] = COLUMNS,
+    whole: bool = False,
+    **options: Any,
+) -> Turns:
     """The records of sessions, as they follow each other in their files, each with its columns (``COLUMNS``), its file
     and line, its time as RFC 3339 and, of a call, its arguments as text. A record that is written again is left out.
 
     source: as :func:`turnwire.scan` takes it, with its options. wire: one format; all by default. conversation: only
-    this one. Raises what a scan raises.
+    this one. columns: others in their place. whole: with each its object, as ``fields``, and its time as the scan gives
+    it. Raises what a scan raises.
     """
-    return Turns(source, wire or FORMATS, conversation, options)
+    return Turns(source, wire or FORMATS, conversation, columns, whole, options)

@@ -12,6 +12,7 @@ import click
 import turnwire
 from turnwire import registry
 from turnwire.cli import inputs, options
+from turnwire.cli.exports import write_export
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
 from turnwire.cli.output import Notes, complain, standard_output, write_json
 from turnwire.errors import DecodeError, Reason, WireError
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
     from turnwire.conversion import Converted
     from turnwire.read.located import Located
 
+EXPORTS = ("jsonl", "openai", "anthropic", "otlp")
+"""The forms of other tools in which sessions of real traffic are written, as ``turnwire.read.exporting.FORMS``."""
 _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 
 
 @click.command("convert", short_help="Messages of any wire as messages of another; what is lost is named.")
 @click.argument("files", nargs=-1, required=True, type=options.SOURCE, metavar="FILES...")
-@click.option("--to", "target", required=True, type=options.WireName(), help="The wire to write.")
-@click.option("--from", "source", type=options.WireName(), help="Take the messages of this wire only.")
+@click.option("--to", "target", required=True, type=options.WireName(more=EXPORTS), help="The wire or form to write.")
+@click.option("--from", "source", type=options.WireName(formats=True), help="Take the messages of this wire only.")
 @click.option("--nearest", is_flag=True, help="Where there is no counterpart, take the nearest kind, and name it.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
 @click.option("--restore", is_flag=True, help="Restore messages that were carried, where nothing contradicts them.")
@@ -54,8 +57,18 @@ def command(
     asked, clocks and turns are counted anew, and what the checklist of the wire would find wrong is refused. Exits
     with 1 when a record could not be read or converted, with 4 when there is no message, with 5 when something is
     unfinished that its source had finished.
+
+    --to jsonl, openai, anthropic or otlp writes sessions of the formats of real traffic (coding agents, APIs, spans)
+    instead: columns and parts, messages as those APIs take them, or spans for OpenTelemetry.
     """
     names = inputs.checked(files)
+    if target in EXPORTS:
+        given = [f"--{name.replace('_', '-')}" for name, value in settings.items() if value]
+        if given or source in registry.names():
+            raise click.UsageError(f"{given[0] if given else f'--from {source}'} is for wires, not for --to {target}")
+        return write_export(names, target, source, as_json=as_json, quiet=quiet, notes=Notes(verbose))
+    if source is not None and source not in registry.names():
+        raise click.UsageError(f"--from {source} is for --to {', '.join(EXPORTS)}")
     context = turnwire.Context() if settings["context"] is None else options.context_of(settings["context"])
     if settings["use_clock"]:
         from turnwire.sap.builders import time_now

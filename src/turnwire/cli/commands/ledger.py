@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import inputs
+from turnwire.cli import inputs, options
 from turnwire.cli.commands.verify import read_head
 from turnwire.cli.options import FILE
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, usage_errors
-from turnwire.cli.output import write_json, write_lines
+from turnwire.cli.output import complain, write_json, write_lines
 
 if TYPE_CHECKING:
     from turnwire.ledger import Ledger
@@ -24,9 +24,9 @@ _FILE = click.argument("file", type=FILE)
 _AFTER = click.option("--after", type=FILE, help="File with a kept head; the ledger must continue it.")
 
 
-@click.group("ledger", short_help="Copy a ledger, list its entries, give heads and proofs.")
+@click.group("ledger", short_help="Keep logs in a ledger, copy it, list its entries, give heads and proofs.")
 def command() -> None:
-    """Works on ledger files without adding entries. "turnwire verify" proves one.
+    """Works on ledger files; only "ingest" adds entries. "turnwire verify" proves one.
 
     Exits with 1 when FILE is not a ledger, is broken, or does not continue a kept head, or when a proof does not hold.
     """
@@ -57,6 +57,27 @@ def export(file: str, kind: str | None) -> int:
                 fields["body_hex"] = entry.body.hex()
             write_json([{**fields, "chain": entry.chain.hex()}])
     return GOOD
+
+
+@command.command("ingest", short_help="Append the records of logs, each once.")
+@_FILE
+@click.argument("sources", nargs=-1, required=True, type=options.SOURCE, metavar="SOURCES...")
+@click.option("--wire", type=options.WireName(formats=True), help="The wire or format; all formats by default.")
+def ingest(file: str, sources: tuple[str, ...], wire: str | None) -> int:
+    """Appends what is new in SOURCES to the ledger FILE, which is made where there is none: an entry a record, and one
+    for what is damaged. A further run goes on where the last one stopped. Exits with 1 when a record is damaged.
+    """
+    from turnwire.ledger import Ledger
+    from turnwire.read.ingesting import ingest
+
+    try:
+        with Ledger(file) as ledger:
+            found = ingest(ledger, list(inputs.checked(sources)), wire=wire)
+            write_lines([ledger.head().to_json()])
+    except sqlite3.Error as error:
+        raise _refused(error, file) from error
+    complain(f"{found.counts.records:,} records and {found.counts.rejects:,} rejects appended to {inputs.shown(file)}")
+    return BAD_RECORDS if found.counts.rejects else GOOD
 
 
 @command.command("head", short_help="Print the head, signed with --sign.")
@@ -131,7 +152,6 @@ def _private(file: str) -> bytes:
 def _opened(file: str, *, after: str | None = None, key: str | None = None) -> Iterator[Ledger]:
     """The ledger of a file that is there, for reading. Raises OSError."""
     from turnwire.ledger import Ledger
-    from turnwire.ledger.connection import input_output
 
     signer = None if key is None else _private(key)
     kept = None if after is None else read_head(after)
@@ -139,4 +159,10 @@ def _opened(file: str, *, after: str | None = None, key: str | None = None) -> I
         with Ledger(file, signer=signer, after=kept, read_only=True) as ledger:
             yield ledger
     except sqlite3.Error as error:
-        raise input_output(error, file) or OSError(5, str(error), file) from error
+        raise _refused(error, file) from error
+
+
+def _refused(error: sqlite3.Error, file: str) -> OSError:
+    from turnwire.ledger.connection import input_output
+
+    return input_output(error, file) or OSError(5, str(error), file)

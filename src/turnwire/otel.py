@@ -1,0 +1,63 @@
+"""Hands the sessions in logs to OpenTelemetry, as spans of its SDK, by any exporter of it (the extra ``otel``)."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from turnwire.errors import MissingDependency
+from turnwire.read.conversation import turns
+from turnwire.read.spans import Span, spans
+from turnwire.read.turns import READ, merged
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace.export import SpanExporter
+
+_BATCH = 512
+
+
+def export_spans(
+    source: Any, exporter: SpanExporter, *, wire: str | None = None, conversation: str | None = None, **options: Any
+) -> int:
+    """Exports a span for each response of a model and each call of a tool in the sessions of logs; answers how many.
+
+    exporter: a ``SpanExporter`` of ``opentelemetry.sdk``; it is not shut down. source, wire, conversation, options: as
+    :func:`turnwire.read.exporting.export` takes them. The ids of spans are made from those in the log: what is exported
+    twice has the same ones. Raises OSError where the exporter refuses spans, MissingDependency without the SDK, and
+    what a scan raises.
+    """
+    try:
+        from opentelemetry.sdk.trace.export import SpanExportResult
+    except ModuleNotFoundError:
+        raise MissingDependency("spans for an exporter need OpenTelemetry: pip install 'turnwire[otel]'") from None
+    found = turns(source, wire=wire, conversation=conversation, columns=READ, whole=True, **options)
+    total = 0
+    each = (one for one in spans(merged(found)) if isinstance(one, Span))
+    while some := list(islice(each, _BATCH)):
+        if exporter.export([_readable(span) for span in some]) is not SpanExportResult.SUCCESS:
+            raise OSError(f"the exporter refused spans {total + 1} to {total + len(some)}")
+        total += len(some)
+    return total
+
+
+def _readable(span: Span) -> ReadableSpan:
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
+
+    def context(of: bytes) -> SpanContext:
+        trace = int.from_bytes(span.trace, "big")
+        return SpanContext(trace, int.from_bytes(of, "big"), is_remote=False, trace_flags=TraceFlags(1))
+
+    return ReadableSpan(
+        span.name,
+        context=context(span.id),
+        parent=None if span.parent is None else context(span.parent),
+        resource=Resource({"service.name": span.service}),
+        attributes=span.attributes,
+        kind=SpanKind[span.kind.upper()],
+        status=Status(StatusCode.ERROR if span.failed else StatusCode.UNSET),
+        start_time=span.start,
+        end_time=span.end,
+    )

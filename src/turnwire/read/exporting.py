@@ -1,0 +1,161 @@
+"""Writes sessions of the formats of real traffic in the forms of other tools, and names what is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from turnwire.errors import expect_one_of
+from turnwire.formats.parts import Part
+from turnwire.json.text import write
+from turnwire.log.scanning import Counts
+from turnwire.read.conversation import Turns, turns
+from turnwire.read.spans import Span, log_line, span_line, spans
+from turnwire.read.turns import READ, TOKENS, Turn, arguments_of, merged
+
+
+class Exported(NamedTuple):
+    """A line of an export. file, line: of the record that it begins with. dropped: the columns and parts of it that the
+    form has no place for. Without text: nothing of the record has one."""
+
+    text: str | None
+    file: str
+    line: int
+    dropped: tuple[str, ...]
+
+
+class Export:
+    """The lines of an export: iterate it once. ``counts``: of the scan so far."""
+
+    def __init__(self, found: Turns, to: str) -> None:
+        self._turns, self._to = found, to
+
+    @property
+    def counts(self) -> Counts:
+        """Records, rejects and bytes that were read so far."""
+        return self._turns.counts
+
+    def __iter__(self) -> Iterator[Exported]:
+        return FORMS[self._to](merged(self._turns))
+
+
+def export(source: Any, to: str, *, wire: str | None = None, conversation: str | None = None, **options: Any) -> Export:
+    """Sessions in the form of another tool, line by line, each with what it drops.
+
+    source: as :func:`turnwire.scan` takes it, with its options. to: "jsonl" (the columns and parts of each turn),
+    "openai" and "anthropic" (messages as their APIs take them), "otlp" (spans of OpenTelemetry in JSON, a request to a
+    collector a line). wire: one format; all by default. conversation: only this one. A record that is written again is
+    left out, and tokens of one response count once. Raises UnknownName for another ``to``, and what a scan raises.
+    """
+    expect_one_of(to, "to", FORMS)
+    return Export(turns(source, wire=wire, conversation=conversation, columns=READ, whole=True, **options), to)
+
+
+_KEPT_BY_ANTHROPIC = ("id", "model", "stop_reason")
+_TOKENS_OF_ANTHROPIC = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+}
+
+
+def _as_lines(found: Iterable[Turn]) -> Iterator[Exported]:
+    """Each turn with its columns, tokens and parts."""
+    from turnwire.log.output.json_lines import times
+
+    for turn in found:
+        columns = {name: value for name, value in turn.columns.items() if value is not None and name not in TOKENS}
+        if "time" in columns:
+            columns["time"] = times([columns["time"]])[0]
+        columns.pop("arguments", None)
+        parts = [{name: value for name, value in part._asdict().items() if value} for part in turn.parts]
+        said = {"role": turn.role, **columns, **turn.tokens, "parts": parts}
+        yield Exported(write(said), *turn.place(), tuple(sorted(set(turn.dropped))))
+
+
+def _as_openai(found: Iterable[Turn]) -> Iterator[Exported]:
+    """Messages of a chat: results of tools are messages of their own."""
+    for turn in found:
+        lost = turn.dropped_of((), *turn.tokens)
+        lines: list[dict[str, Any]] = []
+        calls = [part for part in turn.parts if part.kind == "call"]
+        for part in turn.parts:
+            if part.kind == "result":
+                lines.append({"role": "tool", "tool_call_id": part.id, "content": part.text})
+                lost = (*lost, "failed") if part.failed else lost
+        if any(part.kind == "reasoning" for part in turn.parts):
+            lost = (*lost, "reasoning")
+        text = turn.text()
+        if turn.role in ("user", "assistant", "system") and (text or calls):
+            message: dict[str, Any] = {"role": turn.role, "content": text or None}
+            if calls:
+                message["tool_calls"] = [
+                    {
+                        "id": call.id,
+                        "type": "function",
+                        "function": {"name": call.name, "arguments": arguments_of(call)},
+                    }
+                    for call in calls
+                ]
+            lines.append(message)
+        yield from _written(turn, lines, lost)
+
+
+def _written(turn: Turn, lines: list[dict[str, Any]], lost: Iterable[str]) -> Iterator[Exported]:
+    """The lines of a turn; a turn without one is told as dropped."""
+    if not lines:
+        yield Exported(None, *turn.place(), (str(turn.columns["kind"]),))
+    for number, line in enumerate(lines):
+        yield Exported(write(line), *turn.place(), () if number else tuple(sorted(set(lost))))
+
+
+def _as_anthropic(found: Iterable[Turn]) -> Iterator[Exported]:
+    """Messages with blocks; those of a model with its id, model and tokens."""
+    for turn in found:
+        blocks = [block for part in turn.parts if (block := _block(part)) is not None]
+        lost = turn.dropped_of(_KEPT_BY_ANTHROPIC, *(name for name in turn.tokens if name not in _TOKENS_OF_ANTHROPIC))
+        if turn.role in (None, "system") or not blocks:
+            yield from _written(turn, [], ())
+            continue
+        message: dict[str, Any] = {"role": "assistant" if turn.role == "assistant" else "user", "content": blocks}
+        if turn.role == "assistant":
+            named = {"id": turn.columns["id"], "model": turn.columns["model"]}
+            message = {"type": "message", **message, **{name: one for name, one in named.items() if one is not None}}
+            message["stop_reason"] = turn.columns["stop_reason"]
+            message["usage"] = {
+                of: turn.tokens[name] for name, of in _TOKENS_OF_ANTHROPIC.items() if name in turn.tokens
+            }
+        yield from _written(turn, [message], lost)
+
+
+def _block(part: Part) -> dict[str, Any] | None:
+    if part.kind == "text":
+        return {"type": "text", "text": part.text}
+    if part.kind == "reasoning":
+        return {"type": "thinking", "thinking": part.text}
+    if part.kind == "call":
+        arguments = part.arguments if isinstance(part.arguments, dict) else {"input": part.arguments}
+        return {"type": "tool_use", "id": part.id, "name": part.name, "input": arguments if part.arguments else {}}
+    block = {"type": "tool_result", "tool_use_id": part.id, "content": part.text}
+    return {**block, "is_error": True} if part.failed else block
+
+
+def _as_otlp(found: Iterable[Turn]) -> Iterator[Exported]:
+    """Spans as the JSON of OTLP; a turn that is no span and says something is a log record."""
+    for one in spans(found):
+        if isinstance(one, Span):
+            yield Exported(span_line(one), *one.of)
+        elif one.text():
+            yield Exported(log_line(one), *one.place(), one.dropped_of(("time", "conversation")))
+        else:
+            yield from _written(one, [], ())
+
+
+FORMS: dict[str, Callable[[Iterable[Turn]], Iterator[Exported]]] = {
+    "jsonl": _as_lines,
+    "openai": _as_openai,
+    "anthropic": _as_anthropic,
+    "otlp": _as_otlp,
+}
+"""The forms of an export."""

@@ -1,0 +1,68 @@
+"""Keeps the records of logs in a ledger, each once, so that nobody can rewrite them unseen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from turnwire.contract import FORMATS
+from turnwire.ledger import Ledger
+from turnwire.log.scanning import Counts, scan, steps
+
+POSITION, REJECT = "position", "reject"
+"""The kinds of the entries that say how far a log was read, and that keep what is damaged; others are wires."""
+
+
+class Ingested(NamedTuple):
+    """What :func:`ingest` appended. entries: records and rejects; last: the number of the last entry of the ledger."""
+
+    entries: int
+    last: int
+    counts: Counts
+
+
+def ingest(ledger: Ledger, source: Any, *, wire: str | None = None, **options: Any) -> Ingested:
+    """Appends what is new in logs to a ledger: a record an entry, its kind the wire and its key the conversation.
+
+    A reject is an entry of kind "reject" with its reason, place and bytes. With each block the position goes into the
+    same commit, as an entry of kind "position": a later call, also after a crash, goes on there and appends nothing
+    twice. source, wire and options: as :func:`turnwire.scan` takes them; all formats of real traffic by default. Raises
+    what a scan and ``Ledger.append_many`` raise; RuleError(append_conflict) where somebody else appended meanwhile.
+    """
+    name = wire or FORMATS
+    options = {"errors": "collect", "columns": ["wire", "conversation"], **options}
+    before = next(ledger.find(POSITION, name), None)
+    found = scan(source, wire=name, resume={} if before is None else json.loads(before.body), **options)
+    entries: list[tuple[str, Any, str]] = []
+    last, total, told = len(ledger), 0, 0
+    for batch in steps(found):
+        if batch is not None:
+            entries += _records(batch)
+            continue
+        rejects = [(REJECT, _reject(row), str(row["file"] or "")) for row in found.rejects.since(told)]
+        told += len(rejects)
+        entries += rejects
+        if not entries:
+            continue
+        place = (POSITION, json.dumps(found.position, separators=(",", ":")), name)
+        last = ledger.append_many([*entries, place], expect=last)[-1]
+        total += len(entries)
+        entries.clear()
+    return Ingested(total, last, found.counts)
+
+
+def _records(batch: Any) -> Iterable[tuple[str, bytes, str]]:
+    wires, conversations = batch["wire"], batch["conversation"]
+    for row in range(len(batch)):
+        yield wires[row], bytes(batch.raw(row)), conversations[row] or ""
+
+
+def _reject(row: dict[str, Any]) -> dict[str, Any]:
+    """A reject as JSON: bytes that are no UTF-8 as hex."""
+    kept = {name: row[name] for name in ("file", "offset", "length", "line", "wire", "reason")}
+    kept["reason"] = str(kept["reason"])
+    try:
+        return {**kept, "text": bytes(row["raw"]).decode()}
+    except UnicodeDecodeError:
+        return {**kept, "hex": bytes(row["raw"]).hex()}
