@@ -13,7 +13,11 @@ from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan
 from turnwire.json.pointers import skip_space, value_end
 from turnwire.json.times import read_time
 
-_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_TEXT = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'
+_MEMBER = re.compile(
+    rb'[ \t\r\n]*+"(%b)"[ \t\r\n]*+:[ \t\r\n]*+(?:"(%b)"|([^\s",{}\[\]]++))?+[ \t\r\n]*+,?+' % (_TEXT, _TEXT), re.DOTALL
+)
+"""A member and the comma behind it: its key, and its string or its word; without them it is an object or an array."""
 _SIGIL = b"\xe2\xab\xbb"  # U+2AFB
 _BOM = b"\xef\xbb\xbf"
 _GREATEST = (1 << 63) - 1
@@ -45,34 +49,34 @@ class MessageSpans:
         return found
 
     def _members(self, raw: bytes, place: int, prefix: str, found: dict[str, ValueSpan]) -> int:
-        place = skip_space(raw, place + 1)
+        place += 1
         keyed = None  # what an item {"key": ..., "value": ...} of an array says by its key
-        while raw[place] != 0x7D:
-            key = _STRING.match(raw, place)
-            assert key is not None, "the object is good JSON"
-            path = prefix + plain(key[1]).decode()
-            place = skip_space(raw, skip_space(raw, key.end()) + 1)
+        while (member := _MEMBER.match(raw, place)) is not None:
+            key, text, word = member.groups()
+            path = prefix + (plain(key) if b"\\" in key else key).decode()
+            place = member.end()
             if keyed is not None and path == f"{prefix}value":
                 path = keyed
-            if raw[place] == 0x7B and path in self.parents:
-                start = place
-                place = self._members(raw, place, f"{path}/", found)
-                found[path] = ValueSpan(0x7B, start, place)
+            if text is not None or word is not None:
+                span = ValueSpan(0x22 if word is None else word[0], *member.span(2 if word is None else 3))
             else:
-                start, place = place, value_end(raw, place)
-                if raw[start] == 0x5B and f"{path}/*" in self.parents:
-                    for item in _items(raw, start):
-                        if raw[item] == 0x7B:
-                            self._members(raw, item, f"{path}/*/", found)
-                quoted = raw[start] == 0x22
-                if path in self.values:
-                    found[path] = ValueSpan(raw[start], start + quoted, place - quoted)
-                if prefix.endswith("/*/") and path == f"{prefix}key":
-                    keyed = self._keyed(raw, path, found)
-            place = skip_space(raw, place)
-            if raw[place] == 0x2C:
-                place = skip_space(raw, place + 1)
-        return place + 1
+                start = place
+                if raw[start] == 0x7B and path in self.parents:
+                    place = self._members(raw, start, f"{path}/", found)
+                else:
+                    place = value_end(raw, start)
+                    if raw[start] == 0x5B and f"{path}/*" in self.parents:
+                        for item in _items(raw, start):
+                            if raw[item] == 0x7B:
+                                self._members(raw, item, f"{path}/*/", found)
+                span = ValueSpan(raw[start], start, place)
+                place = skip_space(raw, place)
+                place += raw[place] == 0x2C
+            if path in self.values or (path in self.parents and span.first == 0x7B):
+                found[path] = span
+            if prefix.endswith("/*/") and path == f"{prefix}key":
+                keyed = self._keyed(raw, path, found)
+        return skip_space(raw, place) + 1
 
     def _keyed(self, raw: bytes, path: str, found: dict[str, ValueSpan]) -> str | None:
         """The path of what an item of an array says that has this key, where that matters."""

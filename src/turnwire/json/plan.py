@@ -256,10 +256,10 @@ class Judgement:
         """The code of each reason; looked up when it is first needed, since most calls need none."""
         return _codes(tuple(self._reasons))
 
-    def whole(self, raw: bytes) -> tuple[int, int, int, int]:
+    def whole(self, raw: bytes, fields: dict[str, Any] | None = None) -> tuple[int, int, int, int]:
         """(what, wire, reason code, fault) of a good JSON object: a record of the first wire that detects and decodes
-        it, else a reject of the first that claims it (with what its ``decode`` said), else OTHER."""
-        fields: dict[str, Any] | None = None
+        it, else a reject of the first that claims it (with what its ``decode`` said), else OTHER. fields: it as it was
+        read."""
         claim = (OTHER, 0, 0, 0)
         for place, plan in enumerate(self.plans):
             fault: DecodeError | None = None

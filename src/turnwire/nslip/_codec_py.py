@@ -129,9 +129,9 @@ def decode(data: str | Buffer, *, unknown: str = "error") -> SlipMessage:
     if isinstance(text, str):
         match = _common(text)
         if match is not None:
-            message = _from_match(match)
-            if message is not None and (text.isascii() or _encodable(text)):
-                return message
+            fields = _from_match(match)
+            if fields is not None and (text.isascii() or _encodable(text)):
+                return _message(fields)
     raw = input_bytes(data)
     start, end = strip_span(raw)
     try:
@@ -158,7 +158,16 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def _from_match(match: re.Match[str]) -> SlipMessage | None:
+def common(raw: bytes) -> Fields | None:
+    """The fields of a message of the common shape, or None."""
+    try:
+        match = _common(raw.decode())
+    except UnicodeDecodeError:
+        return None
+    return None if match is None else _from_match(match)
+
+
+def _from_match(match: re.Match[str]) -> Fields | None:
     act, frame, conv_id, src, dst, turn, rest = match.groups()
     slots: dict[Slot, Any] = {}
     if rest:
@@ -167,9 +176,8 @@ def _from_match(match: re.Match[str]) -> SlipMessage | None:
             slots[PREFIX_SLOT[prefix]] = value[1:-1] if value[0] == '"' else _integer(value)
         if len(slots) != len(fields):
             return None  # a duplicate: parse() says which
-    return SlipMessage(
-        _integer(conv_id), _integer(turn), _integer(src), _integer(dst), _ACTS[act], _FRAMES[frame], slots
-    )
+    header = _integer(conv_id), _integer(turn), _integer(src), _integer(dst)
+    return (*header, _ACTS[act], _FRAMES[frame], slots, Extra())
 
 
 def decode_many(data: list[Any] | tuple[Any, ...] | Buffer | str, *, unknown: str = "error") -> list[SlipMessage]:

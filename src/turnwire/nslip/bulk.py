@@ -13,9 +13,10 @@ from turnwire.pairs import BACK, THERE, AnswerPattern, Key, PairRule, Work
 
 _NAMES = {slot: slot.name.lower() for slot in Slot}
 _TEXTS = (Slot.STATUS, Slot.TAG)
+_BITS = {slot: 1 << bit for bit, slot in enumerate(Slot)}
 _STATUS_ESCAPED, _TAG_ESCAPED, _KEPT, _FRAME_KNOWN = range(len(Slot), len(Slot) + 4)
 """Bits of ``present`` behind those of the slots, as in _native/nslip/rows.h."""
-_STRINGS = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRINGS = re.compile(rb'[|@]([ut])"([^"\\]*+(?:\\.[^"\\]*+)*+)"(?=[|#])|"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 def plain(span: bytes) -> bytes:
@@ -35,18 +36,20 @@ def _values(data: bytes, start: int, stop: int, fields: Any, shift: int) -> dict
     """The columns of a record, as which the parser gave ``fields``; see ``BulkScanner``."""
     *header, act, frame, slots, extra = fields
     known = isinstance(frame, FrameType)
-    texts = text_spans(data, start, stop)
-    present = sum(1 << bit for bit, slot in enumerate(Slot) if slot in slots)
-    present |= bool(extra) << _KEPT | known << _FRAME_KNOWN
+    present = bool(extra) << _KEPT | known << _FRAME_KNOWN
     values = dict(zip(("conv_id", "turn", "src", "dst"), header, strict=True))
     values |= {"act": int(act), "frame": int(frame) if known else 255}
-    for slot, name in _NAMES.items():
+    texts = False
+    for slot, value in slots.items():
+        present |= _BITS[slot]
         if slot in _TEXTS:
-            offset, length, escaped = texts.get(slot, (-shift, 0, False))
-            values |= {f"{name}.offset": offset + shift, f"{name}.length": length}
-            present |= escaped << (_STATUS_ESCAPED if slot is Slot.STATUS else _TAG_ESCAPED)
+            texts = True
         else:
-            values[name] = slots.get(slot, 0)
+            values[_NAMES[slot]] = value
+    for slot, (offset, length, escaped) in (text_spans(data, start, stop) if texts else {}).items():
+        name = _NAMES[slot]
+        values |= {f"{name}.offset": offset + shift, f"{name}.length": length}
+        present |= escaped << (_STATUS_ESCAPED if slot is Slot.STATUS else _TAG_ESCAPED)
     return {**values, "present": present}
 
 

@@ -36,7 +36,7 @@ CRI = re.compile(
     rb"(?:\xef\xbb\xbf)?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))"
     rb" (stdout|stderr) ([PF])(?::[^ \r\n]*)?(?: |(?=\r?(?:\n|\Z)))"
 )
-_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*+)"|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"|[{}\[\]]', re.DOTALL)
 _EMPTY = re.compile(rb"\[[ \t]*(?=\])")
 _COLON = re.compile(rb"[ \t]*:[ \t]*")
 OPEN: Any = object()

@@ -25,11 +25,11 @@ IN_LINE = (
 )
 """Objects; and what was written in a string: an escaped object, the first line of CSP/1."""
 AT_LINE = rb'(?P<values>(?:\xef\xbb\xbf)?[ \t]*["\[])'
-_FIRST_LOOK = 1024
+_FIRST_LOOK = 4096
 """Bytes of an object that are looked at first, four times as many if that was not all of it."""
 _DOUBTFUL = 16
 """A fault so near to the end of what was looked at may be none."""
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
 _OPENS = re.compile(rb'\{[ \t\r\n]*+(?:["}]|\Z)')
 
 
@@ -83,7 +83,7 @@ class Objects:
             all(value_at(value, path) is not MISSING for path in clue) for plan in self._plans for clue in plan.clues
         ):
             return Tried(OTHER, at + size, value=value)
-        what, wire, reason, fault = self._judgement.whole(data[at : at + size])
+        what, wire, reason, fault = self._judgement.whole(data[at : at + size], value)
         return Tried(what, at + size, wire, REASONS[reason], at + fault, value=value)
 
     def add(self, walk: Walk, at: int, tried: Tried, *, inside: bool = True) -> None:

@@ -100,15 +100,17 @@ class Rows:
             "own_bytes": own,
             "size": found.stop - found.start,
             "inside_unclosed_heredoc": found.unclosed,
-            "carrier": self._carrier(found),
         }
+        if "carrier" in self._wanted:
+            values["carrier"] = self._carrier(found)
         place = found.start
         if found.text.outer is not None:
             place = self._kept(found.text.data[found.start : found.stop])
             self._kept(b"\n")
         values["place"] = place
         time, bits = self._columns(found, values, place - found.start)
-        if time is None and not (isinstance(found.value, tuple) and found.value[0] == "document"):
+        document = isinstance(found.value, tuple) and found.value[0] == "document"
+        if time is None and "time" in self._wanted and not document:
             time = found.text.line_time(found.text.line_start(found.start)) if found.text.outer is not None else None
             time = found.time if time is None else time
             time = found.text.time(found.start) if time is None else time

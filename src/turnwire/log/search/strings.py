@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MOST_REJECTS = 512
 """Rejects that are kept of one outermost string; the rest of it is text."""
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_LIST = re.compile(rb'\[[ \t\r\n]*+(?:"(?:[^"\\]|\\.)*+"[ \t\r\n]*+(?:,[ \t\r\n]*+|(?=\])))++\]', re.DOTALL)
-_STRING = re.compile(rb'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_LIST = re.compile(rb'\[[ \t\r\n]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t\r\n]*+(?:,[ \t\r\n]*+|(?=\])))++\]', re.DOTALL)
+_STRING = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
 _WORTH = rb"[{@]|[Cc][Ss][Pp]|\\u00(?:40|7[bB]|[46]3)|\\+/"
 """Bytes, as written, without which a string holds no message."""
 
