@@ -39,7 +39,7 @@ def string_views(buffer: Any, offsets: Any, lengths: Any, out: NDArray[Any], are
 
 def text_column(text: TextColumn) -> Filled:
     """A text column as the core exports it; its long texts stand one behind the other in one buffer."""
-    texts = [text.bytes(row) for row in range(len(text))]
+    texts = text.plain_texts()
     lengths = np.array([len(one or b"") for one in texts], np.int64)
     buffer = np.frombuffer(b"".join(one or b"" for one in texts), np.uint8)
     there = np.array([one is not None for one in texts], bool)

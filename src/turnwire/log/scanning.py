@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, Self, Type
 from weakref import ref
 
 from turnwire.contract import LIMITS, Column, Limits, checked_limits
-from turnwire.errors import expect_number, expect_one_of
+from turnwire.errors import expect, expect_number, expect_one_of
 from turnwire.log.engine.all_wires import Finder, finder
 from turnwire.log.engine.columns import chosen
 from turnwire.log.engine.run import Run, Tell
@@ -388,9 +388,11 @@ def scan(
     before. Raises UnknownName (a ValueError) for names that there are not, ValueError or TypeError for other arguments
     that make no sense, and OSError when a file cannot be read.
     """
+    arguments = {name: value for name, value in locals().items() if name != "source"}
     if limits is not LIMITS:
         checked_limits(limits)
-    _check_types(follow=follow, borrow=borrow, fences=fences)
+    for name in ("follow", "borrow", "fences"):
+        expect(arguments[name], bool, f"{name} is True or False")
     expect_one_of(errors, "errors", ("collect", "skip", "raise"))
     expect_one_of(unknown, "unknown", ("error", "keep"))
     threads = expect_number(threads, "threads", 1, MOST_THREADS)
@@ -400,21 +402,8 @@ def scan(
         raise TypeError(f"progress is a function or True, not {type(progress).__name__}")
     search = finder(wire)
     read = chosen(search.scanner, columns)
-    arguments = {
-        "wire": wire,
-        "columns": None if columns is None else [column.name for column in read],
-        "where": where,
-        "errors": errors,
-        "threads": threads,
-        "batch_bytes": batch_bytes,
-        "resume": resume,
-        "follow": follow,
-        "progress": progress,
-        "borrow": borrow,
-        "unknown": unknown,
-        "fences": fences,
-        "limits": limits,
-    }
+    names = None if columns is None else [column.name for column in read]
+    arguments |= {"columns": names, "threads": threads, "batch_bytes": batch_bytes}
     options = {
         **arguments,
         "where": None if where is None else compiled(where, search.scanner),
@@ -422,10 +411,3 @@ def scan(
         "keep": unknown == "keep",
     }
     return Scan(source, search, read, options, arguments)
-
-
-def _check_types(**switches: object) -> None:
-    """Raises TypeError for what would be taken for something else."""
-    for name, value in switches.items():
-        if not isinstance(value, bool):
-            raise TypeError(f"{name} is True or False, not {type(value).__name__}")

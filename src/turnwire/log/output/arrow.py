@@ -31,9 +31,8 @@ from turnwire.arrow_structs import (
     release,
 )
 from turnwire.contract import Column
-from turnwire.log.engine.columns import DTYPES
 from turnwire.log.output.batch import Batch, Columns, file_codes
-from turnwire.log.output.texts import Bits, Filled, TextColumn, no_values, rows_of, text_arrays, validity_bitmap
+from turnwire.log.output.texts import Filled, column_of, rows_of, text_arrays, validity_bitmap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,18 +76,16 @@ class JoinedBatches(Columns):
         self.columns: tuple[Column, ...] = batches[0].columns
         self._count = sum(map(len, batches))
         self._files = file_codes((batch.file, len(batch)) for batch in batches)
-        self._buffers: dict[tuple[int, ...], tuple[list[memoryview], memoryview]] = {}
         self._values: dict[str, Any] = {}
         self._valid: dict[str, NDArray[np.bool_] | None] = {}
         for column in self.columns:
             parts = [] if column.kind == "file" else [batch.values(column) for batch in batches]
             if column.kind == "text":
-                self._values[column.name] = self._text(parts)
+                self._values[column.name] = column_of([text for part in parts for text in part.plain_texts()])
             elif parts:
                 self._values[column.name] = np.concatenate(parts)
             valid = [(batch.validity(column.name), len(batch)) for batch in batches]
             self._valid[column.name] = _joined_rows(valid)
-        self._buffers.clear()
 
     def __len__(self) -> int:
         return self._count
@@ -103,32 +100,6 @@ class JoinedBatches(Columns):
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """As :meth:`Batch.file_codes`."""
         return self._files
-
-    def _text(self, parts: Sequence[TextColumn]) -> TextColumn:
-        """The texts over one buffer, and one arena, of all."""
-        buffer, arena = self._bytes(parts, lambda part: part.buffer), self._bytes(parts, lambda part: part.arena)
-        before = before_arena = 0
-        offsets = []
-        for part in parts:
-            inside = part.offsets >= len(part.buffer)
-            shift = np.where(inside, len(buffer) - len(part.buffer) + before_arena, before)
-            offsets.append(part.offsets + shift)
-            before += len(part.buffer)
-            before_arena += len(part.arena)
-        lengths = np.concatenate([part.lengths for part in parts])
-        masks = np.concatenate([part.valid | np.left_shift(part.escaped, 1, dtype=np.uint16) for part in parts])
-        valid = None if all(part.validity is None for part in parts) else Bits(masks, 0)
-        escapes = None if all(part.escapes is None for part in parts) else Bits(masks, 1)
-        plain = next((part.plain for part in parts if part.plain is not None), None)
-        return TextColumn(buffer, np.concatenate(offsets), lengths, valid, escapes, plain, arena, parts[0].json)
-
-    def _bytes(self, parts: Sequence[TextColumn], of: Callable[[TextColumn], memoryview]) -> memoryview:
-        """The bytes of all parts; columns of the same bytes share them."""
-        views = [of(part) for part in parts]
-        key = tuple(map(id, views))
-        if key not in self._buffers:
-            self._buffers[key] = views, memoryview(b"".join(views))  # while the views are there, so are their ids
-        return self._buffers[key][1]
 
 
 def _joined_rows(parts: Sequence[tuple[Any, int]]) -> NDArray[np.bool_] | None:
@@ -219,24 +190,8 @@ def _file_array(batch: Any, count: int) -> Filled:
     return nulls, (bitmap, np.maximum(codes, 0)), _dictionary(tuple(names))
 
 
-_MOST_ALIKE = 1 << 16
-
-
-@lru_cache(32)
-def _alike(value: int, dtype: str) -> NDArray[Any]:
-    """One value in all rows; nobody writes to it."""
-    return np.full(_MOST_ALIKE, value, dtype)
-
-
 def _column_array(batch: Any, column: Column) -> Filled:
     count = len(batch)
-    value = batch.constant(column) if count <= _MOST_ALIKE else None
-    if value is not None:
-        names = (batch.file,) if column.kind == "file" else column.names
-        values = _alike(value, "i4" if column.kind == "file" else DTYPES[column.kind])[:count]
-        none = column.nullable and column.kind != "file"
-        bitmap = no_values(count) if none else None
-        return count if none else 0, (bitmap, values), _dictionary(names) if names else None
     if column.kind == "file":
         return _file_array(batch, count)
     if column.kind in ("name", "binary"):

@@ -13,7 +13,7 @@ from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey, UnknownName
 from turnwire.log.engine.columns import CARRIER, DTYPES, POSITIONS, bulk_scanner, own, text_spans
-from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColumn, cut, rows_of, span_of
+from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColumn, column_of, cut, rows_of, span_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,11 +61,6 @@ class Columns:
                 return column
         text = f"{name!r} is not in this {type(self).__name__}; its columns are {', '.join(self.names)}"
         raise UnknownKey("column", name, self.names, text)
-
-    def constant(self, column: Column) -> int | None:
-        """The one value of a column for all records, where it is known without a look at them; of a file, where its
-        name is. A column that may be null and is not a file's says nothing of any of them then."""
-        return None
 
     def source(self, column: Column) -> str:
         """The name of the column that a column is the same as, else its own name."""
@@ -220,9 +215,8 @@ class Batch(Columns):
         numbers, valid = self._rows.arrays[source][: self._rows.count], self._own_validity(source)
         if numbers.dtype.kind != "i":
             return NumberColumn(np.ascontiguousarray(numbers), valid)
-        texts = [str(number).encode() for number in numbers.tolist()]  # of wires that others register
-        sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-        return TextColumn(memoryview(b"".join(texts)), np.cumsum(sizes) - sizes, sizes, valid, None, None)
+        there = rows_of(valid, len(numbers)).tolist()  # of wires that others register
+        return column_of([str(one).encode() if some else None for one, some in zip(numbers, there, strict=True)])
 
     @cached_property
     def _times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -238,15 +232,6 @@ class Batch(Columns):
 
     def _bits(self, bit: int) -> Bits:
         return Bits(self._masks, bit)
-
-    def constant(self, column: Column) -> int | None:
-        if column.kind == "file":
-            return 0 if self._rows.file is not None else None
-        if column.kind == "text" or column.name == "time" or column.name in self._rows.arrays or column in POSITIONS:
-            return None
-        if column.name in own(self._scanner) or column.name in self._scanner.common:
-            return None
-        return registry.codes().index(self._scanner.wire) if column.name == "wire" else 0
 
     def source(self, column: Column) -> str:
         if column.name in own(self._scanner):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from turnwire.json.scanner import plain
 from turnwire.log.engine.columns import REASONS, bulk_scanner
 from turnwire.log.input.compression import WORDS
 from turnwire.log.output.batch import Columns, file_codes
-from turnwire.log.output.texts import cut
+from turnwire.log.output.texts import cut, rows_of
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
@@ -35,19 +35,8 @@ COLUMNS = (
     Column("inner", "i64", nullable=True),
 )
 _NUMBERS = ("offset", "length", "line", "fault", "inner")
+_KEPT = (*_NUMBERS, "wire", "reason")
 _NAMES = np.array([str(reason) for reason in REASONS], object)
-
-
-class SomeRejects(NamedTuple):
-    """Rejects of one block. columns: arrays of ``_NUMBERS``, and of the names of the ``wire`` and the ``reason``; raw:
-    the bytes of all, one behind the other."""
-
-    file: str | None
-    columns: dict[str, NDArray[Any]]
-    raw: bytes
-
-    def __len__(self) -> int:
-        return len(self.columns["offset"])
 
 
 class Rejects(Columns):
@@ -118,8 +107,7 @@ class Rejects(Columns):
 
     def valid(self, name: str) -> NDArray[np.bool_]:
         """The rows of a column with a value: only a range in a JSON string has ``inner``."""
-        valid = self.validity(name)
-        return np.ones(len(self["offset"]), np.bool_) if valid is None else valid
+        return rows_of(self.validity(name), len(self["offset"]))
 
     def validity(self, name: str) -> NDArray[np.bool_] | None:
         """The same for the export, None where every range has a value."""
@@ -136,36 +124,23 @@ class Rejects(Columns):
 
     def since(self, start: int) -> Iterator[dict[str, Any]]:
         """The rejects from number ``start`` on, as :meth:`rows` gives them, read one by one, also during a scan."""
-        for some in self.parts_since(start):
-            at = 0
-            columns = (some.columns[name].tolist() for name in (*_NUMBERS, "wire", "reason"))
-            for offset, length, line, fault, inner, wire, reason in zip(*columns, strict=True):
-                yield {
-                    "file": some.file,
-                    "offset": offset,
-                    "length": length,
-                    "line": line,
-                    "fault": fault,
-                    "wire": wire,
-                    "reason": reason,
-                    "raw": some.raw[at : at + length],
-                    "inner": None if inner < 0 else inner,
-                }
-                at += length
-
-    def parts_since(self, start: int) -> Iterator[SomeRejects]:
-        """The same as columns, those of a block at a time."""
         number = place = 0
         for file, part in self._parts:
-            count, begin = len(part["offset"]), place
-            skipped = min(max(start - number, 0), count)
-            number += count
-            place += int(part["length"].sum())
-            if skipped < count:
-                begin += int(part["length"][:skipped].sum())
-                self._raw.seek(begin)
-                columns = {name: column[skipped:] for name, column in part.items()}
-                yield SomeRejects(file, columns, self._raw.read(place - begin))
+            skipped = max(start - number, 0)
+            lengths = part["length"].tolist()
+            number += len(lengths)
+            begin = place + sum(lengths[:skipped])
+            place += sum(lengths)
+            if skipped >= len(lengths):
+                continue
+            self._raw.seek(begin)
+            raw, at = self._raw.read(place - begin), 0
+            for row in zip(*(part[name].tolist()[skipped:] for name in _KEPT), strict=True):
+                reject = {"file": file, **dict(zip(_KEPT, row, strict=True))}
+                reject["raw"] = raw[at : at + reject["length"]]
+                at += reject["length"]
+                reject["inner"] = None if reject["inner"] < 0 else reject["inner"]
+                yield {name: reject[name] for name in self.names}
 
     def forget(self) -> None:
         """Keeps the counts only, and no longer the ranges found so far."""

@@ -104,13 +104,16 @@ class TextColumn(Sequence["str | None"]):
             yield from self._texts(slice(row, row + _AT_ONCE))
 
     def _texts(self, rows: slice) -> list[str | None]:
-        """The texts of several rows."""
+        return [None if text is None else text.decode() for text in self.plain_texts(rows)]
+
+    def plain_texts(self, rows: slice = slice(None)) -> list[Any]:
+        """The UTF-8 bytes of several rows without escapes (bytes, or None where there is no value)."""
         valid = self.valid[rows]
         spans = cut(self.buffer, self.arena, self.offsets[rows][valid], self.lengths[rows][valid])
-        texts: list[str | None] = []
+        texts: list[Any] = []
         for there, escaped in zip(valid.tolist(), self.escaped[rows].tolist(), strict=True):
             span = next(spans) if there else None
-            texts.append(None if span is None else (self.plain(span) if escaped else span).decode())
+            texts.append(self.plain(span) if escaped and span is not None else span)
         return texts
 
     def to_numpy(self) -> NDArray[np.object_]:
@@ -118,6 +121,14 @@ class TextColumn(Sequence["str | None"]):
         array = np.empty(len(self), object)
         array[:] = list(self)
         return array
+
+
+def column_of(texts: Sequence[bytes | None]) -> TextColumn:
+    """A column of these texts, None where there is no value."""
+    lengths = np.array([len(text or b"") for text in texts], np.int64)
+    valid = Bits(np.array([text is not None for text in texts], np.uint16), 0)
+    buffer = memoryview(b"".join(text or b"" for text in texts))
+    return TextColumn(buffer, np.cumsum(lengths) - lengths, lengths, valid, None, None)
 
 
 class PackedColumn(TextColumn):
@@ -219,20 +230,11 @@ _zeros.flags.writeable = False
 _NO_SIZES: NDArray[np.int64] = np.empty(0, np.int64)
 
 
-def no_values(count: int) -> NDArray[np.uint8]:
-    """A bitmap that says of all rows that they have no value."""
-    size = (count + 7) // 8
-    return _zeros[:size] if size <= _LARGEST_VIEWS else np.zeros(size, np.uint8)
-
-
 def validity_bitmap(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple[Any, int]:
     """A bitmap, or None where every row has a value, and how many have none."""
     if valid is None:
         return None, 0
-    if isinstance(valid, Bits):
-        there: NDArray[np.bool_] = valid.masks & valid.masks.dtype.type(1 << valid.bit) != 0
-    else:
-        there = valid
+    there = rows_of(valid, count)
     nulls = count - int(np.count_nonzero(there))
     return (np.packbits(there, bitorder="little"), nulls) if nulls else (None, 0)
 
