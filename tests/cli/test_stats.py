@@ -11,6 +11,8 @@ from tests.cli.running import GOOD, REAL, turnwire
 from turnwire import nslip
 from turnwire.log import stats
 
+DAMAGED = Path(__file__).parents[2] / "examples" / "data" / "damaged.log"
+
 pytestmark = pytest.mark.once
 
 
@@ -63,3 +65,17 @@ def test_an_empty_log_and_wrong_usage(tmp_path: Path) -> None:
     assert turnwire("stats").code == 2
     assert turnwire("stats", tmp_path / "missing").code == 3
     assert turnwire("stats", "-", stdin=GOOD).code == 0
+
+
+def test_a_report_adds_up_by_a_value(tmp_path: Path) -> None:
+    """As stats and tokens do, beside the page or in its place."""
+    page = tmp_path / "report.html"
+    rows = [
+        turnwire("report", DAMAGED, "--by", "conversation", "--top", "1", "--json", *more)
+        for more in ([], ["-o", page], ["--tokenizer", "none"])
+    ]
+    assert [done.code for done in rows] == [1, 1, 1] and page.exists()
+    first, beside, untold = ([json.loads(line) for line in done.out.splitlines()] for done in rows)
+    assert first == beside and first[0]["tokens"] > 0
+    assert "tokens" not in untold[0] and untold[0]["records"] == first[0]["records"]
+    assert turnwire("report", DAMAGED).code == turnwire("report", DAMAGED, "--by", "day", "-o", "-").code == 2

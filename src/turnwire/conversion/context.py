@@ -134,13 +134,11 @@ def _check_fields(name: str, given: Any) -> None:
             raise bad_context(f"{wire!r} is not a wire", name)
         if not isinstance(paths, Mapping) or not all(isinstance(path, str) for path in paths):
             raise bad_context(f"the {name} of a wire map paths to values", f"{name}.{wire}")
-        kinds = shape_of(wire).places
+        kinds = shape_of(wire).places.items()
+        written = {(kind, place.path) for kind, places in kinds for place in places if place.need != "read"}
+        known = {path for _, path in written} | {f"{kind}:{path}" for kind, path in written}
         for path in paths:
-            kind, colon, inner = path.rpartition(":")
-            if colon and kind not in kinds:
-                raise bad_context(f"{kind!r} is not a kind of message of {wire}", f"{name}.{wire}")
-            asked = [kinds[kind]] if colon else kinds.values()
-            if not any(place.path == inner and place.need != "read" for places in asked for place in places):
+            if path not in known:
                 raise bad_context(f"{path!r} is not a field of {wire} that a conversion writes", f"{name}.{wire}")
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from turnwire.cli import inputs, options
-from turnwire.cli.commands.stats import group_table
+from turnwire.cli.commands.stats import show_groups
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, in_words, usage_errors
-from turnwire.cli.output import complain, write_json, write_text
+from turnwire.cli.output import complain, write_text
 from turnwire.contract import FORMATS
 from turnwire.errors import MissingDependency, WireError
 from turnwire.phrases import counted
@@ -50,14 +50,22 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     written whole or not at all. With --by, standard output has a table of the records, bytes, tokens and answers of
     each value, with a page or without one. Exits with 1 when a record is damaged.
     """
-    by, top, as_json = (settings.pop(name) for name in ("by", "top", "as_json"))
+    grouping = {name: settings.pop(name) for name in ("by", "top", "as_json")}
+    by = grouping["by"]
     if output is None and by is None:
         raise click.UsageError("Missing option '-o' / '--output' (or --by, for a table).")
     if by is not None and output == "-":
         raise click.UsageError("the table of --by and the page cannot both go to standard output")
     names = inputs.checked(sources, output)
     settings["tokenizer"] = None if tokenizer == "none" else tokenizer
-    damaged = 0 if by is None else _group(names, by, top, as_json, quiet, settings)
+    damaged = 0
+    if by is not None:
+        with usage_errors():
+            counter = _tokenizer(settings["tokenizer"])
+        counts = show_groups(names, counter, {**settings, **grouping, "quiet": quiet})
+        damaged = counts.rejects
+        if not counts.records + damaged and not quiet:
+            inputs.tell_nothing(names, settings["wire"], bool(counts.bytes))
     if output is None:
         return BAD_RECORDS if damaged else GOOD
     made = _read(names, quiet, settings)
@@ -68,26 +76,9 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
         made.write(output)
     if not quiet:
         _summarize(made.data, output)
-        if not totals["records"] and not rejects:
+        if by is None and not totals["records"] and not rejects:
             inputs.tell_nothing(names, settings["wire"], bool(totals["bytes"]["all"]))
     return BAD_RECORDS if rejects else GOOD
-
-
-def _group(names: Sequence[str], by: str, top: int, as_json: bool, quiet: bool, settings: dict[str, Any]) -> int:
-    """Shows the records, bytes, tokens and answers of each value: the number of rejects."""
-    from turnwire.read.grouping import group_by
-
-    with Progress(inputs.size(names), wanted=not quiet) as progress, usage_errors():
-        used = _tokenizer(settings["tokenizer"])
-        found = group_by(list(names), by, wire=settings["wire"], tokenizer=used, progress=progress.of_scan)
-    rows = list(found.rows(top))
-    if as_json:
-        write_json(rows)
-    elif rows:
-        write_text(group_table(rows))
-    if not found.counts.records + found.counts.rejects and not quiet:
-        inputs.tell_nothing(names, settings["wire"], bool(found.counts.bytes))
-    return found.counts.rejects
 
 
 def _tokenizer(name: str | None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,10 @@ from turnwire.cli.output import conclude, sums, write_json, write_text
 from turnwire.cli.terminal import milliseconds, table
 from turnwire.contract import FORMATS
 from turnwire.phrases import counted
+from turnwire.progress import Progress
+
+if TYPE_CHECKING:
+    from turnwire.log import Counts
 
 TITLES = {
     "wire": "wires",
@@ -86,6 +90,24 @@ def _conclude(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: 
     waiting, asked = sum(one.waiting for one in pairings), sum(one.requests for one in pairings)
     worst = f"{waiting:,} of {counted(asked, 'request')} without an answer" if waiting else ""
     conclude(counts, worst, "report", names, "-o", "report.html", wire=wire)
+
+
+def show_groups(
+    names: Sequence[str], counter: Any, settings: dict[str, Any], more: Any = None, title: str = ""
+) -> Counts:
+    """Shows the records of each value of --by, with the tokens of a tokenizer (None: without); gives the counts of the
+    scan. more: what becomes of each row."""
+    from turnwire.read.grouping import group_by
+
+    chosen = {"wire": settings["wire"], "threads": settings.get("threads", 1)}
+    with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
+        found = group_by(list(names), settings["by"], tokenizer=counter, progress=progress.of_scan, **chosen)
+    rows = [row if more is None else more(row) for row in found.rows(settings["top"])]
+    if settings["as_json"]:
+        write_json(rows)
+    elif rows:
+        write_text(title + group_table(rows))
+    return found.counts
 
 
 def group_table(rows: Sequence[dict[str, Any]]) -> str:

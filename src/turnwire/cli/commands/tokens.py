@@ -9,7 +9,7 @@ from uuid import uuid4
 import click
 
 from turnwire.cli import inputs, options
-from turnwire.cli.commands.stats import group_table
+from turnwire.cli.commands.stats import show_groups
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, usage_errors
 from turnwire.cli.output import complain, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import printable, table, text_table
@@ -85,7 +85,7 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     if settings["by"] is not None:
         if any(settings[name] for name in ("advise", "html", "compare")) or settings["budget"] is not None:
             raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise, --html nor --max")
-        return _by(list(names), counters, price, settings)
+        return _by(names, counters, price, settings)
     budget = settings["budget"] if settings["per"] == "message" else None
     kept = settings["sample"] if advised or settings["compare"] else 0
     chosen = {name: settings[name] for name in ("wire", "threads")}
@@ -101,22 +101,15 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     return _verdict(found, settings)
 
 
-def _by(names: list[str], counters: list[Tokenizer], price: Price | None, settings: dict[str, Any]) -> int:
+def _by(names: Sequence[str], counters: list[Tokenizer], price: Price | None, settings: dict[str, Any]) -> int:
     """Shows the tokens of each value, and what they cost to read once, for each tokenizer."""
-    from turnwire.read.grouping import group_by
-
     code = GOOD
-    chosen = {name: settings[name] for name in ("wire", "threads")}
     for counter in counters:
-        with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
-            found = group_by(names, settings["by"], tokenizer=counter, progress=progress.of_scan, **chosen)
-        rows = [_priced(row, price) for row in found.rows(settings["top"])]
-        if settings["as_json"]:
-            write_json({"tokenizer": counter.name, **row} for row in rows)
-        elif rows:
-            write_text(group_table(rows) if len(counters) == 1 else f"{printable(counter.name)}\n{group_table(rows)}")
-        code = BAD_RECORDS if found.counts.rejects else code
-    if not found.counts.records + found.counts.rejects and not settings["quiet"]:
+        named = {"tokenizer": counter.name} if settings["as_json"] else {}
+        title = f"{printable(counter.name)}\n" if len(counters) > 1 else ""
+        counts = show_groups(names, counter, settings, lambda row, named=named: {**named, **_priced(row, price)}, title)
+        code = BAD_RECORDS if counts.rejects else code
+    if not counts.records + counts.rejects and not settings["quiet"]:
         inputs.tell_none(names, settings["wire"])
     return code
 
