@@ -267,7 +267,7 @@ class Agent:
         self._jobs.pop(job.key, None)
         self._memory.give_back(job.held)
         job.held = 0
-        job.resolve(None)
+        job.done.cancel()  # there will be no Result here
 
     # ---------------------------------------------------------------- receiving
 
@@ -740,7 +740,7 @@ class Agent:
         if not self.reserve(size):
             self._memory.used += size  # another agent made it, and it is in the transcript
         job.held += size
-        job.resolve(text)
+        job.done.set_result(text)
         job.drop_task()
         self._deliver(job, text, job)
 

@@ -155,10 +155,8 @@ class HandlerPool:
         if self.stuck:
             raise Refusal(ErrorCode.RATE_LIMIT, self.words)
         process, thread = Process(call, values) if isolated else None, None
-        if process is not None:
-            thread = _in_thread(process, ())
-        elif not _is_coroutine_function(call):
-            thread = _in_thread(call, values)
+        if process is not None or not _is_coroutine_function(call):
+            thread = _in_thread(call, values) if process is None else _in_thread(process, ())
         running = asyncio.create_task(_made(call, values, thread))
         try:
             await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
@@ -260,7 +258,7 @@ class Process:
         if self._ended:
             process.kill()
         try:
-            kind, value, told = coming.recv()
+            value, refusal, told = coming.recv()
         except EOFError:
             process.join()  # it is dead, or on its way
             raise Refusal(ErrorCode.INTERNAL, f"its process ended with exit code {process.exitcode}") from None
@@ -269,12 +267,11 @@ class Process:
             process.join(LEAVING)
             process.kill()  # a process that gave its value and does not end
             process.join()
-        if kind == "value":
-            return value
-        if isinstance(value, Refusal):
-            raise value
-        _log.error("an isolated handler failed: %s", told)
-        raise Refusal(ErrorCode.INTERNAL, f"{value} in an isolated handler")
+        if told:
+            _log.error("an isolated handler failed: %s", told)
+        if refusal is not None:
+            raise refusal
+        return value
 
     def end(self) -> None:
         """Kills the process, or has it killed as soon as it begins."""
@@ -289,19 +286,18 @@ def _serve(call: Callable[..., Any], values: tuple[Any, ...], going: Any) -> Non
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     _close_sockets()
+
+    async def awaited(made: Any) -> Any:
+        return await made
+
     try:
         made = call(*values)
-        if inspect.isawaitable(made):
-            made = asyncio.run(_awaited(made))
-        going.send(("value", made, ""))
+        going.send((asyncio.run(awaited(made)) if inspect.isawaitable(made) else made, None, ""))
     except Refusal as refusal:
-        going.send(("error", refusal, ""))
+        going.send((None, refusal, ""))
     except BaseException as error:
-        going.send(("error", type(error).__name__, traceback.format_exc()))
-
-
-async def _awaited(made: Any) -> Any:
-    return await made
+        text = f"{type(error).__name__} in an isolated handler"
+        going.send((None, Refusal(ErrorCode.INTERNAL, text), traceback.format_exc()))
 
 
 def _close_sockets() -> None:

@@ -94,15 +94,11 @@ class Job:
 
     def result(self) -> Result | None:
         """A copy of the terminal Result, None while there is none."""
-        if not self.done.done() or self.done.cancelled():
-            return None
-        result: Result = thaw(self.done.result())
-        return result
+        return thaw(self.done.result()) if self.done.done() and not self.done.cancelled() else None
 
     async def wait(self) -> Result:
         """A copy of the terminal Result; waits for it. Raises Unreachable when its agent was closed before."""
-        result: Result = thaw(await self.text_of_result())
-        return result
+        return thaw(await self.text_of_result())  # type: ignore[no-any-return]
 
     async def text_of_result(self) -> str:
         """The terminal Result as it was frozen; as :meth:`wait`."""
@@ -120,13 +116,6 @@ class Job:
             yield result
             if result.status in TERMINAL:
                 return
-
-    def resolve(self, text: str | None) -> None:
-        """Tells those who wait: with its terminal Result, or that there will be none here (None)."""
-        if text is None:
-            self.done.cancel()
-        else:
-            self.done.set_result(text)
 
     def set_deadline(self, timer: asyncio.TimerHandle | None) -> None:
         """The timer that ends the wait of the job for its turn; None: it waits no more."""

@@ -98,11 +98,10 @@ class Batching:
         What was looked at still holds when the rows are written: where somebody else has written meanwhile, all is
         looked at again.
         """
-        failed: Exception | None = None
         for _ in range(ATTEMPTS):
+            failed: Exception | None = None
             last = len(self.ledger)
             answers = [_tried(prepare) for prepare in wanted]
-            failed = None
             try:
                 if rows := [row for answer, error in answers if error is None for row in answer[0]]:
                     self.ledger.append_many(rows, expect=last)
@@ -212,8 +211,7 @@ class Transcript(Batching):
 
     async def known(self, key: str) -> KnownTask:
         """The rows of the task with this key."""
-        found: KnownTask = await self.do(lambda: ([], self._known(key)), key)
-        return found
+        return await self.do(lambda: ([], self._known(key)), key)  # type: ignore[no-any-return]
 
     async def admit(self, key: str, text: str) -> KnownTask:
         """The rows there were of the task with this key; where there were none, its Task is appended."""
@@ -222,8 +220,7 @@ class Transcript(Batching):
             found = self._known(key)
             return ([(TASK_KIND, text, key)] if found.content is None else []), found
 
-        found: KnownTask = await self.do(unknown, key)
-        return found
+        return await self.do(unknown, key)  # type: ignore[no-any-return]
 
     async def settle(self, key: str, text: str) -> str:
         """Appends a terminal Result and answers the first one of the task: this one, or what another agent wrote."""
@@ -232,8 +229,7 @@ class Transcript(Batching):
             found = self._result(key)
             return ([(RESULT_KIND, text, key)], text) if found is None else ([], found)
 
-        found: str = await self.do(first, key)
-        return found
+        return await self.do(first, key)  # type: ignore[no-any-return]
 
     async def claim(self, key: str) -> Claim:
         """Asks for a task, to execute it. Not granted while another agent has it."""
@@ -248,8 +244,7 @@ class Transcript(Batching):
             row, until = self._started(key, before.attempt)
             return [row], Claim(True, before.attempt + (before.holder != self.holder), until, self.holder)
 
-        found: Claim = await self.do(free, key)
-        return found
+        return await self.do(free, key)  # type: ignore[no-any-return]
 
     async def go_on(self, key: str) -> None:
         """Record that a task is still being executed."""
