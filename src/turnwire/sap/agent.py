@@ -316,9 +316,12 @@ class Agent:
         if principal is not ANONYMOUS or self.access is not None:  # else there is nothing to ask
             caller = principal_of(principal)
             denial = authorise(caller, Action.SUBMIT, task, self.access)
-        unroutable = self._unroutable(task)
-        if unroutable is not None and (denial is None or denial[0] is ErrorCode.FORBIDDEN):
-            return unroutable  # whoever is known may know what there is
+        if denial is None or denial[0] is ErrorCode.FORBIDDEN:  # whoever is known may know what there is
+            asked, capability = task._fields["target"].get("agentId"), task._fields["target"]["capability"]
+            if asked is not None and asked != self.agent_id:
+                return nack(task, ErrorCode.NOT_FOUND, f"this is {self.agent_id}, not {asked}")
+            if capability not in self.capabilities:
+                return nack(task, ErrorCode.NOT_FOUND, f"{self.agent_id} has no capability {capability}")
         if denial is not None:
             return await self._refuse(task, caller, *denial)
         job = Job(task if given else thaw(text), text, caller or ANONYMOUS, reply, kept=kept, limit=limit)
@@ -341,15 +344,6 @@ class Agent:
         del task
         job.admission = self._spawn(self._admit(job, line))  # whoever asked may be cancelled meanwhile
         return await asyncio.shield(job.admission) or job
-
-    def _unroutable(self, task: Task) -> Nack | None:
-        target = task._fields["target"]
-        asked, capability = target.get("agentId"), target["capability"]
-        if asked is not None and asked != self.agent_id:
-            return nack(task, ErrorCode.NOT_FOUND, f"this is {self.agent_id}, not {asked}")
-        if capability not in self.capabilities:
-            return nack(task, ErrorCode.NOT_FOUND, f"{self.agent_id} has no capability {capability}")
-        return None
 
     async def _refuse(self, task: Task, caller: Principal | None, code: ErrorCode, why: str) -> Nack:
         """The Nack of whoever may not do this: no queue, no name in any table, one small row."""
@@ -620,7 +614,10 @@ class Agent:
             _log.exception("capability %s failed", name)
             shown = type(error.cause if isinstance(error, Died) else error).__name__
             raise Refusal(ErrorCode.INTERNAL, f"{shown} in {name}") from error
-        result, issues = made.result, _contract_issues(task, made.result)
+        result, issues = made.result, []
+        if "outputContract" in task._fields and result.status is Status.SUCCEEDED and "output" in result:
+            found = output_issues(result.output, task)
+            issues = [f"{issue.where}: {issue.text}" for issue in found if issue.severity == "warning"]
         if issues:
             result.meta = {**(result.meta or {}), "outputIssues": issues}
         await self._store(job, line, result, issues)
@@ -903,13 +900,6 @@ def too_large(result: Result, size: int, limit: int) -> Result:
     evidence = {"alignment": Alignment.ESCALATE.value, "policyChecks": [dict(NOT_VETTED)]}
     made.fields["constitutionalEvidence"] = evidence
     return made
-
-
-def _contract_issues(task: Task, result: Result) -> list[str]:
-    if "outputContract" not in task._fields or result.status is not Status.SUCCEEDED or "output" not in result:
-        return []
-    found = output_issues(result.output, task)
-    return [f"{issue.where}: {issue.text}" for issue in found if issue.severity == "warning"]
 
 
 def seconds_left(task: Task, now: datetime | None = None, *, budget: bool = True) -> float | None:

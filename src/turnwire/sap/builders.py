@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -302,10 +303,12 @@ def nack(task: Task, code: ErrorCode | str, text: str) -> Nack:
 
 def unreadable(data: bytes | str, error: WireError, *, message_id: str = "", correlation: str | None = None) -> Nack:
     """The Nack of what is not a Task. Its ids are those that the data still show, else those given (of a header)."""
-    shown = _ids(data)
+    shown: Mapping[str, Any] = {}
+    with suppress(DecodeError):
+        shown = _reader.read(data)
     return Nack(
-        message_id=shown.get("taskId") or message_id,
-        correlation_id=shown.get("correlationId") or _uuid(correlation),
+        message_id=_uuid(shown.get("taskId")) or message_id,
+        correlation_id=_uuid(shown.get("correlationId")) or _uuid(correlation),
         reason=f"{ErrorCode.INVALID_TASK}: {said(error)}"[:_SHOWN],
     )
 
@@ -316,15 +319,6 @@ def said(error: BaseException) -> str:
         return type(error).__name__
     path = getattr(error, "path", None)
     return f"{path}: {error}" if path else str(error)
-
-
-def _ids(data: bytes | str) -> dict[str, str]:
-    try:
-        fields: Any = _reader.read(data)
-    except DecodeError:
-        return {}
-    found = {name: _uuid(fields.get(name)) for name in ("taskId", "correlationId")}
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def expects_ack(task: Task) -> bool:

@@ -121,7 +121,8 @@ class SapChecklist(checklists.RecordChecklist):
         self.applied |= _OF_ALL
         for issue in check(message):
             found = self.doubt if _is_doubtful(issue, message) else self.fault
-            for clause in _clauses(issue):
+            in_context = issue.severity == "warning" and str(issue.where).startswith("/constitutionalContext/")
+            for clause in (*REASONS.get(issue.reason, ()), *(("context",) if in_context else ())):
                 found(clause, line, f"{issue.where}: {issue.text}", offset)
         if isinstance(message, Task):
             self._task(message, line, offset)
@@ -152,7 +153,12 @@ class SapChecklist(checklists.RecordChecklist):
         for found, text in ((self.fault, answers.objection), (self.doubt, answers.doubt)):
             if text:
                 found("evidence", line, f"the result of task {result.task_id}: {text}", offset)
-        self._learned(result, line, offset)
+        evidence, task = fields["constitutionalEvidence"], result.task_id
+        if status in TERMINAL and self._recorded is None:
+            if not (fields.get("metrics") or fields.get("nextActions") or any(map(evidence.get, _SIGNALS))):
+                self.fault("learning", line, f"the result of task {task} carries no signal", offset)
+        elif status in TERMINAL and self._recorded is not None and task.lower() not in self._recorded:
+            self.fault("learning", line, f"no signal of task {task}", offset)
         known = self._tasks.get(fields["taskId"].lower())
         if known is not None:
             self._answer(known, result, line, offset)
@@ -217,14 +223,6 @@ class SapChecklist(checklists.RecordChecklist):
         for issue in self._lifecycle.feed(message):
             if issue.reason in _ORDER:
                 self.fault("status", line, issue.text, offset)
-
-    def _learned(self, result: Result, line: int, offset: int | None) -> None:
-        if result.fields["status"] not in TERMINAL:
-            return
-        if self._recorded is None and not _has_signal(result):
-            self.fault("learning", line, f"the result of task {result.task_id} carries no signal", offset)
-        elif self._recorded is not None and result.task_id.lower() not in self._recorded:
-            self.fault("learning", line, f"no signal of task {result.task_id}", offset)
 
     def _tick(self, message: Task | Result) -> None:
         if (moment := message.time) is not None and (self._clock is None or moment > self._clock):
@@ -310,13 +308,6 @@ def _is_doubtful(issue: Issue, message: Message) -> bool:
     return issue.severity == "info" and not (issue.reason in _CERTAIN and is_certain(message.fields, where))
 
 
-def _clauses(issue: Issue) -> Iterator[str]:
-    """The clauses that an issue of ``check`` is about."""
-    yield from REASONS.get(issue.reason, ())
-    if issue.severity == "warning" and str(issue.where).startswith("/constitutionalContext/"):
-        yield "context"
-
-
 _OF_ALL = frozenset(("forms", "required", "version", "values"))
 _OF_TASKS = frozenset(("context", "processing", "secrets"))
 _OF_RESULTS = frozenset(("evidence", "status"))
@@ -368,9 +359,3 @@ def _cache_faults(task: dict[str, Any], result: dict[str, Any]) -> Iterator[str]
         yield "a hit is shown with cacheKey and ageSec"
     if most is not None and age is not None and age >= most:
         yield f"the record is {age} s old, and the request was for less than {most} s"
-
-
-def _has_signal(result: Result) -> bool:
-    fields = result.fields
-    evidence = fields["constitutionalEvidence"]
-    return bool(fields.get("metrics") or fields.get("nextActions")) or any(map(evidence.get, _SIGNALS))

@@ -104,9 +104,12 @@ def _closer(raw: str | bytes, fields: dict[str, Any], source: str | bytes | None
     """The message over an object of which something may be said. Raises DecodeError."""
     kind: Any = kind_of(fields)
     if kind is None or not is_sound(fields, kind.TABLE):
-        found = fault(fields)
-        if found is not None:
-            raise _located(raw, *found)
+        if (found := fault(fields)) is not None:
+            reason, text, path = found
+            data = json_text.input_bytes(raw, WIRE)
+            offset = place_of(data, path or "")
+            line = data.count(b"\n", 0, offset) + 1
+            raise DecodeError(reason, text, offset=offset, line=line, wire=WIRE, path=path)
         sound: str | bytes | bool | None = None
     else:
         sound = True if source is None else source
@@ -118,7 +121,9 @@ def _closer(raw: str | bytes, fields: dict[str, Any], source: str | bytes | None
 
 def fault(fields: dict[str, Any]) -> Refusal | None:
     """The refusal of an object by ``decode``: reason, words, JSON pointer; None where it does not."""
-    if _is_schema(fields):
+    texts = [fields[name] for name in _TEXTS & fields.keys()]
+    # each field that is a text in a message is described by a JSON Schema instead (section 9 prints some)
+    if texts and all(isinstance(one, dict) and not _SCHEMA_WORDS.isdisjoint(one) for one in texts):
         return Reason.LOOK_ALIKE, "these are the properties of a JSON Schema of SAP, not a message", ""
     kind = kind_of(fields)
     if kind is None:
@@ -141,19 +146,6 @@ _TEXTS = frozenset(
 _SCHEMA_WORDS = frozenset(
     {"type", "const", "enum", "format", "pattern", "$ref", "anyOf", "oneOf", "allOf", "description"}
 )
-
-
-def _is_schema(fields: dict[str, Any]) -> bool:
-    """True if each field that is a text in a message is described by a JSON Schema instead (section 9 prints some)."""
-    found = [fields[name] for name in _TEXTS & fields.keys()]
-    return bool(found) and all(isinstance(one, dict) and not _SCHEMA_WORDS.isdisjoint(one) for one in found)
-
-
-def _located(raw: str | bytes, reason: Reason, text: str, path: str | None) -> DecodeError:
-    data = json_text.input_bytes(raw, WIRE)
-    offset = place_of(data, path or "")
-    line = data.count(b"\n", 0, offset) + 1
-    return DecodeError(reason, text, offset=offset, line=line, wire=WIRE, path=path)
 
 
 def kind_of(fields: Mapping[str, Any]) -> type[Message] | None:

@@ -60,13 +60,15 @@ async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run
         words.append(own)
     gravest = max(words, key=GRAVITY.index)
     escalated = gravest is Alignment.ESCALATE
+    # the escalation path of section 8: somebody looks at it
+    review = {"action": "review", "taskId": task.task_id, "capability": task.target.capability}
     return replace(
         outcome,
         status=Status.ESCALATED if escalated else outcome.status,
         alignment=gravest,
         policy_checks=[*(outcome.policy_checks or ()), *(check for one in found for check in one.policy_checks)],
         violations=[*(outcome.violations or ()), *(item for one in found for item in one.violations)] or None,
-        next_actions=outcome.next_actions or ([_review(task)] if escalated else None),
+        next_actions=outcome.next_actions or ([review] if escalated else None),
     )
 
 
@@ -94,8 +96,3 @@ def _vetting(found: Opinion, name: str) -> Vetting | None:
     if word is Alignment.VALID and not judge(Status.SUCCEEDED, word, checks, violations).valid:
         word = Alignment.ESCALATE  # it found something, whatever it says
     return Vetting(word, checks, violations)
-
-
-def _review(task: Task) -> dict[str, Any]:
-    """The escalation path of section 8: somebody looks at it."""
-    return {"action": "review", "taskId": task.task_id, "capability": task.target.capability}

@@ -294,11 +294,9 @@ def provider_for(task: Task, providers: Mapping[str, Provider], principal: Princ
 
     def rank(one: Provider) -> tuple[Any, ...]:
         fits = [one.labels[name] == value for name, value in hints.items() if name in one.labels]
-        last = _score(one, sticky) if sticky else -one.agent.unfinished
-        return all(fits), sum(fits), last
+        if not sticky:
+            return all(fits), sum(fits), -one.agent.unfinished
+        score = sha256(f"{one.agent.agent_id}\0{write(dict(sorted(sticky.items())))}".encode())
+        return all(fits), sum(fits), score.digest()
 
     return max(able, key=rank).agent
-
-
-def _score(provider: Provider, sticky: Mapping[str, Any]) -> bytes:
-    return sha256(f"{provider.agent.agent_id}\0{write(dict(sorted(sticky.items())))}".encode()).digest()

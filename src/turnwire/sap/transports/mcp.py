@@ -30,7 +30,6 @@ from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack, unreadable
 from turnwire.sap.calls import USABLE, Caller, CallerOptions
 from turnwire.sap.codec import decode, encode
-from turnwire.sap.handlers import Capability
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
 from turnwire.sap.objects import reference_of
@@ -84,7 +83,13 @@ def server(
     """
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(capability) for capability in agent.capabilities.values()])
+        tools = [
+            types.Tool(
+                name=one.name, description=one.description or None, input_schema=one.schema or {"type": "object"}
+            )
+            for one in agent.capabilities.values()
+        ]
+        return types.ListToolsResult(tools=tools)
 
     async def call_tool(request: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         caller = await identified(identify, request)
@@ -134,11 +139,6 @@ def by_token(_request: Any) -> Named:
 
     token = get_access_token()
     return None if token is None else token.client_id
-
-
-def _tool(capability: Capability) -> types.Tool:
-    schema = capability.schema or {"type": "object"}
-    return types.Tool(name=capability.name, description=capability.description or None, input_schema=schema)
 
 
 async def _call(

@@ -80,11 +80,6 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def step_of(principal: Principal) -> str:
-    """The step of a subject that stands for a principal: its name, or that in hexadecimal."""
-    return principal.name if is_name(principal.name) else "x" + principal.name.encode().hex()
-
-
 def by_subject(message: Any) -> Named:
     """The principal in ``<prefix>.tasks.<queue>.<principal>``, where the server's permissions say who may publish; None
     elsewhere."""
@@ -205,7 +200,9 @@ class Link:
         """A subject of this prefix. Raises ValueError for a name that cannot be part of one."""
         if not is_name(name):
             raise ValueError(f"{name!r} cannot be part of a subject")
-        middle = f".{step_of(principal)}" if principal is not None and principal.name else ""
+        middle = ""
+        if principal is not None and principal.name:  # its name, or that in hexadecimal
+            middle = f".{principal.name if is_name(principal.name) else 'x' + principal.name.encode().hex()}"
         if kind in ("tasks", "cancels"):
             return f"{self.prefix}.{kind}.{name}{middle}"
         return f"{self.prefix}.{kind}{middle}.{name}"
