@@ -84,10 +84,8 @@ def server(
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         tools = [
-            types.Tool(
-                name=one.name, description=one.description or None, input_schema=one.schema or {"type": "object"}
-            )
-            for one in agent.capabilities.values()
+            types.Tool(name=name, description=one.description or None, input_schema=one.schema or {"type": "object"})
+            for name, one in agent.capabilities.items()
         ]
         return types.ListToolsResult(tools=tools)
 
