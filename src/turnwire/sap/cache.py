@@ -172,10 +172,11 @@ class Hit(NamedTuple):
         """The Result of ``task`` with the cached output and its evidence (section 6)."""
         evidence = CacheEvidence.from_dict({"hit": True, "cacheKey": self.cache_key, "ageSec": self.age_sec})
         vetted = self.record["alignment"] == Alignment.VALID
+        then = {"principle": "constitution", "status": "PASS", "notes": "vetted when it was stored"}
         outcome = Outcome(
             status=Status.SUCCEEDED,
             alignment=Alignment.VALID if vetted else None,
-            policy_checks=self.record.get("policyChecks") or ([_VETTED_THEN] if vetted else None),
+            policy_checks=self.record.get("policyChecks") or ([then] if vetted else None),
             citations=self.record.get("citations"),
             cache=evidence,
         )
@@ -186,9 +187,6 @@ class Hit(NamedTuple):
 
     def __bool__(self) -> bool:
         return True
-
-
-_VETTED_THEN = {"principle": "constitution", "status": "PASS", "notes": "vetted when it was stored"}
 
 
 class Miss(NamedTuple):

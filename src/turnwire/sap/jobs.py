@@ -19,6 +19,16 @@ Reply = Callable[[Result], Awaitable[None]]
 """Takes each Result of a task, progress included, in order."""
 
 
+ALLOWANCE: dict[str, int] = {
+    Priority.URGENT.value: 0,
+    Priority.HIGH.value: 16,
+    Priority.NORMAL.value: 64,
+    Priority.LOW.value: 256,
+}
+"""The number of later tasks that may go before one of this priority, at most: ageing, counted in tasks instead of
+seconds."""
+
+
 class Job:
     """One task of one principal from its admission to its receivers.
 
@@ -54,6 +64,11 @@ class Job:
         self.correlation_id: str = fields["correlationId"]
         self.capability: str = fields["target"]["capability"]
         self.traced = bool(fields.get("telemetry", {}).get("trace"))
+        # telemetry.priority, else routingHints.priority, else normal
+        hint = fields["target"].get("routingHints", {}).get("priority")
+        self.priority: str = fields.get("telemetry", {}).get("priority", hint)
+        if not isinstance(self.priority, str) or self.priority not in ALLOWANCE:
+            self.priority = Priority.NORMAL
         reply_to = fields.get("replyTo", {})
         self.endpoint: str | None = reply_to.get("endpoint")
         self.expects_ack = reply_to.get("expectAck") is not False
@@ -174,26 +189,6 @@ def size_of_result(text: str) -> int:
     return max(0, sys.getsizeof(text) - SMALL)
 
 
-ALLOWANCE: dict[str, int] = {
-    Priority.URGENT.value: 0,
-    Priority.HIGH.value: 16,
-    Priority.NORMAL.value: 64,
-    Priority.LOW.value: 256,
-}
-"""The number of later tasks that may go before one of this priority, at most: ageing, counted in tasks instead of
-seconds."""
-
-
-def priority_of(task: Task) -> str:
-    """telemetry.priority, else routingHints.priority, else normal."""
-    fields = task._fields
-    hints = fields["target"].get("routingHints", {})
-    for said in (fields.get("telemetry", {}).get("priority"), hints.get("priority")):
-        if isinstance(said, str) and said in ALLOWANCE:
-            return said
-    return Priority.NORMAL.value
-
-
 class Line:
     """One capability at work: its tasks that wait, the next one first, and its handlers. A task that came n tasks later
     goes first only if its allowance is n smaller.
@@ -220,7 +215,7 @@ class Line:
     def add(self, job: Job) -> None:
         """Adds one."""
         number = next(self._numbers)
-        self._waiting[job] = number + ALLOWANCE[priority_of(job.task)], number
+        self._waiting[job] = number + ALLOWANCE[job.priority], number
         self._queue.put_nowait((*self._waiting[job], job))
 
     def next(self) -> Job | None:

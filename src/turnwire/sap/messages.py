@@ -8,7 +8,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
 from turnwire import message as contract
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import DecodeError, Reason, nearest
 from turnwire.json.lazy_object import maker
 from turnwire.sap.spec import (
     MAY,
@@ -234,16 +234,10 @@ def forget_text(record: JsonObject) -> None:
 def _unknown(cls: type[JsonObject], name: str) -> str:
     """Words for an unknown attribute, with the one that may have been meant (``task_id`` for ``taskId`` or
     ``taskid``)."""
-    from difflib import get_close_matches
-
-    alike = {_folded(spelt): known for known, member in cls.MEMBERS.items() for spelt in (known, member.name)}
-    near = [] if name.startswith("__") else get_close_matches(_folded(name), alike, 1, 0.75)
-    hint = f"; did you mean {alike[near[0]]!r}?" if near else ""
+    alike = {spelt: known for known, member in cls.MEMBERS.items() for spelt in (known, member.name)}
+    near = None if name.startswith("__") else nearest(name, alike)
+    hint = "" if near is None else f"; did you mean {alike[near]!r}?"
     return f"{cls.__name__} has no field {name!r}{hint}"
-
-
-def _folded(name: str) -> str:
-    return name.replace("_", "").lower()
 
 
 def _wire_names(cls: type[JsonObject]) -> set[str]:

@@ -41,22 +41,18 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
         return issues  # the conditions presuppose the right types
     issues.extend(conditions(message))
     if task is not None and isinstance(message, (Result, Ack, Nack)):
-        issues.extend(_answers(message, task))
+        if isinstance(message, Result) and not same_id(message._fields["taskId"], task._fields.get("taskId")):
+            text = "the result answers another task (section 5)"
+            issues.append(Issue(Reason.WRONG_TASK, "/taskId", "warning", text))
+        if not same_id(message._fields["correlationId"], task._fields.get("correlationId")):
+            text = "the correlationId is not the task's (section 5)"
+            issues.append(Issue(Reason.WRONG_CORRELATION, "/correlationId", "warning", text))
+        if isinstance(message, Result) and "output" in message._fields:
+            from turnwire.sap.schema import output_issues
+
+            issues.extend(output_issues(message._fields["output"], task))
     issues.extend(lint(message))
     return issues
-
-
-def _answers(message: Result | Ack | Nack, task: Task) -> Iterator[Issue]:
-    if isinstance(message, Result) and not same_id(message._fields["taskId"], task._fields.get("taskId")):
-        yield Issue(Reason.WRONG_TASK, "/taskId", "warning", "the result answers another task (section 5)")
-    if not same_id(message._fields["correlationId"], task._fields.get("correlationId")):
-        yield Issue(
-            Reason.WRONG_CORRELATION, "/correlationId", "warning", "the correlationId is not the task's (section 5)"
-        )
-    if isinstance(message, Result) and "output" in message._fields:
-        from turnwire.sap.schema import output_issues
-
-        yield from output_issues(message._fields["output"], task)
 
 
 def lint(message: JsonObject) -> list[Issue]:

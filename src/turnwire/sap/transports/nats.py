@@ -430,9 +430,9 @@ class Worker:
 
     async def _publish(self, result: Result, caller: Principal | None) -> None:
         """Publishes a Result; it is the server's when this returns. Raises when it could not be."""
-        text = encode(result, strict=False).encode()
-        if len(text) > self._link.largest - HEADERS:  # made for another transport, and asked for again here
-            text = encode(too_large(result, len(text), self._link.largest - HEADERS)).encode()
+        text, limit = encode(result, strict=False).encode(), self._link.largest - HEADERS
+        if len(text) > limit:  # made for another transport, and asked for again here
+            text = encode(too_large(result, len(text), limit)).encode()
         subject = self._link.subject("results", result.task_id.lower(), caller)
         await self._link.publish(subject, text, {CORRELATION: result.correlation_id})
 
