@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from turnwire import sap
+
 TASK: dict[str, Any] = {
     "protocolVersion": "2.0",
     "taskId": "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a",
@@ -70,3 +72,19 @@ def changed(document: dict[str, Any], pointer: str, value: Any) -> dict[str, Any
     else:
         inner[last] = value
     return made
+
+
+def _made(document: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    for pointer, value in changes.items():
+        document = changed(document, "/" + pointer.replace("__", "/"), value)
+    return copy.deepcopy(document)
+
+
+def task(**changes: Any) -> sap.Task:
+    """The document's Task with changes: pointers with ``__`` for ``/``."""
+    return sap.Task.from_dict(_made(TASK, changes))
+
+
+def result(**changes: Any) -> sap.Result:
+    """The document's Result with changes."""
+    return sap.Result.from_dict(_made(RESULT, changes))

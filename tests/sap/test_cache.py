@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from hashlib import sha256
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 import rfc8785
 
-from tests.sap.documents import RESULT, TASK, changed
+from tests.sap.documents import RESULT, TASK, changed, result, task
 from turnwire import LIMITS, sap
 from turnwire.errors import EncodeError, RuleError
 from turnwire.sap.cache import Essence, aligned, within, without
@@ -20,20 +19,6 @@ pytestmark = pytest.mark.once
 
 
 T0 = "2025-09-28T10:00:00Z"
-
-
-def task(**changes: Any) -> sap.Task:
-    document = TASK
-    for pointer, value in changes.items():
-        document = changed(document, "/" + pointer.replace("__", "/"), value)
-    return sap.Task.from_dict(copy.deepcopy(document))
-
-
-def result(**changes: Any) -> sap.Result:
-    document = RESULT
-    for pointer, value in changes.items():
-        document = changed(document, "/" + pointer.replace("__", "/"), value)
-    return sap.Result.from_dict(copy.deepcopy(document))
 
 
 POLICY = "constitutionalContext__cachePolicy"

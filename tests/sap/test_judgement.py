@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.sap.documents import RESULT, TASK, changed
+from tests.sap.documents import RESULT, TASK, changed, result
 from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.errors import EncodeError, Reason, RuleError
@@ -120,13 +120,6 @@ def test_a_vetter_that_says_valid_and_found_something_has_not_said_valid(found: 
         assert evidence.get("violations", []) == found[1]
 
     run(offering(lambda task, context: 1, vet=lambda task, result: sap.Vetting("VALID", *found)), what)
-
-
-def result(**changes: Any) -> sap.Result:
-    document = RESULT
-    for pointer, value in changes.items():
-        document = changed(document, "/" + pointer.replace("__", "/"), value)
-    return sap.Result.from_dict(copy.deepcopy(document))
 
 
 @pytest.mark.parametrize("alignment", ["VALID", "ESCALATE", "NON_CONSTITUTIONAL"])
@@ -287,14 +280,14 @@ def test_a_failure_with_an_empty_message_does_not_say_why(message: str) -> None:
         one = changed(changed(RESULT, "/status", "FAILED"), "/error", error)
         one = changed(one, "/constitutionalEvidence/alignment", "ESCALATE")
         assert "errors" in failed(TASK, one)
-        for result in (sap.Result.from_dict(one), sap.decode(json.dumps(one))):
-            assert [(issue.reason, issue.severity) for issue in sap.check(result) if issue.severity != "info"] == [
+        for each in (sap.Result.from_dict(one), sap.decode(json.dumps(one))):
+            assert [(issue.reason, issue.severity) for issue in sap.check(each) if issue.severity != "info"] == [
                 (Reason.EMPTY_VALUE, "warning")
             ]
             with pytest.raises(EncodeError) as refused:
-                sap.encode(result)
+                sap.encode(each)
             assert (refused.value.reason, refused.value.path) == (Reason.EMPTY_VALUE, "/error/message")
-            assert json.loads(sap.encode(result, strict=False)) == one
+            assert json.loads(sap.encode(each, strict=False)) == one
         assert not failed(TASK, changed(one, "/error/message", "m")) & {"errors", "required"}
     made = sap.result_for(sap.Task.from_dict(TASK), sap.Outcome(error=("TIMEOUT", message)), "B")
     assert made.error is not None and made.error.message == "TIMEOUT"

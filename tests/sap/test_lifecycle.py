@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.sap.documents import RESULT, TASK, changed
+from tests.sap.documents import RESULT, TASK, changed, result, task
 from turnwire import sap
 from turnwire.errors import Reason, RuleError
 from turnwire.sap.builders import NOBODY, make_task
@@ -27,14 +27,6 @@ ALLOWED = {
     "RUNNING": {"RUNNING", *ENDED},
     **{key: set[str]() for key in ENDED},
 }
-
-
-def task(**changes: Any) -> sap.Task:
-    return sap.Task.from_dict(copy.deepcopy(TASK | changes))
-
-
-def result(**changes: Any) -> sap.Result:
-    return sap.Result.from_dict(copy.deepcopy(RESULT | changes))
 
 
 @pytest.mark.parametrize(("before", "after"), list(product(ALLOWED, ["QUEUED", "RUNNING", *ENDED])))

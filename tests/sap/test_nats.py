@@ -90,38 +90,18 @@ def test_a_worker_that_ends_gives_its_tasks_to_another(broker: Broker) -> None:
     played(main)
 
 
-class Swallowing:
-    """A pull subscription whose fetch swallows each cancellation but the last of some, as ``asyncio.wait_for`` of
-    Python 3.11 does when a message, or the server's word that there is none, comes at the same moment."""
-
-    def __init__(self, comes: Any, cancellations: int) -> None:
-        self.comes, self.cancellations, self.asked = comes, cancellations, 0
-
-    async def fetch(self, _number: int, timeout: float) -> list[Any]:
-        self.asked += 1
-        try:
-            await asyncio.sleep(timeout)
-        except asyncio.CancelledError:
-            self.cancellations -= 1
-            if self.cancellations < 0:
-                raise
-        if self.comes is None:
-            raise TimeoutError
-        return [self.comes]
-
-
 def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``asyncio.wait_for`` of Python 3.11 does, when what it waits for comes at the same moment."""
     monkeypatch.setattr("turnwire.sap.agent.CANCEL_SECONDS", 0.01)
 
     async def main() -> None:
-        pulled = Swallowing(None, 2)
+        async def swallows() -> None:
+            for _ in range(2):
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.sleep(60)
+            await asyncio.sleep(60)
 
-        async def forever() -> None:
-            while True:
-                with contextlib.suppress(TimeoutError):
-                    await pulled.fetch(1, 60)
-
-        some = [asyncio.ensure_future(forever()) for _ in range(2)]
+        some = [asyncio.ensure_future(swallows()) for _ in range(2)]
         await asyncio.sleep(0)
         await cancel_and_wait(some)
         assert all(each.cancelled() for each in some)

@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 import turnwire
+from tests.ledger.test_proved_rows import rewrite
 from tests.sap.hosts import OVER, Broker, reached, serve
 from tests.sap.scenario import CHECKS, task
 from tests.sap.test_principals import KEYS, PUBLIC
@@ -517,16 +518,7 @@ def test_a_task_over_http_is_decoded_once_encoded_once_and_enters_few_files() ->
 # ---------------------------------------------------------------- rows that somebody rewrote
 
 
-def rewrite(path: Path, kind: str) -> None:
-    """Changes the rows of a kind behind the triggers, which are put back."""
-    with sqlite3.connect(path) as file:
-        triggers = file.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-        for name, _ in triggers:
-            file.execute(f"DROP TRIGGER {name}")
-        body = "CAST(replace(CAST(body AS TEXT), 'good', 'evil') AS BLOB)"
-        file.execute(f"UPDATE entries SET body = {body} WHERE kind = ?", (kind,))
-        for _, sql in triggers:
-            file.execute(sql)
+EVIL = ("UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), 'good', 'evil') AS BLOB) WHERE kind = ?",)
 
 
 @pytest.mark.usefixtures("quiet_logs")
@@ -545,13 +537,13 @@ def test_a_rewritten_row_is_named_and_never_answers(transport: str, tmp_path: Pa
         assert (await client.call(first)).output == "good"
         hit = await client.call(task("work.do", {"n": 1}, **PREFER))
         assert hit.constitutional_evidence.cache.hit is True
-        rewrite(tmp_path / "c", "sap.cache")
+        rewrite(tmp_path / "c", *EVIL, "sap.cache")
         refused = await client.call(task("work.do", {"n": 1}, **PREFER))
         assert (refused.status, refused.error.code) == ("FAILED", "INTERNAL")
         assert "entry 1 is not what was appended" in refused.error.message
 
     over(transport, serving(), stored, nats_url)
-    rewrite(tmp_path / "t", "sap.result")
+    rewrite(tmp_path / "t", *EVIL, "sap.result")
 
     async def redelivered(client: Any) -> None:
         with pytest.raises(Refused, match=r"INTERNAL: .*is not what was appended"):
