@@ -18,6 +18,12 @@ DEEPEST_STRING = 8
 """JSON inside strings of JSON inside strings … is followed this far."""
 _OPENING = re.compile(rb'\{[ \t\r\n]*["}]')
 _INSIDE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_LITERAL = re.compile(
+    rb'(?:^|[{\[,:])[ \t\r\n]*"([^"\\]*(?:\\.[^"\\]*)*)(?:"(?=[ \t\r\n]*(?:[}\],:]|\Z))|\\?\Z)', re.DOTALL
+)
+"""A JSON string, by what is around it; or one that the text cuts off."""
+_CONTINUATION = bytes(range(0x80, 0xC0))
+"""The bytes of a character but its first; a place in a damaged string may be between two."""
 _FENCE = re.compile(rb"`{3,}|~{3,}")
 
 
@@ -26,10 +32,7 @@ class Text:
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
-        self._seen = 0  # up to here quotes were looked for
-        self._literal: tuple[int, int] | None = None  # the one that was met last
-        self._said: tuple[int, Text] | None = None
-        self._reached = (-1, 0)  # a place in the literal that was met last, and how many bytes it says in front of that
+        self._said: tuple[int, Text, EscapeMap] | None = None  # the string that was asked for last
 
     @cached_property
     def _fences(self) -> list[int]:
@@ -79,7 +82,7 @@ class Text:
 
     def wrapped(self, raw: bytes, place: int) -> str:
         """The same for the bytes ``raw`` that a JSON string says and which stand at ``place`` in what the outermost one
-        says (this text): "json_string/" for each level of strings within. Places must come in order. raw may also be as
+        says (this text): "json_string/" for each level of strings within. raw may also be as
         it is written there."""
         text, depth = self, 0
         for inside, at in self._levels(place):
@@ -92,7 +95,7 @@ class Text:
 
     def innermost(self, place: int) -> tuple[Text, int]:
         """The text of the innermost JSON string that holds a byte, and where that byte is there; of a byte in none,
-        this text. Places must come in order."""
+        this text."""
         *_, last = self._levels(place)
         return last
 
@@ -102,50 +105,31 @@ class Text:
         for _ in range(DEEPEST_STRING + 1):
             yield text, place
             literal = text.literal(place)
-            inside = None if literal is None else text.said(*literal)
-            if literal is None or inside is None:
+            if literal is None or text.said(*literal) is None:
                 return
-            text, place = inside, text._said_before(literal[0], place)
+            assert text._said is not None
+            _, inside, escapes = text._said
+            text, place = inside, escapes.said(place - literal[0])
+
+    @cached_property
+    def _literals(self) -> list[tuple[int, int]]:
+        """The insides of JSON strings, in order; the last one may have no end."""
+        return [match.span(1) for match in _LITERAL.finditer(self.raw)]
 
     def literal(self, place: int) -> tuple[int, int] | None:
-        """The inside of the JSON string that holds a byte, if any. Places must come in order."""
-        if self._literal is not None and self._literal[0] <= place < self._literal[1]:
-            return self._literal
-        quote = place
-        while (quote := self.raw.rfind(b'"', self._seen, quote)) >= 0:
-            slash = quote
-            while slash > self._seen and self.raw[slash - 1] == 0x5C:
-                slash -= 1
-            if (quote - slash) % 2 == 0:
-                break
-        self._seen = max(self._seen, place)
-        if quote < 0 or (front := _last_in_front(self.raw, quote)) not in (b"", b"{", b"[", b",", b":"):
-            return None
-        match = _INSIDE.match(self.raw, quote + 1)
-        end = match.end() if match else quote + 1
-        back = self.raw[end + 1 : end + 64].lstrip()[:1]
-        if back not in (b"", b"}", b"]", b",", b":") or (front in (b"{", b"[") and end >= len(self.raw)):
-            return None
-        self._literal = (quote + 1, end)
-        self._seen = end
-        return self._literal if place < end else None
+        """The inside of the JSON string that holds a byte, if any."""
+        index = bisect_right(self._literals, (place, len(self.raw))) - 1
+        return self._literals[index] if index >= 0 and place < self._literals[index][1] else None
 
     def said(self, start: int, end: int) -> Text | None:
         """The text of the JSON string whose inside is ``start`` to ``end``."""
         if self._said is None or self._said[0] != start:
-            raw = _decoded(self.raw[start:end])
+            inside = self.raw[start:end]
+            raw = _decoded(inside)
             if raw is None:
                 return None
-            self._said = (start, Text(raw))
+            self._said = start, Text(raw), EscapeMap(inside)
         return self._said[1]
-
-    def _said_before(self, start: int, place: int) -> int:
-        """The number of bytes that the string whose inside begins at ``start`` says in front of ``place``. Places must
-        come in order."""
-        last, said = self._reached if self._reached[0] >= start else (start, 0)
-        said += len(_decoded(self.raw[last:place]) or b"")
-        self._reached = place, said
-        return said
 
     def characters(self, places: Iterable[int]) -> dict[int, int]:
         """Byte offset -> character offset, for each of ``places``."""
@@ -154,18 +138,10 @@ class Text:
         result = {}
         byte = character = 0
         for place in sorted(set(places)):
-            character += len(self.raw[byte:place].decode("utf-8", "surrogatepass"))
+            character += len(self.raw[byte:place].translate(None, _CONTINUATION))
             byte = place
             result[place] = character
         return result
-
-
-def _last_in_front(raw: bytes, place: int) -> bytes:
-    """The last byte in front of a place that is not white space; nothing where there is none."""
-    size = 64
-    while not (found := raw[max(place - size, 0) : place].rstrip()) and size < place:
-        size *= 8
-    return found[-1:]
 
 
 def inside_end(raw: bytes, start: int) -> int:
