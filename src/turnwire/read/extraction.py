@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import partial
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, overload
 
 from turnwire import registry
 from turnwire.errors import DecodeError
 from turnwire.read.located import Located, located
-from turnwire.read.wrapping import Text, inside_end, unescaped, written
+from turnwire.read.wrapping import Text, unescaped
 
 _CARRIER = re.compile(r'"(?:stream|__REALTIME_TIMESTAMP"|\\u)')
 """Members of the lines of Docker and journald, whose values are pieces of another text."""
@@ -82,7 +80,7 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
         return [one] if one.wire in wanted else []
     raw = text.encode("utf-8", "surrogatepass")
     records = [one for one in located(raw, rejects=rejects) if one.wire in wanted]
-    found = list(placed(raw, records))
+    found = placed(raw, records)
     places = Text(raw).characters(place for _, span, _ in found for place in span)
     return [
         Found(one.message, one.wire, places[start], places[end], how)
@@ -109,50 +107,34 @@ def _one_message(text: str) -> Found | None:
     return Found(message, registry.wire_of(message) or "", 0, end, "bare")
 
 
-def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[int, int], str]]:
-    """Finds messages in a text, in order, each with its span in bytes and how it is wrapped."""
+def placed(raw: bytes, found: Iterable[Located]) -> list[tuple[Located, tuple[int, int], str]]:
+    """Messages in a text, in order, each with its span in bytes and how it is wrapped."""
     whole = Text(raw)
-    for start, group in groupby(found, key=partial(_string, whole)):
-        members = list(group)
-        spans: Iterator[tuple[tuple[int, int], str]]
-        if start is None:
-            spans = (_outside(whole, one) for one in members)
-        else:
-            members.sort(key=attrgetter("inner"))
-            spans = _inside(whole, start, members)
-        for one, (span, how) in zip(members, spans, strict=True):
-            yield one, span, how
+    return sorted(((one, *_placed(whole, one)) for one in found), key=itemgetter(1))
+
+
+def _placed(whole: Text, one: Located) -> tuple[tuple[int, int], str]:
+    start = _string(whole, one)
+    if start is None:
+        end = one.offset + len(whole.raw[one.offset : one.offset + one.length].rstrip())
+        return (one.offset, end), whole.how(one.offset, end)
+    inner, said = one.inner or 0, whole.said(start)
+    raw = one.raw if one.error is None else unescaped(one.raw)
+    space = raw[len(raw.rstrip()) :]
+    how = said.wrapped(raw.rstrip(), inner) if said is not None else "json_string/prose"
+    first = whole.written(start, inner)
+    literal = whole.raw[first : first + one.length]
+    return (first, first + _without(literal, space, how.count("json_string/"))), how
 
 
 def _string(whole: Text, one: Located) -> int | None:
-    """The place where the JSON string around a record or a reject begins, None for none: those in one are
-    looked at together. The place of a record is that of the string, a reject has its own."""
+    """The place where the inside of the JSON string around a record or a reject begins, None for none. The place of a
+    record is that of the string, a reject has its own."""
     if one.inner is None:
         return None
     if one.error is None:  # what is left of a text may begin in a string
         return one.offset + (whole.raw[one.offset : one.offset + 1] in (b'"', b"["))
-    literal = whole.literal(one.offset)
-    return None if literal is None else literal[0]
-
-
-def _outside(whole: Text, one: Located) -> tuple[tuple[int, int], str]:
-    end = one.offset + len(whole.raw[one.offset : one.offset + one.length].rstrip())
-    return (one.offset, end), whole.how(one.offset, end)
-
-
-def _inside(whole: Text, start: int, found: list[Located]) -> Iterator[tuple[tuple[int, int], str]]:
-    """Those in the JSON string whose inside begins at ``start``, in order, as bytes of the text as written."""
-    end = inside_end(whole.raw, start)
-    places = written(whole.raw[start:end], [one.inner or 0 for one in found])
-    said = whole.said(start, end)
-    for one in found:
-        inner = one.inner or 0
-        whole_raw = one.raw if one.error is None else unescaped(one.raw)
-        raw = whole_raw.rstrip()
-        how = said.wrapped(raw, inner) if said is not None else "json_string/prose"
-        first = start + places[inner]
-        literal = whole.raw[first : first + one.length]
-        yield (first, first + _without(literal, whole_raw[len(raw) :], how.count("json_string/"))), how
+    return whole.literal(one.offset)
 
 
 def _without(literal: bytes, space: bytes, depth: int) -> int:

@@ -238,7 +238,7 @@ class LocatedRecords:
 def _between(data: bytes, start: int, records: list[tuple[int, int, bytes]]) -> list[bytes]:
     """The text that the string at ``start`` says around its records (:meth:`ScannedPiece.raws`); of those in strings
     in it, what the innermost one says that holds the first of them."""
-    said = Text(data).said(start + 1, inside_end(data, start + 1))
+    said = Text(data).said(start + 1)
     if said is None:
         return []
     text, place, parts = said.raw, 0, []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.checklists import log_line
 from turnwire.log.search.carriers import MOST_PREFIX, EveryLinePrefix
-from turnwire.read.wrapping import DEEPEST_STRING, Text, inside_end
+from turnwire.read.wrapping import DEEPEST_STRING, Text
 
 if TYPE_CHECKING:
     from turnwire.read.located import LocatedRecords
@@ -110,7 +110,7 @@ def _behind(line: bytes, forms: dict[tuple[bytes, bool], EveryLinePrefix]) -> tu
         size = form.taken(line)
         if size < 0 or (within and line[size : size + 1] != b'"'):
             continue
-        said = Text(line).said(size + 1, inside_end(line, size + 1)) if within else None
+        said = Text(line).said(size + 1) if within else None
         rest = line[size:] if said is None else said.raw
         return size, [one.strip(_BLANKS) for one in rest.split(b"\n")]
     return 0, [line]

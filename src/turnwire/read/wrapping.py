@@ -32,7 +32,7 @@ class Text:
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
-        self._said: tuple[int, Text, EscapeMap] | None = None  # the string that was asked for last
+        self._last: tuple[int, Text | None, EscapeMap] | None = None  # the string that was asked for last
 
     @cached_property
     def _fences(self) -> list[int]:
@@ -104,32 +104,36 @@ class Text:
         text = self
         for _ in range(DEEPEST_STRING + 1):
             yield text, place
-            literal = text.literal(place)
-            if literal is None or text.said(*literal) is None:
+            start = text.literal(place)
+            inside, escapes = (None, None) if start is None else text._string(start)
+            if start is None or inside is None or escapes is None:
                 return
-            assert text._said is not None
-            _, inside, escapes = text._said
-            text, place = inside, escapes.said(place - literal[0])
+            text, place = inside, escapes.said(place - start)
 
     @cached_property
     def _literals(self) -> list[tuple[int, int]]:
         """The insides of JSON strings, in order; the last one may have no end."""
         return [match.span(1) for match in _LITERAL.finditer(self.raw)]
 
-    def literal(self, place: int) -> tuple[int, int] | None:
-        """The inside of the JSON string that holds a byte, if any."""
+    def literal(self, place: int) -> int | None:
+        """The place where the inside of the JSON string begins that holds a byte, if any."""
         index = bisect_right(self._literals, (place, len(self.raw))) - 1
-        return self._literals[index] if index >= 0 and place < self._literals[index][1] else None
+        return self._literals[index][0] if index >= 0 and place < self._literals[index][1] else None
 
-    def said(self, start: int, end: int) -> Text | None:
-        """The text of the JSON string whose inside is ``start`` to ``end``."""
-        if self._said is None or self._said[0] != start:
-            inside = self.raw[start:end]
+    def said(self, start: int) -> Text | None:
+        """The text of the JSON string whose inside begins there; None where it is damaged."""
+        return self._string(start)[0]
+
+    def written(self, start: int, place: int) -> int:
+        """The byte at which that JSON string has what is at a place of what it says."""
+        return start + self._string(start)[1].place(place)
+
+    def _string(self, start: int) -> tuple[Text | None, EscapeMap]:
+        if self._last is None or self._last[0] != start:
+            inside = self.raw[start : inside_end(self.raw, start)]
             raw = _decoded(inside)
-            if raw is None:
-                return None
-            self._said = start, Text(raw), EscapeMap(inside)
-        return self._said[1]
+            self._last = start, None if raw is None else Text(raw), EscapeMap(inside)
+        return self._last[1:]
 
     def characters(self, places: Iterable[int]) -> dict[int, int]:
         """Byte offset -> character offset, for each of ``places``."""
@@ -148,12 +152,6 @@ def inside_end(raw: bytes, start: int) -> int:
     """The place where the inside of the JSON string ends that begins at ``start``."""
     match = _INSIDE.match(raw, start)
     return match.end() if match else start
-
-
-def written(literal: bytes, places: Iterable[int]) -> dict[int, int]:
-    """Byte in what the inside of a JSON string says -> byte of that inside as written, for each of ``places``."""
-    escapes = EscapeMap(literal)
-    return {place: escapes.place(place) for place in places}
 
 
 def unescaped(inside: bytes, times: int = 1) -> bytes:
