@@ -147,11 +147,10 @@ class FilePreambles:
     def _in_strings(self) -> Iterator[tuple[int, int, Preamble | DecodeError]]:
         """Those in JSON strings with messages: the byte, the line, the preamble or what is wrong with it. One behind
         the first message there is placed behind all of them."""
-        place, line = 0, 1
+        line_of = self._found.line_of()
         for start, said in self._found.strings(_RECORD):
             if _speaks_of_state(said):
-                line += self._data.count(b"\n", place, start)
-                place = start
+                line = line_of(start)
                 there, wrong = preambles(said, self._limits)
                 first = said.find(_RECORD)
                 yield from ((start - 1 if offset < first else start + 1, line, record) for offset, _, record in there)
@@ -171,11 +170,9 @@ class FilePreambles:
 
     def _gaps(self) -> Iterator[tuple[int, int, int]]:
         """The gaps that hold any text, each with how many lines are in front of it."""
-        place = line = 0
+        line_of = self._found.line_of()
         for start, stop in self._found.gaps:
-            line += self._data.count(b"\n", place, start)
-            place = start
-            yield start, stop, line
+            yield start, stop, line_of(start) - 1
 
     def junk(self, taken: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
         """The lines that are not blank and no fence: (offset, line, text). taken: offset and length of others."""

@@ -241,24 +241,15 @@ def _between(data: bytes, start: int, records: list[tuple[int, int, bytes]]) -> 
     said = Text(data).said(start + 1)
     if said is None:
         return []
-    text, place, parts = said.raw, 0, []
-    for _, inner, raw in records:
-        if not text.startswith(raw, inner) or b'"' in text[place:inner]:
-            break
-        parts.append(text[place:inner])
-        place = inner + len(raw.rstrip())
-    else:
-        return [*parts, text[place:]]
-    kept, place = said.innermost(records[0][1])[0].raw, 0
-    parts = []
+    text, place = said.innermost(records[0][1])
+    last, parts = 0, []
     for _, _, raw in records:
-        bare = raw.rstrip()
-        found = kept.find(bare, place)
-        if found < 0:
+        place = text.raw.find(raw.rstrip(), max(place, last))
+        if place < 0:
             break
-        parts.append(kept[place:found])
-        place = found + len(bare)
-    return [*parts, kept[place:]]
+        parts.append(text.raw[last:place])
+        last = place + len(raw.rstrip())
+    return [*parts, text.raw[last:]]
 
 
 def _whole(data: bytes, offsets: Any, lengths: Any, inners: Any) -> Any:
