@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
-from turnwire.cli.output import Notes, shown_output, tell_left_out, write_json
+from turnwire.cli.output import Notes, standard_output, tell_left_out, write_json
 
 
 def write_export(names: Sequence[str], to: str, wire: str | None, *, as_json: bool, quiet: bool, notes: Notes) -> int:
@@ -14,7 +14,7 @@ def write_export(names: Sequence[str], to: str, wire: str | None, *, as_json: bo
     from turnwire.read.exporting import export
 
     found = export(list(names), to, wire=wire)
-    output = shown_output()
+    output = standard_output(shown=True)
     for line in found:
         if as_json:
             place = {"file": inputs.shown(line.file), "line": line.line}
