@@ -7,7 +7,7 @@ names, batch by batch, and of the others only what it leaves is made. The answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import MissingDependency
@@ -41,6 +41,7 @@ def scan(source: Any, *, wire: str | None = None, **options: Any) -> pl.LazyFram
     Raises MissingDependency without Polars 1.22 or newer, TypeError or ValueError for arguments that make no sense.
     What reading raises comes out of ``collect``.
     """
+    from turnwire.log.input.sources import Starts
     from turnwire.log.scanning import scan as read
 
     polars, register = _polars()
@@ -50,7 +51,16 @@ def scan(source: Any, *, wire: str | None = None, **options: Any) -> pl.LazyFram
     options = {"errors": "skip", **options}
     options["columns"] = [column.name for column in read(source, wire=wire, **options).columns]
     empty: pl.DataFrame = polars.DataFrame(read(b"", wire=wire, columns=options["columns"]))
-    frame: pl.LazyFrame = register(_FrameSource(polars, source, wire, options, empty), schema=empty.schema)
+    starts = Starts(source)
+
+    def frames(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _: int | None
+    ) -> Iterator[pl.DataFrame]:
+        starts.begin()
+        found = read(source, wire=wire, **_narrowed(options, columns, predicate, rows))
+        return _frames(polars, empty.select(columns or empty.columns), found, predicate, rows)
+
+    frame: pl.LazyFrame = register(frames, schema=empty.schema)
     return frame
 
 
@@ -69,70 +79,46 @@ def _polars() -> tuple[ModuleType, Callable[..., Any]]:
     return polars, register_io_source
 
 
-class _FrameSource:
-    """The source that Polars asks for the frames of a query."""
+def _narrowed(
+    options: dict[str, Any], columns: list[str] | None, predicate: pl.Expr | None, rows: int | None
+) -> dict[str, Any]:
+    """The options of a scan that reads no more than these columns (all for None) and those of the predicate, and not
+    much more than the first so many rows."""
+    options = dict(options)
+    if columns is not None:
+        wanted = {*columns, *([] if predicate is None else predicate.meta.root_names())}
+        # A record has to have some column, so that records are counted.
+        options["columns"] = [name for name in options["columns"] if name in wanted] or options["columns"][:1]
+    if rows is not None:
+        size = options.get("batch_bytes", _BATCH_BYTES)
+        options["batch_bytes"] = min(size, max(rows * _BYTES_A_ROW, _LEAST_BATCH_BYTES))
+    return options
 
-    def __init__(
-        self,
-        polars: ModuleType,
-        source: Any,
-        wire: str | None,
-        options: dict[str, Any],
-        empty: pl.DataFrame,
-    ) -> None:
-        from turnwire.log.input.sources import Starts
 
-        self._polars = polars
-        self._source = source
-        self._wire = wire
-        self._options = options
-        self._empty = empty
-        self._starts = Starts(source)
+def _frames(
+    polars: ModuleType, empty: pl.DataFrame, found: Iterable[Batch], predicate: pl.Expr | None, rows: int | None
+) -> Iterator[pl.DataFrame]:
+    """Frames with the columns of the empty one: of the first so many rows, where ``rows`` says a number, those that the
+    predicate wants."""
+    yield empty  # Polars 1.22 wants a frame, and keeps it
+    left = rows
+    for batch in () if rows == 0 else found:
+        if left is not None:
+            batch = batch.picked(slice(left)) if left < len(batch) else batch
+            left -= len(batch)
+        frame = polars.DataFrame(batch) if predicate is None else _filtered(polars, batch, predicate)
+        yield frame.select(empty.columns)
+        if left == 0:
+            return
 
-    def __call__(
-        self, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, batch_rows: int | None
-    ) -> Iterator[pl.DataFrame]:
-        """Frames with these columns (all for None). Of the first so many rows, where ``rows`` says a number, those
-        that the predicate wants. ``batch_rows`` is a hint only."""
-        from turnwire.log.scanning import scan
 
-        self._starts.begin()
-        found = scan(self._source, wire=self._wire, **self._narrowed(columns, predicate, rows))
-        return self._frames(found, columns, predicate, rows)
-
-    def _narrowed(self, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None) -> dict[str, Any]:
-        """The options of a scan that reads no more than that."""
-        options = dict(self._options)
-        if columns is not None:
-            wanted = {*columns, *([] if predicate is None else predicate.meta.root_names())}
-            # A record has to have some column, so that records are counted.
-            options["columns"] = [name for name in options["columns"] if name in wanted] or options["columns"][:1]
-        if rows is not None:
-            size = options.get("batch_bytes", _BATCH_BYTES)
-            options["batch_bytes"] = min(size, max(rows * _BYTES_A_ROW, _LEAST_BATCH_BYTES))
-        return options
-
-    def _frames(
-        self, found: Any, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None
-    ) -> Iterator[pl.DataFrame]:
-        yield self._empty.select(columns or self._empty.columns)  # Polars 1.22 wants a frame, and keeps it
-        left = rows
-        for batch in () if rows == 0 else found:
-            if left is not None:
-                batch = batch.picked(slice(left)) if left < len(batch) else batch
-                left -= len(batch)
-            frame = self._polars.DataFrame(batch) if predicate is None else self._filtered(batch, predicate)
-            yield frame.select(columns) if columns else frame
-            if left == 0:
-                return
-
-    def _filtered(self, batch: Batch, predicate: pl.Expr) -> pl.DataFrame:
-        """The records that the predicate wants, which is asked of the columns that it names alone."""
-        asked = [name for name in batch.names if name in predicate.meta.root_names()]
-        if asked and len(asked) < len(batch.names):
-            looked = self._polars.DataFrame(batch.picked(columns=asked)).with_row_index(_ROW)
-            wanted = looked.filter(predicate)[_ROW]
-            predicate = self._polars.lit(True)
-            batch = batch if len(wanted) == len(batch) else batch.picked(wanted.to_numpy())
-        frame: pl.DataFrame = self._polars.DataFrame(batch)
-        return frame.filter(predicate)
+def _filtered(polars: ModuleType, batch: Batch, predicate: pl.Expr) -> pl.DataFrame:
+    """The records that the predicate wants, which is asked of the columns that it names alone."""
+    asked = [name for name in batch.names if name in predicate.meta.root_names()]
+    if asked and len(asked) < len(batch.names):
+        looked = polars.DataFrame(batch.picked(columns=asked)).with_row_index(_ROW)
+        wanted = looked.filter(predicate)[_ROW]
+        predicate = polars.lit(True)
+        batch = batch if len(wanted) == len(batch) else batch.picked(wanted.to_numpy())
+    frame: pl.DataFrame = polars.DataFrame(batch)
+    return frame.filter(predicate)

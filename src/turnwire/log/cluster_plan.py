@@ -15,7 +15,7 @@ import warnings
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from io import RawIOBase
+from io import FileIO, RawIOBase
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import Limits
@@ -396,65 +396,49 @@ def _difference(state: FileState, file: Any, start: int, stop: int) -> str | Non
     return None  # elsewhere a file of this name has another inode
 
 
-class _Part(RawIOBase):
+class _Part(FileIO):
     """A file up to an offset. For a ``block``, it checks that the file is the planned one."""
 
     def __init__(self, name: str, stop: int, block: Block | None = None, state: FileState | None = None) -> None:
-        self.name = name
-        self._stop = self._left = stop
+        super().__init__(name)
+        self._stop = stop
         self._block, self._state = block, state
-        self._file = open(name, "rb", buffering=0)  # noqa: SIM115  (closed by close)
         try:
             self._check()
         except BaseException:
             self.close()
             raise
-        self._inode = _inode_of(os.fstat(self._file.fileno()))
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
+        self._inode = _inode_of(os.fstat(self.fileno()))
 
     def seek(self, offset: int, whence: int = 0) -> int:
         """Goes to an offset of the file; what is behind the part is not there."""
-        offset += (0, self._stop - self._left, self._stop)[whence]
-        self._left = max(self._stop - offset, 0)
-        return self._file.seek(offset)
+        return super().seek(self._stop + offset if whence == 2 else offset, whence % 2)
 
-    def tell(self) -> int:
-        """The place from which is read next."""
-        return self._stop - self._left
+    def read(self, size: int | None = -1) -> Any:
+        """Some bytes of the part, as :meth:`readinto` gives them."""
+        return RawIOBase.read(self, -1 if size is None else size)
 
     def readinto(self, view: Any) -> int:
         """Fills a part of the view; 0 at the end of the part, once the file is seen to be what it was."""
-        count = self._file.readinto(memoryview(view)[: self._left]) if self._left else 0
-        self._left -= count
+        left = max(self._stop - self.tell(), 0)
+        count = super().readinto(memoryview(view)[:left]) if left else 0
         if not count and len(view):
-            if _inode_of(os.fstat(self._file.fileno())) != self._inode:
+            if _inode_of(os.fstat(self.fileno())) != self._inode:
                 self._check()
                 raise self._changed("it was written to while it was read")
-            if self._left:
-                raise self._changed(f"{self._left} bytes of the block are missing")
+            if left:
+                raise self._changed(f"{left} bytes of the block are missing")
         return count
 
     def _check(self) -> None:
         block, state = self._block, self._state
         if block is None or state is None:
             return
-        text = _difference(state, self._file, block.start, self._stop - block.ahead)
+        text = _difference(state, self, block.start, self._stop - block.ahead)
         if text is not None:
             raise self._changed(text)
 
     def _changed(self, text: str) -> DecodeError:
         text = f"the file changed after it was cut into blocks: {text}"
         wire = None if self._block is None else self._block.wire
-        return DecodeError(Reason.FILE_CHANGED, text, wire=wire, path=self.name)
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
-        super().close()
+        return DecodeError(Reason.FILE_CHANGED, text, wire=wire, path=str(self.name))

@@ -6,16 +6,13 @@ Every format has the same columns in the same order; text, enums and file names 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from io import RawIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from turnwire.contract import Column
 from turnwire.errors import MissingDependency, UnknownName, expect, expect_one_of
-
-if TYPE_CHECKING:
-    from turnwire.log.output.batch import Batch
 
 FORMATS = {"parquet": ".parquet", "arrow": ".arrow", "csv": ".csv", "ndjson": ".ndjson"}
 """Format -> the ending of its files."""
@@ -65,27 +62,16 @@ def unguarded(text: str) -> str:
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
-class Writer(Protocol):
-    """Writes batches into an open binary file."""
+class _Lines:
+    """JSON lines over an open file: every line is written as it comes."""
 
-    def take(self, batch: Batch) -> None:
-        """Writes the records of a batch, or holds them back for a while."""
-
-    def finish(self) -> None:
-        """Writes the rows that wait and the end of the file. The file itself stays open."""
-
-    def abandon(self) -> None:
-        """Writes nothing more, whatever still waits."""
-
-
-class _Ndjson:
-    def __init__(self, file: Any, columns: Sequence[Column], formulas: str) -> None:
+    def __init__(self, file: Any, columns: Sequence[Column]) -> None:
         from turnwire.log.output.json_lines import JsonLines
 
         self._file = file
         self._lines = JsonLines(columns)
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: Any) -> None:
         from turnwire.log.output.json_lines import slices
 
         for values in slices(batch):
@@ -94,15 +80,17 @@ class _Ndjson:
     def finish(self) -> None:
         """Every line is written already."""
 
-    def abandon(self) -> None:
-        """Nothing waits."""
+    abandon = finish
 
 
-class Tables:
-    """Batches as tables of pyarrow with one schema, whatever the batch: plain strings instead of views and
-    dictionaries, which differ from batch to batch."""
+class _Groups:
+    """Tables of pyarrow, collected until they are worth a group of rows: many small groups make a file slow to read.
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    They have one schema, whatever the batch: plain strings instead of views and dictionaries, which differ from batch
+    to batch.
+    """
+
+    def __init__(self, file: Any, columns: Sequence[Column], format: str, guard: bool, stream: bool) -> None:
         pyarrow = arrow()
         types = {
             "u64": pyarrow.uint64(),
@@ -113,108 +101,74 @@ class Tables:
             "timestamp": pyarrow.timestamp("us", tz="UTC"),
             "binary": pyarrow.large_binary(),
         }
-        self.schema = pyarrow.schema(
+        self._schema = pyarrow.schema(
             pyarrow.field(one.name, types.get(one.kind, pyarrow.string()), one.nullable) for one in columns
         )
-
-    def tables(self, batch: Any) -> Iterator[Any]:
-        """The named columns of a batch (or of rejects), ``PIECE`` rows at a time: little is converted at once."""
-        pyarrow = arrow()
-        found = pyarrow.record_batch(batch)
-        for start in range(0, found.num_rows, PIECE):
-            part = found.slice(start, PIECE)
-            arrays = [part.column(field.name).cast(field.type) for field in self.schema]
-            yield pyarrow.Table.from_arrays(arrays, schema=self.schema)
-
-
-class _Grouped:
-    """Collects tables until they are worth a group of rows: many small groups make a file slow to read."""
-
-    def __init__(self, file: Any, columns: Sequence[Column]) -> None:
-        self.tables = Tables(columns)
-        self.sink = _Sink(file)
-        self._writer: Any = None
+        self._sink = _Sink(file)
+        self._guard = guard and format == "csv"
         self._waiting: list[Any] = []
         self._bytes = 0
+        self._writer = _opened(self._sink, self._schema, format, stream)
 
     def take(self, batch: Any) -> None:
-        """Holds the records back until there are enough of them."""
-        for table in self.tables.tables(batch):
-            self._waiting.append(table)
-            self._bytes += table.nbytes
+        """Holds the records of a batch (or rejects) back until there are enough of them. ``PIECE`` rows are converted
+        at a time, so that this takes little memory."""
+        found = arrow().record_batch(batch)
+        for start in range(0, found.num_rows, PIECE):
+            part = found.slice(start, PIECE)
+            arrays = [part.column(field.name).cast(field.type) for field in self._schema]
+            self._waiting.append(arrow().Table.from_arrays(arrays, schema=self._schema))
+            self._bytes += self._waiting[-1].nbytes
             if self._bytes >= GROUP_BYTES:
-                self.flush()
+                self._flush()
         if self._bytes >= GROUP_BYTES // 2:  # rows that wait keep the memory of the whole batch
-            self.flush()
+            self._flush()
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         """Writes the rows that wait as one group."""
-        if self._waiting:
+        if self._waiting:  # a group of none cannot be written
             table = arrow().concat_tables(self._waiting)
             self._waiting, self._bytes = [], 0
-            if table.num_rows:  # a group of none cannot be written
-                self.write(table)
-
-    def write(self, table: Any) -> None:
-        """Writes one group of rows."""
-        self._writer.write_table(table.combine_chunks())
+            table = _guarded(table) if self._guard else table
+            self._writer.write_table(table.combine_chunks(), table.num_rows)
 
     def finish(self) -> None:
-        """Writes the rows that wait and the end of the file."""
-        self.flush()
+        """Writes the rows that wait and the end of the file. The file itself stays open."""
+        self._flush()
         self._writer.close()
 
     def abandon(self) -> None:
-        """Writes nothing more: pyarrow would, when it cleans up."""
-        self.sink.dead = True
+        """Writes nothing more, whatever still waits: pyarrow would, when it cleans up."""
+        self._sink.dead = True
 
 
-class _Parquet(_Grouped):
-    def __init__(self, file: Any, columns: Sequence[Column], formulas: str) -> None:
-        super().__init__(file, columns)
+def _opened(sink: Any, schema: Any, format: str, stream: bool) -> Any:
+    """pyarrow's writer of a format. stream: Arrow has a format of its own where nobody can seek (standard output)."""
+    if format == "parquet":
         from pyarrow.parquet import ParquetWriter
 
-        self._writer = ParquetWriter(self.sink, self.tables.schema, compression="zstd")
-
-    def write(self, table: Any) -> None:
-        self._writer.write_table(table, row_group_size=table.num_rows)
-
-
-class _Arrow(_Grouped):
-    """The file format of Arrow IPC, or its stream format where nobody can seek (standard output)."""
-
-    def __init__(self, file: Any, columns: Sequence[Column], formulas: str, stream: bool = False) -> None:
-        super().__init__(file, columns)
-        ipc = arrow().ipc
-        start = ipc.new_stream if stream else ipc.new_file
-        self._writer = start(
-            self.sink, self.tables.schema, options=ipc.IpcWriteOptions(compression="zstd", use_threads=False)
-        )
-
-
-class _Csv(_Grouped):
-    def __init__(self, file: Any, columns: Sequence[Column], formulas: str) -> None:
-        super().__init__(file, columns)
+        return ParquetWriter(sink, schema, compression="zstd")
+    if format == "csv":
         from pyarrow.csv import CSVWriter
 
-        self._guard = formulas == "guard"
-        self._writer = CSVWriter(self.sink, self.tables.schema)
+        return CSVWriter(sink, schema)
+    ipc = arrow().ipc
+    options = ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+    return (ipc.new_stream if stream else ipc.new_file)(sink, schema, options=options)
 
-    def write(self, table: Any) -> None:
-        self._writer.write_table(self._guarded(table) if self._guard else table)
 
-    def _guarded(self, table: Any) -> Any:
-        import pyarrow.compute as compute
+def _guarded(table: Any) -> Any:
+    """The table with all texts as :func:`guarded` gives them."""
+    import pyarrow.compute as compute
 
-        pyarrow = arrow()
-        for place, field in enumerate(table.schema):
-            if field.type == pyarrow.string():
-                column = table.column(place)
-                risky = compute.match_substring_regex(column, f"^{_FORMULA.pattern}")
-                if compute.any(risky).as_py():
-                    safe = compute.binary_join_element_wise("'", column, "")
-                    table = table.set_column(place, field, compute.if_else(risky, safe, column))
-        return table
+    for place, field in enumerate(table.schema):
+        if field.type == arrow().string():
+            column = table.column(place)
+            risky = compute.match_substring_regex(column, f"^{_FORMULA.pattern}")
+            if compute.any(risky).as_py():
+                safe = compute.binary_join_element_wise("'", column, "")
+                table = table.set_column(place, field, compute.if_else(risky, safe, column))
+    return table
 
 
 class _Sink(RawIOBase):
@@ -243,9 +197,6 @@ class _Sink(RawIOBase):
         """Whoever opened the file closes it."""
 
 
-_WRITERS: dict[str, Callable[..., Any]] = {"parquet": _Parquet, "arrow": _Arrow, "csv": _Csv, "ndjson": _Ndjson}
-
-
 def arrow() -> Any:
     """pyarrow. Raises MissingDependency."""
     try:
@@ -258,12 +209,13 @@ def arrow() -> Any:
 
 def writer(
     file: Any, columns: Sequence[Column], format: str, *, formulas: str = "guard", stream: bool = False
-) -> Writer:
-    """A writer of one format over a binary file. ``stream``: the file is a pipe (Arrow has a format of its own there).
+) -> _Lines | _Groups:
+    """A writer of one format over a binary file: ``take`` writes batches, ``finish`` the rows that wait and the end of
+    the file, ``abandon`` nothing more. ``stream``: the file is a pipe.
 
     Raises UnknownName for an unknown format, MissingDependency where the extra ``files`` is not installed.
     """
     expect_one_of(formulas, "formulas", FORMULAS)
-    make = _WRITERS[format_of("", format)]
-    made: Writer = make(file, columns, formulas, stream) if make is _Arrow else make(file, columns, formulas)
-    return made
+    if format_of("", format) == "ndjson":
+        return _Lines(file, columns)
+    return _Groups(file, columns, format, formulas == "guard", stream)
