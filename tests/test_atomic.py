@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from turnwire import atomic, csp
-from turnwire.atomic import PREFIX, SUFFIX, AtomicDirectory, AtomicFile, keep_access
+from turnwire.atomic import PREFIX, SUFFIX, AtomicFile, atomic_directory, keep_access
 from turnwire.errors import NotFlushed, Reason, RuleError
 from turnwire.places import explained
 
@@ -120,11 +120,11 @@ def test_a_text_that_is_none_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_error_keeps_the_name_of_another_file(tmp_path: Path) -> None:
-    for make in (AtomicDirectory, AtomicFile):
+    for make in (atomic_directory, AtomicFile):
         with pytest.raises(OSError) as caught, make(tmp_path / "new"):
             os.stat("/nowhere/at/all")
         assert caught.value.filename == "/nowhere/at/all"
-    with pytest.raises(OSError) as caught, AtomicDirectory(tmp_path / "new"):
+    with pytest.raises(OSError) as caught, atomic_directory(tmp_path / "new"):
         raise OSError(28, "No space left on device")
     assert str(caught.value.filename).endswith("new")
 
@@ -182,7 +182,7 @@ def test_a_directory_that_is_open_is_swept_of_files_alone(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("make", [AtomicDirectory, AtomicFile])
+@pytest.mark.parametrize("make", [atomic_directory, AtomicFile])
 @pytest.mark.parametrize(
     ("number", "refused"),
     [(errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True), (errno.ENOSPC, True), (errno.EBADF, True)],
@@ -221,9 +221,9 @@ def test_a_directory_takes_the_place_of_nothing_but_an_empty_one(tmp_path: Path,
     begun = []
     good = there in ("nothing", "folder", "link to nothing")
     refusal = pytest.raises(FileNotFoundError if there == "nowhere" else FileExistsError)
-    with nullcontext() if good else refusal, AtomicDirectory(place) as made:
+    with nullcontext() if good else refusal, atomic_directory(place) as made:
         begun.append(there)
-        (made.path / "file").write_text("new")
+        (made / "file").write_text("new")
     assert begun == ([there] if good else [])
     assert not [name for name in os.listdir(tmp_path) if name.startswith(PREFIX)]
     if good:

@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -297,39 +297,29 @@ class AtomicFile:
             _remove(self._beside)
 
 
-class AtomicDirectory:
-    """A directory for a ``with`` block: ``path`` is where to write; it gets its name when the block ends well.
+@contextmanager
+def atomic_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A directory to write in, which gets its name when the block ends well.
 
     Its name must be free, or an empty directory: FileExistsError says otherwise, before anything is written. Raises as
     :class:`AtomicFile` does.
     """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.name = os.fspath(path)
-        self._place = Path(os.path.realpath(self.name))
-        self._scratch = scratch(self._place.parent, 0o777)
-
-    def __enter__(self) -> Self:
-        if os.path.lexists(self._place) and not (self._place.is_dir() and not any(self._place.iterdir())):
-            raise FileExistsError(17, "exists already and is not an empty directory", self.name)
+    name, place = os.fspath(path), Path(os.path.realpath(path))
+    if os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir())):
+        raise FileExistsError(17, "exists already and is not an empty directory", name)
+    with ExitStack() as stack:
         try:
-            self.path = self._scratch.__enter__()
+            made = stack.enter_context(scratch(place.parent, 0o777))
         except OSError as error:
-            raise explained(error, self.name) from None
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, OSError) and error.filename is None:  # of a file in it that is open
-            error.filename = self.name
+            raise explained(error, name) from None
         try:
-            if error is None:
-                with _named(self.name):
-                    for directory in {self.path, *(found for found in self.path.rglob("*") if found.is_dir())}:
-                        sync_directory(directory)
-                    os.rename(self.path, self._place)
-                    with done_before(self.name):
-                        sync_directory(self._place.parent)
-        finally:
-            self._scratch.__exit__(None, None, None)
+            yield made
+        except OSError as error:
+            error.filename = error.filename or name  # it is of a file in it that is open
+            raise
+        with _named(name):
+            for directory in {made, *(found for found in made.rglob("*") if found.is_dir())}:
+                sync_directory(directory)
+            os.rename(made, place)
+            with done_before(name):
+                sync_directory(place.parent)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +28,9 @@ BY = ("session", "project", "model", "tool", "wire", "day")
 TOKENS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tokens", "reasoning_tokens")
 _PAID = TOKENS[:4]
 """The tokens that are paid for: reasoning is a part of the output."""
+_PRICED = ("input", "output", "cache_write", "cache_read")
+"""Their prices."""
+_SUMS = ("responses", *TOKENS, "tokens", "cost")
 _TEXTS = ("conversation", "project", "model", "tool", "wire", "id", "request_id")
 _GROUPS = (*_TEXTS[:5], "day")
 """The columns of the groups, in the order of BY."""
@@ -141,59 +146,28 @@ class UsageSum:
         """All of it, with the counts of the scan that has ended. prices: see :func:`usage`."""
         known = priced(prices)
         names = list(self._names)
-        tokens = {name: np.array(one, np.int64) for name, one in self._tokens.items()}
-        models = np.array(self._groups["model"], np.int64)
-        costs, unpriced = self._priced(tokens, models, names, known)
-        different, place = np.unique(np.array(self._groups[by], np.int64), return_inverse=True)
-        each = _sums(tokens, costs, place, len(different))
-        rows = [{by: names[group], **sums} for group, sums in zip(different.tolist(), each, strict=True)]
+        price = cache(lambda model: price_of(model, known) if model else None)
+        unpriced: Counter[str] = Counter()
+        sums: defaultdict[str | None, dict[str, Any]] = defaultdict(partial(dict.fromkeys, _SUMS, 0))
+        total: dict[str, Any] = dict.fromkeys(_SUMS, 0)
+        for place, cost in enumerate(self._costs):
+            numbers = {name: column[place] for name, column in self._tokens.items()}
+            paid = [numbers[name] for name in _PAID]
+            if math.isnan(cost):
+                model = names[self._groups["model"][place]]
+                rates, cost = price(model), 0.0
+                if rates is not None:
+                    cost = sum(number * getattr(rates, kind) for number, kind in zip(paid, _PRICED, strict=True)) / 1e6
+                elif any(paid):
+                    unpriced[model or ""] += sum(paid)
+            for row in (sums[names[self._groups[by][place]]], total):
+                for name, number in zip(_SUMS, (1, *numbers.values(), sum(paid), cost), strict=True):
+                    row[name] += number
+        rows = [{by: value, **row} for value, row in sums.items()]
         rows.sort(key=lambda row: (-row["cost"], -row["tokens"], row[by] or ""))
         if by == "day":
             rows.sort(key=lambda row: row[by] or "")
-        [total] = _sums(tokens, costs, np.zeros(len(costs), np.int64), 1)
-        return Usage(by, rows, total, self.copies, unpriced, counts)
-
-    def _priced(
-        self,
-        tokens: dict[str, NDArray[np.int64]],
-        models: NDArray[Any],
-        names: list[str | None],
-        prices: Mapping[str, Any],
-    ) -> tuple[NDArray[np.float64], dict[str, int]]:
-        """The cost of each response: what its file says, else by the price of its model; and the tokens of models
-        without one."""
-        costs = np.array(self._costs, np.float64)
-        different, place = np.unique(models, return_inverse=True)
-        each = [price_of(str(names[number]), prices) if names[number] else None for number in different.tolist()]
-        asked = np.isnan(costs)
-        spent = _added(sum(tokens[name] for name in _PAID) * asked, place, len(different))
-        unpriced = {
-            names[number] or "": count
-            for number, price, count in zip(different.tolist(), each, spent, strict=True)
-            if price is None and count
-        }
-        for name, kind in zip(_PAID, ("input", "output", "cache_write", "cache_read"), strict=True):
-            rates = np.array([0.0 if price is None else getattr(price, kind) for price in each])
-            costs[asked] = np.nan_to_num(costs[asked]) + tokens[name][asked] * rates[place[asked]] / 1e6
-        return costs, unpriced
-
-
-def _added(numbers: NDArray[np.int64], place: NDArray[np.intp], count: int) -> list[int]:
-    """The sums of the numbers at each of ``count`` places, whole."""
-    found = np.zeros(count, np.int64)
-    np.add.at(found, place, numbers)
-    return found.tolist()
-
-
-def _sums(
-    tokens: dict[str, NDArray[np.int64]], costs: NDArray[np.float64], place: NDArray[np.intp], count: int
-) -> list[dict[str, Any]]:
-    """The sums of the responses at each of ``count`` places."""
-    columns = {"responses": np.bincount(place, minlength=count).tolist()}
-    columns |= {name: _added(one, place, count) for name, one in tokens.items()}
-    columns["tokens"] = _added(sum(tokens[name] for name in _PAID), place, count)  # type: ignore[arg-type]
-    columns["cost"] = np.bincount(place, costs, count).tolist()
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return Usage(by, rows, total, self.copies, dict(unpriced), counts)
 
 
 def usage(

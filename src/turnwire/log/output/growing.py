@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from turnwire.atomic import AtomicDirectory, AtomicFile, done_before, locked, sweep, sync_directory
+from turnwire.atomic import AtomicFile, atomic_directory, done_before, locked, sweep, sync_directory
 from turnwire.places import explained
 
 _SUFFIX = ".run"
@@ -69,7 +69,7 @@ class GrowingDirectory:
                     raise FileExistsError(17, "exists already and holds other files than such parts", self.name)
                 self._begin()
             else:
-                self.path = self._stack.enter_context(AtomicDirectory(self.name)).path
+                self.path = self._stack.enter_context(atomic_directory(self.name))
             self._stack = self._stack.pop_all()
         return self
 
