@@ -79,10 +79,9 @@ def authorise(
         producer = message.producer.agent_id
         if caller is not ANONYMOUS and caller.name != producer:
             return ErrorCode.UNAUTHORIZED, f"{caller.name} cannot deliver results of {producer[:_SHOWN]}"
-        return None
-    if action in (Action.READ, Action.CANCEL):
-        return None
-    raise TypeError(f"{action.value} needs its message, not {type(message).__name__}")
+    elif action not in (Action.READ, Action.CANCEL):
+        raise TypeError(f"{action.value} needs its message, not {type(message).__name__}")
+    return None
 
 
 _SHOWN = 100  # characters of a foreign name in a refusal

@@ -93,17 +93,17 @@ _STANDS_FOR = re.compile(
 def is_certain(fields: dict[str, Any], where: str) -> bool:
     """True if what looks like a secret at a JSON pointer is one beyond doubt: by its form, as the password
     in a URL, or by a name that nothing else has and a value that stands for nothing else."""
-    *parents, name = (step.replace("~1", "/").replace("~0", "~") for step in where.split("/")[1:])
-    part: Any = fields
-    for step in parents:
-        part = part[int(step)] if isinstance(part, (list, tuple)) else part[step]
-    in_list = isinstance(part, (list, tuple))
-    value = part[int(name)] if in_list else part[name]
-    texts = [text for text in (value, "" if in_list else name) if isinstance(text, str)]
+    value: Any = fields
+    name = ""  # of the value, "" in an array
+    for step in where.split("/")[1:]:
+        in_list = isinstance(value, (list, tuple))
+        name = "" if in_list else step.replace("~1", "/").replace("~0", "~")
+        value = value[int(step) if in_list else name]
+    texts = [text for text in (value, name) if isinstance(text, str)]
     passwords = [found[1] for text in texts for found in _PASSWORD.finditer(text)]
     if passwords:
         return any(_STANDS_FOR.match(password) is None for password in passwords)
     if any(len(text) >= SHORTEST and _VALUE.search(text) for text in texts):
         return True
-    named = not in_list and _CERTAIN_NAME.search(_CAMEL.sub("_", name)) is not None
+    named = _CERTAIN_NAME.search(_CAMEL.sub("_", name)) is not None
     return named and isinstance(value, str) and _STANDS_FOR.match(value) is None

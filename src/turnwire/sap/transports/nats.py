@@ -301,14 +301,14 @@ class Worker:
     async def _pull(self) -> None:
         while True:
             await self._slots.acquire()
+            handling: asyncio.Task[None] | None = None
             try:
-                message = await self._next()
-            except BaseException:
-                self._slots.release()
-                raise
-            handling = asyncio.create_task(self._handle(message))
-            self._handling.add(handling)
-            handling.add_done_callback(self._handled)
+                handling = asyncio.create_task(self._handle(await self._next()))
+                self._handling.add(handling)
+                handling.add_done_callback(self._handled)
+            finally:
+                if handling is None:
+                    self._slots.release()
 
     async def _next(self) -> Any:
         """The next message."""
@@ -328,7 +328,12 @@ class Worker:
             _log.error("a task of the queue could not be handled; the queue will send it again", exc_info=error)
 
     async def _handle(self, message: Any) -> None:
-        heart = asyncio.create_task(self._keep_alive(message))
+        async def keep_alive() -> None:
+            while True:
+                await asyncio.sleep(self._ack_wait / 3)
+                await message.in_progress()
+
+        heart = asyncio.create_task(keep_alive())
         try:
             await self._answer(message)
         except asyncio.CancelledError:  # the worker ends: another one may have it at once
@@ -422,11 +427,6 @@ class Worker:
         elif is_name(task_id):
             subject = self._link.subject("receipts", task_id.lower())
             await self._link.connection.publish(subject, text, headers=headers)
-
-    async def _keep_alive(self, message: Any) -> None:
-        while True:
-            await asyncio.sleep(self._ack_wait / 3)
-            await message.in_progress()
 
     async def _publish(self, result: Result, caller: Principal | None) -> None:
         """Publishes a Result; it is the server's when this returns. Raises when it could not be."""
