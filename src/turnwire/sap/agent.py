@@ -220,6 +220,8 @@ class Agent:
             "workers": self.workers if workers is None else workers,
             "handlers": self.handlers if handlers is None else handlers,
         }
+        if limits["handlers"] < 1:
+            raise ValueError("a capability has at least one place for calls of its handler")
 
         def offer(handler: Handler) -> Handler:
             text = description or inspect.getdoc(handler) or ""

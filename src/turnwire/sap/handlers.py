@@ -20,6 +20,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -124,8 +125,6 @@ class HandlerPool:
     """
 
     def __init__(self, name: str, size: int) -> None:
-        if size < 1:
-            raise ValueError("a pool has at least one place")
         self.size = size
         self.left_behind: set[asyncio.Future[Made]] = set()
         self.words = (
@@ -154,10 +153,9 @@ class HandlerPool:
         """
         if self.stuck:
             raise Refusal(ErrorCode.RATE_LIMIT, self.words)
-        process, thread = Process(call, values) if isolated else None, None
-        if process is not None or not _is_coroutine_function(call):
-            thread = _in_thread(call, values) if process is None else _in_thread(process, ())
-        running = asyncio.create_task(_made(call, values, thread))
+        work = Process(call, values) if isolated else partial(call, *values)
+        thread = _in_thread(work) if isolated or not _is_coroutine_function(call) else None
+        running = asyncio.create_task(_made(work, thread))
         try:
             await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
             if not running.done():
@@ -171,8 +169,8 @@ class HandlerPool:
                 self.left_behind.add(holder)
                 holder.add_done_callback(self.left_behind.discard)
             if not running.done():
-                if process is not None:
-                    process.end()
+                if isinstance(work, Process):
+                    work.end()
                 running.cancel()  # a coroutine may heed it; a thread cannot
         value, error = (None, asyncio.CancelledError()) if running.cancelled() else running.result()
         if error is None:
@@ -182,11 +180,11 @@ class HandlerPool:
         raise Died(error)
 
 
-async def _made(call: Callable[..., Any], values: tuple[Any, ...], thread: asyncio.Future[Made] | None) -> Made:
+async def _made(work: Callable[[], Any], thread: asyncio.Future[Made] | None) -> Made:
     """The value, or what was raised as one: a task that ends with SystemExit would end the loop."""
     try:
         if thread is None:
-            return await call(*values), None
+            return await work(), None
         made, error = await asyncio.shield(thread)
         if error is None and inspect.isawaitable(made):
             made = await made
@@ -195,22 +193,22 @@ async def _made(call: Callable[..., Any], values: tuple[Any, ...], thread: async
         return None, error
 
 
-def _in_thread(call: Callable[..., Any], values: tuple[Any, ...]) -> asyncio.Future[Made]:
-    """Runs a call in a thread of its own; the program can end without it."""
+def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Made]:
+    """Runs something in a thread of its own; the program can end without it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Made] = loop.create_future()
     context = contextvars.copy_context()
 
-    def work() -> None:
+    def run() -> None:
         made: Made
         try:
-            made = context.run(call, *values), None
+            made = context.run(work), None
         except BaseException as error:
             made = None, error
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(done.set_result, made)
 
-    threading.Thread(target=work, name=f"sap-{getattr(call, '__name__', 'handler')}", daemon=True).start()
+    threading.Thread(target=run, name="sap-handler", daemon=True).start()
     return done
 
 
