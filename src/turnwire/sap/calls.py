@@ -42,17 +42,11 @@ class Caller:
         objects: where outputs are fetched from that went by reference (see :mod:`turnwire.sap.objects`).
     """
 
-    def __init__(
-        self,
-        issuer: str | Issuer | None = None,
-        producer: str | None = None,
-        keys: Mapping[str, bytes] | None = None,
-        objects: Objects | None = None,
-    ) -> None:
-        self._issuer = NOBODY if issuer is None else issuer
-        self._producer = producer
-        self._keys = keys
-        self._objects = objects
+    def __init__(self, **options: Unpack[CallerOptions]) -> None:
+        self._issuer = options.get("issuer") or NOBODY
+        self._producer = options.get("producer")
+        self._keys = options.get("keys")
+        self._objects = options.get("objects")
 
     def task(self, capability: str, payload: Mapping[str, Any], /, **fields: Unpack[TaskFields]) -> Task:
         """A Task of the client's issuer; ``fields`` as those of :func:`turnwire.sap.make_task`."""

@@ -45,27 +45,21 @@ class ResultEnvelope:
     endpoint: str
 
 
-class Mailbox:
+class Mailbox(asyncio.Queue[ResultEnvelope]):
     """Results sent to one endpoint. Bounded: while it is full, further results are dropped and counted.
 
     Attributes:
         dropped: how many did not fit.
     """
 
-    def __init__(self, size: int) -> None:
-        self._envelopes: asyncio.Queue[ResultEnvelope] = asyncio.Queue(size)
-        self.dropped = 0
+    dropped = 0
 
-    def put(self, envelope: ResultEnvelope) -> None:
+    def put_or_drop(self, envelope: ResultEnvelope) -> None:
         """Adds an envelope, or counts it as dropped."""
         try:
-            self._envelopes.put_nowait(envelope)
+            self.put_nowait(envelope)
         except asyncio.QueueFull:
             self.dropped += 1
-
-    async def get(self) -> ResultEnvelope:
-        """The next envelope; waits for it."""
-        return await self._envelopes.get()
 
 
 class BusClient(Caller):
@@ -73,7 +67,7 @@ class BusClient(Caller):
     within ``async with bus:``; else that is a RuntimeError."""
 
     def __init__(self, bus: Bus, principal: Named, issuer: str | Issuer | None, objects: Objects | None) -> None:
-        super().__init__(issuer, objects=objects)
+        super().__init__(issuer=issuer, objects=objects)
         self._bus = bus
         self._principal = principal
 
@@ -256,7 +250,7 @@ class Bus(BusClient):
 
     async def _route(self, endpoint: str, result: Result) -> None:
         for mailbox in self._mailboxes.get(endpoint, ()):
-            mailbox.put(ResultEnvelope(copy_of(result), result.task_id, result.correlation_id, endpoint))
+            mailbox.put_or_drop(ResultEnvelope(copy_of(result), result.task_id, result.correlation_id, endpoint))
 
 
 STICKY = ("shard", "affinity")
