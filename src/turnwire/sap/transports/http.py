@@ -293,8 +293,8 @@ class Replies:
     """A route that posts Results to http(s) endpoints of replyTo; give it to ``agent.routes["https"]``.
 
     Args:
-        allowed: prefixes of endpoints, with scheme and host, in ASCII. Nothing else is ever called: a task must not be able to
-            make this machine send requests to wherever it likes.
+        allowed: prefixes of endpoints, with scheme and host, in ASCII. Nothing else is ever called: a task must not be
+            able to make this machine send requests to wherever it likes.
         client: an httpx.AsyncClient to use; what redirects is not followed, whatever it is set to.
         headers: sent with each Result, e.g. the Authorization by which the receiver knows this agent.
     """
