@@ -36,6 +36,10 @@ class Rows(NamedTuple):
     keep: bool
 
 
+def _dtype(column: Column) -> str:
+    return DTYPES.get(column.kind, "i8")
+
+
 def file_codes(files: Iterable[tuple[str | None, int]]) -> tuple[list[str], NDArray[np.int32]]:
     """The names of files, and for each of so many rows of each the place of its own there (i32), or -1 for none."""
     codes: dict[str | None, int] = {None: -1}
@@ -145,15 +149,32 @@ class Batch(Columns):
             files = np.empty(rows.count, object)
             files[:] = rows.file
             return files
-        if name == "record" and "record" in rows.arrays:  # some are left out
-            return rows.arrays["record"][: rows.count]
-        if name == "record":
+        if name == "record" and name not in rows.arrays:  # none is left out
             return np.arange(rows.record, rows.record + rows.count, dtype=np.int64)
         if name == "inner" and name not in rows.arrays:  # no record here is in a string
             return np.zeros(rows.count, np.int64)
+        if name == "wire" and name not in own(self._scanner):
+            return np.full(rows.count, registry.codes().index(self._scanner.wire), np.uint8)
+        how, source = self._origin(column)
+        if how == "number":
+            return self._decimal(source)
+        if how:
+            text = column.kind == "text"
+            return self._text(source) if text else rows.arrays[source][: rows.count].astype(_dtype(column), copy=False)
+        if name == "time" and "timed" in rows.arrays:
+            return rows.arrays[name][: rows.count]
+        empty = np.zeros(rows.count, _dtype(column))
+        if column.kind != "text":
+            return empty
+        return TextColumn(memoryview(b""), empty, empty, Bits(empty.view(np.uint64), 0), None, None)
+
+    def _origin(self, column: Column) -> tuple[str, str]:
+        """The form in which a column is there ("column" as it is, "number" of which it is the digits, "" not at all),
+        and the name of the array."""
+        name = column.name
         if name in own(self._scanner) or column in POSITIONS or column is CARRIER:
-            return self._text(name) if column.kind == "text" else rows.arrays[name][: rows.count]
-        return self._common(column)
+            return "column", name
+        return self._scanner.common.get(name, ("", ""))
 
     def picked(self, rows: Any = None, columns: Iterable[str] | None = None) -> Batch:
         """Some of the records (a mask, a slice, or their numbers in order; all by default), and some of the columns. It
@@ -191,25 +212,6 @@ class Batch(Columns):
             self._scanner.json,
         )
 
-    def _common(self, column: Column) -> Any:
-        """A column that any wire has, made from the wire's own ones when it is asked for."""
-        count = self._rows.count
-        if column.name == "wire":
-            return np.full(count, registry.codes().index(self._scanner.wire), np.uint8)
-        how, source = self._scanner.common.get(column.name, ("", ""))
-        if how == "number":
-            return self._decimal(source)
-        if how == "column" and column.kind == "text":
-            return self._text(source)
-        if how == "column":
-            return self._rows.arrays[source][:count].astype(DTYPES[column.kind], copy=False)
-        if column.name == "time":
-            return self._times[0]
-        if column.kind == "text":
-            empty = np.zeros(count, np.int64)
-            return TextColumn(memoryview(b""), empty, empty, Bits(np.zeros(count, np.uint16), 0), None, None)
-        return np.zeros(count, DTYPES[column.kind])
-
     def _decimal(self, source: str) -> TextColumn:
         """A column of whole numbers as text."""
         numbers, valid = self._rows.arrays[source][: self._rows.count], self._own_validity(source)
@@ -219,14 +221,6 @@ class Batch(Columns):
         return column_of([str(one).encode() if some else None for one, some in zip(numbers, there, strict=True)])
 
     @cached_property
-    def _times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The times of records that have none of their own, and where there is one."""
-        arrays, count = self._rows.arrays, self._rows.count
-        if "timed" not in arrays:  # of a wire that only its own scan finds
-            return np.zeros(count, np.int64), np.zeros(count, bool)
-        return arrays["time"][:count], arrays["timed"][:count]
-
-    @cached_property
     def _masks(self) -> NDArray[Any]:
         return self._rows.arrays["present"][: self._rows.count]
 
@@ -234,9 +228,7 @@ class Batch(Columns):
         return Bits(self._masks, bit)
 
     def source(self, column: Column) -> str:
-        if column.name in own(self._scanner):
-            return column.name
-        how, name = self._scanner.common.get(column.name, ("", ""))
+        how, name = self._origin(column)
         return name if how == "column" else column.name
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
@@ -258,11 +250,9 @@ class Batch(Columns):
             return None if self._rows.file is not None else np.zeros(len(self), bool)
         if not column.nullable:
             return None
-        if name in own(self._scanner):
-            return self._own_validity(name)
-        how, source = self._scanner.common.get(name, ("", ""))
-        if name == "time" and not how:
-            return self._times[1]
+        how, source = self._origin(column)
+        if not how and name == "time" and "timed" in self._rows.arrays:
+            return self._rows.arrays["timed"][: len(self)]
         if not how:
             return np.zeros(len(self), bool)
         there = self._own_validity(source)
