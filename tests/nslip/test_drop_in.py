@@ -148,13 +148,6 @@ def test_decoding_gives_members_and_plain_values(nslip: Any) -> None:
     assert message.slots[Slot.TAG] == message.slots[20] == message.get(Slot.TAG) == "refactor_auth"
 
 
-def test_slots_keep_their_order(nslip: Any) -> None:
-    wire = '@a3|f0|c3|S0|d1|T1|t"x"|q2|gH#'
-    message = nslip.decode(wire)
-    assert list(message.slots) == [Slot.TAG, Slot.PRIORITY, Slot.GOAL_ID]
-    assert nslip.encode(message) == wire
-
-
 def test_equality(nslip: Any) -> None:
     message = made(nslip)
     assert message == made(nslip) == nslip.decode(WIRE)

@@ -205,6 +205,17 @@ def test_bundles_of_one_delegation_need_not_wait():
     assert found == [[]] + [["out_of_turn"]] * 4
 
 
+FORMS_ALONE = (
+    *("👍", "✅", "👍👍", "👌🏽", "❤️", "🙏 🎉", "+1", "thx", "10-4", "Okay, I will wait.", "ok thx 👍", "👍 Got it"),
+    *("Noted 👍 will do", "Roger, wilco!", "OK — thanks", "got it\nthank you", "Merci, bien reçu.", "好的，收到！"),
+    *("yes yes yes", "Understood and will do", "ok " * 2000, "👍" * 2000, "ok, danke, vale"),
+)
+MORE_THAN_FORMS = (
+    *("👍 the parser is fixed", "ok thx for nothing in particular", "+1 GB", "10-4 = 6", "thx1138 is done", "5"),
+    *("Okay, I will wait for the build.", "got it to 40 k", "→", "©", "...", "ok 2", "done: 3 of 4", "copy a.txt"),
+)
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -223,52 +234,14 @@ def test_bundles_of_one_delegation_need_not_wait():
         ("Received and logged as ticket 4412.", []),
         ("Received your query from Alex; the table has 40 rows", []),
         ("I understand that the parser drops the last byte", []),
+        *((text, ["acknowledgement"]) for text in FORMS_ALONE),
+        *((text, []) for text in MORE_THAN_FORMS),
     ],
 )
 def test_acknowledgements(text, found):
     session = sstp.Session()
     session.feed(message("a", 1))
     assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))) == found
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            "👍",
-            "✅",
-            "👍👍",
-            "👌🏽",
-            "❤️",
-            "🙏 🎉",
-            "+1",
-            "thx",
-            "10-4",
-            "Okay, I will wait.",
-            "ok thx 👍",
-            "👍 Got it",
-        ),
-        *("Noted 👍 will do", "Roger, wilco!", "OK — thanks", "got it\nthank you", "Merci, bien reçu.", "好的，收到！"),
-        *("yes yes yes", "Understood and will do", "ok " * 2000, "👍" * 2000, "ok, danke, vale"),
-    ],
-)
-def test_emoji_and_forms_in_any_combination_are_an_acknowledgement(text):
-    session = sstp.Session()
-    session.feed(message("a", 1))
-    assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))) == ["acknowledgement"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("👍 the parser is fixed", "ok thx for nothing in particular", "+1 GB", "10-4 = 6", "thx1138 is done", "5"),
-        *("Okay, I will wait for the build.", "got it to 40 k", "→", "©", "...", "ok 2", "done: 3 of 4", "copy a.txt"),
-    ],
-)
-def test_what_says_more_than_forms_and_emoji_is_none(text):
-    session = sstp.Session()
-    session.feed(message("a", 1))
-    assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))) == []
 
 
 @pytest.mark.parametrize(
