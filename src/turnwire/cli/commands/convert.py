@@ -15,6 +15,7 @@ from turnwire.cli import inputs, options
 from turnwire.cli.exports import write_export
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
 from turnwire.cli.output import Notes, complain, standard_output, write_json
+from turnwire.contract import LINES
 from turnwire.errors import DecodeError, Reason, WireError
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class _Writer:
             self._line(made if converted.nearest is None else {**made, "nearest": converted.nearest})
             return
         if not self._first:
-            text = registry.wire(self._target).joined + text
+            text = f"\n{text}" if registry.wire(self._target).style == LINES else text
         self._first = False
         self.output.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
         if self._quiet:
