@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -158,37 +157,6 @@ def test_a_worker_outlives_it(handler: Callable[..., Any], said: str, tmp_path: 
             assert result.constitutional_evidence.alignment == "ESCALATE"
 
     run(offering(handler, workers=2), what)
-
-
-def pool(agent: sap.Agent) -> Any:
-    return agent._line("work.do").pool
-
-
-def test_plain_handlers_over_budget_hold_their_own_threads_only(tmp_path: Path) -> None:
-    gate = threading.Event()
-
-    def hang(one: sap.Task, _context: sap.Context) -> Any:
-        if one.payload.get("hang"):
-            gate.wait(300)
-        return "done"
-
-    async def what(agent: sap.Agent) -> None:
-        budget = {"telemetry": {"budget": {"seconds": 0.02}}}
-        for _ in range(4):
-            result = await agent.call(do({"hang": True}, **budget))
-            assert result.error is not None and result.error.code == "TIMEOUT"
-            if not pool(agent).stuck:
-                assert (await agent.call(do(**PREFER))).output == "done"
-        refused = await agent.submit(do())
-        assert isinstance(refused, sap.Nack)
-        assert (refused.reason or "").startswith("RATE_LIMIT: all 4 places for handlers of work.do are held")
-        gate.set()
-        while pool(agent).stuck:
-            await asyncio.sleep(0.01)
-        assert (await agent.call(do())).output == "done"
-
-    cache, loop = sap.Cache(tmp_path / "cache", unvetted=True), sap.LearningLoop(tmp_path / "loop")
-    run(offering(hang, workers=2, handlers=4, cache=cache, learning=loop, transcript=Ledger(tmp_path / "t")), what)
 
 
 def test_a_coroutine_over_budget_is_cancelled_and_one_that_does_not_heed_it_left_behind() -> None:

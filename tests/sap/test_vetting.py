@@ -117,17 +117,6 @@ def test_vetters_of_the_agent_come_first_and_take_the_tasks_time() -> None:
     assert asked == ["agent", "capability"]
 
 
-def test_what_nobody_vetted_is_cached_only_where_that_is_said(tmp_path: Path) -> None:
-    async def what(agent: sap.Agent) -> None:
-        first, again = [await agent.call(do({"a": 1}, **PREFER)) for _ in range(2)]
-        assert first.output == again.output == 1
-        evidence = again.fields["constitutionalEvidence"]
-        assert (evidence["cache"]["hit"], evidence["alignment"]) == (True, "ESCALATE")
-        assert sap.NOT_VETTED in evidence["policyChecks"]
-
-    run(offering(lambda task, context: 1, cache=sap.Cache(tmp_path / "c", unvetted=True)), what)
-
-
 def test_a_hit_has_the_checks_of_then(tmp_path: Path) -> None:
     async def what(agent: sap.Agent) -> None:
         for _ in range(2):

@@ -645,8 +645,8 @@ class Agent:
             return draft
         copy = thaw(draft.text)
 
-        async def ask(vetter: Vetter, _task: Task, result: Result) -> Any:
-            return await pool.run(vetter, job.copy(), copy_of(result), seconds=left(), stop=job.stop)
+        async def ask(vetter: Vetter) -> Any:
+            return await pool.run(vetter, job.copy(), copy_of(copy), seconds=left(), stop=job.stop)
 
         if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
             outcome = replace(outcome, output=copy.fields["output"])

@@ -30,8 +30,8 @@ Opinion = Vetting | Alignment | str | None
 Vetter = Callable[[Task, Result], "Opinion | Awaitable[Opinion]"]
 """(task, its result as the capability made it), both copies -> what was found; None: no opinion."""
 
-Run = Callable[[Vetter, Task, Result], Awaitable[Any]]
-"""Runs one vetter on copies of its own, within the time left; raises what it raises."""
+Run = Callable[[Vetter], Awaitable[Any]]
+"""Runs one vetter on copies of task and Result, within the time left; raises what it raises."""
 
 GRAVITY = (Alignment.VALID, Alignment.ESCALATE, Alignment.NON_CONSTITUTIONAL)
 _STATUS = {Alignment.VALID: "PASS", Alignment.ESCALATE: "ESCALATE", Alignment.NON_CONSTITUTIONAL: "FAIL"}
@@ -51,7 +51,7 @@ async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run
     """
     if not vetters or draft.status not in SUCCESSES:
         return outcome
-    found = [one for vetter in vetters if (one := await _ask(vetter, run, task, draft)) is not None]
+    found = [one for vetter in vetters if (one := await _ask(vetter, run, task)) is not None]
     own = alignment_of(outcome)
     words = [Alignment(one.alignment) for one in found]
     if not words:
@@ -72,10 +72,10 @@ async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run
     )
 
 
-async def _ask(vetter: Vetter, run: Run, task: Task, draft: Result) -> Vetting | None:
+async def _ask(vetter: Vetter, run: Run, task: Task) -> Vetting | None:
     name = getattr(vetter, "__name__", type(vetter).__name__)
     try:
-        return guarded(_vetting, await run(vetter, task, draft), name)
+        return guarded(_vetting, await run(vetter), name)
     except (Overrun, Cancelled):  # the task's affair, not the vetter's
         raise
     except Exception as error:
