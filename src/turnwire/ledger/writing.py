@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -27,16 +28,14 @@ _SURELY_SHORT = _NAME_LIMIT // 4  # characters
 Item = tuple[str, bytes, str]  # kind, body, key
 
 
+@dataclass(slots=True, eq=False)
 class _Ticket:
     """The entries that one caller wants written, and their outcome."""
 
-    __slots__ = ("error", "expected", "first", "items")
-
-    def __init__(self, items: list[Item], expected: int | None) -> None:
-        self.items = items
-        self.expected = expected
-        self.first = 0
-        self.error: BaseException | None = None
+    items: list[Item]
+    expected: int | None
+    first: int = 0
+    error: BaseException | None = None
 
 
 def item(kind: str, body: Any, key: str) -> Item:

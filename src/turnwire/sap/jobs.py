@@ -6,6 +6,7 @@ import asyncio
 import pickle
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from itertools import count
 
 from turnwire.errors import Unreachable
@@ -149,19 +150,13 @@ def key_of(principal: Principal, task_id: str) -> str:
     return f"{task_id.lower()} {principal.name}" if principal.name else task_id.lower()
 
 
+@dataclass(slots=True)
 class Memory:
-    """The bytes that an agent, or an app in front of one, may have in its hands.
+    """The bytes that an agent, or an app in front of one, may have in its hands. limit: how many, at most; used: how
+    many are taken."""
 
-    Args:
-        limit: how many, at most.
-
-    Attributes:
-        used: how many are taken.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.used = 0
+    limit: int
+    used: int = 0
 
     def take(self, size: int) -> bool:
         """Takes bytes; false where so many are not left, and none are taken."""

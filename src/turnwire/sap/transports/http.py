@@ -27,6 +27,7 @@ from collections.abc import (
     MutableMapping,
 )
 from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS
@@ -143,15 +144,13 @@ def app(
     return Starlette(routes=routes, exception_handlers={Refused: _problem})
 
 
+@dataclass(eq=False)
 class _Endpoint:
-    def __init__(
-        self, agent: Serving, max_body: int, identify: Identify | None, receive: Receive | None, body_seconds: float
-    ) -> None:
-        self.agent = agent
-        self.max_body = max_body
-        self.identify = identify
-        self.receive = receive
-        self.body_seconds = body_seconds
+    agent: Serving
+    max_body: int
+    identify: Identify | None
+    receive: Receive | None
+    body_seconds: float
 
     async def post_task(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
