@@ -22,6 +22,7 @@ import logging
 import re
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -104,29 +105,24 @@ def signed(keys: Mapping[str, bytes]) -> Identify:
     return identify
 
 
+@dataclass(eq=False)
 class Link:
     """A connection to a server, and the names of one queue there; the arguments are those of :class:`Worker`."""
 
-    def __init__(
-        self,
-        url: str,
-        queue: str,
-        prefix: str,
-        waiting: int,
-        keep_seconds: float,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        if not is_name(prefix):
+    url: str
+    queue: str
+    prefix: str
+    waiting: int
+    keep_seconds: float
+    options: Mapping[str, Any] | None = None
+    connection: Any = None
+    stream: Any = None
+
+    def __post_init__(self) -> None:
+        if not is_name(self.prefix):
             raise ValueError("a prefix is 1 to 64 letters, digits, _ and -")
-        self.url = url
-        self.queue = queue
-        self.prefix = prefix
-        self.tasks_stream, self.results_stream = f"{prefix}_tasks_{queue}", f"{prefix}_results"
-        self.connection: Any = None
-        self.stream: Any = None
-        self._waiting = waiting
-        self._keep_seconds = keep_seconds
-        self._options = dict(options or {})
+        self.tasks_stream, self.results_stream = f"{self.prefix}_tasks_{self.queue}", f"{self.prefix}_results"
+        self._options = dict(self.options or {})
         self._denied: set[str] = set()  # subjects where the server lets this client publish nothing, in lower case
 
     async def open(self) -> None:
@@ -147,11 +143,11 @@ class Link:
             name=self.tasks_stream,
             subjects=[subject, f"{subject}.*"],
             retention=RetentionPolicy.WORK_QUEUE,
-            max_msgs=self._waiting,
+            max_msgs=self.waiting,
             discard=DiscardPolicy.NEW,
         )
         kept = [f"{self.prefix}.results.>"]
-        for config in (tasks, StreamConfig(name=self.results_stream, subjects=kept, max_age=self._keep_seconds)):
+        for config in (tasks, StreamConfig(name=self.results_stream, subjects=kept, max_age=self.keep_seconds)):
             try:
                 await self.stream.stream_info(config.name)
             except NotFoundError:
@@ -248,7 +244,6 @@ class Worker:
         self._agent = agent
         self._link = Link(url, queue, prefix, waiting, keep_seconds, options)
         self._identify = identify
-        self._waiting = waiting
         self._at_once = at_once
         self._slots: asyncio.Semaphore
         self._with_agent: Counter[str] = Counter()  # tasks by capability
@@ -285,7 +280,7 @@ class Worker:
             await jetstream.consumer_info(stream, name)
         except NotFoundError:
             config = ConsumerConfig(name=name, durable_name=name)
-            await jetstream.add_consumer(stream, config, ack_wait=self._ack_wait, max_ack_pending=self._waiting)
+            await jetstream.add_consumer(stream, config, ack_wait=self._ack_wait, max_ack_pending=self._link.waiting)
         return await jetstream.pull_subscribe_bind(durable=name, stream=stream)
 
     async def __aexit__(self, *_: object) -> None:
