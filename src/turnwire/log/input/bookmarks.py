@@ -14,7 +14,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.log.input.copies import HEAD, TAIL, beginning, between, continued, digest
+from turnwire.log.input.copies import HEAD, TAIL, between, continued, digest
 from turnwire.log.input.rotated_names import TICK, is_rotated
 from turnwire.log.input.signatures import format_of
 from turnwire.log.search.state import SearchState
@@ -370,10 +370,8 @@ class Bookmarks:
     def copied_in(self, file: Any, *cut: Bookmark) -> list[Bookmark]:
         """The bookmarks of files that are gone, and those of such as were ``cut``, of which an open one, compressed or
         not, holds what was read, see :func:`copies.continued`."""
-        head, marks = beginning(file), self._all()
-        own = {count: digest(head[:count]) for count in {mark.head_bytes for mark in marks} if count <= len(head)}
-        alike = [mark for mark in marks if mark not in cut and own.get(mark.head_bytes) == mark.head]
-        return continued(file, [*(mark for mark in alike if not self._is_there(mark, self._paths)), *cut])
+        marks = [*(mark for mark in self._all() if mark not in cut), *cut]
+        return continued(file, marks, lambda mark: mark in cut or not self._is_there(mark, self._paths))
 
     def stands(self, name: str | None, who: Identity | None, file: Any) -> FileComparison:
         """Compares an open file with what was read. An unknown one that is compressed, or called as a rotated log, is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS
@@ -40,13 +41,6 @@ def is_compressed(file: Any) -> bool:
     return format_of(between(file, 0, LONGEST_MAGIC)) is not None
 
 
-class _Stored:
-    """The bytes of an open file as they are stored, as :class:`compression.Bytes`."""
-
-    def __init__(self, file: Any) -> None:
-        self.into = file.readinto
-
-
 @contextmanager
 def _text(file: Any) -> Iterator[Callable[[int], bytes]]:
     """The function that reads an open file from its start, as decompressed: so many bytes, or all that are left. Behind
@@ -54,7 +48,7 @@ def _text(file: Any) -> Iterator[Callable[[int], bytes]]:
     at = file.tell()
     kind = format_of(between(file, 0, LONGEST_MAGIC))
     file.seek(0)
-    source: Any = _Stored(file)
+    source: Any = SimpleNamespace(into=file.readinto)  # the bytes as they are stored
     source = source if kind is None else Decompressed(kind, source, LIMITS)
 
     def take(count: int) -> bytes:
@@ -69,21 +63,15 @@ def _text(file: Any) -> Iterator[Callable[[int], bytes]]:
         file.seek(at)
 
 
-def beginning(file: Any) -> bytes:
-    """The first KiB of an open file, as decompressed."""
-    with _text(file) as take:
-        return take(HEAD)
-
-
-def continued(file: Any, marks: Sequence[Bookmark]) -> list[Bookmark]:
+def continued(file: Any, marks: Sequence[Bookmark], may: Callable[[Bookmark], bool]) -> list[Bookmark]:
     """The bookmarks of files, not compressed themselves, of which an open one, compressed or not, holds what was read,
     by the digests of the first and of the last bytes: in one reading, those of which most was read first. Where nothing
-    was read of a file there is nothing to tell that by."""
+    was read of a file there is nothing to tell that by. ``may``: asked of those that begin alike."""
     with _text(file) as take:
         window = take(HEAD)
-        at = len(window)
+        at, heads = len(window), {count: digest(window[:count]) for count in {mark.head_bytes for mark in marks}}
         found: list[Bookmark] = []
-        begun = [mark for mark in marks if mark.tail and digest(window[: mark.head_bytes]) == mark.head]
+        begun = [mark for mark in marks if mark.tail and heads[mark.head_bytes] == mark.head and may(mark)]
         for mark in sorted(begun, key=lambda mark: mark.read):
             while at < mark.read and (more := take(min(mark.read - at, _PIECE))):
                 window, at = (window + more)[-TAIL:], at + len(more)

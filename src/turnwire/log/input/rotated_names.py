@@ -149,18 +149,14 @@ def _listed(folder: str) -> list[str]:
     status = os.stat(folder)
     changed = status.st_mtime_ns, status.st_ctime_ns
     if time.time_ns() - max(changed) <= TICK:
-        return _names(folder)
-    return _known_names(folder, status.st_dev, status.st_ino, *changed, int(time.monotonic()))
-
-
-def _names(folder: str) -> list[str]:
-    return sorted(os.listdir(folder))
+        forget()
+    return _names(folder, status.st_dev, status.st_ino, *changed, int(time.monotonic()))
 
 
 @lru_cache(4)
-def _known_names(folder: str, *_: int) -> list[str]:
-    return _names(folder)
+def _names(folder: str, *_: int) -> list[str]:
+    return sorted(os.listdir(folder))
 
 
-forget = _known_names.cache_clear
+forget = _names.cache_clear
 """Gives the memory of the names back."""
