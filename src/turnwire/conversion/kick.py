@@ -206,7 +206,6 @@ SHAPE = Shape(
     CARRY,
     carry_text=True,
     fresh=frozenset({("", ("id",))}),
-    by_task=True,
     opens=True,
     tells=(_CHANNEL,),
     near=near,

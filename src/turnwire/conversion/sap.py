@@ -70,7 +70,6 @@ SHAPE = Shape(
     PLACES["sap"],
     facts,
     carry=CARRY,
-    by_task=True,
     tasks_alone=True,
     asked_first="correlation",
     by_others="correlation",

@@ -116,8 +116,7 @@ class Shape(NamedTuple):
     and no conversation yet. asked_first: the clause that an answer to what nobody asked for breaks. by_others: where
     whoever answers is the one who does the work, the clause that an answer of who asked for it breaks. moves: fields ->
     the state from which, and that to which a message leads, None and None where it leads nowhere. numbered:
-    "kind:path" of ids that messages number within their history -> the letter in front. by_task: whether what the
-    checklist asks of several messages concerns those of one task, rather than of a whole conversation.
+    "kind:path" of ids that messages number within their history -> the letter in front.
     """
 
     split: Callable[[Any], Fields]
@@ -144,7 +143,6 @@ class Shape(NamedTuple):
     by_others: str = ""
     moves: Callable[[Fields], tuple[str | None, str | None]] = lambda fields: (None, None)
     numbered: Mapping[str, str] = {}
-    by_task: bool = False
 
     @property
     def kind_path(self) -> str:
