@@ -303,7 +303,7 @@ class Mapper:
         return found
 
     def _supply(self, kind: str, path: str, timed: bool, fresh: bool) -> Callable[[], Any] | None:
-        """What the context gives for a field of which the source says nothing; None where that is nothing."""
+        """The function that gives a field of which the source says nothing, by the context; None where it has none."""
         names, default = self.names, self.names.unasked(self.wire, kind, path)
         letter = self.shape.numbered.get(f"{kind}:{path}") if names.room else None
         if default is not ABSENT:

@@ -103,7 +103,7 @@ class Table:
         return next(reversed(self._rows.get((word, value), {}).values()), None)
 
     def count(self, word: str) -> int:
-        """How many are in a state."""
+        """The number of things in a state."""
         return len(self._rows.get((word, None), ()))
 
     def all(self, word: str, value: Hashable = None, most: int | None = None) -> list[Any]:
