@@ -84,7 +84,7 @@ def test_a_definition_tells_what_is_later_by_its_distance(first: Any, second: An
     """And is read so: in quotes where it goes back."""
     composer, shapes = Composer(()), Shapes()
     events = [shapes.event({"t": each}) for each in (first, second)]
-    bodies = [composer.define(name, each, ["~"]) for name, each in zip("ab", events, strict=True)]
+    bodies = [composer.defined(name, each, ["~"]) for name, each in zip("ab", events, strict=True)]
     assert (bodies[1] == f"b={{t~:{told}}}") is (told is not None)
     assert read(*bodies) == [{"t": first}, {"t": second}]
 
@@ -99,7 +99,7 @@ def test_how_far_apart_two_moments_may_be(sign: int, more: int) -> None:
     there = time_text(found[0], found[1] + sign * (FARTHEST + more))
     composer, shapes = Composer(()), Shapes()
     events = [shapes.event({"t": each}) for each in (begin, there)]
-    bodies = [composer.define("a", events[0], ["~"]), composer.row("a", events[1])]
+    bodies = [composer.defined("a", events[0], ["~"]), composer.row("a", events[1])]
     assert bodies[1] == f"a {there if more else sign * FARTHEST}"
     assert read(*bodies) == [{"t": begin}, {"t": there}]
 
@@ -155,7 +155,7 @@ def test_a_leaf_as_a_field(mark: str, first: Leaf, leaf: Leaf, field: str) -> No
 
     shapes, composer = Shapes(), Composer(())
     events = [shapes.event({"m": value(each)}) for each in (first, leaf)]
-    bodies = [composer.define("a", events[0], [mark]), composer.row("a", Event("", events[0].shape, [leaf]))]
+    bodies = [composer.defined("a", events[0], [mark]), composer.row("a", Event("", events[0].shape, [leaf]))]
     assert bodies[1] == f"a {field}"
     text = session.seal("\n".join(["%1", *[body.replace("\n", "\n ") for body in bodies], ""]))
     assert session.decode(text) == [{"m": value(first)}, {"m": value(leaf)}]
@@ -183,7 +183,7 @@ def test_any_value_may_follow_any_other_whatever_a_template_expects(mark: str) -
     shapes = Shapes()
     for first, second in product([shapes.event({"k": 1, "m": value}) for value in HARD], repeat=2):
         composer = Composer(())
-        bodies = [composer.define("a", first, ["", mark]), composer.row("a", second), composer.row("a", first)]
+        bodies = [composer.defined("a", first, ["", mark]), composer.row("a", second), composer.row("a", first)]
         assert read(*bodies) == [json.loads(each.line) for each in (first, second, first)], bodies
 
 
@@ -282,6 +282,6 @@ def test_which_values_may_name_conversations(values: str, may_be: bool) -> None:
 def test_an_event_that_comes_once_is_told_as_json_unless_that_is_longer(mark: str, key: str, value: Any) -> None:
     event = Shapes().event({key: value})
     marks = [mark] * len(event.leaves)
-    named, told = Composer(()).define("a", event, marks), Composer(()).define("", event, marks)
+    named, told = Composer(()).defined("a", event, marks), Composer(()).defined("", event, marks)
     assert told == (named[1:] if len(named) - 1 < len(event.line) else event.line)
     assert read(told) == [{key: value}]

@@ -11,8 +11,9 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from itertools import accumulate, permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire.session.framing import BARE
@@ -23,18 +24,11 @@ if TYPE_CHECKING:
 
 class Alphabet(NamedTuple):
     """Characters that may be aliases. last: of the range that begins with the first. used: those that are one token
-    each in o200k_base, cl100k_base, llama3, qwen3 and gemma3. every: pairs of them that are one token in these. most:
-    pairs that are one in four of them."""
+    each in o200k_base, cl100k_base, llama3, qwen3 and gemma3."""
 
     first: str
     last: str
     used: str
-    every: str
-    most: str
-
-    def pairs(self) -> dict[str, int]:
-        """Pairs of letters that are one token, and in how many of five vocabularies."""
-        return dict.fromkeys(self.most.split(), 4) | dict.fromkeys(self.every.split(), 5)
 
 
 ALPHABETS = (
@@ -43,33 +37,9 @@ ALPHABETS = (
         "\u30f3",
         "あいうえおかがきくけこごさざしじすせそただちっつてでとどなにのはばまみめもやよらりるれろわをん"
         "アィイウェエオカキクグコサシジスズセタダチッテデトドナニバパビピフブプペポマムメャュョラリルレロン",
-        "あり いう から この これ ござ さい され さん しか した して する その それ ただ ちは って です では でも "
-        "とう ます また イト イン スト ック ット ラン ログ ング ント",
-        "ある いい いた いつ いて いや いる えて えば える かな くだ こう ここ こと ころ こん さら しい しく しま "
-        "そう そこ たい ため たり だけ ちら った っと ても でき とか とな との とは とも どう ない なお なく なし "
-        "など なの なら なる なん につ にな には にも によ のお ので のみ ませ まだ まで まと まり もう もし もの "
-        "よう より れて れば れる われ んな アイ アル アン イス イル ウェ ウン オン カル キャ クト クラ クリ クロ "
-        "コン シャ シュ ショ ジェ ジャ ジュ ジョ スク スタ ステ スペ スポ スマ セン タイ タン チェ チャ ッグ ッチ "
-        "ッド ップ ティ ディ ドラ ドル ナル ニュ パン フィ フェ フト ブラ ブル プリ プレ プロ マン ライ リア リン "
-        "レス レビ レン ロン ンド",
     ),
-    Alphabet(
-        "\u0430",
-        "\u044f",
-        "абвгдежзийклмнопрстуфхцчшщъыьэюя",
-        "аб ад аз ай ак ал ам ан ап ар ас ат ва го да де др ев ед ез ей ек ел ем ен ер ет еш же ид из ил "
-        "им ин ир ис ит их ка ке ки ко ку ла ли ло ль лю ля ма ми на не ни но ны ня об од оз ой ок ол ом "
-        "он оп ор ос от ра ри ру ры ск сл ст сы ся та те ти то ту ты ть уд ум ун ур ус ут уч ую ца ци ше "
-        "ши ый ью ют яд яз ят",
-        "",
-    ),
-    Alphabet(
-        "\u03b1",
-        "\u03c9",
-        "αβγδεηθικλμνορστυφχω",
-        "αι ου",
-        "",
-    ),
+    Alphabet("\u0430", "\u044f", "абвгдежзийклмнопрстуфхцчшщъыьэюя"),
+    Alphabet("\u03b1", "\u03c9", "αβγδεηθικλμνορστυφχω"),
 )
 """The alphabets, in the order in which they are tried."""
 LONGEST = 1 << 20  # letters of a record whose aliases are filled in; one that is longer as it is written has none
@@ -166,7 +136,7 @@ class Shortener:
             return "", bodies
         text = _with_names(text, chosen)
         if not letters:
-            better = arranged(text, alphabet, len(chosen))
+            better = arranged(text, alphabet, len(chosen), joined(self._meter, alphabet))
             text = text.translate({ord(alias): letter for alias, letter in better.items()})
             self._letters[alphabet.first] = {part: better[alias] for part, alias in chosen.items()}
         self._savings = {part: savings[part] for part in chosen}
@@ -285,21 +255,27 @@ def _runs(pieces: Sequence[str | int], tokens: Sequence[int]) -> list[tuple[int,
     return [(first, size) for _, first, size in sorted(found, reverse=True)[:MOST_CANDIDATES]]
 
 
-def arranged(text: str, alphabet: Alphabet, many: int) -> dict[str, str]:
+@lru_cache(8)
+def joined(meter: Meter, alphabet: Alphabet) -> frozenset[str]:
+    """The pairs of letters of an alphabet that are one token."""
+    pairs = list(map("".join, permutations(alphabet.used, 2)))
+    return frozenset([pair for pair, size in zip(pairs, meter.count_many(pairs), strict=True) if size == 1])
+
+
+def arranged(text: str, alphabet: Alphabet, many: int, pairs: Collection[str]) -> dict[str, str]:
     """For the first letters of an alphabet, as many as are aliases in a text, those that they should be instead: those
     first that are side by side most often, each the free letter that makes most pairs with those of its neighbours."""
-    pairs = alphabet.pairs()
     runs = re.findall(f"[{alphabet.first}-{alphabet.last}]{{2,}}", text)
     neighbours = Counter([run[at : at + 2] for run in runs for at in range(len(run) - 1)]).most_common(MOST_NEIGHBOURS)
     beside: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for pair, times in neighbours:
         for alias in pair:
             beside[alias].append((pair, times))
-    rich = Counter(alphabet.every * 5 + alphabet.most * 4)
+    rich = Counter("".join(pairs))
     free = sorted(alphabet.used, key=lambda letter: -rich[letter])
     given: dict[str, str] = {}
     for alias in dict.fromkeys("".join(pair for pair, _ in neighbours) + alphabet.used[:many]):
         around = [(given.get(pair[0], ""), given.get(pair[1], ""), times) for pair, times in beside[alias]]
-        scores = [sum([n * pairs.get(one + letter + other, 0) for one, other, n in around]) for letter in free]
+        scores = [sum([n for one, other, n in around if one + letter + other in pairs]) for letter in free]
         given[alias] = free.pop(scores.index(max(scores)))
     return given

@@ -156,10 +156,11 @@ def records(text: str, sealed: bool, header: int = 0, line: int = 1, offset: int
 
 class Chain:
     """The checks of a session's records in order: each record ends in two marks, by all records before it. Begins anew
-    at each anchor, but for the sum of everything."""
+    at each anchor, but for the sum of everything. written: whether records get checks."""
 
-    def __init__(self) -> None:
+    def __init__(self, written: bool = True) -> None:
         self.since = self.all = 0
+        self._written = written
         self.whole = True
 
     def cover(self, lines: str) -> None:
@@ -172,6 +173,8 @@ class Chain:
 
     def sealed(self, body: str) -> str:
         """A record with its check, folded or not. Anchors and ends get the sum of all before them, too."""
+        if not self._written:
+            return body + "\n"
         if body[:1] in ("^", "."):
             body = f"{body} {self.sum()}"
         return f"{body}{self._add(body, None)}\n"

@@ -117,22 +117,16 @@ def structure_of(draft: Sequence[Member], leaves: list[tuple[Any, str]]) -> Stru
     """
     found: list[tuple[str, str, Any]] = []
     for name, mark, node in draft:
-        inner: Any = LEAF
         if type(node) is list:
-            if mark[:1] == "$" and int(mark[1:] or 0) >= len(STYLES):
-                raise ValueError(f"there is no style {mark[1:]} of JSON in a string")
-            inner, mark = structure_of(node, leaves), mark.removesuffix("0")
-        elif mark == REMOVED:
+            found.append((name, mark, structure_of(node, leaves)))
+            continue
+        if mark == REMOVED:
             raise ValueError("a member is removed that is not there")
-        elif mark[:1] == "#":
-            columns = mark[1:].split(",")
-            if len(set(columns)) < len(columns):
-                raise ValueError("a key appears twice")
-            leaves.append((node, "?"))
-        else:
-            leaves.append((node, mark))
-            mark = ""
-        found.append((name, mark, inner))
+        is_table = mark[:1] == "#"
+        if is_table and len(set(columns := mark[1:].split(","))) < len(columns):
+            raise ValueError("a key appears twice")
+        leaves.append((node, "?" if is_table else mark))
+        found.append((name, mark if is_table else "", LEAF))
     return tuple(found)
 
 
@@ -204,7 +198,9 @@ def _draft(members: dict[str, Any]) -> list[Member]:
             raise ValueError("a member appears twice")
         node: Any = None
         if type(value) is dict and value and mark[:1] in ("", "$"):
-            node = _draft(value)
+            if int(mark[1:] or 0) >= len(STYLES):
+                raise ValueError(f"there is no style {mark[1:]} of JSON in a string")
+            node, mark = _draft(value), mark.removesuffix("0")
         elif mark[:1] == "$":
             raise ValueError("what is marked as JSON in a string is an object")
         elif not mark and is_objects(value):

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from turnwire.session.notation import cut
@@ -20,7 +20,6 @@ from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, Sta
 
 MOST_KINDS = 12  # values of a leaf that may tell kinds of event apart
 MOST_CANDIDATES = 12  # leaves that are tried to tell kinds of event apart: those that cost most
-MOST_SPLITS = 4  # splits of the events of one structure, one inside the other
 MOST_MISSED = 20  # if more than one event in 20 fits no template, all are planned again
 MOST_SOURCES, MOST_HOLDERS = 6, 24  # paths with the same value that a leaf may be told by; those that are looked at
 TEMPLATE, MEMBER = 1200, 400  # the cost of a definition, beside its members; of a member there, beside its value
@@ -50,7 +49,7 @@ class Plan(NamedTuple):
             kind = next((kind for kind, first in known if fits(marks[kind], event.leaves, first.leaves)), len(marks))
             kinds.append(kind)
             if kind == len(marks):
-                marks.append(list(map(_mark_alone, event.leaves, event.shape.tables)))
+                marks.append(list(map(mark_alone, event.leaves, event.shape.tables)))
         missed = len(marks) - len(self.marks)
         return None if missed * MOST_MISSED > len(events) else Plan(kinds, marks, self.known)
 
@@ -86,13 +85,11 @@ class Planner:
             found.setdefault(key(self.events[number]), []).append(number)
         return list(map(tuple, found.values()))
 
-    def _clusters(
-        self, members: tuple[int, ...], depth: int = MOST_SPLITS
-    ) -> Iterator[tuple[tuple[int, ...], list[str]]]:
+    def _clusters(self, members: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], list[str]]]:
         """Events (by number) that go by one template each, and its marks."""
         costs, marks, least = self._judged(members)
         best = [members]
-        if len(members) > 2 and depth:
+        if len(members) > 2:
             dearest = sorted([place for place, mark in enumerate(marks) if mark], key=lambda place: -costs[place])
             for place in dearest[:MOST_CANDIDATES]:
                 parts = self._grouped(members, lambda event, place=place: event.leaves[place])  # type: ignore[misc]
@@ -103,7 +100,7 @@ class Planner:
             yield members, marks
             return
         for part in best:
-            yield from self._clusters(part, depth - 1)
+            yield from self._clusters(part)
 
     def _apart(self, parts: list[tuple[int, ...]], most: int) -> int:
         """The cost of parts with a template each, of which only what is not in that of the first counts: the rest is an
@@ -171,7 +168,7 @@ def look(events: Iterable[Event], keys: tuple[str, ...]) -> list[dict[int, Cell]
 
         def see(place: int) -> Leaf:
             path, leaf = event.shape.paths[place], event.leaves[place]
-            here, everywhere = state.here.values, state.all.values
+            here, everywhere = state.here, state.all
             last, held = everywhere.get(path), holders.setdefault(leaf, {})
             own = here.get(path)
             sources = [""] if (last if own is None else own) == leaf else []
@@ -195,7 +192,7 @@ def best_mark(cells: Sequence[Cell], is_table: bool, allowed: frozenset[str]) ->
     """The cost of one leaf in the rows of a template for some events, with the best of the marks that are allowed."""
     first = cells[0]
     if all(cell.leaf == first.leaf for cell in cells):
-        return 0, _mark_alone(first.leaf, is_table) or _mark_of_constant(first, allowed)
+        return 0, mark_alone(first.leaf, is_table) or _mark_of_constant(first, allowed)
     missed = _missed(cells)
     if is_table:
         return missed[SAME], SAME
@@ -206,7 +203,7 @@ def best_mark(cells: Sequence[Cell], is_table: bool, allowed: frozenset[str]) ->
     return missed[best], best
 
 
-def _mark_alone(leaf: Leaf, is_table: bool) -> str:
+def mark_alone(leaf: Leaf, is_table: bool) -> str:
     """The mark of a leaf that is told as it is: a definition can tell a table, and another array that begins with an
     object, only as an open one."""
     return SAME if is_table or (type(leaf) is bytes and leaf[:2] == b"[{") else FIXED
@@ -245,17 +242,14 @@ def _missed(cells: Sequence[Cell]) -> dict[str, int]:
 
 def _later(leaves: Sequence[Leaf]) -> int:
     """The cost of a leaf in rows that tell it as a time or a number by its distance."""
-    cost, last = 0, leaves[0]
-    time = time_of(last) if type(last) is str else None
-    if time is None and not (type(last) is bytes and last.isdigit() and len(last) >= 4):
-        return _IMPOSSIBLE
-    for leaf in leaves[1:]:
-        if time is not None:
-            other = time_of(leaf) if type(leaf) is str else None
-            cost += DISTANCE if other is not None and other[0] == time[0] else weigh(leaf)
-            continue
-        if type(leaf) is not bytes or not leaf.isdigit() or int(leaf) < int(last):
+    first, *others = leaves
+    if type(first) is str:
+        if (time := time_of(first)) is None:
             return _IMPOSSIBLE
-        cost += 150 + 33 * len(str(int(leaf) - int(last)))
-        last = leaf
-    return cost
+        moments = [time_of(leaf) if type(leaf) is str else None for leaf in others]
+        told = [moment is not None and moment[0] == time[0] for moment in moments]
+        return sum([DISTANCE if near else weigh(leaf) for near, leaf in zip(told, others, strict=True)])
+    numbers = [int(leaf) if type(leaf) is bytes and leaf.isdigit() else -1 for leaf in leaves]
+    if len(first) < 4 or min(numbers) < 0 or numbers != sorted(numbers):
+        return _IMPOSSIBLE
+    return sum([150 + 33 * len(str(other - one)) for one, other in pairwise(numbers)])

@@ -107,8 +107,8 @@ class Template:
     """A shape and what is expected of its leaves.
 
     marks: of each leaf, as definitions write them. leaves: what is expected of each; first: those of the event that
-    defined it. fields: of the leaves that rows have fields for, the numbers of these. parts: what its definition needs
-    explained.
+    defined it; last: those of its last event, in each conversation and (None) in all. fields: of the leaves that rows
+    have fields for, the numbers of these. parts: what its definition needs explained.
     """
 
     def __init__(self, shape: Shape, marks: Sequence[str], leaves: Sequence[Leaf]) -> None:
@@ -116,19 +116,13 @@ class Template:
         self.leaves = list(map(expected, marks, shape.paths, leaves))
         self.fields = {leaf: field for field, leaf in enumerate([at for at, mark in enumerate(marks) if mark])}
         self.first = leaves
+        self.last: dict[Leaf | None, Sequence[Leaf]] = {}
         self.parts = shape.parts.union([mark[0] for at, mark in enumerate(marks) if mark and not shape.tables[at]])
 
     @cached_property
     def draft(self) -> list[Member]:
         """The definition as later ones may change it."""
         return draft_of(self.shape.structure, iter(enumerate(self.marks)))
-
-
-class Seen(NamedTuple):
-    """Values and events seen last: path -> value, and template -> leaves of its last event."""
-
-    values: dict[str, Leaf]
-    rows: dict[Template | None, Sequence[Leaf]]
 
 
 class State:
@@ -140,8 +134,10 @@ class State:
     def __init__(self, keys: tuple[str, ...] = (), plain: bool = False) -> None:
         self.keys, self.plain = keys, plain
         self.templates: dict[str, Template] = {}
-        self.all = self.here = Seen({}, {})
-        self._conversations: dict[Leaf, Seen] = {}
+        self.all: dict[str, Leaf] = {}  # path -> value; here: in the present conversation
+        self.here = self.all
+        self._conversation: Leaf | None = None
+        self._conversations: dict[Leaf, dict[str, Leaf]] = {}
         self._times: dict[Form, int] = {}
         self._form: Form | None = None
 
@@ -159,7 +155,7 @@ class State:
             if place == key:
                 self.enter(leaf)
             path = shape.paths[place]
-            self.all.values[path] = self.here.values[path] = leaf
+            self.all[path] = self.here[path] = leaf
             if marks[place] == LATER and type(leaf) is str and (time := time_of(leaf)) is not None:
                 self._form = time[0]
                 self._times[time[0]] = time[1]
@@ -178,13 +174,12 @@ class State:
 
     def enter(self, conversation: Leaf | None) -> None:
         """Goes on in a conversation, or in none."""
-        self.here = self.all
-        if conversation is not None:
-            self.here = self._conversations.setdefault(conversation, Seen({}, {}))
+        self._conversation = conversation
+        self.here = self.all if conversation is None else self._conversations.setdefault(conversation, {})
 
     def close(self, template: Template, leaves: Sequence[Leaf]) -> None:
         """The present event, which went by this template, is the last one of it."""
-        self.all.rows[template] = self.here.rows[template] = leaves
+        template.last[None] = template.last[self._conversation] = leaves
 
     def expect(self, expected: Expected, number: int = 0, template: Template | None = None) -> Leaf | None:
         """The value that an empty field stands for; None where nothing was seen that says it. number: of the leaf.
@@ -193,19 +188,21 @@ class State:
         if mark == FIXED:
             return expected.first
         if mark in (SAME, MORE):
-            row = self.here.rows.get(template) or self.all.rows.get(template)
-            return None if row is None else row[number] if mark == SAME else one_more(row[number])
+            if template is None:
+                return None
+            row = template.last.get(self._conversation) or template.last[None]
+            return row[number] if mark == SAME else one_more(row[number])
         if mark == SEEN:
-            found = self.here.values.get(expected.source)
-            return self.all.values.get(expected.source) if found is None else found
+            found = self.here.get(expected.source)
+            return self.all.get(expected.source) if found is None else found
         if mark == TURN:
-            found = self.here.values.get(expected.path)
+            found = self.here.get(expected.path)
             return expected.first if found is None else one_more(found)
         return self.moved(expected, 0)
 
     def _number(self, path: str) -> int | None:
         """The whole number that was seen last at a path."""
-        last = self.all.values.get(path)
+        last = self.all.get(path)
         return int(last) if type(last) is bytes and _NUMBER(last) else None
 
     def moved(self, expected: Expected, distance: int) -> Leaf | None:

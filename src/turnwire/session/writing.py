@@ -15,7 +15,7 @@ from turnwire.errors import EncodeError, expect_number
 from turnwire.session.aliases import Shortener, bare
 from turnwire.session.framing import HEADER, Chain, Settings, explanation, folded
 from turnwire.session.notation import one_line, told, written
-from turnwire.session.planning import Plan, Planner
+from turnwire.session.planning import Plan, Planner, mark_alone
 from turnwire.session.reading import lines_of
 from turnwire.session.shapes import Event, Leaf, Shape, Shapes
 from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, expected, fits, row_of
@@ -93,10 +93,8 @@ def paths_of(key: str | Sequence[str]) -> tuple[str, ...]:
     return keys
 
 
-class Composer:
-    """Makes the bodies of records: definitions, rows and JSON, by a state that a reader has too.
-
-    keys: paths that name the conversation. plain: whether rows have all their fields.
+class Composer(State):
+    """Makes the bodies of records, definitions, rows and JSON, by the state that a reader has, too.
 
     Attributes:
         names: those that templates may have, one after the other: all of one letter, then all of two. used: what the
@@ -104,39 +102,39 @@ class Composer:
     """
 
     def __init__(self, keys: tuple[str, ...], plain: bool = False) -> None:
-        self.state = State(keys, plain)
+        super().__init__(keys, plain)
         self.names = ("".join(letters) for size in count(1) for letters in product(ascii_letters, repeat=size))
         self.used: set[str] = set()
 
     def bare(self, event: Event) -> str:
         """An event as its own JSON text, behind a mark where it is not an object."""
-        self.state.see(event.shape, event.leaves)
+        self.see(event.shape, event.leaves)
         return "!" * (event.line[0] == '"') + one_line(event.line)
 
     def row(self, name: str, event: Event) -> str:
         """An event by a template that was defined."""
-        fields = row_of(self.state, self.state.templates[name], event.leaves)
+        fields = row_of(self, self.templates[name], event.leaves)
         return f"{name} {fields}" if fields else name
 
-    def define(self, name: str, event: Event, marks: Sequence[str]) -> str:
+    def defined(self, name: str, event: Event, marks: Sequence[str]) -> str:
         """An event that defines a template; without a name, one that repeats what was seen, or its own JSON text,
         whichever is shorter. Members are ``null`` where they are expected, or a distance from what was seen last."""
         line, shape, leaves = event
-        texts, state = [""] * len(leaves), self.state
+        texts = [""] * len(leaves)
 
         def tell(place: int) -> Leaf:
             leaf, own = leaves[place], expected(marks[place], shape.paths[place], None)
             texts[place] = told(leaf, own.mark)
             if own.mark == LATER:
-                later = state.later(own.path)
-                far = None if later is None else state.distance(later, leaf)
+                later = self.later(own.path)
+                far = None if later is None else self.distance(later, leaf)
                 if far is not None:
                     texts[place] = f"+{far}" if far >= 0 else f'"{far}"'
-            elif own.mark and leaf != b"null" and state.expect(own) == leaf:
+            elif own.mark and leaf != b"null" and self.expect(own) == leaf:
                 texts[place] = "null"
             return leaf
 
-        template, _ = state.define(name, shape, marks, tell)
+        template, _ = self.define(name, shape, marks, tell)
         whole = f"{name}={written(shape.structure, zip(marks, texts, strict=True))}"
         if not name and len(whole) >= len(line):
             return one_line(line)
@@ -187,7 +185,7 @@ def drafted(events: Iterable[Event], keys: tuple[str, ...], options: Options) ->
                 name = ""
                 if times[kind] > 1:
                     name = called[kind] = next(composer.names)
-                bodies.append(composer.define(name, event, plan.marks[kind]))
+                bodies.append(composer.defined(name, event, plan.marks[kind]))
         draft.blocks.append(bodies)
         draft.used.update(composer.used)
     return draft
@@ -216,8 +214,7 @@ def finished(draft: Draft, options: Options, meter: Meter) -> str:
         done += len(bodies)
     explained = explanation(used, options.checks, letter) if options.prompt else ""
     lines = [Settings(draft.keys, first).line(HEADER, explained), *records, f".{done}"]
-    checks = Chain()
-    return "".join([checks.sealed(line) if options.checks else line + "\n" for line in lines])
+    return "".join(map(Chain(options.checks).sealed, lines))
 
 
 def encode(
@@ -255,26 +252,17 @@ def _counted(events: Iterator[Event], meter: Meter, tokens: list[int]) -> Iterat
 
 
 def _best_draft(events: Iterator[Event], options: Options, meter: Meter) -> Draft:
-    """The events by the paths that tell conversations apart, tried on the first events: each that saves tokens. Where
-    these are all events, by the one path with which the finished session is shortest, of those that do as well."""
+    """The events by the path that tells conversations apart, where one saves tokens in the first events: of those that
+    do about as well, the one with which the finished session is shortest."""
     sample = list(islice(events, SAMPLE_EVENTS))
-    paths = candidates(sample)
-    if not paths:
-        return drafted(chain(sample, events), (), options)
-    best = drafted(sample, (), options)
-    least = _size(best, meter)
-    for path in paths:
-        tried = drafted(sample, (*best.keys, path), options)
-        size = _size(tried, meter)
-        if size < least * GREATEST_SHARE:
-            best, least = tried, size
-    if (more := next(events, None)) is not None:
-        return drafted(chain(sample, [more], events), best.keys, options)
-    if len(best.keys) != 1:
-        return best
-    others = [drafted(sample, (path,), options) for path in paths if path not in best.keys]
-    alike = [best, *(draft for draft in others if _size(draft, meter) <= least * ALIKE)]
-    return min(alike, key=lambda draft: meter.count(finished(draft, options, meter)))
+    plain, *tried = [drafted(sample, keys, options) for keys in [(), *((path,) for path in candidates(sample))]]
+    sizes = [_size(draft, meter) for draft in tried]
+    best = plain
+    if (least := min(sizes, default=0.0)) < _size(plain, meter) * GREATEST_SHARE and tried:
+        alike = [draft for draft, size in zip(tried, sizes, strict=True) if size <= least * ALIKE]
+        best = min(alike, key=lambda draft: meter.count(finished(draft, options, meter)))
+    more = list(islice(events, 1))
+    return drafted(chain(sample, more, events), best.keys, options) if more else best
 
 
 def _size(draft: Draft, meter: Meter) -> int:
@@ -325,7 +313,7 @@ class Writer:
         explained = explanation(self._marks | _ALWAYS, self._options.checks) if self._options.prompt else ""
         self._header = self._settings.line(HEADER, explained)
         self._shapes = Shapes()
-        self._chain = Chain()
+        self._chain = Chain(self._options.checks)
         self._begun = False
         self._gain = -self._count(self._header)
         self._begin()
@@ -349,7 +337,7 @@ class Writer:
         self.events += 1
         if self._begun:
             self._since += 1
-            return anchor + self._record(body)
+            return anchor + self._chain.sealed(body)
         line = made.line + "\n"
         self._chain.cover(line)
         self._gain += self._count(line) - self._count(body) - 1
@@ -357,53 +345,36 @@ class Writer:
             return line
         self._begin()
         self._begun = True
-        return line + self._record(self._header)
+        return line + self._chain.sealed(self._header)
 
     def anchor(self) -> str:
         """The text that makes all that follows readable without what came before: "" where there is no header yet."""
         if not self._begun:
             return ""
         self._begin()
-        return self._record(self._settings.line(f"^{self.events}"))
+        return self._chain.sealed(self._settings.line(f"^{self.events}"))
 
     def close(self) -> str:
         """The end of the session: "" where all events are JSON lines."""
         self.closed = True
-        return self._record(f".{self.events}") if self._begun else ""
-
-    def _record(self, body: str) -> str:
-        return self._chain.sealed(body) if self._options.checks else body + "\n"
+        return self._chain.sealed(f".{self.events}") if self._begun else ""
 
     def _body(self, event: Event) -> str:
-        """The body of the next event: a row where a template fits, else a new template, else JSON."""
+        """The body of the next event: a row where a template fits, else a new template, else what it is."""
         composer = self._composer
         if not event.leaves:
             return composer.bare(event)
         self._seen += 1
         self._window.append(event)
         called = self._called.get(event.shape)
-        known = [(name, composer.state.templates[name]) for name in called or ()]
-        fitting = [name for name, each in known if fits(each.marks, event.leaves, each.first)]
-        if fitting:
-            name = fitting[0] if len(fitting) == 1 else min(fitting, key=lambda name: self._missed(name, event))
-            return composer.row(name, event)
+        for name in called or ():
+            template = composer.templates[name]
+            if fits(template.marks, event.leaves, template.first):
+                return composer.row(name, event)
         if called is None or self._planned * 4 > self._seen + 16 or len(called) >= MOST_TEMPLATES:
             self._called[event.shape] = []  # nothing came back yet, or hardly anything does: templates would not pay
-            return composer.bare(event)
+            return composer.defined("", event, list(map(mark_alone, event.leaves, event.shape.tables)))
         self._planned += 1
-        name = next(composer.names)
-        called.append(name)
+        called.append(next(composer.names))
         plan = Planner(self._window, self._settings.keys, self._marks).plan(event.shape)
-        return composer.define(name, event, plan.marks[plan.kinds[-1]])
-
-    def _missed(self, name: str, event: Event) -> int:
-        """About the letters of the fields of a row."""
-        state = self._composer.state
-        template = state.templates[name]
-        key, _ = event.shape.order(self._settings.keys)
-        state.enter(None if key is None else event.leaves[key])
-        missed = 0
-        for place in template.fields:
-            if state.expect(template.leaves[place], place, template) != event.leaves[place]:
-                missed += len(event.leaves[place]) + 1
-        return missed
+        return composer.defined(called[-1], event, plan.marks[plan.kinds[-1]])
