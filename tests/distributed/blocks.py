@@ -44,4 +44,6 @@ def counting(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
 
 def planned_with_others(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
     """The files of all blocks but the first are not those that were planned with."""
-    return run_block({**block, "mtime_ns": 0} if index else block, out, index)
+    if index:
+        block["files"][0]["mtime_ns"] = 0
+    return run_block(block, out, index)

@@ -116,7 +116,10 @@ def test_a_block_that_always_kills_is_named_and_the_others_are_done(client: Any,
     manifest = run(client, logs, run=poison)
     assert [row["state"] for row in manifest.rows] == ["done"] * 2 + ["quarantined"] + ["done"] * 4
     (bad,) = manifest.of_state("quarantined")
-    assert (bad["block"]["file"], bad["block"]["start"]) == (str(logs / "a.log"), manifest.rows[1]["block"]["stop"])
+    assert (bad["block"]["files"][0]["name"], bad["block"]["start"]) == (
+        str(logs / "a.log"),
+        manifest.rows[1]["block"]["stop"],
+    )
     assert [row["first_record"] is None for row in manifest.rows] == [False] * 3 + [True] * 4
     again = run(client, logs, resume=True)
     assert again.complete

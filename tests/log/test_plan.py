@@ -24,6 +24,7 @@ from tests.nslip.twins import rounds
 from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, cluster_plan, plan, read_block
+from turnwire.log.cluster_plan import FileState
 from turnwire.log.input.rotated_names import TICK
 
 pytestmark = pytest.mark.once
@@ -173,15 +174,16 @@ def test_a_block_survives_json_and_pickle() -> None:
         "limits": turnwire.LIMITS._replace(message=1000),
         "time": (datetime(2026, 11, 22, tzinfo=UTC), None),
     }
-    block = Block("a\udcff.log", 5, None, 2, 9, 1_800_000_000_000_000_001, "00", None, odd)
+    file = FileState("a\udcff.log", 9, 1_800_000_000_000_000_001, "00", (1, 2, 3))
+    block = Block((file,), 5, None, 2, None, odd)
     text = json.dumps(block.to_dict())
     text.encode()
     assert Block.from_dict(json.loads(text)) == block
     assert pickle.loads(pickle.dumps(block)) == block
     assert block.key == Block.from_dict(json.loads(text)).key
-    assert (
-        len({block.key, block._replace(start=6).key, block._replace(wire="csp").key, block._replace(head="").key}) == 4
-    )
+    other = block._replace(files=(file._replace(head=""),))
+    assert len({block.key, block._replace(start=6).key, block._replace(wire="csp").key, other.key}) == 4
+    assert block._replace(files=(file._replace(inode=(9, 2, 3)),)).key == block.key, "a device has no number to keep"
 
 
 def append(path: Path) -> None:
@@ -325,7 +327,7 @@ def test_another_file_of_the_same_size_and_time(tmp_path: Path) -> None:
         path.write_bytes((GOOD + b"\n") * count)
         (block,) = plan(str(path), wire="nslip")
         other.write_bytes(path.read_bytes())
-        os.utime(other, ns=(block.mtime_ns, block.mtime_ns))
+        os.utime(other, ns=(block.files[0].mtime_ns,) * 2)
         other.replace(path)
         if not refused:
             assert len(rows(read_block(block))) == count

@@ -16,6 +16,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from io import FileIO, RawIOBase
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import Limits
@@ -76,7 +77,7 @@ _READ = 1 << 20
 
 
 class FileState(NamedTuple):
-    """A file as it was when the plan was made.
+    """A file as it was when the plan was made; a block refuses to read another one.
 
     name, size, mtime_ns; head: SHA-256 of its first KiB, in hex, as a bookmark has it; inode: its device, inode and
     time of change in ns; digest: SHA-256 of the bytes of the block, in hex, "" where the plan did not read them.
@@ -86,46 +87,34 @@ class FileState(NamedTuple):
     size: int
     mtime_ns: int
     head: str
-    inode: tuple[int, int, int] | None = None
+    inode: tuple[int, int, int]
     digest: str = ""
 
 
 class Block(NamedTuple):
     """A part of one file, or some small files, and all that is needed to scan it as the whole would be scanned.
 
-    file: its name; start, stop: the bytes, ``stop`` None where only reading can tell (compressed files); line: 1-based
-    number of the first line. size, mtime_ns, head, inode, digest: the file as it was when the
-    plan was made, as :class:`FileState` has it; a block refuses to read another one. wire and options: what
+    files: the file, or all of them. start, stop: the bytes of the file, ``stop`` None where only reading can tell
+    (compressed files) and of several files; line: 1-based number of the first line. wire and options: what
     :func:`turnwire.scan` is given. carried: the state of the search where the block begins, left: where it stops, as
     bookmarks have it; ahead: how many bytes behind it tell that nothing in it goes on. Who reads the block sees that it
     is so.
-
-    files: of a block of several small files, all of them; then file is the name of the first one, start 0, stop None,
-    line 1, and size the sum.
     """
 
-    file: str
+    files: tuple[FileState, ...]
     start: int
     stop: int | None
     line: int
-    size: int
-    mtime_ns: int
-    head: str
     wire: str | None
     options: dict[str, Any]
-    inode: tuple[int, int, int] | None = None
-    digest: str = ""
-    files: tuple[FileState, ...] = ()
     carried: dict[str, Any] | None = None
     left: dict[str, Any] | None = None
     ahead: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """This block as JSON can hold it."""
-        fields = {**self._asdict(), "file": plain(self.file), "options": plain(self.options)}
-        fields["inode"] = None if self.inode is None else list(self.inode)
-        fields["files"] = [[plain(one.name), *one[1:]] for one in self.files]
-        return fields
+        files = [{**one._asdict(), "name": plain(one.name), "inode": list(one.inode)} for one in self.files]
+        return {**self._asdict(), "files": files, "options": plain(self.options)}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:
@@ -134,27 +123,32 @@ class Block(NamedTuple):
         missing = set(cls._fields) - fields.keys() - cls._field_defaults.keys()
         if missing or fields.keys() - set(cls._fields):
             raise ValueError(f"a block has the fields {', '.join(cls._fields)}")
-        block = cls(**{**fields, "file": restored(fields["file"]), "options": restored(fields["options"])})
+        files = [{**one, "name": restored(one["name"]), "inode": tuple(one["inode"])} for one in fields["files"]]
+        options = restored(fields["options"])
+        block = cls(**{**fields, "files": tuple(FileState(**one) for one in files), "options": options})
         for state in (block.carried, block.left):
             if state is not None:
                 SearchState.restored(state)
-        files = tuple(FileState(restored(one[0]), *one[1:]) for one in block.files)
-        files = tuple(one._replace(inode=_inode(one.inode)) for one in files)
-        return block._replace(files=files, inode=_inode(block.inode))
+        return block
+
+    @property
+    def file(self) -> str:
+        """The name of its file, or of the first one."""
+        return self.files[0].name
+
+    @property
+    def size(self) -> int:
+        """The size of its file, or of all of them together."""
+        return sum(one.size for one in self.files)
 
     @property
     def key(self) -> str:
         """32 hex digits that another file, part, state of the file, wire or option would not have."""
-        fields = self.to_dict() | {"inode": None if self.inode is None else self.inode[1:]}  # devices get other numbers
-        text = json.dumps(fields, sort_keys=True)
         from hashlib import sha256
 
+        files = tuple(one._replace(inode=(0, *one.inode[1:])) for one in self.files)  # devices get other numbers
+        text = json.dumps(self._replace(files=files).to_dict(), sort_keys=True)
         return sha256(text.encode()).hexdigest()[:32]
-
-    @property
-    def states(self) -> tuple[FileState, ...]:
-        """The files of the block as they were when the plan was made."""
-        return self.files or (FileState(self.file, self.size, self.mtime_ns, self.head, self.inode, self.digest),)
 
 
 def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES, **options: Any) -> list[Block]:
@@ -192,13 +186,12 @@ def read_block(block: Block, **changes: Any) -> Scan:
     and DecodeError(block_open), behind its last batch, when ``changes`` make its end no place to cut.
     """
     expect(block, Block, "a Block of turnwire.log.plan is read")
-    parts = [_source(block, state) for state in block.states]
-    return scan(parts if block.files else parts[0], wire=block.wire, **{**block.options, **changes})
+    parts = [_source(block, state) for state in block.files]
+    return scan(parts if parts[1:] else parts[0], wire=block.wire, **{**block.options, **changes})
 
 
 def _source(block: Block, state: FileState) -> Source:
-    whole = block.stop is None or bool(block.files)
-    stop = state.size if whole or block.stop is None else block.stop
+    stop = state.size if block.stop is None else block.stop
 
     def cut(offset: int, left: dict[str, Any] | None) -> DecodeError | None:
         if offset == stop and left == block.left:
@@ -213,7 +206,7 @@ def _source(block: Block, state: FileState) -> Source:
         start=block.start,
         line=block.line,
         carried=block.carried,
-        cut=None if whole or stop == state.size else cut,
+        cut=None if stop == state.size else cut,
     )
 
 
@@ -273,16 +266,14 @@ class _Job(NamedTuple):
             is_cut = size > self.every and not packed
             known = is_cut or size <= min(_DIGESTED, self.every)
             status = os.fstat(file.fileno()) if known else _settled(file)
-            facts = (size, status.st_mtime_ns, digest(head), self.wire, self.options, _inode_of(status))
+            state = FileState(name, size, status.st_mtime_ns, digest(head), _inode_of(status))
             begin = _Cut(0, 1, None, 0)
-            for cut in self._cuts(name, file, size) if is_cut else ():
-                whole = _digest_of(file, begin.offset, cut.offset)
-                block = Block(name, begin.offset, cut.offset, begin.line, *facts, whole)
-                yield block._replace(carried=begin.carried, left=cut.carried, ahead=cut.ahead)
+            for cut in chain(self._cuts(name, file, size) if is_cut else (), [_Cut(size, 0, None, 0)]):
+                whole = _digest_of(file, begin.offset, cut.offset) if known else ""
+                files, stop = (state._replace(digest=whole),), None if packed else cut.offset
+                carried, left, ahead = begin.carried, cut.carried, cut.ahead
+                yield Block(files, begin.offset, stop, begin.line, self.wire, self.options, carried, left, ahead)
                 begin = cut
-            whole = _digest_of(file, begin.offset, size) if known else ""
-            stop = None if packed else size
-            yield Block(name, begin.offset, stop, begin.line, *facts, whole, carried=begin.carried)
 
     def _cuts(self, name: str, file: Any, size: int) -> Iterator[_Cut]:
         """The cuts of a file, which is searched block by block, as it is when they are read. What is open over a whole
@@ -319,36 +310,24 @@ def _next_line(file: Any, place: int, size: int) -> int:
 
 def _packed(every: int, blocks: Iterator[Block]) -> Iterator[Block]:
     """The blocks, with those that are whole small files joined as far as they fit into one."""
-    waiting: list[Block] = []
+    joined: Block | None = None
     left = every
     for block in blocks:
         whole = block.start == 0 and block.stop in (None, block.size)
         weight = block.size + _OPENING
-        if waiting and (not whole or weight > left):
-            yield _pack(waiting)
-            waiting, left = [], every
-        if whole:
-            waiting.append(block)
-            left -= weight
-        else:
+        if joined is not None and (not whole or weight > left):
+            yield joined
+            joined, left = None, every
+        if not whole:
             yield block
-    if waiting:
-        yield _pack(waiting)
-
-
-def _pack(blocks: list[Block]) -> Block:
-    first = blocks[0]
-    if len(blocks) == 1:
-        return first
-    files = tuple(block.states[0] for block in blocks)
-    return first._replace(stop=None, size=sum(block.size for block in blocks), files=files, digest="", inode=None)
+            continue
+        joined = block if joined is None else joined._replace(files=(*joined.files, *block.files), stop=None)
+        left -= weight
+    if joined is not None:
+        yield joined
 
 
 # --- a file and its planned state -------------------------------------------------------------------------------------
-
-
-def _inode(numbers: Iterable[int] | None) -> tuple[int, int, int] | None:
-    return None if numbers is None else tuple(numbers)  # type: ignore[return-value] # JSON has lists only
 
 
 def _inode_of(status: os.stat_result) -> tuple[int, int, int]:
@@ -391,7 +370,7 @@ def _difference(state: FileState, file: Any, start: int, stop: int) -> str | Non
     if state.digest:
         return "it holds other bytes" if _digest_of(file, start, stop) != state.digest else None
     now = _inode_of(status)
-    if state.inode is not None and now[0] == state.inode[0] and now[1:] != state.inode[1:]:
+    if now[0] == state.inode[0] and now[1:] != state.inode[1:]:
         return "its inode was changed, or it is another one; its size and time are what they were"
     return None  # elsewhere a file of this name has another inode
 
