@@ -49,6 +49,8 @@ cdef extern from "_native/csp/lines.h" nogil:
     uint64_t csp_prefix(uint64_t word, int length)
     bint csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end)
     bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
+    int64_t csp_key_at(const uint8_t *data, int64_t start, int64_t stop)
+    int64_t csp_opening(const uint8_t *data, int64_t start, int64_t stop, int *chomped)
     int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
 
 cdef extern from "_native/common/fence.h" nogil:
@@ -144,8 +146,7 @@ cdef enum:  # the codes of ``spec.REASONS``
     R_MISSING_PATH, R_MISSING_BASE, R_MISSING_APPLY, R_BAD_BASE, R_BAD_APPLY, R_BAD_ENUM, R_UNKNOWN_KEY, R_DUP_FIELD,
     R_STRAY_LINE, R_TRAILING_TEXT, R_UNCLOSED, R_HEREDOC_EXPECTED, R_BAD_UTF8, R_TOO_LARGE, R_TOO_MANY,
     R_KEY_TOO_LONG
-cdef int required_slot[8][2]
-cdef int required_reason[8][2]
+cdef int required_reason[8][6]
 cdef csp_lister find_lines = csp_lister_of(2)
 
 
@@ -197,11 +198,10 @@ def _prepare():
             keys.key[intent][slot].size = len(field)
             keys.key[intent][slot].want, keys.key[intent][slot].mask = _prefix(field)
             keys.key[intent][slot].way = ways.get((block, field), 0)
-        required_slot[intent][0] = required_slot[intent][1] = -1
-        for place, (field, reason) in enumerate(_spec.REQUIRED.get(block, {}).items()):
-            required_slot[intent][place] = _spec.FIELDS[block].index(field)
-            keys.required[intent] |= 1 << required_slot[intent][place]
-            required_reason[intent][place] = _spec.REASONS.index(reason)
+        for field, reason in _spec.REQUIRED.get(block, {}).items():
+            slot = _spec.FIELDS[block].index(field)
+            keys.required[intent] |= 1 << slot
+            required_reason[intent][slot] = _spec.REASONS.index(reason)
 
 
 _prepare()
@@ -219,7 +219,6 @@ include "_native/csp/scanner.pxi"
 # --- tables of spans --------------------------------------------------------------------------------------------------
 
 NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
-cdef int64_t MOST = 1 << 31
 
 
 cdef int take_limits(tuple limits, int64_t *into) except -1:
@@ -278,7 +277,7 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
     cdef int32_t small[8 * (24 + 4 * 5 + 6)]
     cdef int32_t *table
     cdef int outcome
-    if size >= MOST:
+    if size >= <int64_t>1 << 31:
         raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
     take_limits(limits, most)
     rows, extras, rejects = [], [], []

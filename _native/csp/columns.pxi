@@ -62,9 +62,9 @@ cdef inline bint is_block_head(Scanner *s, Line *line) noexcept nogil:
 
 cdef inline bint is_own(const uint8_t *data, Line *line) noexcept nogil:
     """True if a line looks like one of a message: a key, an operation, the opening of a heredoc."""
-    cdef bint chomped
+    cdef int chomped
     cdef uint8_t sign = data[line.start]
-    if key_length(data, line.start, line.stop) or opening(data, line, &chomped):
+    if csp_key_at(data, line.start, line.stop) or csp_opening(data, line.start, line.stop, &chomped):
         return True
     if sign != c"+" and sign != c"~" and sign != c"-":
         return False

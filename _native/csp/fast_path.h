@@ -105,14 +105,6 @@ TW_ALWAYS int csp_fast_heredoc(csp_cursor *c, int32_t *span) {
     return CSP_CUT_OFF;
 }
 
-/* Length of the KEY at a line's start that a space or its end follows; 0 for none. */
-TW_ALWAYS int csp_fast_key(const uint8_t *text, int start, int stop) {
-    int at = start;
-    if (at >= stop || (uint8_t)(text[at] - 'A') > 25) return 0;
-    while (at < stop && ((uint8_t)(text[at] - 'A') < 26 || (uint8_t)(text[at] - '0') < 10 || text[at] == '_')) at++;
-    return at == stop || text[at] == ' ' ? at - start : 0;
-}
-
 /* Whether a line is an operation: "+ DEF N = v", "~ DEF N := v" or "- DEF N". */
 TW_ALWAYS int csp_fast_change(const uint8_t *text, int start, int stop) {
     uint8_t sign = text[start];
@@ -158,7 +150,7 @@ TW_ALWAYS int csp_fast_generic(csp_cursor *c) {
         int found, size, line = c->place;
         CSP_LINE_END(c, found);
         if (found == line) return 1;
-        size = csp_fast_key(c->text, line, found);
+        size = (int)csp_key_at(c->text, line, found);
         if (size == 0 || size > c->most_key || line + size == found || ++fields > c->most_fields) return CSP_SLOW;
         if (size == 3 && memcmp(c->text + line, "CSP", 3) == 0) return CSP_SLOW;  /* "CSP /1" ends a message */
         c->place = found + 1;

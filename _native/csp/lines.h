@@ -58,6 +58,22 @@ TW_ALWAYS int csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int
     return 1;
 }
 
+/* Length of the KEY at a line's start that a space or its end follows; 0 for none. */
+TW_ALWAYS int64_t csp_key_at(const uint8_t *data, int64_t start, int64_t stop) {
+    int64_t at = start;
+    if (at >= stop || (uint8_t)(data[at] - 'A') > 25) return 0;
+    while (at < stop && ((uint8_t)(data[at] - 'A') < 26 || (uint8_t)(data[at] - '0') < 10 || data[at] == '_')) at++;
+    return at == stop || data[at] == ' ' ? at - start : 0;
+}
+
+/* The run of a heredoc's opening line, or 0; chomped: whether a "-" stands behind it. */
+static inline int64_t csp_opening(const uint8_t *data, int64_t start, int64_t stop, int *chomped) {
+    int64_t at = start;
+    while (at < stop && data[at] == '<') at++;
+    *chomped = at + 1 == stop && data[at] == '-';
+    return at - start >= 3 && (at == stop || *chomped) ? at - start : 0;
+}
+
 /* Whether a line says "CSP/1" or nearly so: blanks around its parts, small letters, a BOM, another digit. */
 static inline int csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop) {
     if (stop - at >= 3 && data[at] == 0xEF && data[at + 1] == 0xBB && data[at + 2] == 0xBF) at += 3;

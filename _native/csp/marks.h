@@ -112,17 +112,11 @@ static int csp_look_key(const uint8_t *data, int64_t start, int64_t stop) {
     return 0;
 }
 
-static int csp_is_opening(const uint8_t *data, int64_t start, int64_t stop) {
-    int64_t at = start;
-    while (at < stop && data[at] == '<') at++;
-    return at - start >= 3 && (at == stop || (at + 1 == stop && data[at] == '-'));
-}
-
 /* What begins with the line at `first`, which is of one of the three kinds. */
 static TW_UNUSED int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind) {
     const int64_t bound = first + CSP_LOOK_BYTES;
     int64_t place = first;
-    int keys = 0, near = 0, damaged = 0, other = 0, blank = 0, count = 0, bits = 0;
+    int keys = 0, near = 0, damaged = 0, other = 0, blank = 0, count = 0, bits = 0, chomped;
     for (int line = 0; line <= CSP_LOOK_LINES; line++) {
         int64_t most = end < bound ? end : bound, start = place, stop;
         if (place >= most) {
@@ -152,7 +146,7 @@ static TW_UNUSED int csp_classify_magic_line(const uint8_t *data, int64_t first,
             continue;
         }
         if (tw_is_fence(data, (size_t)start, (size_t)stop)) break;
-        if (csp_looks_like_magic(data, start, stop) || csp_is_opening(data, start, stop)) break;
+        if (csp_looks_like_magic(data, start, stop) || csp_opening(data, start, stop, &chomped)) break;
         int close = ++count <= CSP_CLOSE && line <= CSP_CLOSE_LINES, key, block;
         if (csp_header_word(data, start, stop)) {
             if (kind == CSP_TEMPLATE) break;  /* what follows says nothing of it: a record is one by itself */

@@ -26,7 +26,8 @@ cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault, int64_t *unclosed
     cdef int64_t bound = first.start + s.most_bytes
     cdef int64_t end = first.start
     cdef int64_t run, closing
-    cdef bint blank = False, block = False, chomped
+    cdef bint blank = False, block = False
+    cdef int chomped
     cdef Line line
     cdef int found
     seek(s, first.start, first.number)
@@ -48,7 +49,7 @@ cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault, int64_t *unclosed
         elif line.start > fault and not (is_block_head(s, &line) if blank and not block else is_own(s.data, &line)):
             return end
         block = block or blank
-        run = opening(s.data, &line, &chomped)
+        run = csp_opening(s.data, line.start, line.stop, &chomped)
         if run:
             found = heredoc(s, run, bound, &closing)
             if found == MORE:

@@ -132,10 +132,6 @@ cdef inline object span(const uint8_t *data, int64_t start, int64_t length, bint
     return text
 
 
-cdef inline tuple pair(object key, object value):
-    return (key, value)
-
-
 cdef object known_fields(const uint8_t *data, const int32_t *row, int code, bint is_ascii):
     """The fields of a known block in the order of the text."""
     cdef tuple names = <tuple>KEYS_OF[code]
@@ -153,7 +149,7 @@ cdef object known_fields(const uint8_t *data, const int32_t *row, int code, bint
     fields = []
     for place in range(count):
         slot = slots[place]
-        fields.append(pair(names[slot], span(data, row[12 + 2 * slot], row[13 + 2 * slot], is_ascii)))
+        fields.append((names[slot], span(data, row[12 + 2 * slot], row[13 + 2 * slot], is_ascii)))
     return fields
 
 
@@ -188,7 +184,7 @@ cdef object block_of(const uint8_t *data, const int32_t *row, const int32_t *ext
     block = new_object(Generic, 0)
     fields = []
     for number in range(row[23]):
-        fields.append(pair(span(data, extra[1], extra[2], is_ascii), span(data, extra[3], extra[4], is_ascii)))
+        fields.append((span(data, extra[1], extra[2], is_ascii), span(data, extra[3], extra[4], is_ascii)))
         extra += 5
     fill_slot(block, AT_KIND, WORDS_OF[code])
     fill_slot(block, AT_ID, name)
@@ -301,7 +297,7 @@ cdef bint is_untouched(object message, PyObject *parts) noexcept:
     return True
 
 
-def usual_message(data):
+cdef object usual_message(object data):
     """The message, where ``data`` (str or bytes) is one that strict reading takes and blank lines; else None."""
     cdef Result result
     cdef uint8_t copy[ROOM]
@@ -417,7 +413,7 @@ cdef bint put_field(tw_draft *draft, object key, object value, bint known, bint 
     if not PyUnicode_CheckExact(value) or not PyUnicode_CheckExact(key):
         return False
     text = utf8_of(key, &size)
-    if not known and key_length(<const uint8_t *>text, 0, size) != size:
+    if not known and csp_key_at(<const uint8_t *>text, 0, size) != size:
         return False
     if not size:
         return False
@@ -608,6 +604,53 @@ cdef bint reads_back(tw_draft *draft, object message) except -1:
             free(result.extras)
 
 
+cdef bint reads_surely(object message) except -1:
+    """True if strict reading surely takes what is written for a TASK, a RESULT or an ERROR: its parts say so. Where this is
+    False, what was written must be read back. Raises UnicodeEncodeError for a lone surrogate."""
+    cdef PyObject *block = in_slot(message, AT_BLOCK)
+    cdef PyObject *part
+    cdef Py_ssize_t size = 0, total = 0
+    cdef const char *text
+    cdef int code = W_TASK - W_PLAN, number, slot, way, seen = 0
+    if block == NULL:
+        return False
+    while CLASSES[code] is not type(<object>block):
+        code += 1
+        if code > W_ERROR - W_PLAN:
+            return False
+    if in_slot(message, AT_INTENT) != PyTuple_GET_ITEM(INTENTS, code):
+        return False
+    for number in range(4):
+        part = in_slot(message, AT[number]) if number < 3 else in_slot(<object>block, AT_ID)
+        if part == NULL or not PyUnicode_CheckExact(<object>part):
+            return False
+        text = utf8_of(<object>part, &size)
+        total += size
+        if not (
+            csp_is_token(<const uint8_t *>text, 0, size, size) if number < 3
+            else is_id(<const uint8_t *>text, 0, size, keys.letter[code])
+        ):
+            return False
+    part = in_slot(<object>block, AT_FIELDS)
+    if part == NULL or type(<object>part) is not list:
+        return False
+    for field in <list><object>part:
+        if type(field) is not tuple or len(<tuple>field) != 2 or not PyUnicode_CheckExact((<tuple>field)[0]):
+            return False
+        slot = slot_named(<tuple>KEYS_OF[code], (<tuple>field)[0])
+        if slot == len(<tuple>KEYS_OF[code]) or seen >> slot & 1 or not PyUnicode_CheckExact((<tuple>field)[1]):
+            return False
+        seen |= 1 << slot
+        text = utf8_of((<tuple>field)[1], &size)
+        total += size
+        way = keys.key[code][slot].way
+        if way and not in_enum(<const uint8_t *>text, W_PRIORITY if way == CSP_PRIORITY else W_STATUS, 0, size):
+            return False
+        if size and text[size - 1] == c"\r":
+            return False
+    return seen & keys.required[code] == keys.required[code] and 4 * total < usual_limits[0]
+
+
 cdef inline bint is_unwarned(object message) noexcept:
     cdef PyObject *issues = in_slot(message, AT_ISSUES)
     return issues != NULL and type(<object>issues) is tuple and PyTuple_GET_SIZE(<object>issues) == 0
@@ -629,7 +672,7 @@ cdef object text_of(object message, bint strict):
     try:
         if not put_message(&draft, message, strict):
             return None
-        if strict and not reads_back(&draft, message):
+        if strict and not reads_surely(message) and not reads_back(&draft, message):
             return None
         return str_of(draft.start, tw_draft_size(&draft))
     except UnicodeEncodeError:  # a lone surrogate
@@ -672,6 +715,8 @@ cdef bint clean(object message) except -1:
         return not is_doubtful(<object>in_slot(message, AT_BLOCK))
     tw_draft_begin(&draft)
     try:
+        if reads_surely(message):
+            return True
         if not put_message(&draft, message, False) or not reads_back(&draft, message):
             return False
         return not is_doubtful(<object>in_slot(message, AT_BLOCK))

@@ -170,18 +170,6 @@ cdef int64_t template_head(const uint8_t *data, Line *line) noexcept nogil:
     return 0
 
 
-cdef inline int64_t opening(const uint8_t *data, Line *line, bint *chomped) noexcept nogil:
-    """The run of a heredoc's opening line, or 0."""
-    cdef int64_t at = line.start
-    if at >= line.stop or data[at] != c"<":
-        return 0
-    while at < line.stop and data[at] == c"<":
-        at += 1
-    cdef int64_t run = at - line.start
-    chomped[0] = at + 1 == line.stop and data[at] == c"-"
-    return run if run >= 3 and (at == line.stop or chomped[0]) else 0
-
-
 # --- heredocs -------------------------------------------------------------------------------------------------------
 
 
@@ -456,7 +444,7 @@ cdef int read_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_
         return BAD
     if block_word[intent[0]] == W_PATCH:
         found = read_patch(s, first, &head, bound, row, &line)
-    elif required_slot[intent[0]][0] < 0:
+    elif not keys.known[intent[0]]:
         found = read_generic(s, first, bound, row, &line)
     else:
         found = read_known(s, first, &head, bound, row, intent[0], &line)
@@ -508,21 +496,11 @@ cdef int block_head(Scanner *s, Line *line, int intent, int32_t *row) noexcept n
         return OK
     if stop + 1 >= line.stop:
         return blame(s, R_MISSING_OP, line, line)
-    if key_length(s.data, stop + 1, line.stop) != line.stop - stop - 1:
+    if csp_key_at(s.data, stop + 1, line.stop) != line.stop - stop - 1:
         return blame(s, R_BAD_OP, line, line)
     row[18] = <int32_t>(stop + 1)
     row[19] = <int32_t>(line.stop - stop - 1)
     return OK
-
-
-cdef int64_t key_length(const uint8_t *data, int64_t start, int64_t stop) noexcept nogil:
-    """Length of the KEY at the start of a line, which a space or the end of the line must follow; else 0."""
-    cdef int64_t at = start
-    if at >= stop or not c"A" <= data[at] <= c"Z":
-        return 0
-    while at < stop and (c"A" <= data[at] <= c"Z" or c"0" <= data[at] <= c"9" or data[at] == c"_"):
-        at += 1
-    return at - start if at == stop or data[at] == 32 else 0
 
 
 cdef int read_value(
@@ -532,7 +510,7 @@ cdef int read_value(
     cdef Line following
     cdef int found
     cdef int64_t run, closing
-    cdef bint chomped
+    cdef int chomped
     is_heredoc[0] = False
     if line.stop - line.start > size:
         start[0] = line.start + size + 1
@@ -541,7 +519,7 @@ cdef int read_value(
     found = next_line(s, &following)
     if found == MORE:
         return MORE
-    run = 0 if found == END else opening(s.data, &following, &chomped)
+    run = 0 if found == END else csp_opening(s.data, following.start, following.stop, &chomped)
     if run and following.next > bound:
         return too_large(s, first, &following)
     if run == 0:
@@ -595,7 +573,7 @@ cdef bint in_enum(const uint8_t *data, int word, int64_t start, int64_t length) 
 cdef int read_known(
     Scanner *s, Line *first, Line *head, int64_t bound, int32_t *row, int intent, Line *line
 ) noexcept nogil:
-    cdef int found, size, word, slot, place
+    cdef int found, size, word, slot
     cdef uint64_t prefix
     cdef int64_t start, length
     cdef bint is_heredoc
@@ -608,7 +586,7 @@ cdef int read_known(
         word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
         slot = NO_WORD if word == NO_WORD else slot_of[intent][word]
         if slot == NO_WORD:
-            found = R_UNKNOWN_KEY if key_length(s.data, line.start, line.stop) else R_STRAY_LINE
+            found = R_UNKNOWN_KEY if csp_key_at(s.data, line.start, line.stop) else R_STRAY_LINE
             return blame(s, found, line, line)
         if row[13 + 2 * slot] >= 0:
             return blame(s, R_DUP_FIELD, line, line)
@@ -623,10 +601,9 @@ cdef int read_known(
         row[13 + 2 * slot] = <int32_t>length
     if found != END:
         return found
-    for place in range(2):
-        slot = required_slot[intent][place]
-        if slot >= 0 and row[13 + 2 * slot] < 0:
-            return blame(s, required_reason[intent][place], head, line)
+    for slot in range(6):
+        if keys.required[intent] >> slot & 1 and row[13 + 2 * slot] < 0:
+            return blame(s, required_reason[intent][slot], head, line)
     return OK
 
 
@@ -657,7 +634,7 @@ cdef int read_generic(Scanner *s, Line *first, int64_t bound, int32_t *row, Line
         found = block_line(s, first, bound, line)
         if found != OK:
             break
-        size = key_length(s.data, line.start, line.stop)
+        size = csp_key_at(s.data, line.start, line.stop)
         if size == 0:
             return blame(s, R_STRAY_LINE, line, line)
         if size > s.most_key:
@@ -682,7 +659,7 @@ cdef int read_patch(Scanner *s, Line *first, Line *head, int64_t bound, int32_t 
         found = block_line(s, first, bound, line)
         if found != OK:
             break
-        size = key_length(s.data, line.start, line.stop)
+        size = csp_key_at(s.data, line.start, line.stop)
         is_base = size == 4 and memcmp(s.data + line.start, b"BASE", 4) == 0
         if is_base or (size == 5 and memcmp(s.data + line.start, b"APPLY", 5) == 0):
             place = 12 if is_base else 14
@@ -882,7 +859,7 @@ cdef int to_end(Scanner *s, Line *first) noexcept nogil:
     cdef int64_t run, closing
     cdef Line line
     cdef int found
-    cdef bint chomped
+    cdef int chomped
     while True:
         found = next_line(s, &line)
         if found == MORE:
@@ -892,7 +869,7 @@ cdef int to_end(Scanner *s, Line *first) noexcept nogil:
         if line.start > first.start and (line.next > bound or is_delimiter(s.data, &line)):
             back(s, &line)
             return OK
-        run = opening(s.data, &line, &chomped)
+        run = csp_opening(s.data, line.start, line.stop, &chomped)
         if run:
             found = heredoc(s, run, bound, &closing)
             if found == BAD:
@@ -904,8 +881,8 @@ cdef int to_end(Scanner *s, Line *first) noexcept nogil:
 
 cdef int trailing(Scanner *s, Line *line) noexcept nogil:
     cdef int64_t closing
-    cdef bint chomped
-    cdef int64_t run = opening(s.data, line, &chomped)
+    cdef int chomped
+    cdef int64_t run = csp_opening(s.data, line.start, line.stop, &chomped)
     cdef int found
     if run:
         found = heredoc(s, run, line.start + s.most_bytes, &closing)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire.contract import LIMITS
 from turnwire.csp._lines_py import DEF_LINE, LAW_LINE
-from turnwire.csp._scanner_py import tables
 from turnwire.csp.faults import decode_fault, issue
 from turnwire.csp.messages import (
     AnyBlock,
@@ -32,27 +30,6 @@ from turnwire.errors import Issue, Reason
 _KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _INTENTS = tuple(Intent)
 _WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)
-_USUAL = (LIMITS.message, LIMITS.fields, LIMITS.key)
-
-
-def usual_message(data: Any) -> CspMessage | None:
-    """The message, where ``data`` (str or bytes) is one that strict reading takes and blank lines; else None."""
-    if type(data) is str:
-        try:
-            data = data.encode()
-        except UnicodeEncodeError:
-            return None
-    if type(data) is not bytes or len(data) > LIMITS.message:
-        return None
-    found = _only_row(data)
-    return None if found is None else Spans(data, found[1]).message(found[0])
-
-
-def _only_row(raw: bytes) -> tuple[tuple[int, ...], list[tuple[int, ...]]] | None:
-    rows, extras, rejects = tables(raw, _USUAL, "first")
-    if rejects or len(rows) != 1 or rows[0][3] >= TEMPLATE:
-        return None
-    return rows[0], extras
 
 
 class Spans:

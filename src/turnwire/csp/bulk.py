@@ -13,7 +13,7 @@ from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
 from turnwire.csp._columns_py import values
 from turnwire.csp.faults import explain
 from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_SPANS, BULK_TEXTS, REASONS, ROW_WIDTH, WIRE
-from turnwire.errors import Reason
+from turnwire.errors import DecodeError, Reason
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,11 +29,12 @@ _core = _backend.load("csp.codec")
 def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
     """One record of a scan as a message or a template. What a record may hold does not depend on ``unknown``."""
     text = bytes(raw)
-    usual: CspMessage | None = _core.usual_message(text)
-    if usual is not None:
-        return usual
-    limits = LIMITS if len(text) <= LIMITS.message else LIMITS._replace(message=len(text))
-    record: CspMessage | Template = _PARSE(text, limits=limits).records[0]
+    record: CspMessage | Template
+    try:
+        record = _core.decode(text)
+    except DecodeError:  # a template, or longer than a limit that the scan did not have
+        limits = LIMITS if len(text) <= LIMITS.message else LIMITS._replace(message=len(text))
+        record = _PARSE(text, limits=limits).records[0]
     return record
 
 

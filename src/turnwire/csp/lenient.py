@@ -7,6 +7,7 @@ rejects its message (readings 2 and 4).
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from itertools import takewhile
 
 from turnwire.contract import Limits
@@ -20,7 +21,6 @@ from turnwire.csp.reader import MessageReader
 from turnwire.errors import Issue, Reason
 
 _BOM = b"\xef\xbb\xbf"
-_STEP = 1024  # bytes from one offset whose line is kept to the next
 _TITLE = re.compile(rb"(?mi)CSP/1[*`:. \t]*\r?$")
 
 
@@ -61,14 +61,11 @@ class _LenientReader(Stream):
         self.records: list[Record] = []
         self.issues: list[Issue] = []
         self.inside = False  # whether an unclosed heredoc would have swallowed what comes: it is not to be trusted
-        self._newlines = [0]
+        self._feeds = [found.start() for found in re.finditer(b"\n", raw)]
 
     def line_of(self, offset: int) -> int:
         """0-based line of an offset, in any order: what is blamed of a message goes to and fro in it."""
-        step = offset // _STEP
-        for known in range(len(self._newlines), step + 1):
-            self._newlines.append(self._newlines[-1] + self.raw.count(b"\n", (known - 1) * _STEP, known * _STEP))
-        return self._newlines[step] + self.raw.count(b"\n", step * _STEP, offset)
+        return bisect_left(self._feeds, offset)
 
     def blame(self, reason: Reason, offset: int) -> None:
         self.issues.append(issue(reason, self.line_of(offset) + 1))
