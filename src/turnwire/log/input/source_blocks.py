@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import closing, nullcontext
+from functools import partial
 from typing import Any
 from zipfile import is_zipfile
 
@@ -21,11 +22,16 @@ def blocks(source: Source, job: ReadOptions) -> Blocks:
     try:
         yield from _of_file(source, job) if source.data is None else _of_data(source, job)
     except OSError as failure:
-        if failure.filename is None and source.name is not None:  # None would be shown
-            failure.filename = source.name
-        if not (isinstance(failure, NotALog) and source.listed):
-            raise
-        job.refuse(failure)
+        _refuse(source, job, failure)
+
+
+def _refuse(source: Source, job: ReadOptions, failure: OSError) -> None:
+    """Keeps the refusal of what is no log and was found in a folder; raises any other error."""
+    if failure.filename is None and source.name is not None:  # None would be shown
+        failure.filename = source.name
+    if not (isinstance(failure, NotALog) and source.listed):
+        raise failure
+    job.refuse(failure)
 
 
 def _of_data(source: Source, job: ReadOptions) -> Blocks:
@@ -33,13 +39,12 @@ def _of_data(source: Source, job: ReadOptions) -> Blocks:
     if not view.contiguous:
         raise TypeError("the bytes to scan must be contiguous")
     head = bytes(view.cast("B")[:LONGEST_MAGIC])
+    if head[:1] in FIRST_BYTES and (is_archive(head) or format_of(head)):
+        file = io.BytesIO(view.cast("B"))
+        if not is_archive(head) or is_zipfile(file):
+            yield from _of_whole(Tail(source, file, job), job)
+            return
     reading = Reading(source)
-    if head[:1] in FIRST_BYTES and is_archive(head) and is_zipfile(packed := io.BytesIO(view.cast("B"))):
-        yield from _of_archive(reading, packed, job)
-        return
-    if head[:1] in FIRST_BYTES and format_of(head):
-        yield from Tail(source, io.BytesIO(view.cast("B")), job).news()
-        return
     reading.memory = memoryview(source.data if job.borrow or isinstance(source.data, bytes) else bytes(view)).cast("B")
     yield from ((reading, block) for block in blocks_of_memory(reading.memory, job.batch_bytes))
 
@@ -47,22 +52,14 @@ def _of_data(source: Source, job: ReadOptions) -> Blocks:
 def _of_archive(reading: Reading, file: Any, job: ReadOptions) -> Blocks:
     """The blocks of the files in an archive, each with a reading of its own, and the end of the archive, which a
     bookmark needs: one that was read is not read again until it has another size."""
-    name = reading.name
-    size = reading.source.bytes() or 0
+    source, name = reading.source, reading.name
+    size = source.bytes() or 0
     if not 0 < reading.offset == size:
-        listed = reading.source.listed
-
-        def refuse(error: NotALog) -> None:
-            error.filename = error.filename or name
-            if not listed:
-                raise error
-            job.refuse(error)
-
-        with closing(members(file, job.limits, refuse)) as found:
+        with closing(members(file, job.limits, partial(_refuse, source, job))) as found:
             for inside, member in found:
                 path = inside if name is None else f"{name}/{inside}"
-                source = Source(path, open=lambda one=member: nullcontext(one), listed=listed)
-                for part, block in blocks(source, job):
+                one = Source(path, open=partial(nullcontext, member), listed=source.listed)
+                for part, block in blocks(one, job):
                     yield part, block._replace(taken=block.taken * member.stored // max(member.size, 1))
     if reading.identity is not None:
         reading.kind, reading.offset = "zip", size
