@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
@@ -179,10 +179,7 @@ class _Run:
                 running |= {self._submitted(*one): one for one in islice(todo, max(free, 0))}
                 if not running:
                     return suspects
-                for future in self._ended_ones(list(running)):
-                    outcome = self._outcome(future)
-                    if outcome is None:
-                        continue
+                for future, outcome in self._outcomes(list(running)):
                     index, block = running.pop(future)
                     if isinstance(outcome, self._killed):
                         suspects.append((index, block))
@@ -204,34 +201,27 @@ class _Run:
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         return sum(worker["nthreads"] for worker in workers.values())
 
-    def _ended_ones(self, running: list[Any]) -> list[Any]:
-        """Some that have ended, once there are any. Raises TimeoutError when there is nobody to run them."""
-        while True:
-            try:
-                ended = distributed().wait(running, timeout=_LOOK, return_when="FIRST_COMPLETED").done
-            except TimeoutError:
-                now = time.monotonic()
-                if self._threads():
-                    self._seen = now
-                elif now - self._seen > self._patience:
-                    text = f"no Dask worker for {self._patience:g} s; continue later with resume"
-                    raise TimeoutError(text) from None
-            except CancelledError:
-                raise ConnectionError("the Dask scheduler forgot the blocks; continue later with resume") from None
-            else:
-                return [future for future in ended if future.status in ("finished", "error")]
-
-    def _outcome(self, future: Any) -> dict[str, Any] | BaseException | None:
-        """The row or the error of a block; None where the worker died that still held the row: it is run again."""
-        self._seen = time.monotonic()
-        if future.status == "error":
-            error: BaseException = future.exception()
-            return error
+    def _outcomes(self, running: list[Any]) -> Iterator[tuple[Any, dict[str, Any] | BaseException]]:
+        """The rows or errors of some that have ended, if there are any within a second. Raises TimeoutError when there
+        has been nobody to run them for too long."""
         try:
-            row: dict[str, Any] = future.result(timeout=_LOOK)
+            ended = distributed().wait(running, timeout=_LOOK, return_when="FIRST_COMPLETED").done
         except TimeoutError:
-            return None
-        return row
+            now = time.monotonic()
+            self._seen = now if self._threads() else self._seen
+            if now - self._seen > self._patience:
+                text = f"no Dask worker for {self._patience:g} s; continue later with resume"
+                raise TimeoutError(text) from None
+            return
+        except CancelledError:
+            raise ConnectionError("the Dask scheduler forgot the blocks; continue later with resume") from None
+        for future in ended:
+            self._seen = time.monotonic()
+            if future.status == "error":
+                yield future, future.exception()
+            elif future.status == "finished":
+                with suppress(TimeoutError):  # the worker died that still held the row: the block is run again
+                    yield future, future.result(timeout=_LOOK)
 
     def _ended(self, row: dict[str, Any]) -> None:
         self._manifest.add(row)

@@ -64,8 +64,9 @@ class JsonLines:
     something to a terminal. A file name that is not UTF-8 is in ``file_base64`` instead of ``file``.
     """
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[Column], file: Any = None) -> None:
         self._columns = tuple(columns)
+        self._file = file
         self._kinds: dict[bool, Any] = {}
 
     def lines(self, values: list[list[Any]]) -> bytes:
@@ -79,6 +80,16 @@ class JsonLines:
         import msgspec  # here, since a table needs none
 
         return escaped_json(msgspec.json.Encoder().encode_lines(list(map(self._kind(clean), *values))))
+
+    def take(self, batch: Batch) -> None:
+        """Writes the records of a batch into the file."""
+        for values in slices(batch):
+            self._file.write(self.lines(values))
+
+    def finish(self) -> None:
+        """Every line is written already."""
+
+    abandon = finish
 
     def _kind(self, clean: bool) -> Any:
         if clean not in self._kinds:

@@ -9,10 +9,13 @@ import re
 from collections.abc import Sequence
 from io import RawIOBase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import Column
 from turnwire.errors import MissingDependency, UnknownName, expect, expect_one_of
+
+if TYPE_CHECKING:
+    from turnwire.log.output.json_lines import JsonLines
 
 FORMATS = {"parquet": ".parquet", "arrow": ".arrow", "csv": ".csv", "ndjson": ".ndjson"}
 """Format -> the ending of its files."""
@@ -60,27 +63,6 @@ def unguarded(text: str) -> str:
     """The text that :func:`guarded` was given."""
     expect(text, str, "the text of a cell is read")
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
-
-
-class _Lines:
-    """JSON lines over an open file: every line is written as it comes."""
-
-    def __init__(self, file: Any, columns: Sequence[Column]) -> None:
-        from turnwire.log.output.json_lines import JsonLines
-
-        self._file = file
-        self._lines = JsonLines(columns)
-
-    def take(self, batch: Any) -> None:
-        from turnwire.log.output.json_lines import slices
-
-        for values in slices(batch):
-            self._file.write(self._lines.lines(values))
-
-    def finish(self) -> None:
-        """Every line is written already."""
-
-    abandon = finish
 
 
 class _Groups:
@@ -209,7 +191,7 @@ def arrow() -> Any:
 
 def writer(
     file: Any, columns: Sequence[Column], format: str, *, formulas: str = "guard", stream: bool = False
-) -> _Lines | _Groups:
+) -> JsonLines | _Groups:
     """A writer of one format over a binary file: ``take`` writes batches, ``finish`` the rows that wait and the end of
     the file, ``abandon`` nothing more. ``stream``: the file is a pipe.
 
@@ -217,5 +199,7 @@ def writer(
     """
     expect_one_of(formulas, "formulas", FORMULAS)
     if format_of("", format) == "ndjson":
-        return _Lines(file, columns)
+        from turnwire.log.output.json_lines import JsonLines
+
+        return JsonLines(columns, file)
     return _Groups(file, columns, format, formulas == "guard", stream)
