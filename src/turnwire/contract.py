@@ -90,6 +90,7 @@ _NEEDED = ("detect", "decode", "encode", "message", "check", "prompt")
 _OPTIONAL = {
     **dict.fromkeys(("bulk", "plan", "work", "plain", "shape", "checklist", "documents"), None),
     "pairs": (),
+    "always_strict": False,
 }
 """The optional attributes of a wire, with their defaults."""
 
@@ -106,7 +107,7 @@ class Wire:
     - style: one of ``STYLES``.
     - detect: (text or bytes) -> whether one record looks like this wire. Cheap; never raises.
     - decode: (text or bytes) -> one message, strictly. Raises DecodeError.
-    - encode: (message) -> its canonical text; takes ``strict=False``. Raises EncodeError.
+    - encode: (message) -> its canonical text; takes ``strict=False`` unless ``always_strict``. Raises EncodeError.
     - message: the class of its messages.
     - check: (message) -> list of Issue: what is doubtful about a message.
     - prompt: () -> the text that teaches an LLM the wire; with ``short=True``, if it takes that, without an example of
@@ -122,6 +123,7 @@ class Wire:
     - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
     - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``.
     - documents: a :class:`DocumentPlan`, if it has documents beside messages.
+    - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
 
     Raises ValueError for a name that is not a word in lower case, and for an unknown style.
     """
@@ -146,6 +148,7 @@ class Wire:
         shape: Any
         checklist: Any
         documents: Any
+        always_strict: bool
     else:
 
         def __getattr__(self, name):
@@ -193,7 +196,7 @@ class Wire:
         if self.plain is not None:
             return self.plain(message)
         if self.style == OBJECT:
-            text = self.encode(message, strict=False)
+            text = self.encode(message) if self.always_strict else self.encode(message, strict=False)
             if self.writes_as_document(text):
                 return {"document": text}
             import json

@@ -308,7 +308,7 @@ def encode(message: Any, strict: bool = True) -> str:
     is not a message, otherwise what the wire's own encode raises.
     """
     found = _wire_of(message)
-    return found.encode(message) if strict else found.encode(message, strict=False)
+    return found.encode(message) if strict or found.always_strict else found.encode(message, strict=False)
 
 
 def check(message: Any, **context: Any) -> list[Issue]:
@@ -326,21 +326,19 @@ def _decoder(name: str) -> Any:
 
 
 def _own_class(cls: type) -> tuple[Any, Any, bool, Any] | None:
-    """encode and check of the wire of a class of turnwire, whether that encode is the core's own, without ``strict``,
-    and what its core writes of a message without doubts (the text, or None for what encode is to write), if it has
-    that; None for any other class: what is registered may be forgotten."""
+    """encode, check and ``always_strict`` of the wire of a class of turnwire, and what its core writes of a message
+    without doubts (the text, or None for what encode is to write), if it has that; None for any other class: what is
+    registered may be forgotten."""
     if not cls.__module__.startswith("turnwire."):
         return None
     name = wire_of_class(cls)
     if name is None:
         return None
     found = wire(name)
-    if name not in _BUILT_IN:  # a wire in a folder of its own has the codec that its descriptor names
-        return found.encode, found.check, False, None
-    codec = import_module(f"{_BUILT_IN[name]}.codec")
-    plain_text = getattr(codec, "plain_text", None)
-    strictly = found.encode is not codec.encode  # nSLIP's core has nothing to forgive
-    return codec.encode, found.check, strictly, None if plain_text is None else plain_text()
+    plain_text = None  # a wire in a folder of its own has the codec that its descriptor names
+    if name in _BUILT_IN:
+        plain_text = getattr(import_module(f"{_BUILT_IN[name]}.codec"), "plain_text", None)
+    return found.encode, found.check, found.always_strict, None if plain_text is None else plain_text()
 
 
 if not TYPE_CHECKING and _backend.NAME == "native":  # the same, straight into the wire where that is sure

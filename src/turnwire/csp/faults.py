@@ -81,7 +81,10 @@ def issue(reason: Reason, line: int, severity: str = "warning", text: str | None
 
 def input_bytes(data: Any) -> bytes:
     """The UTF-8 form of text or contiguous bytes. Raises DecodeError(wrong_type|bad_utf8|lone_surrogate)."""
-    raw = contract.input_bytes(data, WIRE)
+    if isinstance(data, str):  # without a call: every message passes here
+        raw = data.encode("utf-8", "surrogatepass")
+    else:
+        raw = data if isinstance(data, bytes) else contract.input_bytes(data, WIRE)
     if not raw.isascii():
         try:
             raw.decode()

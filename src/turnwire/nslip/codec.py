@@ -20,18 +20,13 @@ else:
     decode_many = _core.decode_many
     encode_many = _core.encode_many
 
-__all__ = ["SlipMessage", "decode", "decode_many", "detect", "encode", "encode_many", "plain", "write"]
+__all__ = ["SlipMessage", "decode", "decode_many", "detect", "encode", "encode_many", "plain"]
 
 
 def detect(data: str | Buffer) -> bool:
     """True if one record looks like nSLIP: ``@``, a field prefix, a value. Never raises."""
     head = (record_bytes(data) or b"").lstrip()[:3]
     return head[:1] == b"@" and head[1:2].isalpha() and (head[2:3].isalnum() or head[2:3] == b'"')
-
-
-def write(message: SlipMessage, strict: bool = True) -> str:
-    """As ``encode``, which has nothing to forgive: ``strict=False`` changes nothing."""
-    return encode(message)
 
 
 def plain(message: SlipMessage) -> dict[str, Any]:
