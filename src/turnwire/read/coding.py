@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 core = _backend.load("log.aggregate")
 ABSENT = -1
 """The code of "there is no value"."""
+_DAY = 86_400_000_000
 MOST_NAME = 256
 """Characters of a value that are kept."""
 
@@ -123,6 +124,12 @@ def coded_column(batch: Batch, name: str, rows: NDArray[Any] | None = None) -> C
         return _of_text(batch[name], rows).coded()
     codes = batch.codes(name).astype(np.int64)
     return Coded(column.names, np.where(batch.valid(name), codes, ABSENT) if column.nullable else codes)
+
+
+def days(times: NDArray[np.int64], there: NDArray[np.bool_]) -> Coded:
+    """The days (of UTC) of times in microseconds, for rows where one is ``there``."""
+    different, codes = np.unique(times // _DAY, return_inverse=True)
+    return Coded([str(np.datetime64(day, "D")) for day in different.tolist()], np.where(there, codes, ABSENT))
 
 
 def _of_text(column: TextColumn, rows: NDArray[Any] | None = None) -> Texts:

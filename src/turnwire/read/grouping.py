@@ -17,7 +17,7 @@ from turnwire import registry
 from turnwire.errors import expect_number, expect_one_of
 from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import TextColumns, Texts, coded, core, texts_of_codes
+from turnwire.read.coding import TextColumns, Texts, coded, core, days, texts_of_codes
 from turnwire.read.pairing import OPEN, Latencies, Pairing, Pairs
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ COLUMNS = ("length", "wire", "kind", "sender", "receiver", "conversation", "time
 MEASURES = ("records", "bytes", "tokens")
 _ALONE = frozenset(("wire", "model", "day"))
 """Values that mean the same whatever the wire."""
-_DAY = 86_400_000_000
 _MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]{1,256})"')
 Key = tuple[str | None, str]
 """A wire (None where values are of all wires) and a value."""
@@ -187,9 +186,7 @@ def _values(by: str, columns: TextColumns) -> Texts:
     """The values of a batch by which its records are added up."""
     batch = columns.batch
     if by == "day":
-        different, codes = np.unique(batch["time"] // _DAY, return_inverse=True)
-        days = [str(np.datetime64(number, "D")) for number in different.tolist()]
-        return texts_of_codes(days, np.where(batch.valid("time"), codes, -1))
+        return texts_of_codes(*days(batch["time"], batch.valid("time")))
     if by == "model":
         found = (_MODEL.search(raw) for raw in batch.raws())
         return texts_of_codes(*coded(None if match is None else match[1].decode() for match in found))

@@ -5,9 +5,7 @@ What is judged are the records and the rejects of the finder, in the order of th
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from turnwire import registry
@@ -62,14 +60,6 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
                 judge.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)
     judge.end()
     return checklist_of(wire, found.clauses, judge, file)
-
-
-def conform_files(
-    wire: str, paths: Iterable[str | os.PathLike[str]], **options: Any
-) -> Iterator[tuple[str, Checklist]]:
-    """(path, checklist) for each file."""
-    for path in paths:
-        yield os.fspath(path), conform(wire, Path(path).read_bytes(), **options)
 
 
 def conformance(wire: str, messages: Iterable[tuple[int, Any]], **options: Any) -> Checklist:

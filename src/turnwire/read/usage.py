@@ -16,11 +16,9 @@ from turnwire.contract import FORMATS
 from turnwire.errors import expect_one_of
 from turnwire.formats.prices import price_of, priced
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import ABSENT, Coded, coded_column
+from turnwire.read.coding import coded_column, days
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from turnwire.log.output.batch import Batch
 
 BY = ("session", "project", "model", "tool", "wire", "day")
@@ -40,7 +38,6 @@ COLUMNS = (
     *TOKENS,
 )
 """The columns of a scan that are read."""
-_DAY = 86_400_000_000
 
 
 class Usage(NamedTuple):
@@ -90,7 +87,7 @@ class UsageSum:
         if not len(rows):
             return
         said: dict[str, Iterable[Any]] = {name: coded_column(batch, name, rows).of(rows).values() for name in _TEXTS}
-        said["day"] = _days(batch["time"][rows], batch.valid("time")[rows]).values()
+        said["day"] = days(batch["time"][rows], batch.valid("time")[rows]).values()
         for name in ("total_tokens", "cost", "sidechain", *TOKENS):
             said[name] = np.where(batch.valid(name), batch[name], None)[rows].tolist()
         for counts, values in zip(counted[rows].tolist(), zip(*said.values(), strict=True), strict=True):
@@ -188,11 +185,6 @@ def usage(
     for batch in found:
         gathered.take(batch)
     return gathered.finish(by, found.counts, prices)
-
-
-def _days(times: NDArray[np.int64], there: NDArray[np.bool_]) -> Coded:
-    different, codes = np.unique(times // _DAY, return_inverse=True)
-    return Coded([str(np.datetime64(day, "D")) for day in different.tolist()], np.where(there, codes, ABSENT))
 
 
 def known_folders() -> Iterator[str]:
