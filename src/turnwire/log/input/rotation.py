@@ -13,15 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import Reason
-from turnwire.log.input.bookmarks import (
-    BANNER,
-    Bookmark,
-    FileComparison,
-    Gap,
-    creation_time,
-    identity,
-    is_still,
-)
+from turnwire.log.input.bookmarks import BANNER, Bookmark, FileComparison, Gap, creation_time, identity, is_still
 from turnwire.log.input.copies import is_earlier, is_prefix, reaches
 from turnwire.log.input.rotated_names import COMPRESSED, Rotated, is_rotated, logs_named, plain_name, rotated_files
 from turnwire.log.input.signatures import format_of
