@@ -211,60 +211,6 @@ cdef class SlipMessage(MessageBase):
         touched.fields[which] = (value,)
         return 0
 
-    @property
-    def conv_id(self):
-        """Conversation id."""
-        return self.get_field(TW_CONV)
-
-    @conv_id.setter
-    def conv_id(self, value):
-        self.set_field(TW_CONV, value)
-
-    @property
-    def turn(self):
-        """Turn number."""
-        return self.get_field(TW_TURN)
-
-    @turn.setter
-    def turn(self, value):
-        self.set_field(TW_TURN, value)
-
-    @property
-    def src(self):
-        """Source agent id."""
-        return self.get_field(TW_SRC)
-
-    @src.setter
-    def src(self, value):
-        self.set_field(TW_SRC, value)
-
-    @property
-    def dst(self):
-        """Destination agent id."""
-        return self.get_field(TW_DST)
-
-    @dst.setter
-    def dst(self, value):
-        self.set_field(TW_DST, value)
-
-    @property
-    def act(self):
-        """The speech act."""
-        return self.get_field(TW_ACT)
-
-    @act.setter
-    def act(self, value):
-        self.set_field(TW_ACT, value)
-
-    @property
-    def frame(self):
-        """The frame type; a plain int for one that ``unknown="keep"`` kept."""
-        return self.get_field(TW_FRAME)
-
-    @frame.setter
-    def frame(self, value):
-        self.set_field(TW_FRAME, value)
-
     @cython.final
     cdef object slot_value(self, int index):
         if index == TW_STATUS:
@@ -323,6 +269,28 @@ cdef class SlipMessage(MessageBase):
         return methods.equal(self, other)
 
 
+@cython.final
+cdef class HeaderField:
+    """A field of the header as an attribute of a message."""
+    cdef int which
+    cdef readonly str __doc__
+
+    def __cinit__(self, int which, str doc):
+        self.which, self.__doc__ = which, doc
+
+    def __get__(self, message, owner):
+        return self if message is None else (<SlipMessage?>message).get_field(self.which)
+
+    def __set__(self, message, value):
+        (<SlipMessage?>message).set_field(self.which, value)
+
+
+put(SlipMessage, "conv_id", HeaderField(TW_CONV, "Conversation id."))
+put(SlipMessage, "turn", HeaderField(TW_TURN, "Turn number."))
+put(SlipMessage, "src", HeaderField(TW_SRC, "Source agent id."))
+put(SlipMessage, "dst", HeaderField(TW_DST, "Destination agent id."))
+put(SlipMessage, "act", HeaderField(TW_ACT, "The speech act."))
+put(SlipMessage, "frame", HeaderField(TW_FRAME, 'The frame type; an int for one that ``unknown="keep"`` kept.'))
 adopt(MessageBase, methods.SlipMethods)
 put(SlipMessage, "__init__", methods.initialiser(SlipMessage.__init__))
 let_change(SlipMessage)
@@ -358,21 +326,28 @@ cdef inline int reserve(Writer *w, size_t more) except -1:
     return 0 if w.size + more <= w.room else grow(w, more)
 
 
+cdef inline int utf8_of(Writer *w, object value, const uint8_t **text, size_t *length) except -1:
+    """The UTF-8 form of a text. Returns 0 where it has none, else 1."""
+    cdef Py_ssize_t size
+    if PyUnicode_IS_ASCII(value):
+        text[0], length[0] = <const uint8_t *>PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value)
+        return 1
+    try:
+        text[0] = <const uint8_t *>PyUnicode_AsUTF8AndSize(value, &size)
+    except UnicodeEncodeError:
+        return 0
+    length[0], w.ascii = size, False
+    return 1
+
+
 cdef inline int put_text(Writer *w, object value) except -1:
     """A quoted string. Returns 0 where the text has no UTF-8 form, else 1."""
-    cdef Py_ssize_t length
-    cdef const char *text
-    if PyUnicode_IS_ASCII(value):
-        text = <const char *>PyUnicode_DATA(value)
-        length = PyUnicode_GET_LENGTH(value)
-    else:
-        try:
-            text = PyUnicode_AsUTF8AndSize(value, &length)
-        except UnicodeEncodeError:
-            return 0
-        w.ascii = False
+    cdef const uint8_t *text
+    cdef size_t length
+    if not utf8_of(w, value, &text, &length):
+        return 0
     reserve(w, 2 * length + 2 + TW_INTEGER_ROOM)
-    w.size = tw_put_text(w.data + w.size, <const uint8_t *>text, length) - w.data
+    w.size = tw_put_text(w.data + w.size, text, length) - w.data
     return 1
 
 
@@ -415,25 +390,12 @@ cdef int put_untouched(Writer *w, SlipMessage message) except -1:
     """A message nobody has touched. Returns 0 where a string has no UTF-8 form, else 1."""
     cdef const uint8_t *text[2]
     cdef size_t length[2]
-    cdef Py_ssize_t size
-    cdef object value
-    cdef int which
+    text[0] = text[1] = NULL
     length[0] = length[1] = 0
-    if message.v.present & ((1 << TW_STATUS) | (1 << TW_TAG)):
-        for which in range(2):
-            value = message.tag if which else message.status
-            if value is None:
-                continue
-            if PyUnicode_IS_ASCII(value):
-                text[which] = <const uint8_t *>PyUnicode_DATA(value)
-                length[which] = PyUnicode_GET_LENGTH(value)
-                continue
-            try:
-                text[which] = <const uint8_t *>PyUnicode_AsUTF8AndSize(value, &size)
-            except UnicodeEncodeError:
-                return 0
-            length[which] = size
-            w.ascii = False
+    if message.status is not None and not utf8_of(w, message.status, &text[0], &length[0]):
+        return 0
+    if message.tag is not None and not utf8_of(w, message.tag, &text[1], &length[1]):
+        return 0
     reserve(w, 16 * TW_INTEGER_ROOM + 2 * (length[0] + length[1]))
     w.size = tw_put_values(w.data + w.size, &message.v, text, length) - w.data
     return 1
@@ -571,11 +533,6 @@ cdef bint are_clean(object slots) except -1:
         if not fits:
             return False
     return True
-
-
-def is_clean(message):
-    """True if ``check`` surely says nothing about a message."""
-    return clean(message)
 
 
 cdef object long_way = None

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, final
 
 from typing_extensions import disjoint_base
 
@@ -21,4 +21,7 @@ SHORT_STRING: int
 @disjoint_base
 class Touched: ...
 
-def is_clean(message: Any) -> bool: ...
+@final
+class HeaderField:
+    def __get__(self, instance: Any, owner: Any = None, /) -> Any: ...
+    def __set__(self, instance: Any, value: Any, /) -> None: ...
