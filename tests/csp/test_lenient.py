@@ -250,3 +250,8 @@ def test_a_block_of_any_keys_takes_def_and_laws_as_keys(kind, line):
     with pytest.raises(DecodeError) as caught:
         csp.parse(known)
     assert (told.reason, told.where) == (caught.value.reason, caught.value.line) == ("unknown_key", 9)
+
+
+def test_many_openings_behind_keys_that_no_line_closes_take_linear_time():
+    (message,) = csp.parse(HEAD.format("TASK") + "TASK T1\n" + "REQ <<<\n" * 30_000, mode="lenient").messages
+    assert message.block.fields == [("REQ", "<<<")] * 30_000

@@ -53,6 +53,7 @@ class Cursor:
         self.end = end
         self.final = final
         self.closings: dict[int, list[int]] | None = None
+        self._loose: dict[int, tuple[int, int]] = {}  # run -> the place of a search, and what it found
 
     def ends(self, line: Line) -> bool:
         """True if a line (outside a heredoc) ends the record before it."""
@@ -101,6 +102,16 @@ class Cursor:
             if newline < 0:
                 return None
             from_here = newline + 1
+
+    def loose_closing(self, place: int, run: int) -> Line | None:
+        """The first line from ``place`` on that is ``run`` times ``>`` with white space around. What was sought is not
+        sought again: many openings may have one end, or none."""
+        start, found = self._loose.get(run, (0, -1))
+        if not start <= place <= found:
+            match = re.compile(rb"(?m)^[ \t]*>{%d}[ \t]*\r?$" % run).search(self.data, place)
+            found = self.end if match is None else match.start()
+            self._loose[run] = place, found
+        return self.line(found) if found < self.end else None
 
     def _closing_at(self, start: int, run: int, bound: int) -> Line | None:
         data, stop = self.data, start + run

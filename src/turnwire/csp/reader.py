@@ -414,17 +414,15 @@ class MessageReader:
         """The content of a heredoc whose marks have white space around them, or begin behind the key; what stands in
         front of its end stands in front of each line. None where there is none, or no end of it."""
         opening = OPENING.fullmatch(opened.text.strip(b" \t"))
-        place = opened.next
-        while opening is not None and (end := self.cursor.line(place)) is not None and end.next <= self.bound:
-            place = end.next
-            if end.text.strip(b" \t") == b">" * len(opening[1]):
-                self.blame(Reason.STRAY_LINE, opened.start)
-                self.place = place
-                before = end.text[: end.text.index(b">")]
-                rows = self.cursor.data[opened.next : end.start].split(b"\n")
-                content = b"\n".join(row.removeprefix(before) for row in rows).decode()
-                return content.removesuffix("\n") if opening[2] else content
-        return None
+        end = None if opening is None else self.cursor.loose_closing(opened.next, len(opening[1]))
+        if opening is None or end is None or end.next > self.bound:
+            return None
+        self.blame(Reason.STRAY_LINE, opened.start)
+        self.place = end.next
+        before = end.text[: end.text.index(b">")]
+        rows = self.cursor.data[opened.next : end.start].split(b"\n")
+        content = b"\n".join(row.removeprefix(before) for row in rows).decode()
+        return content.removesuffix("\n") if opening[2] else content
 
     # --- patches ---
 
