@@ -256,43 +256,23 @@ static int tw_string_place(const tw_lines *k, tw_region *r, size_t at, size_t *q
 
 /* --- lines --- */
 
-#ifdef TW_X86
-/* How many of the first bytes, a multiple of 32, are newlines. */
-TW_TARGET("avx2") static int64_t tw_newlines_avx2(const uint8_t *p, size_t size)
-{
-    const __m256i feed = _mm256_set1_epi8('\n'), zero = _mm256_setzero_si256();
-    __m256i sum = zero;
-    while (size) {
-        __m256i few = zero;                  /* a byte a lane */
-        size_t step = size < 255 * 32 ? size : 255 * 32;
-        for (size_t i = 0; i < step; i += 32)
-            few = _mm256_sub_epi8(few, _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)(p + i)), feed));
-        sum = _mm256_add_epi64(sum, _mm256_sad_epu8(few, zero));
-        p += step;
-        size -= step;
-    }
-    return _mm256_extract_epi64(sum, 0) + _mm256_extract_epi64(sum, 1) + _mm256_extract_epi64(sum, 2) + _mm256_extract_epi64(sum, 3);
-}
-#endif
-
 static int64_t tw_newlines(const uint8_t *p, size_t size)
 {
     int64_t count = 0;
-#ifdef TW_X86
-    if (size >= 256 && tw_json_level != TW_SCALAR) {
-        count = tw_newlines_avx2(p, size & ~(size_t)31);
-        p += size & ~(size_t)31;
-        size &= 31;
-    }
-#endif
-    while (size) {
-        uint8_t few = 0;                     /* a byte a lane: the compiler makes vectors of it */
-        size_t step = size < 255 ? size : 255;
-        for (size_t i = 0; i < step; i++) few += p[i] == '\n';
-        count += few;
+#ifdef TW_SSE2
+    const __m128i feed = _mm_set1_epi8('\n'), zero = _mm_setzero_si128();
+    while (size >= 16) {
+        __m128i few = zero;                  /* a byte a lane */
+        size_t step = size < 255 * 16 ? size & ~(size_t)15 : 255 * 16;
+        for (size_t i = 0; i < step; i += 16)
+            few = _mm_sub_epi8(few, _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + i)), feed));
+        few = _mm_sad_epu8(few, zero);
+        count += _mm_cvtsi128_si32(few) + _mm_cvtsi128_si32(_mm_srli_si128(few, 8));
         p += step;
         size -= step;
     }
+#endif
+    for (; size; size--) count += *p++ == '\n';
     return count;
 }
 

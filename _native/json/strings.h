@@ -158,7 +158,7 @@ static inline int tw_unescape_one(const uint8_t **p, const uint8_t *end, uint8_t
 }
 
 /* The text of [p, end) without its escapes into `out`, memory of its own with room for as many bytes: how many they are. */
-static inline size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
+static TW_APART TW_UNUSED size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
 {
     uint8_t *first = out;
     while (p < end) {

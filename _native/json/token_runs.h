@@ -76,23 +76,12 @@ static void tw_put_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
         offset[count] = o->texts[text]->offset + first;
         length[count++] = o->texts[text]->size + first;
     }
-    if (count == TW_OTHER_TEXTS) {           /* all of them: nothing is asked for each */
-        for (size_t i = 0; i < n; i++) {
-            for (int text = 0; text < TW_OTHER_TEXTS; text++) {
-                offset[text][i] = (int64_t)(size + behind);
-                size_t digits = tw_put_decimal(arena + behind, numbers[text][i]);
-                length[text][i] = (int64_t)digits;
-                behind += digits;
-            }
-        }
-    } else {
-        for (size_t i = 0; i < n; i++) {
-            for (size_t text = 0; text < count; text++) {
-                size_t digits = tw_put_decimal(arena + behind, numbers[text][i]);
-                offset[text][i] = (int64_t)(size + behind);
-                length[text][i] = (int64_t)digits;
-                behind += digits;
-            }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t text = 0; text < count; text++) {
+            size_t digits = tw_put_decimal(arena + behind, numbers[text][i]);
+            offset[text][i] = (int64_t)(size + behind);
+            length[text][i] = (int64_t)digits;
+            behind += digits;
         }
     }
     k->arena_size = behind;

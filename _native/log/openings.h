@@ -165,21 +165,18 @@ static int tw_is_digits(const uint8_t *s, const char *form)
     return 1;
 }
 
-/* True if a line of a container runtime begins at `at`: time, stream, tag. */
-static int tw_is_cri(const uint8_t *s, size_t at, size_t end)
+/* Behind the time with which a line of a container runtime begins, where it is followed by stream and tag; or 0. */
+static size_t tw_is_cri(const uint8_t *s, size_t at, size_t end)
 {
     if (end - at < 29 || !tw_is_digits(s + at, "0000-00-00T00:00:00")) return 0;
     size_t p = at + 19;
     if (s[p] == '.' && (uint8_t)(s[p + 1] - '0') < 10)
         for (p++; p < end && (uint8_t)(s[p] - '0') < 10;) p++;
-    if (p == end) return 0;
-    if (s[p] == 'Z') p++;
+    if (p < end && s[p] == 'Z') p++;
     else if (end - p > 6 && (s[p] == '+' || s[p] == '-') && tw_is_digits(s + p + 1, "00:00")) p += 6;
     else return 0;
-    if (end - p < 9 || memcmp(s + p, " std", 4) || (memcmp(s + p + 4, "out ", 4) && memcmp(s + p + 4, "err ", 4))) return 0;
-    p += 8;
-    if (s[p] != 'P' && s[p] != 'F') return 0;
-    return ++p == end || s[p] == ':' || s[p] == ' ' || s[p] == '\r' || s[p] == '\n';
+    if (end - p < 9 || (memcmp(s + p, " stdout ", 8) && memcmp(s + p, " stderr ", 8)) || (s[p + 8] != 'P' && s[p + 8] != 'F')) return 0;
+    return p + 9 == end || s[p + 9] == ':' || s[p + 9] == ' ' || s[p + 9] == '\r' || s[p + 9] == '\n' ? p : 0;
 }
 
 static int tw_opens_object(const uint8_t *s, size_t at, size_t end)

@@ -55,22 +55,12 @@ static int tw_cri_piece(const uint8_t *s, size_t start, size_t behind, tw_piece 
     size_t p = start, end = behind;
     if (end - p >= 3 && s[p] == 0xEF && s[p + 1] == 0xBB && s[p + 2] == 0xBF) p += 3;
     size_t first = p;
-    if (end - p < 20 || !tw_is_digits(s + p, "0000-00-00T00:00:00")) return TW_PIECE_NONE;
-    p += 19;
-    if (p + 1 < end && s[p] == '.' && (uint8_t)(s[p + 1] - '0') < 10)
-        for (p++; p < end && (uint8_t)(s[p] - '0') < 10;) p++;
-    if (p < end && s[p] == 'Z') p++;
-    else if (end - p >= 6 && (s[p] == '+' || s[p] == '-') && tw_is_digits(s + p + 1, "00:00")) p += 6;
-    else return TW_PIECE_NONE;
+    if (!(p = tw_is_cri(s, first, end))) return TW_PIECE_NONE;
     piece->said.timed = tw_time_prefix(s + first, p - first, &piece->said.time) > 0;
-    if (end - p < 9 || s[p] != ' ' || (memcmp(s + p + 1, "stdout", 6) && memcmp(s + p + 1, "stderr", 6)) || s[p + 7] != ' ')
-        return TW_PIECE_NONE;
     memcpy(piece->key, s + p + 1, 6);
     piece->key_size = 6;
-    p += 8;
-    piece->goes_on = s[p] == 'P';
-    if (s[p] != 'P' && s[p] != 'F') return TW_PIECE_NONE;
-    p++;
+    piece->goes_on = s[p + 8] == 'P';
+    p += 9;
     if (p < end && s[p] == ':')
         while (++p < end && s[p] != ' ' && s[p] != '\r' && s[p] != '\n') { }
     if (p < end && s[p] == ' ') p++;
@@ -186,24 +176,13 @@ static int tw_is_alone(tw_search *w, tw_region *r, size_t line)
     return 1;
 }
 
-static int tw_stream_is_open(const tw_run_of_lines *run, const tw_piece *piece)
-{
-    for (size_t i = 0; i < run->count; i++)
-        if (run->streams[i].key_size == piece->key_size && !memcmp(run->streams[i].key, piece->key, piece->key_size))
-            return run->streams[i].open;
-    return 0;
-}
-
-static tw_stream *tw_stream_of(tw_run_of_lines *run, const tw_piece *piece)
+/* The stream of a piece, or NULL. */
+static tw_stream *tw_stream_there(tw_run_of_lines *run, const tw_piece *piece)
 {
     for (size_t i = 0; i < run->count; i++)
         if (run->streams[i].key_size == piece->key_size && !memcmp(run->streams[i].key, piece->key, piece->key_size))
             return &run->streams[i];
-    if (run->count == TW_MOST_STREAMS) return NULL;
-    tw_stream *stream = &run->streams[run->count++];
-    memcpy(stream->key, piece->key, piece->key_size);
-    stream->key_size = piece->key_size;
-    return stream;
+    return NULL;
 }
 
 static int tw_add_piece(const tw_lines *k, const tw_region *r, tw_stream *stream, tw_piece *piece)
@@ -249,12 +228,17 @@ static int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier,
             continue;
         }
         foreign = size = 0;
-        if (piece.several && !piece.goes_on && !tw_stream_is_open(run, &piece)) { /* a text by itself */
+        tw_stream *stream = tw_stream_there(run, &piece);
+        if (piece.several && !piece.goes_on && !(stream && stream->open)) { /* a text by itself */
             if (run->line_count) continue;
             return TW_FINE;
         }
-        tw_stream *stream = tw_stream_of(run, &piece);
-        if (!stream) return TW_ASK;
+        if (!stream) {
+            if (run->count == TW_MOST_STREAMS) return TW_ASK;
+            stream = &run->streams[run->count++];
+            memcpy(stream->key, piece.key, piece.key_size);
+            stream->key_size = piece.key_size;
+        }
         if (!tw_add_piece(&w->k, r, stream, &piece) ||
             !tw_more_room((void **)&run->lines, &run->line_room, run->line_count, 1, sizeof(tw_span))) return TW_STOPPED;
         run->lines[run->line_count++] = (tw_span){ start, behind };

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "_native/json/wrapper.h"
 
 enum { TW_FINAL = 1, TW_ASKS = 2, TW_ODD = 4 };
 
@@ -147,58 +148,24 @@ typedef struct {
 
 static const uint8_t tw_sigil[] = { 0xe2, 0xab, 0xbb };
 
-/* The string whose quote is at p; NULL where it does not end. */
-static inline const uint8_t *tw_quoted(const uint8_t *p, const uint8_t *end, tw_string *s)
-{
-    *s = (tw_string){ ++p, 0, 0 };
-    for (;;) {
-        const uint8_t *quote = memchr(p, '"', (size_t)(end - p));
-        if (!quote) return NULL;
-        while ((p = memchr(p, '\\', (size_t)(quote - p))) != NULL) {
-            s->escaped |= p[1] == 'u' ? 2 : 1;
-            if ((p += 2) > quote) break; /* that quote belongs to the text */
-        }
-        if (!p) {
-            p = quote;
-            break;
-        }
-    }
-    s->size = (size_t)(p - s->p);
-    return p + 1;
-}
-
-static inline const uint8_t *tw_blank(const uint8_t *p, const uint8_t *end)
-{
-    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) p++;
-    return p;
-}
-
-/* The members id, channel and content; 0 where the object is not as simple as that. */
+/* The members id, channel and content of a good object; 0 where one of them is no text. */
 static inline int tw_envelope_members(const uint8_t *p, const uint8_t *end, tw_string members[3])
 {
-    tw_string key, value;
-    p = tw_blank(p, end);
-    if (p >= end || *p++ != '{') return 0;
-    for (;;) {
-        p = tw_blank(p, end);
-        if (p >= end || *p != '"' || !(p = tw_quoted(p, end, &key)) || key.escaped) return 0;
-        p = tw_blank(p, end);
-        if (p >= end || *p++ != ':') return 0;
-        p = tw_blank(p, end);
-        if (end - p >= 4 && !memcmp(p, "null", 4)) {
-            if (tw_same(key.p, key.size, "id") || tw_same(key.p, key.size, "channel") || tw_same(key.p, key.size, "content")) return 0;
-            p += 4;
-        } else {
-            if (p >= end || *p != '"' || !(p = tw_quoted(p, end, &value))) return 0;
-            if (tw_same(key.p, key.size, "id")) members[0] = value;
-            if (tw_same(key.p, key.size, "channel")) members[1] = value;
-            if (tw_same(key.p, key.size, "content")) members[2] = value;
+    static const char *const names[] = { "id", "channel", "content" };
+    for (p = tw_behind_space(tw_behind_space(p) + 1); *p == '"'; p = *p == ',' ? tw_behind_space(p + 1) : p) {
+        const uint8_t *key = p + 1, *close = tw_closing_quote(key, end), *value = tw_behind_space(tw_behind_space(close + 1) + 1), *slash;
+        int member = 0;
+        while (member < 3 && !tw_is_key(key, (size_t)(close - key), names[member])) member++;
+        p = *value == '"' ? tw_closing_quote(value + 1, end) + 1 : value + 4;
+        if (*value != '"' && (member < 3 || *value != 'n')) return 0; /* no other member than null is anything but a text */
+        if (tw_slash(key, close) < close) return 0;
+        if (member < 3) {
+            members[member] = (tw_string){ value + 1, (size_t)(p - 1 - (value + 1)), 0 };
+            for (slash = value + 1; (slash = tw_slash(slash, p - 1)) < p - 1; slash += 2) members[member].escaped |= slash[1] == 'u' ? 2 : 1;
         }
-        p = tw_blank(p, end);
-        if (p >= end) return 0;
-        if (*p == '}') return 1;
-        if (*p++ != ',') return 0;
+        p = tw_behind_space(p);
     }
+    return 1;
 }
 
 static inline size_t tw_plain_word(const uint8_t *p, size_t size)
