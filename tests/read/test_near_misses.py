@@ -130,3 +130,13 @@ def test_what_a_torn_string_holds_stands_where_it_is_written(text: str) -> None:
     ones = turnwire.extract(text, rejects=True)
     (found,) = [text[one.start : one.end] for one in ones if one.error is None]
     assert found == "@a3|f0|c1|S0|d1|T1#"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"@a3|f0|c1|S0|d1|T1#{\\"日n`|d1|T1#CSP/1\\\\nFROM', '\\"{"a": "\\",@a3|f0|c1|S0|d1|T1#CSP/1\\nFROM A\\nTO B\\n'],
+)
+def test_a_near_miss_in_a_string_that_is_cut_off_has_its_own_place(text: str) -> None:
+    """Whatever the string says in front of it; the text may end within a character of many bytes."""
+    misses = [one for one in turnwire.extract(text, ["csp"], rejects=True) if one.error is not None]
+    assert [text[one.start :].startswith("CSP/1") for one in misses] == [True]

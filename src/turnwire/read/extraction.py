@@ -114,33 +114,27 @@ def placed(raw: bytes, found: Iterable[Located]) -> list[tuple[Located, tuple[in
 
 
 def _placed(whole: Text, one: Located) -> tuple[tuple[int, int], str]:
-    start = _string(whole, one)
-    if start is None:
-        end = one.offset + len(whole.raw[one.offset : one.offset + one.length].rstrip())
-        return (one.offset, end), whole.how(one.offset, end)
-    inner, said = one.inner or 0, whole.said(start)
-    raw = one.raw if one.error is None else unescaped(one.raw)
-    space = raw[len(raw.rstrip()) :]
-    how = said.wrapped(raw.rstrip(), inner) if said is not None else "json_string/prose"
-    first = whole.written(start, inner)
-    literal = whole.raw[first : first + one.length]
-    return (first, first + _without(literal, space, how.count("json_string/"))), how
-
-
-def _string(whole: Text, one: Located) -> int | None:
-    """The place where the inside of the JSON string around a record or a reject begins, None for none. The place of a
-    record is that of the string, a reject has its own."""
+    first, raw = one.offset, one.raw
     if one.inner is None:
-        return None
-    if one.error is None:  # what is left of a text may begin in a string
-        return one.offset + (whole.raw[one.offset : one.offset + 1] in (b'"', b"["))
-    return whole.literal(one.offset)
+        end = first + len(whole.raw[first : first + one.length].rstrip())
+        return (first, end), whole.how(first, end)
+    if one.error is not None:  # it has its own place, and its bytes are as written there
+        how = whole.wrapped(raw, first, 1)
+        raw = unescaped(raw, how.count("json_string/"))
+    else:  # the place is that of the string; what is left of a text may begin in one
+        start = first + (whole.raw[first : first + 1] in (b'"', b"["))
+        first, said = whole.written(start, one.inner), whole.said(start)
+        how = f"json_string/{'prose' if said is None else said.wrapped(raw.rstrip(), one.inner)}"
+    literal = whole.raw[first : first + one.length]
+    return (first, first + _without(literal, raw[len(raw.rstrip()) :], how.count("json_string/"))), how
 
 
 def _without(literal: bytes, space: bytes, depth: int) -> int:
     """The length of a part of a JSON string's inside is without the white space that it says at its end; depth: in how
     many strings that is."""
     size = len(literal)
+    if not depth:
+        return len(literal.rstrip())
     for byte in reversed(space):
         escape = b"\\" * 2 ** (depth - 1) + _ESCAPES.get(byte, b"")
         if literal.endswith(escape, 0, size):

@@ -80,15 +80,15 @@ class Text:
     def _objects(self) -> list[tuple[int, int]]:
         return [(start, end) for start, end, _ in self.objects()]
 
-    def wrapped(self, raw: bytes, place: int) -> str:
-        """The same for the bytes ``raw`` that a JSON string says and which stand at ``place`` in what the outermost one
-        says (this text): "json_string/" for each level of strings within. raw may also be as
-        it is written there."""
-        text, depth = self, 0
+    def wrapped(self, raw: bytes, place: int, known: int = 0) -> str:
+        """The same for the bytes ``raw`` that stand at ``place``, or are what strings of JSON say there, with
+        "json_string/" for each level of these. raw may also be as it is written there. known: in so many strings they
+        are if the byte is in one, whatever these say."""
+        text, depth = self, -1
         for inside, at in self._levels(place):
-            if depth and not inside.raw.startswith(raw, at):
+            if depth >= 0 and not inside.raw.startswith(raw, at):
                 raw = unescaped(raw)
-                if not inside.raw.startswith(raw, at):
+                if depth >= known and not inside.raw.startswith(raw, at):
                     break
             text, place, depth = inside, at, depth + 1
         return "json_string/" * depth + text.how(place, place + len(raw))
