@@ -24,6 +24,7 @@ CHECKPOINT = re.compile(rb"C[0-9]+")
 DEF_LINE = re.compile(rb"DEF ([A-Z_][A-Z0-9_]*) =(?: (.*))?", re.DOTALL)
 LAW_LINE = re.compile(rb"- (L[0-9]+):(?: (.*))?", re.DOTALL)
 _CLOSING_RUN = re.compile(rb"(?m)^(>{3,})\r?$")
+_LOOSE_CLOSING_RUN = re.compile(rb"(?m)^[ \t]*(>{3,})[ \t]*\r?$")
 
 
 class Line(NamedTuple):
@@ -53,7 +54,7 @@ class Cursor:
         self.end = end
         self.final = final
         self.closings: dict[int, list[int]] | None = None
-        self._loose: dict[int, tuple[int, int]] = {}  # run -> the place of a search, and what it found
+        self._loose: dict[int, list[int]] | None = None
 
     def ends(self, line: Line) -> bool:
         """True if a line (outside a heredoc) ends the record before it."""
@@ -77,7 +78,7 @@ class Cursor:
         if self.closings is None:
             found = self.closing_before(place, run, bound)
             if found is None:
-                self._index(place)  # a failed search costs the whole rest: never pay it twice
+                self.closings = self._index(_CLOSING_RUN, place)  # a failed search costs the rest: never pay it twice
             return found
         starts = self.closings.get(run, [])
         at = bisect_left(starts, place)
@@ -104,14 +105,12 @@ class Cursor:
             from_here = newline + 1
 
     def loose_closing(self, place: int, run: int) -> Line | None:
-        """The first line from ``place`` on that is ``run`` times ``>`` with white space around. What was sought is not
-        sought again: many openings may have one end, or none."""
-        start, found = self._loose.get(run, (0, -1))
-        if not start <= place <= found:
-            match = re.compile(rb"(?m)^[ \t]*>{%d}[ \t]*\r?$" % run).search(self.data, place)
-            found = self.end if match is None else match.start()
-            self._loose[run] = place, found
-        return self.line(found) if found < self.end else None
+        """The first line from ``place`` on that is ``run`` times ``>`` with white space around."""
+        if self._loose is None:
+            self._loose = self._index(_LOOSE_CLOSING_RUN, 0)
+        starts = self._loose.get(run, [])
+        at = bisect_left(starts, place)
+        return None if at == len(starts) else self.line(starts[at])
 
     def _closing_at(self, start: int, run: int, bound: int) -> Line | None:
         data, stop = self.data, start + run
@@ -127,10 +126,12 @@ class Cursor:
             return None
         return Line(start, stop, behind, data[start:stop])
 
-    def _index(self, place: int) -> None:
-        self.closings = {}
-        for match in _CLOSING_RUN.finditer(self.data, place):
-            self.closings.setdefault(len(match[1]), []).append(match.start())
+    def _index(self, pattern: re.Pattern[bytes], place: int) -> dict[int, list[int]]:
+        """Run -> the starts of the lines from ``place`` on that may close it."""
+        found: dict[int, list[int]] = {}
+        for match in pattern.finditer(self.data, place):
+            found.setdefault(len(match[1]), []).append(match.start())
+        return found
 
 
 def is_delimiter(text: bytes) -> bool:
