@@ -51,26 +51,10 @@ class Located(NamedTuple):
         return self.offset, -1 if self.inner is None else self.inner
 
 
-def located(
-    source: Any,
-    wire: str | None = None,
-    *,
-    unknown: str = "error",
-    limits: Limits = LIMITS,
-    fences: bool = False,
-    rejects: bool = True,
-) -> Iterator[Located]:
-    """Every record and reject of :func:`turnwire.scan`, in the order of the input, in bounded memory.
-
-    Args:
-        source: what ``scan`` takes; bytes-like data is data itself.
-        wire: the wire whose records and rejects are wanted; None for all.
-        unknown, limits, fences: as ``scan`` has them.
-        rejects: whether rejects are wanted; what is wrong with each takes longer to say than to find it.
-
-    Raises what ``scan`` raises.
-    """
-    for piece in pieces(source, wire, unknown=unknown, limits=limits, fences=fences, rejects=rejects):
+def located(source: Any, wire: str | None = None, **options: Any) -> Iterator[Located]:
+    """Every record and reject of :func:`turnwire.scan`, in the order of the input, in bounded memory. Takes and raises
+    what :func:`pieces` does."""
+    for piece in pieces(source, wire, **options):
         yield from piece.of()
 
 
@@ -108,7 +92,16 @@ def pieces(
     fences: bool = False,
     rejects: bool = True,
 ) -> Iterator[ScannedPiece]:
-    """Yields what :func:`located` gives, batch by batch; takes and raises what it does."""
+    """Yields the records and rejects of :func:`turnwire.scan`, batch by batch.
+
+    Args:
+        source: what ``scan`` takes; bytes-like data is data itself.
+        wire: the wire whose records and rejects are wanted; None for all.
+        unknown, limits, fences: as ``scan`` has them.
+        rejects: whether rejects are wanted; what is wrong with each takes longer to say than to find it.
+
+    Raises what ``scan`` raises.
+    """
     from turnwire.log.scanning import scan
 
     wanted = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
