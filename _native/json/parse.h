@@ -112,13 +112,6 @@ static inline const uint8_t *tw_json_fault(tw_json *x, const uint8_t *p, int cut
     return NULL;
 }
 
-static inline const uint8_t *tw_skip(const uint8_t *p, const uint8_t *end)
-{
-    if (p < end && *p > ' ') return p;
-    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')) p++;
-    return p;
-}
-
 /* The string whose inside starts at p: behind its closing quote, or NULL. */
 static inline const uint8_t *tw_json_string(tw_json *x, const uint8_t *p, uint8_t *escaped)
 {

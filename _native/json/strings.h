@@ -58,6 +58,14 @@ static inline const uint8_t *tw_slash(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
+/* Behind the white space at p. */
+static inline const uint8_t *tw_skip(const uint8_t *p, const uint8_t *end)
+{
+    if (p < end && *p > ' ') return p;
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')) p++;
+    return p;
+}
+
 /* Bytes of the character that is not ASCII at p (2 to 4), or 0 where these are none. */
 static inline int tw_utf8_size(const uint8_t *p, const uint8_t *end)
 {

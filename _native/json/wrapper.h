@@ -14,13 +14,6 @@ static inline const uint8_t *tw_behind_space(const uint8_t *p)
     return p;
 }
 
-/* The same within a text that need not be good JSON and ends at `end`. */
-static inline const uint8_t *tw_behind_space_to(const uint8_t *p, const uint8_t *end)
-{
-    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')) p++;
-    return p;
-}
-
 /* The closing quote of the good string whose inside starts at p. */
 static inline const uint8_t *tw_closing_quote(const uint8_t *p, const uint8_t *hard)
 {
@@ -128,10 +121,10 @@ static int tw_wrapper_time(const uint8_t *p, const uint8_t *hard, int64_t *micro
 static const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t *end, const uint8_t **open, const uint8_t **first)
 {
     int value = -1;
-    p = tw_behind_space_to(p + 1, end);
-    if (p == end || *p != ':' || (p = tw_behind_space_to(p + 1, end)) == end || *p != '[') return NULL;
+    p = tw_skip(p + 1, end);
+    if (p == end || *p != ':' || (p = tw_skip(p + 1, end)) == end || *p != '[') return NULL;
     *open = p;
-    *first = p = tw_behind_space_to(p + 1, end);
+    *first = p = tw_skip(p + 1, end);
     for (; p < end; p++) {
         if ((uint8_t)(*p - '0') < 10) value = (value < 0 ? 0 : value) * 10 + (*p - '0');
         if (value > 255) return NULL;

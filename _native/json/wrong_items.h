@@ -26,19 +26,13 @@ static void tw_add_wrong(tw_wrong *wrong, uint8_t whose, const uint8_t *p)
     wrong->places[wrong->count++] = p;
 }
 
-/* Behind the good string whose quote stands at p. */
-static const uint8_t *tw_behind_string(const uint8_t *p, const uint8_t *hard)
-{
-    return tw_closing_quote(p + 1, hard) + 1;
-}
-
 /* Behind the good value at p, which stands in an array or an object. */
 static const uint8_t *tw_behind_value(const uint8_t *p, const uint8_t *hard)
 {
     for (int depth = 0;;) {
         switch (*p) {
         case '"':
-            p = tw_behind_string(p, hard);
+            p = tw_closing_quote(p + 1, hard) + 1;
             break;
         case '{': case '[':
             depth++;
@@ -68,7 +62,7 @@ static const uint8_t *tw_next_value(const uint8_t *p, const uint8_t *end, const 
     if (p == end || *p == ']' || *p == '}') return NULL;
     if (!keyed) return p;
     key->p = p + 1;
-    p = tw_behind_string(p, hard);
+    p = tw_closing_quote(p + 1, hard) + 1;
     key->size = (size_t)(p - 1 - key->p);
     while (*p <= ' ' || *p == ':') p++;
     return p;

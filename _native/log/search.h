@@ -274,7 +274,7 @@ static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, siz
 static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t end, size_t *behind)
 {
     const uint8_t *s = tw_text(&w->k, r), *hard = s + tw_hard(&w->k, r), *stop = s + end;
-    const uint8_t *p = tw_behind_space_to(s + open + 1, stop), *close = p;
+    const uint8_t *p = tw_skip(s + open + 1, stop), *close = p;
     tw_stretch *lines = NULL;
     size_t count = 0, room = 0;
     int result = TW_FINE;
@@ -283,10 +283,10 @@ static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t end
         if (!tw_more_room((void **)&lines, &room, count, 1, sizeof *lines)) { result = TW_STOPPED; break; }
         lines[count++] = (tw_stretch){ .outer = (size_t)(p + 1 - s), .until = (size_t)(close - s), .quote = (size_t)(p - s),
                                        .written = TW_WITH_ESCAPES };
-        p = tw_behind_space_to(close + 1, stop);
+        p = tw_skip(close + 1, stop);
         if (p == stop || *p != ',') break;
         if (close - s < (ptrdiff_t)lines[count - 1].outer + 2 || close[-1] != 'n' || close[-2] != '\\') break;
-        p = tw_behind_space_to(p + 1, stop);
+        p = tw_skip(p + 1, stop);
     }
     if (result == TW_STOPPED) w->k.json.no_memory = 1;
     else if (count > 1 && p < stop && *p == ']' && tw_is_worth(s + open, p)) {
@@ -706,7 +706,7 @@ static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
     if (!r->level && ((result = tw_object_run(w, r, at)) != TW_FINE || *at != q)) return result;
     if ((result = tw_try_here(w, r, q, reach, reach == edge, &t)) != TW_FINE) return result;
     if (t.what == TW_TRIED_BROKEN) {
-        const uint8_t *s = tw_text(k, r), *inside = tw_behind_space_to(s + q + 1, s + end);
+        const uint8_t *s = tw_text(k, r), *inside = tw_skip(s + q + 1, s + end);
         size_t line_end = tw_line_stop_below(k, r, q);
         int opens = inside == s + end || *inside == '"' || *inside == '}';
         if (opens && reach == r->end && tw_needs_line(k, r, q)) return TW_GOES_ON;

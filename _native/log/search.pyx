@@ -531,7 +531,7 @@ cdef class Block:
                 return Streams.at(self.search.streams, walk, at, carrier)
             if not run.line_count:
                 return 0
-            self.search.streams.go_on(state, carrier, count_newlines(tw_text(k, &outer.region) + start, at), at)
+            self.search.streams.go_on(state, carrier, tw_newlines(tw_text(k, &outer.region) + start, at), at)
             children, places = {}, []
             for place in range(run.count):
                 stream = &run.streams[place]
@@ -784,10 +784,6 @@ cdef size_t rfind_newline(const uint8_t *s, size_t end) noexcept nogil:
     while end > 0 and s[end - 1] != 10:
         end -= 1
     return end - 1
-
-
-cdef int64_t count_newlines(const uint8_t *s, size_t size) noexcept nogil:
-    return tw_newlines(s, size)
 
 
 class NativeStreams(Streams):
