@@ -39,14 +39,13 @@ def string_views(buffer: Any, offsets: Any, lengths: Any, out: NDArray[Any], are
 
 def text_column(text: TextColumn) -> Filled:
     """A text column as the core exports it; its long texts stand one behind the other in one buffer."""
-    texts = text.plain_texts()
-    lengths = np.array([len(one or b"") for one in texts], np.int64)
-    buffer = np.frombuffer(b"".join(one or b"" for one in texts), np.uint8)
-    there = np.array([one is not None for one in texts], bool)
-    views = np.empty((len(texts), 16), np.uint8)
-    data = [buffer] if string_views(buffer, np.cumsum(lengths) - lengths, lengths, views) else []
-    nulls = len(texts) - int(np.count_nonzero(there))
-    bitmap = np.packbits(there, bitorder="little") if nulls else None
+    from turnwire.log.output.texts import column_of, validity_bitmap  # which load this module
+
+    plain = column_of(text.plain_texts())
+    buffer = np.frombuffer(plain.buffer, np.uint8)
+    views = np.empty((len(plain), 16), np.uint8)
+    data = [buffer] if string_views(buffer, plain.offsets, plain.lengths, views) else []
+    bitmap, nulls = validity_bitmap(plain.validity, len(plain))
     return nulls, (bitmap, views, *data, np.array([len(part) for part in data], np.int64)), None
 
 

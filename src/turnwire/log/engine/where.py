@@ -231,24 +231,23 @@ def _number_within(array: NDArray[Any], low: float | None, high: float | None) -
 
 def _text_among(text: TextColumn, values: set[bytes]) -> Mask:
     mask = np.zeros(len(text), bool)
-    inside = text.offsets >= len(text.buffer)
-    plain = text.valid & ~text.escaped
+    looked = text.escaped
     if len(values) > _FEW:
-        fitting = np.isin(text.lengths, np.array([*{len(value) for value in values}], np.int64))
-        for row in np.flatnonzero(text.valid & (text.escaped | fitting)).tolist():
-            mask[row] = text.bytes(row) in values
-        return mask
-    for data, there, shift in ((text.buffer, plain & ~inside, 0), (text.arena, plain & inside, len(text.buffer))):
-        buffer = np.frombuffer(data, np.uint8)
-        for value in values:
-            rows = np.flatnonzero(there & (text.lengths == len(value)))
-            for place, byte in enumerate(value[:_COMPARED_AT_ONCE]):
-                rows = rows[buffer[text.offsets[rows] - shift + place] == byte]
-            if len(value) > _COMPARED_AT_ONCE:
-                rows = np.array([row for row in rows.tolist() if text.bytes(row) == value], np.int64)
-            mask[rows] = True
-    for row in np.flatnonzero(text.valid & text.escaped).tolist():
-        mask[row] = (text.bytes(row) or b"") in values
+        looked = looked | np.isin(text.lengths, np.array([*{len(value) for value in values}], np.int64))
+    else:
+        inside = text.offsets >= len(text.buffer)
+        plain = text.valid & ~text.escaped
+        for data, there, shift in ((text.buffer, plain & ~inside, 0), (text.arena, plain & inside, len(text.buffer))):
+            buffer = np.frombuffer(data, np.uint8)
+            for value in values:
+                rows = np.flatnonzero(there & (text.lengths == len(value)))
+                for place, byte in enumerate(value[:_COMPARED_AT_ONCE]):
+                    rows = rows[buffer[text.offsets[rows] - shift + place] == byte]
+                if len(value) > _COMPARED_AT_ONCE:
+                    rows = np.array([row for row in rows.tolist() if text.bytes(row) == value], np.int64)
+                mask[rows] = True
+    for row in np.flatnonzero(text.valid & looked).tolist():
+        mask[row] = text.bytes(row) in values
     return mask
 
 

@@ -55,18 +55,14 @@ def joined(batches: Iterator[Batch]) -> Iterator[Batch | JoinedBatches]:
         small = batch.scanned <= SMALL and batch.file is not None
         full = len(waiting) == _MOST or sum(one.scanned for one in waiting) >= _ENOUGH
         if waiting and (full or not small or batch.file == waiting[-1].file):
-            yield _joined(waiting)
+            yield JoinedBatches(waiting) if waiting[1:] else waiting[0]
             waiting = []
         if small:
             waiting.append(batch)
         else:
             yield batch
     if waiting:
-        yield _joined(waiting)
-
-
-def _joined(batches: list[Batch]) -> Batch | JoinedBatches:
-    return batches[0] if len(batches) == 1 else JoinedBatches(batches)
+        yield JoinedBatches(waiting) if waiting[1:] else waiting[0]
 
 
 class JoinedBatches(Columns):
@@ -85,7 +81,8 @@ class JoinedBatches(Columns):
             elif parts:
                 self._values[column.name] = np.concatenate(parts)
             valid = [(batch.validity(column.name), len(batch)) for batch in batches]
-            self._valid[column.name] = _joined_rows(valid)
+            some = any(which is not None for which, _ in valid)
+            self._valid[column.name] = np.concatenate([rows_of(*one) for one in valid]) if some else None
 
     def __len__(self) -> int:
         return self._count
@@ -100,12 +97,6 @@ class JoinedBatches(Columns):
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """As :meth:`Batch.file_codes`."""
         return self._files
-
-
-def _joined_rows(parts: Sequence[tuple[Any, int]]) -> NDArray[np.bool_] | None:
-    if all(which is None for which, _ in parts):
-        return None
-    return np.concatenate([rows_of(which, count) for which, count in parts])
 
 
 _arrays = _backend.load("log.arrays")
