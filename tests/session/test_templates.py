@@ -40,7 +40,7 @@ def test_times(year: str, rest: str) -> None:
     found = time_of(year + rest)
     assert found is not None
     assert time_text(*found) == year + rest
-    day = 86_400 * 10 ** found[0].digits
+    day = 86_400 * 10 ** found[0][1]
     assert (time_text(found[0], found[1] - day * 366) is None) is (year == "0001")
     assert (time_text(found[0], found[1] + day * 366) is None) is (year == "9999")
 

@@ -15,7 +15,7 @@ from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, cont
 from turnwire import tokens
 from turnwire.registry import WIRES, wire_of
 from turnwire.tokens.advice import NOTICEABLE
-from turnwire.tokens.budget import Meter, Price, Sample, priced, spend
+from turnwire.tokens.budget import Price, Sample, Spent, priced, spend
 from turnwire.tokens.means import ALL, means
 
 pytestmark = pytest.mark.once
@@ -29,9 +29,9 @@ def log(*lines: str) -> bytes:
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 50)), max_size=20))
 def test_what_is_read_again_at_each_turn(messages: list[tuple[str | None, int]]) -> None:
-    meter = Meter()
-    for name, count in messages:
-        meter.add(name, count)
+    meter = Spent("nslip", "o200k_base")
+    for line, (name, count) in enumerate(messages, 1):
+        meter.add([count], [name], None, [line], None)
     again = 0
     for place, (name, _) in enumerate(messages):
         again += sum(count for other, count in messages[:place] if other == name is not None)
@@ -74,7 +74,7 @@ def test_messages_of_all_wires_are_counted_in_one_scan() -> None:
         assert message == turnwire.decode(TEXTS[wire])
         (largest,) = own.largest
         assert largest.conversation == conversations[wire]
-        assert own.meter.conversations == {conversations[wire]: own.meter.tokens}
+        assert own.conversations == {conversations[wire]: own.tokens}
         before = log(*lines).index(TEXTS[wire].encode())
         assert largest.line == log(*lines).count(b"\n", 0, before) + 1
 
@@ -88,10 +88,10 @@ def test_a_log_is_counted_as_it_stands() -> None:
     assert found.damaged == 1
     for (_, name), own in found.spent.items():
         counts = [tokens.count(text, name) for text in texts]
-        assert (own.meter.tokens, own.meter.messages) == (sum(counts), 3)
+        assert (own.tokens, own.messages) == (sum(counts), 3)
         assert own.bytes == sum(len(text) for text in texts)
-        assert own.meter.conversations == {"1": counts[0] + counts[2], "2": counts[1]}
-        assert own.meter.cached == counts[0]
+        assert own.conversations == {"1": counts[0] + counts[2], "2": counts[1]}
+        assert own.cached == counts[0]
         assert own.over == sum(count > 33 for count in counts)
         assert own.largest[0].tokens == max(counts)
         assert {each.line for each in own.largest} == {1, 2, 3}

@@ -169,13 +169,20 @@ def test_a_price_is_a_number_from_0_up(price: tuple[float, float]) -> None:
         priced({"o200k_base": price})
 
 
+class Rows:
+    """A batch whose messages are the numbers of their rows."""
+
+    def message(self, row: int) -> int:
+        return row
+
+    def raw(self, row: int) -> bytes:
+        return str(row).encode()
+
+
 @pytest.mark.parametrize("size", [1, 2, 10, FIRST - 1, FIRST, FIRST + 1, 3 * FIRST])
 def test_the_first_messages_of_a_sample_follow_each_other(size: int) -> None:
     sample = Sample(size)
-    for number in range(5 * FIRST):
-        place = sample.wants()
-        if place is not None:
-            sample.put(place, number, str(number))
+    sample.offer(Rows(), range(5 * FIRST))
     assert sample.first == list(range(min(size, FIRST)))
     assert len(sample.messages) == size and len(set(sample.messages)) == size
     assert [str(one) for one in sample.messages] == sample.texts
@@ -185,10 +192,7 @@ def test_the_first_messages_of_a_sample_follow_each_other(size: int) -> None:
 def test_a_sample_is_of_the_whole_log(size: int) -> None:
     """Each tenth of what is offered has about a tenth of the sample."""
     sample = Sample(size)
-    for number in range(10_000):
-        place = sample.wants()
-        if place is not None:
-            sample.put(place, number, "")
+    sample.offer(Rows(), range(10_000))
     tenths = Counter(number // 1000 for number in sample.messages)
     assert all(size / 20 < tenths[tenth] < 3 * size / 20 for tenth in range(10)), tenths
 

@@ -215,25 +215,7 @@ def repeated(bodies: Sequence[str], meter: Meter) -> dict[str, float]:
     texts = [piece for piece in dict.fromkeys(pieces) if isinstance(piece, str)]
     weights: dict[str | int, int] = dict(zip(texts, meter.count_many(texts), strict=True))
     tokens = list(accumulate([weights.get(piece, 0) for piece in pieces], initial=0))
-    found: dict[str, float] = {}
-    for first, many in _runs(pieces, tokens):
-        text = "".join(map(str, pieces[first : first + many]))
-        if len(text) >= SHORTEST and _is_whole(text):
-            found.setdefault(text, tokens[first + many] - tokens[first] - 1.0)
-    return found
-
-
-def _is_whole(text: str) -> bool:
-    """A text probably cuts no word or number: tokens go over such cuts, and a model would have to join them."""
-    if text[-1] == " ":
-        return "\n" in text
-    return len(text) >= 8 or not (text[0].isdigit() or text[-1].isdigit())
-
-
-def _runs(pieces: Sequence[str | int], tokens: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of pieces that come more than once, those first that may save most tokens: where the first begins, how many
-    pieces they are. pieces: numbers where bodies end. tokens: before each place."""
-    found: list[tuple[float, int, int]] = []
+    runs: list[tuple[float, int, int]] = []  # what may be saved, where a run begins, how many pieces it is
     starts: Iterable[int] = range(len(pieces))
     for size in range(1, MOST_PIECES + 1):
         groups: dict[tuple[str | int, ...], list[int]] = defaultdict(list)
@@ -243,16 +225,27 @@ def _runs(pieces: Sequence[str | int], tokens: Sequence[int]) -> list[tuple[int,
         starts = [place for places in again for place in places]
         for places in again if size < MOST_PIECES else ():
             gain = (len(places) - 1) * (tokens[places[0] + size] - tokens[places[0]] - 1) - DEFINITION_TOKENS
-            found.append((gain, places[0], size))
+            runs.append((gain, places[0], size))
     for places in again:
         if places[0] and len({pieces[place - 1] for place in places}) == 1:
             continue  # part of a longer one
-        weight = tokens[places[0] + MOST_PIECES] - tokens[places[0]]
+        size, weight = MOST_PIECES, tokens[places[0] + MOST_PIECES] - tokens[places[0]]
         while len({pieces[place + size] for place in places}) == 1:
             size += 1
-        found.append(((len(places) - 1) * (weight * size / MOST_PIECES - 1) - DEFINITION_TOKENS, places[0], size))
-        size = MOST_PIECES
-    return [(first, size) for _, first, size in sorted(found, reverse=True)[:MOST_CANDIDATES]]
+        runs.append(((len(places) - 1) * (weight * size / MOST_PIECES - 1) - DEFINITION_TOKENS, places[0], size))
+    found: dict[str, float] = {}
+    for _, first, size in sorted(runs, reverse=True)[:MOST_CANDIDATES]:
+        text = "".join(map(str, pieces[first : first + size]))
+        if len(text) >= SHORTEST and _is_whole(text):
+            found.setdefault(text, tokens[first + size] - tokens[first] - 1.0)
+    return found
+
+
+def _is_whole(text: str) -> bool:
+    """A text probably cuts no word or number: tokens go over such cuts, and a model would have to join them."""
+    if text[-1] == " ":
+        return "\n" in text
+    return len(text) >= 8 or not (text[0].isdigit() or text[-1].isdigit())
 
 
 @lru_cache(8)

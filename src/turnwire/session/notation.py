@@ -75,19 +75,20 @@ def told(leaf: Leaf, mark: str) -> str:
     return word if _WORD(word) and not _SCALAR(word) else f'"{word}"'
 
 
-def written(structure: Structure, leaves: Iterator[tuple[str, str]]) -> str:
+def written(structure: Structure, leaves: Iterator[tuple[str, str]], used: set[str]) -> str:
     """The text of a definition. leaves: of each the mark, and the value as ``told`` gives it; ``null`` where that is
-    left out."""
+    left out. used: the first letters of its marks are added."""
     parts = []
     for name, mark, node in structure:
         if node is LEAF:
             own, text = next(leaves)
             mark = mark or own
         elif mark == ARRAY:
-            text, mark = "[" + ",".join([written(item, leaves) for _, _, item in node]) + "]", ""
+            text, mark = "[" + ",".join([written(item, leaves, used) for _, _, item in node]) + "]", ""
         else:
-            text = written(node, leaves)
+            text = written(node, leaves, used)
         key = key_of(name, mark)
+        used.update(mark[:1])
         if mark and text == "null":
             parts.append(key)
             continue

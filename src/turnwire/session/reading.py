@@ -142,7 +142,11 @@ class Reader:
         """The JSON line of an event."""
         row = _ROW(body)
         if row is not None:
-            return self._row(row[1], row[2])
+            template, fields = self._template(row[1]), [] if row[2] is None else split(row[2])
+            if row[2] == "" or len(fields) > len(template.fields):
+                open_ones = len(template.fields)
+                raise ValueError(f"{len(fields)} fields where template {row[1]} has {open_ones} open members")
+            return template.shape.text(leaves_of(self._state, template, fields))
         if body[:1] == "{":
             value = parsed(body)
             leaves: list[Leaf] = []
@@ -169,13 +173,6 @@ class Reader:
             raise ValueError(f"there is no template {name}")
         return template
 
-    def _row(self, name: str, rest: str | None) -> str:
-        template = self._template(name)
-        fields = [] if rest is None else split(rest)
-        if rest == "" or len(fields) > len(template.fields):
-            raise ValueError(f"{len(fields)} fields where template {name} has {len(template.fields)} open members")
-        return template.shape.text(leaves_of(self._state, template, fields))
-
     def _define(self, name: str, base: Template | None, draft: list[Member]) -> str:
         """The event of a definition, which is a template from now on where it has a name."""
         told: list[tuple[Any, str]] = []
@@ -190,8 +187,7 @@ class Reader:
                 leaf = self._told(node, mark, shape.paths[place])
             return what_is(leaf, "a member is left out")
 
-        _, leaves = self._state.define(name, shape, marks, leaf_at)
-        return shape.text(leaves)
+        return shape.text(self._state.define(name, shape, marks, leaf_at))
 
     def _told(self, value: Leaf | None, mark: str, path: str) -> Leaf | None:
         """A leaf of a definition: a value, a distance, or what is expected (None)."""
@@ -200,18 +196,18 @@ class Reader:
             return state.expect(expected(mark, path, None))
         if type(value) is not str or not value:
             return value
+        if value[:2] == "&&":
+            return value[1:]
+        if value[:2] == "&!":
+            return leaf_of(parsed(value[2:]))
         if value[0] == "&":
-            if value[1:2] == "&":
-                return value[1:]
-            if value[1:2] == "!":
-                return leaf_of(parsed(value[2:]))
             raise ValueError("a value that begins with & goes on with & or !")
-        if mark == LATER and value[0] in "+-":
-            later = state.later(path)
-            if _DISTANCE(value) is None or later is None:
-                raise ValueError("a distance is a sign and a number, after a time")
-            return state.moved(later, int(value))
-        return value
+        if mark != LATER or value[0] not in "+-":
+            return value
+        later = state.later(path)
+        if _DISTANCE(value) is None or later is None:
+            raise ValueError("a distance is a sign and a number, after a time")
+        return state.moved(later, int(value))
 
 
 def json_line(line: str) -> str:

@@ -212,20 +212,18 @@ class Shape:
 
     Attributes:
         structure: it. paths: of each leaf, its keys and numbers with dots between them. tables: whether each leaf is
-        one. parts: what any template of it needs explained.
+        one.
     """
 
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
         self.paths: list[str] = []
         self.tables: list[bool] = []
-        self.parts: set[str] = set()
         self._add(structure, "")
         self._orders: dict[tuple[str, ...], tuple[int | None, list[int]]] = {}
 
     def _add(self, structure: Structure, before: str) -> None:
         for name, mark, node in structure:
-            self.parts.update(mark[:1].strip(ARRAY))
             if node is LEAF:
                 self.paths.append(before + name)
                 self.tables.append(mark != "")

@@ -32,12 +32,8 @@ _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 _INNER_BAR = re.compile(r"(\\+)\|")
 
 
-class Form(NamedTuple):
-    """The form in which a time is written: the letter between day and hour, digits of a fraction, the zone."""
-
-    between: str
-    digits: int
-    zone: str
+Form = tuple[str, int, str]
+"""The form in which a time is written: the letter between day and hour, digits of a fraction, the zone."""
 
 
 @lru_cache(1024)
@@ -51,18 +47,18 @@ def time_of(text: str) -> tuple[Form, int] | None:
         seconds = (datetime.fromisoformat(f"{day}T{clock}") - datetime.min) // _SECOND
     except ValueError:
         return None
-    return Form(between, len(fraction), zone), seconds * 10 ** len(fraction) + int(fraction or 0)
+    return (between, len(fraction), zone), seconds * 10 ** len(fraction) + int(fraction or 0)
 
 
 def time_text(form: Form, units: int) -> str | None:
     """The text of a time; None before year 1 or after 9999."""
-    seconds, fraction = divmod(units, 10**form.digits)
+    between, digits, zone = form
+    seconds, fraction = divmod(units, 10**digits)
     try:
         moment: datetime = datetime.min + seconds * _SECOND
     except OverflowError:
         return None
-    tail = f".{fraction:0{form.digits}}" if form.digits else ""
-    return moment.isoformat(form.between) + tail + form.zone
+    return moment.isoformat(between) + (f".{fraction:0{digits}}" if digits else "") + zone
 
 
 def one_more(value: Leaf | None) -> Leaf | None:
@@ -108,7 +104,7 @@ class Template:
 
     marks: of each leaf, as definitions write them. leaves: what is expected of each; first: those of the event that
     defined it; last: those of its last event, in each conversation and (None) in all. fields: of the leaves that rows
-    have fields for, the numbers of these. parts: what its definition needs explained.
+    have fields for, the numbers of these.
     """
 
     def __init__(self, shape: Shape, marks: Sequence[str], leaves: Sequence[Leaf]) -> None:
@@ -117,7 +113,6 @@ class Template:
         self.fields = {leaf: field for field, leaf in enumerate([at for at, mark in enumerate(marks) if mark])}
         self.first = leaves
         self.last: dict[Leaf | None, Sequence[Leaf]] = {}
-        self.parts = shape.parts.union([mark[0] for at, mark in enumerate(marks) if mark and not shape.tables[at]])
 
     @cached_property
     def draft(self) -> list[Member]:
@@ -161,16 +156,14 @@ class State:
                 self._times[time[0]] = time[1]
         return leaves
 
-    def define(
-        self, name: str, shape: Shape, marks: Sequence[str], leaf_at: Callable[[int], Leaf]
-    ) -> tuple[Template, list[Leaf]]:
-        """The template of an event that defines it, known from now on where it has a name, and the event's leaves."""
+    def define(self, name: str, shape: Shape, marks: Sequence[str], leaf_at: Callable[[int], Leaf]) -> list[Leaf]:
+        """The leaves of an event that defines a template, which is known from now on where it has a name."""
         leaves = self.take(shape, marks, leaf_at)
         template = Template(shape, marks, leaves)
         self.close(template, leaves)
         if name:
             self.templates[name] = template
-        return template, leaves
+        return leaves
 
     def enter(self, conversation: Leaf | None) -> None:
         """Goes on in a conversation, or in none."""

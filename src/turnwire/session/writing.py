@@ -51,13 +51,14 @@ class Guess:
         return list(map(self.count, texts))
 
 
+GUESS = Guess()
 Meter: TypeAlias = "Tokenizer | Guess"
 
 
 def _meter(tokenizer: str | os.PathLike[str] | Tokenizer | None) -> Meter:
     """A counter of tokens. Raises what ``turnwire.tokens.load`` raises."""
     if tokenizer is None:
-        return Guess()
+        return GUESS
     from turnwire.tokens.loading import load
 
     return load(tokenizer)
@@ -134,11 +135,12 @@ class Composer(State):
                 texts[place] = "null"
             return leaf
 
-        template, _ = self.define(name, shape, marks, tell)
-        whole = f"{name}={written(shape.structure, zip(marks, texts, strict=True))}"
+        self.define(name, shape, marks, tell)
+        used: set[str] = set()
+        whole = f"{name}={written(shape.structure, zip(marks, texts, strict=True), used)}"
         if not name and len(whole) >= len(line):
             return one_line(line)
-        self.used |= template.parts
+        self.used |= used
         return whole
 
 
@@ -255,10 +257,11 @@ def _best_draft(events: Iterator[Event], options: Options, meter: Meter) -> Draf
     """The events by the path that tells conversations apart, where one saves tokens in the first events: of those that
     do about as well, the one with which the finished session is shortest."""
     sample = list(islice(events, SAMPLE_EVENTS))
-    plain, *tried = [drafted(sample, keys, options) for keys in [(), *((path,) for path in candidates(sample))]]
+    if not (paths := candidates(sample)):
+        return drafted(chain(sample, events), (), options)
+    best, *tried = [drafted(sample, keys, options) for keys in [(), *((path,) for path in paths)]]
     sizes = [_size(draft, meter) for draft in tried]
-    best = plain
-    if (least := min(sizes, default=0.0)) < _size(plain, meter) * GREATEST_SHARE and tried:
+    if (least := min(sizes)) < _size(best, meter) * GREATEST_SHARE:
         alike = [draft for draft, size in zip(tried, sizes, strict=True) if size <= least * ALIKE]
         best = min(alike, key=lambda draft: meter.count(finished(draft, options, meter)))
     more = list(islice(events, 1))
@@ -267,10 +270,7 @@ def _best_draft(events: Iterator[Event], options: Options, meter: Meter) -> Draf
 
 def _size(draft: Draft, meter: Meter) -> int:
     """About the tokens of a session without aliases, a token for each check."""
-    lines = [
-        Settings(draft.keys).line(HEADER, explanation(draft.used)),
-        *(body for block in draft.blocks for body in block),
-    ]
+    lines = [Settings(draft.keys).line(HEADER, explanation(draft.used)), *chain.from_iterable(draft.blocks)]
     return meter.count("\n".join(lines)) + len(lines)
 
 

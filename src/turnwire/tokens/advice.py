@@ -214,9 +214,9 @@ def advice_on(
         counter = next(each for each in counters if each.name == name)
         kept, price = found.samples[wire], prices.get(name)
         costs += _costs(own, kept, wires, counter, price, context, absent)
-        if len(kept.messages) == own.meter.messages:  # white space is told only where all messages are known
+        if len(kept.messages) == own.messages:  # white space is told only where all messages are known
             written = sum(counter.count_many([text_of(message) for message in kept.messages]))
-            changes += _change(own.wire, name, "form", SPACES, own.meter.tokens - written, own.meter.tokens, price)
+            changes += _change(own.wire, name, "form", SPACES, own.tokens - written, own.tokens, price)
     for cost in costs:
         for among in (_wires_alone(costs), [each for each in costs if each.wire in (cost.log, SESSION)]):
             changes += _to_other(cost, among, prices.get(cost.tokenizer))
@@ -246,7 +246,7 @@ def _costs(
     others = [wire for wire in wires if wire not in (own.wire, *absent) and own.wire not in absent]
     found = compare(kept.messages, [own.wire, *others], [counter], formats=BASELINES, context=context)
     rows = {row.format: row for row in found.rows}
-    part = len(kept.messages) < own.meter.messages
+    part = len(kept.messages) < own.messages
     written = sum(counter.count_many(kept.texts))
     for wire in (*others, *BASELINES):
         if wire in rows and written:
@@ -256,10 +256,10 @@ def _costs(
         found = compare(kept.first, [own.wire], [counter], formats=[SESSION], per="conversation")
         untold |= found.absent
         for row in found.rows:
-            if row.format == SESSION and own.meter.tokens:
-                share = own.meter.messages / len(kept.first)
-                part = len(kept.first) < own.meter.messages
-                costs.append(_cost(own, SESSION, price, row, row.total * share / own.meter.tokens, part))
+            if row.format == SESSION and own.tokens:
+                share = own.messages / len(kept.first)
+                part = len(kept.first) < own.messages
+                costs.append(_cost(own, SESSION, price, row, row.total * share / own.tokens, part))
     absent |= {f"{own.wire} as {wire}": why for wire, why in untold.items()}
     return costs
 
@@ -268,12 +268,12 @@ def _cost(
     own: Spent, wire: str, price: Price | None, row: Row | None = None, scale: float = 1.0, estimated: bool = False
 ) -> Cost:
     """The cost where the messages are ``scale`` times as long as they are written, as a row of a comparison has it."""
-    tokens, cached = round(own.meter.tokens * scale), round(own.meter.cached * scale)
+    tokens, cached = round(own.tokens * scale), round(own.cached * scale)
     return Cost(
         log=own.wire,
         wire=wire,
         tokenizer=own.tokenizer,
-        messages=own.meter.messages,
+        messages=own.messages,
         tokens=tokens,
         cached=cached,
         once=None if price is None else price.of(tokens),

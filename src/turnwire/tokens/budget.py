@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,30 +51,6 @@ def priced(prices: Mapping[str, Any] | None) -> dict[str, Price]:
     return found
 
 
-class Meter:
-    """Adds up tokens of messages by conversation.
-
-    ``tokens`` is every message read once. ``cached`` is what is read again when each turn of a conversation is sent
-    with all turns before it, which is a prefix that a model may hold in its cache. ``conversations``: the tokens of
-    each; messages without a conversation are priced alone.
-    """
-
-    def __init__(self) -> None:
-        self.tokens = 0
-        self.cached = 0
-        self.messages = 0
-        self.conversations: dict[Hashable, int] = {}
-
-    def add(self, conversation: Hashable | None, tokens: int) -> None:
-        """One more message of a conversation (None: of none)."""
-        self.messages += 1
-        self.tokens += tokens
-        if conversation is not None:
-            before = self.conversations.get(conversation, 0)
-            self.cached += before
-            self.conversations[conversation] = before + tokens
-
-
 class LargeMessage(NamedTuple):
     """A message in a log: its tokens, and where it is."""
 
@@ -88,28 +64,34 @@ class Spent:
     """The tokens of a wire's messages with one tokenizer.
 
     Attributes:
-        wire, tokenizer: which. bytes: of the messages as written. meter: their tokens, by conversation.
+        wire, tokenizer: which. messages: how many. bytes: of the messages as written. tokens: every message read once.
+        cached: what is read again when each turn of a conversation is sent with all turns before it, which is a prefix
+        that a model may hold in its cache. conversations: the tokens of each; messages without one are priced alone.
         largest: the messages with the most tokens, in that order. over: how many went over the budget of a message.
     """
 
     def __init__(self, wire: str, tokenizer: str) -> None:
         self.wire = wire
         self.tokenizer = tokenizer
-        self.bytes = 0
-        self.meter = Meter()
-        self.over = 0
+        self.messages = self.bytes = self.tokens = self.cached = self.over = 0
+        self.conversations: dict[Hashable, int] = {}
         self.largest: list[LargeMessage] = []
 
     def add(
         self, counts: Sequence[int], known: Sequence[str | None], file: str | None, lines: Any, budget: int | None
     ) -> None:
-        """Messages of one file in the order of the log: their tokens, conversations and lines."""
+        """Messages of one file in the order of the log: their tokens, conversations (None: of none) and lines."""
         least = self.largest[-1].tokens if len(self.largest) == KEEP else -1
         large = []
         for count, conversation, line in zip(counts, known, lines, strict=True):
-            self.meter.add(conversation, count)
+            if conversation is not None:
+                before = self.conversations.get(conversation, 0)
+                self.cached += before
+                self.conversations[conversation] = before + count
             if count > least:
                 large.append(LargeMessage(count, file, int(line), conversation))
+        self.messages += len(counts)
+        self.tokens += sum(counts)
         if budget is not None:
             self.over += sum(count > budget for count in counts)
         # Of equals the first are kept.
@@ -153,12 +135,14 @@ class Sample:
         place = self._random.randrange(self.seen) if self.size else 0
         return place if place < self.size else None
 
-    def put(self, place: int, message: Any, text: str) -> None:
-        """Keeps a message, and how it is written, where ``wants`` said."""
-        self.messages[place] = message
-        self.texts[place] = text
-        if len(self.first) < FIRST and place == self.seen - 1:
-            self.first.append(message)
+    def offer(self, batch: Any, rows: Iterable[int]) -> None:
+        """Keeps of the messages in these rows of a batch those that are wanted, and how they are written."""
+        for row in rows:
+            if (place := self.wants()) is not None:
+                self.messages[place] = message = batch.message(row)
+                self.texts[place] = bytes(batch.raw(row)).decode()
+                if len(self.first) < FIRST and place == self.seen - 1:
+                    self.first.append(message)
 
 
 FIRST = 200
@@ -186,15 +170,10 @@ def spend(
     scan = turnwire.scan(source, wire=wire, columns=COLUMNS, errors="skip", progress=progress)
     for batch in scan:
         codes = batch.codes("wire")
-        for row in range(len(codes)) if sample else ():
-            if (place := whole.wants()) is not None:
-                whole.put(place, batch.message(row), bytes(batch.raw(row)).decode())
+        whole.offer(batch, range(len(codes)) if sample else ())
         for code in np.unique(codes).tolist():
             name, rows = names[code], np.flatnonzero(codes == code).tolist()
-            kept = samples.setdefault(name, Sample(sample))
-            for row in rows:
-                if (place := kept.wants()) is not None:
-                    kept.put(place, batch.message(row), bytes(batch.raw(row)).decode())
+            samples.setdefault(name, Sample(sample)).offer(batch, rows)
             raws = [bytes(batch.raw(row)) for row in rows]
             texts = [raw.decode() for raw in raws]
             conversations, lines = batch["conversation"], batch["line"]

@@ -182,22 +182,21 @@ def _show(found: CountedLog, settings: dict[str, Any]) -> None:
 
 def _row(spent: Spent, per: str) -> dict[str, Any]:
     """One line of the result. Messages without a conversation are in none of the conversations, but in the tokens."""
-    meter = spent.meter
     row: dict[str, Any] = {
         "wire": spent.wire,
         "tokenizer": spent.tokenizer,
-        "messages": meter.messages,
+        "messages": spent.messages,
         "bytes": spent.bytes,
-        "tokens": meter.tokens,
+        "tokens": spent.tokens,
     }
     if per == "conversation":
-        held = meter.conversations
+        held = spent.conversations
         most = max(held, key=lambda name: held[name], default=None)
         mean = round(sum(held.values()) / len(held), 1) if held else None
         largest = None if most is None else held[most]
         return {**row, "conversations": len(held), "mean": mean, "largest": largest, "conversation": most}
     first = spent.largest[0]
-    mean = round(meter.tokens / meter.messages, 1)
+    mean = round(spent.tokens / spent.messages, 1)
     return {**row, "mean": mean, "largest": first.tokens, "file": first.file, "line": first.line}
 
 
@@ -221,8 +220,8 @@ def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json
             write_json([{"comparison": one.to_dict()}])
             continue
         title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
-        written = [spent.meter for (wire, name), spent in found.spent.items() if name == one.tokenizer and one.of(wire)]
-        mean = sum(meter.tokens for meter in written) / one.messages
+        written = [spent for (wire, name), spent in found.spent.items() if name == one.tokenizer and one.of(wire)]
+        mean = sum(spent.tokens for spent in written) / one.messages
         messages = counted(one.messages, "message")
         lines = [
             f"as written: {mean:,.1f}, the mean of {messages}; text between them is not counted",
@@ -272,7 +271,7 @@ def _verdict(found: CountedLog, settings: dict[str, Any]) -> int:
         return code
     if not found.spent:
         return code or NOTHING  # nothing was measured, so nothing keeps to the budget
-    if per == "conversation" and not any(spent.meter.conversations for spent in found.spent.values()):
+    if per == "conversation" and not any(spent.conversations for spent in found.spent.values()):
         say("no message here is of a conversation")
         return code or NOTHING
     for spent in found.spent.values():
@@ -293,6 +292,6 @@ def _over(spent: Spent, per: str, budget: int) -> list[tuple[int, str]]:
         return [
             (each.tokens, f"{inputs.shown(each.file)}:{each.line}") for each in spent.largest if each.tokens > budget
         ]
-    held = spent.meter.conversations
+    held = spent.conversations
     over = [(tokens, f"{spent.wire} conversation {name}") for name, tokens in held.items() if tokens > budget]
     return sorted(over, key=lambda each: -each[0])
