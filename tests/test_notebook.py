@@ -45,5 +45,5 @@ def test_every_cell_runs_and_says_what_is_true(tmp_path: Path) -> None:
     assert "('EVAL', 1089)" in said[3]
     assert "('partial', 467, 6.04)" in said[4]
     assert "'bad_digit'" in said[6] and said[6].startswith("(3,")
-    assert said[7] == "'6,651 tokens one by one, 706 as one session'"
+    assert said[7] == "'6,651 tokens one by one, 704 as one session'"
     assert (tmp_path / "damaged.html").read_text("utf-8").startswith("<!doctype html>")
