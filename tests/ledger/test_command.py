@@ -57,6 +57,7 @@ def test_verify(path: str, tmp_path: Path, run: Command) -> None:
     assert run("verify", [path, "--head", str(tmp_path / "note")]).exit_code == 2
     assert run("verify", [path, "--head", path]).exit_code == 3  # a database is no text
     assert run("verify", [path + "no"]).exit_code == 3
+    assert [run("verify", [path, "--threshold", number]).exit_code for number in "12"] == [2] * 2  # of no witness
     connection = sqlite3.connect(path)
     connection.executescript("DROP TRIGGER entries_no_delete; DELETE FROM entries WHERE rowid = 3")
     connection.close()

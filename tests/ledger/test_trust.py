@@ -1,4 +1,4 @@
-"""What a ledger refuses to believe of its own file, and copies."""
+"""What a ledger refuses to believe of its own file, copies, and heads that others countersign."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from turnwire.cli.program import run
 from turnwire.errors import NotFlushed, RuleError
-from turnwire.ledger import Ledger, verify_file
+from turnwire.ledger import Checkpoint, ConsistencyProof, Ledger, verify_file
 from turnwire.ledger.rows import first_link, seal
 
 pytestmark = pytest.mark.once
@@ -278,6 +278,66 @@ def test_a_read_only_place_is_no_damage() -> None:
     assert outcome[1].startswith("OSError what was written last is in its -wal file")
 
 
+def test_witnesses_see_one_history(path: Path, tmp_path: Path) -> None:
+    keys = [Ed25519PrivateKey.generate() for _ in range(3)]
+    public = [key.public_key() for key in keys]
+    with Ledger(path, signer=keys[0]) as ledger:
+        first = ledger.head().countersigned(keys[1])
+        ledger.append("x", b"more")
+        proof, second = ledger.consistency(first.size), ledger.head()
+        witnessed = second.countersigned(keys[1], after=first, proof=proof).countersigned(keys[2])
+        assert Checkpoint.from_json(witnessed.to_json()) == witnessed
+        assert witnessed.signed_by(public[0])
+        assert [witnessed.witnessed_by(of) for of in (public, public[1:], public[1:2], [])] == [2, 2, 1, 0]
+        assert witnessed._replace(root="00" * 32).witnessed_by(public) == 0
+        assert ledger.verify(witnessed, trusted=public[:1], witnesses=public[1:])
+        assert ledger.verify(first, witnesses=public[1:], threshold=1)
+        assert not ledger.verify(first, witnesses=public[1:])
+        with pytest.raises(ValueError, match="threshold"):
+            ledger.verify(first, witnesses=public[1:], threshold=3)
+        forged = second._replace(root="11" * 32)
+        for after, given in [(first, None), (first, proof), (second, proof)]:
+            with pytest.raises(RuleError, match="does not continue"):
+                forged.countersigned(keys[1], after=after, proof=given)
+    assert ConsistencyProof.from_dict(json.loads(json.dumps(proof.to_dict()))) == proof
+
+
+def test_a_witness_counts_once_and_only_for_itself(path: Path) -> None:
+    keys = [Ed25519PrivateKey.generate() for _ in range(3)]
+    signer, one, two = (key.public_key() for key in keys)
+    with Ledger(path, signer=keys[0]) as ledger:
+        head = ledger.head().countersigned(keys[1])
+        ((name, signature),) = head.witnesses
+        other = two.public_bytes_raw().hex()
+        assert head.countersigned(keys[1]).witnesses == head.witnesses  # who signs again has signed once
+        assert [who for who, _ in head.countersigned(keys[2]).countersigned(keys[1]).witnesses] == [other, name]
+        for forged in [
+            head,
+            head.countersigned(keys[1]),
+            head._replace(witnesses=head.witnesses * 3),
+            head._replace(witnesses=((name.upper(), signature), (name, signature))),
+            head._replace(witnesses=((other, signature), (name, signature))),
+        ]:
+            assert ledger.verify(forged, trusted=[signer], witnesses=[one, two], threshold=1)
+            fault = ledger.verify(forged, trusted=[signer], witnesses=[one, two]).fault
+            assert fault is not None and fault.text == "the kept head has 1 trusted witnesses, 2 are wanted"
+        assert not ledger.verify(head, witnesses=[one, name, one.public_bytes_raw()])
+        own = head._replace(witnesses=((signer.public_bytes_raw().hex(), head.signature),))
+        assert not ledger.verify(own, witnesses=[signer])
+
+
+def test_a_witness_signs_no_second_head_of_a_size(path: Path) -> None:
+    key = Ed25519PrivateKey.generate()
+    with Ledger(path) as ledger:
+        head = ledger.head()
+        proof = ledger.consistency(head.size)
+    assert head.countersigned(key, after=head, proof=proof).witnessed_by([key.public_key()]) == 1
+    for changed in ({"root": "00" * 32}, {"chain": "11" * 32}, {"ledger": "f" * 32}, {"size": 200}):
+        for given in (None, proof):
+            with pytest.raises(RuleError, match="does not continue"):
+                head._replace(**changed).countersigned(key, after=head, proof=given)
+
+
 def test_the_commands(path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def call(*arguments: object) -> tuple[int, str]:
         code = run([str(argument) for argument in arguments])
@@ -295,6 +355,12 @@ def test_the_commands(path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[s
     second = kept("second", call("ledger", "head", path, "--after", first, "--sign", secret)[1])
     proof = kept("proof", call("ledger", "prove", path, "--since", 700)[1])
     assert call("ledger", "check", proof, "--old", first, "--head", second) == (0, "the proof holds\n")
+    witness = Ed25519PrivateKey.generate()
+    other = kept("witness", witness.private_bytes_raw().hex())
+    code, text = call("ledger", "check", proof, "--old", first, "--head", second, "--sign", other)
+    assert code == 0
+    both, public = kept("both", text), witness.public_key().public_bytes_raw().hex()
+    assert [call("verify", path, "--head", head, "--witness", public)[0] for head in (both, second)] == [0, 1]
     for signer, code in ((key, 0), (Ed25519PrivateKey.generate(), 1)):
         public = signer.public_key().public_bytes_raw().hex()
         assert call("verify", path, "--head", second, "--key", public)[0] == code

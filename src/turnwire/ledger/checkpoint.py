@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 _SIGNED_AS = b"turnwire checkpoint 1\n"  # what is signed starts with this, so the key signs nothing else by accident
+_WITNESSED_AS = b"turnwire witness 1\n"
 
 
 class _CheckpointText(msgspec.Struct, forbid_unknown_fields=True):
@@ -27,6 +28,7 @@ class _CheckpointText(msgspec.Struct, forbid_unknown_fields=True):
     time: str
     key: str = ""
     signature: str = ""
+    witnesses: tuple[tuple[str, str], ...] = ()
 
 
 class Checkpoint(NamedTuple):
@@ -34,6 +36,7 @@ class Checkpoint(NamedTuple):
 
     ledger: id of the ledger (hex). size: entries. root: RFC 9162 tree head over them (hex). chain: last link of the
     hash chain (hex). time: UTC, ``YYYY-MM-DDTHH:MM:SSZ``. key, signature: Ed25519 (hex), or None.
+    witnesses: (key, signature) of others who countersigned it, hex.
     """
 
     ledger: str
@@ -43,10 +46,15 @@ class Checkpoint(NamedTuple):
     time: str
     key: str | None = None
     signature: str | None = None
+    witnesses: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> str:
         """One line of canonical JSON."""
-        return canonical({name: value for name, value in self._asdict().items() if value is not None}).decode()
+        fields = {name: value for name, value in self._asdict().items() if value is not None}
+        fields["witnesses"] = [list(pair) for pair in self.witnesses]
+        if not self.witnesses:
+            del fields["witnesses"]
+        return canonical(fields).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Checkpoint:
@@ -54,10 +62,9 @@ class Checkpoint(NamedTuple):
         try:
             found = msgspec.json.decode(text, type=_CheckpointText)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:  # a lone surrogate has no bytes
-            raise RuleError(Reason.BAD_CHECKPOINT, str(error), rule="checkpoint") from None
-        return cls(
-            found.ledger, found.size, found.root, found.chain, found.time, found.key or None, found.signature or None
-        )
+            raise _bad_checkpoint(str(error)) from None
+        key, signature = found.key or None, found.signature or None
+        return cls(found.ledger, found.size, found.root, found.chain, found.time, key, signature, found.witnesses)
 
     def signed(self, key: Ed25519PrivateKey | bytes) -> Checkpoint:
         """This checkpoint with a signature. ``key``: an Ed25519 private key, or its 32 raw bytes. Extra: ``sign``."""
@@ -66,19 +73,63 @@ class Checkpoint(NamedTuple):
         named = self._replace(key=public)
         return named._replace(signature=private.sign(named._signed_bytes()).hex())
 
+    def countersigned(
+        self,
+        key: Ed25519PrivateKey | bytes,
+        *,
+        after: Checkpoint | None = None,
+        proof: ConsistencyProof | None = None,
+    ) -> Checkpoint:
+        """This checkpoint with the signature of a witness.
+
+        ``after``: the last one of this ledger that the witness countersigned, None for its first; ``proof`` that this
+        one continues it. A witness that keeps to that guarantees one history. Raises
+        RuleError(bad_checkpoint) where the proof does not hold.
+        """
+        if after is not None and not self._continues(after, proof):
+            raise _bad_checkpoint("this does not continue the checkpoint that was countersigned last")
+        private = private_key(key)
+        public = private.public_key().public_bytes_raw().hex()
+        others = tuple(pair for pair in self.witnesses if pair[0] != public)
+        return self._replace(witnesses=(*others, (public, private.sign(self._witnessed_bytes()).hex())))
+
+    def _continues(self, after: Checkpoint, proof: ConsistencyProof | None) -> bool:
+        if after.ledger != self.ledger or after.size > self.size:
+            return False
+        if after.size == self.size:
+            return (after.root, after.chain) == (self.root, self.chain)
+        return proof is not None and (proof.old, proof.new) == (after.size, self.size) and proof.holds(after, self)
+
+    def witnessed_by(self, keys: Iterable[Ed25519PublicKey | bytes | str]) -> int:
+        """The number of these keys that countersigned it."""
+        trusted = {public_key(key).public_bytes_raw().hex() for key in keys}
+        good = {
+            key
+            for key, signature in self.witnesses
+            if key in trusted and _good(key, signature, self._witnessed_bytes())
+        }
+        return len(good)
+
     def signed_by(self, key: Ed25519PublicKey | bytes | str) -> bool:
         """True if the signature is good and made with ``key`` (a public key, its 32 bytes, or their hex)."""
         if self.signature is None or self.key is None:
             return False
         public = public_key(key).public_bytes_raw().hex()
-        try:
-            good = is_signature(public, bytes.fromhex(self.signature), self._signed_bytes())
-        except ValueError:  # no hex
-            return False
-        return good and public == self.key
+        return public == self.key and _good(public, self.signature, self._signed_bytes())
 
     def _signed_bytes(self) -> bytes:
-        return _SIGNED_AS + self._replace(signature=None).to_json().encode()
+        return _SIGNED_AS + self._replace(signature=None, witnesses=()).to_json().encode()
+
+    def _witnessed_bytes(self) -> bytes:
+        return _WITNESSED_AS + self._replace(signature=None, witnesses=()).to_json().encode()
+
+
+def _good(key: str, signature: str, text: bytes) -> bool:
+    """True if a signature (hex) of a text is one of a public key (hex)."""
+    try:
+        return is_signature(key, bytes.fromhex(signature), text)
+    except ValueError:  # no hex
+        return False
 
 
 def is_signature(key: Ed25519PublicKey | bytes | str, signature: bytes, text: bytes) -> bool:
@@ -90,6 +141,10 @@ def is_signature(key: Ed25519PublicKey | bytes | str, signature: bytes, text: by
     except InvalidSignature:
         return False
     return True
+
+
+def _bad_checkpoint(text: str) -> RuleError:
+    return RuleError(Reason.BAD_CHECKPOINT, text, rule="checkpoint")
 
 
 def require_cryptography() -> Any:
@@ -187,6 +242,6 @@ def _from_hex(fields: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, An
     expect(fields, Mapping, "the fields of a proof are a mapping")
     if not set(names) <= fields.keys():
         raise ValueError(f"a proof has the fields {', '.join(names)}")
-    hashes = {name: bytes.fromhex(fields[name]) for name in names if name not in _NUMBERS and name != "path"}
+    hashes = {name: bytes.fromhex(fields[name]) for name in names if name not in (*_NUMBERS, "path")}
     numbers = {name: fields[name] for name in names if name in _NUMBERS}
-    return {**numbers, **hashes, "path": tuple(map(bytes.fromhex, fields["path"]))}
+    return {**numbers, **hashes, "path": tuple(bytes.fromhex(step) for step in fields["path"])}

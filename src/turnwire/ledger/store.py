@@ -243,17 +243,26 @@ class Ledger:
             path = tuple(merkle.consistency(a, b, nodes))
             return ConsistencyProof(a, b, path, merkle.root(a, nodes), merkle.root(b, nodes))
 
-    def verify(self, *heads: Checkpoint, trusted: Iterable[Any] = ()) -> Verdict:
+    def verify(
+        self,
+        *heads: Checkpoint,
+        trusted: Iterable[Any] = (),
+        witnesses: Iterable[Any] = (),
+        threshold: int | None = None,
+    ) -> Verdict:
         """Proves the whole file: schema, every row, chain, tree, and that it continues the given checkpoints.
 
-        ``trusted``: see :func:`turnwire.ledger.verify_file`.
+        ``trusted``, ``witnesses``, ``threshold``: see :func:`turnwire.ledger.verify_file`.
         """
-        from turnwire.ledger.verify import verify_connection, verify_file
+        from turnwire.ledger.verify import Trusted, verify_connection, verify_file
 
         if self.in_memory:
             with self._reading():
-                return verify_connection(self._reader, self.path, *heads, trusted=trusted)
-        return verify_file(self.path, *heads, trusted=trusted, timeout=self._timeout)
+                asked = Trusted(trusted, witnesses, threshold)
+                return verify_connection(self._reader, self.path, *heads, trusted=asked)
+        return verify_file(
+            self.path, *heads, trusted=trusted, witnesses=witnesses, threshold=threshold, timeout=self._timeout
+        )
 
     def backup(self, path: str | os.PathLike[str]) -> Checkpoint:
         """Copies the ledger to a new file while it is written, proves the copy, and answers its head (unsigned).

@@ -36,30 +36,58 @@ class Verdict(NamedTuple):
         return self.fault is None
 
 
+class Trusted:
+    """Whose signatures a kept head must bear: of one of ``keys``, and of ``threshold`` of ``witnesses``."""
+
+    def __init__(self, keys: Iterable[Any] = (), witnesses: Iterable[Any] = (), threshold: int | None = None) -> None:
+        self.keys = tuple(keys)
+        self.witnesses = tuple(witnesses)
+        self.threshold = len(self.witnesses) if threshold is None else threshold
+        if not 0 <= self.threshold <= len(self.witnesses):
+            raise ValueError(f"the threshold is a number of witnesses, 0 to {len(self.witnesses)}, not {threshold}")
+
+    @property
+    def words(self) -> str:
+        """The words for a head that passes."""
+        return "signed " * bool(self.keys) + f"and {self.threshold} times witnessed " * bool(self.threshold)
+
+    def require(self, head: Checkpoint) -> None:
+        """Raises ProofFailed where a signature is missing."""
+        if self.keys and not any(head.signed_by(key) for key in self.keys):
+            raise ProofFailed("head", "the kept head is not signed by a trusted key")
+        found = head.witnessed_by(self.witnesses)
+        if found < self.threshold:
+            raise ProofFailed("head", f"the kept head has {found} trusted witnesses, {self.threshold} are wanted")
+
+
 def verify_file(
-    path: str | os.PathLike[str], *heads: Checkpoint, trusted: Iterable[Any] = (), timeout: float = 30.0
+    path: str | os.PathLike[str],
+    *heads: Checkpoint,
+    trusted: Iterable[Any] = (),
+    witnesses: Iterable[Any] = (),
+    threshold: int | None = None,
+    timeout: float = 30.0,
 ) -> Verdict:
     """Proves a ledger file; see :meth:`Ledger.verify`. Opens it read-only.
 
     ``trusted``: public keys (Ed25519, raw bytes or hex); with any, every head must be signed by one of them.
+    ``witnesses``: keys of others, of whom ``threshold`` (default: all) must have countersigned every head.
 
     Without a kept head nobody can see a tail that was cut off, or a file forged from the start. Raises
     FileNotFoundError, or OSError for a file that cannot be read.
     """
+    asked = Trusted(trusted, witnesses, threshold)
     connection, check = open_to_read(path, timeout)
     with closing(connection):
         try:
-            return verify_connection(connection, path, *heads, trusted=trusted)
+            return verify_connection(connection, path, *heads, trusted=asked)
         finally:
             check()
 
 
-def verify_connection(
-    connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Iterable[Any]
-) -> Verdict:
+def verify_connection(connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Trusted) -> Verdict:
     """Proves the ledger of an open connection, in one transaction. path: its name in errors. Raises OSError where the
     file cannot be read."""
-    keys = tuple(trusted)
     rows, root, fault = None, merkle.EMPTY_ROOT, None
     proved: list[str] = []
     try:
@@ -77,10 +105,9 @@ def verify_connection(
         _prove_pages(connection)
         proved.append("pages and indexes of the file are consistent")
         for head in heads:
-            if keys and not any(head.signed_by(key) for key in keys):
-                raise ProofFailed("head", "the kept head is not signed by a trusted key")
+            trusted.require(head)
             rows.require_continues(connection, head)
-            proved.append(f"it continues the {'signed ' if keys else ''}head of {head.time} with {head.size} entries")
+            proved.append(f"it continues the {trusted.words}head of {head.time} with {head.size} entries")
     except ProofFailed as failure:
         fault = failure.fault
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:

@@ -110,8 +110,13 @@ def prove(file: str, seq: int | None, since: int | None) -> int:
 @click.option("--head", "new", type=FILE, required=True, help="The head that it leads to.")
 @click.option("--old", type=FILE, help="The head that it starts from.")
 @click.option("--leaf", help="The leaf hash of the entry, in hex.")
-def check(proof: str, new: str, old: str | None, leaf: str | None) -> int:
-    """Checks the PROOF that "turnwire ledger prove" printed against kept heads; no ledger is needed."""
+@_KEY
+def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | None) -> int:
+    """Checks the PROOF that "turnwire ledger prove" printed against kept heads; no ledger is needed.
+
+    With --sign a witness countersigns the head, and prints it: after a proof that it continues --old, the head that the
+    witness countersigned last.
+    """
     from turnwire.ledger import ConsistencyProof, InclusionProof
 
     to, before = read_head(new), None if old is None else read_head(old)
@@ -123,12 +128,17 @@ def check(proof: str, new: str, old: str | None, leaf: str | None) -> int:
         raise click.UsageError(f"{proof!r} holds no proof of a ledger{_why(error)}") from None
     if isinstance(found, ConsistencyProof):
         holds = found.holds(before, to)
-    elif before is not None:
-        raise click.UsageError("--old is for proofs that a ledger continues itself")
+    elif before is not None or key is not None:
+        raise click.UsageError("--old and --sign are for proofs that a ledger continues itself")
     else:
         holds = found.holds(to, leaf=wanted)
-    write_lines(["the proof holds" if holds else "the proof does not hold"])
-    return GOOD if holds else BAD_RECORDS
+    if not holds:
+        write_lines(["the proof does not hold"])
+        return BAD_RECORDS
+    write_lines(
+        ["the proof holds" if key is None else to.countersigned(_private(key), after=before, proof=found).to_json()]
+    )
+    return GOOD
 
 
 def _why(error: Exception) -> str:

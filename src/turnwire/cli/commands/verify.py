@@ -20,19 +20,25 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, type=options.FILE, metavar="FILES...")
 @click.option("--head", "heads", multiple=True, type=options.FILE, help="File with a kept checkpoint; repeatable.")
 @click.option("--key", "keys", multiple=True, help="A trusted Ed25519 public key in hex; heads must be signed by one.")
+@click.option("--witness", "witnesses", multiple=True, help="The public key of a trusted witness, in hex; repeatable.")
+@click.option("--threshold", type=click.IntRange(min=0), help="How many of them must have countersigned (all).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
-def command(files: tuple[str, ...], heads: tuple[str, ...], keys: tuple[str, ...], as_json: bool) -> int:
+def command(
+    files: tuple[str, ...], heads: tuple[str, ...], threshold: int | None, as_json: bool, **keys: tuple[str, ...]
+) -> int:
     """Proves ledger FILES: their tables, every row, the hash chain, the Merkle tree, and kept heads.
 
     Exits with 1 when something fails or a file is not a ledger, with 3 when a file cannot be read.
     """
     from turnwire.ledger import verify_file
 
-    trusted = [_key(key) for key in keys]
+    trusted, witnesses = ([_key(key) for key in keys[name]] for name in ("keys", "witnesses"))
+    if (threshold or 0) > len(witnesses):
+        raise click.UsageError(f"--threshold is at most the number of --witness: {len(witnesses)}")
     kept = [read_head(head) for head in heads]
     outcome = GOOD
     for file in files:
-        verdict = verify_file(file, *kept, trusted=trusted)
+        verdict = verify_file(file, *kept, trusted=trusted, witnesses=witnesses, threshold=threshold)
         outcome = outcome if verdict else BAD_RECORDS
         if as_json:
             fault = verdict.fault._asdict() if verdict.fault is not None else None
