@@ -9,18 +9,6 @@
 
 /* --- rows and rejects --- */
 
-/* The time at the head of the line that ends at `end`: k->head_known. */
-static inline int tw_line_time(tw_lines *k, size_t end)
-{
-    return tw_head_time(k->s + k->head, end - k->head, &k->head_time) ? 1 : 2;
-}
-
-static void tw_line_head(tw_lines *k)
-{
-    const uint8_t *end = (const uint8_t *)memchr(k->s + k->head, '\n', k->size - k->head);
-    k->head_known = tw_line_time(k, end ? (size_t)(end - k->s) : k->size);
-}
-
 /* Whether the object around what is read in a region gives a time. */
 static int tw_around(tw_lines *k, tw_region *r, int64_t *micros)
 {
@@ -51,7 +39,10 @@ static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
     }
     if (tw_around(k, r, micros)) return 1;
     k->set_head(k, at);
-    if (!k->head_known) tw_line_head(k);
+    if (!k->head_known) {
+        const uint8_t *head = k->s + k->head, *end = (const uint8_t *)memchr(head, '\n', k->size - k->head);
+        k->head_known = tw_head_time(head, end ? (size_t)(end - head) : k->size - k->head, &k->head_time) ? 1 : 2;
+    }
     *micros = k->head_time;
     return k->head_known == 1;
 }

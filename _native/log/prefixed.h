@@ -381,14 +381,4 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
     return result;
 }
 
-static int tw_message_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, int *done)
-{
-    return tw_behind_prefix(w, r, q, at, 0, done);
-}
-
-static int tw_object_behind_prefix(tw_search *w, tw_region *r, size_t *at, int *done)
-{
-    return tw_behind_prefix(w, r, *at, at, 1, done);
-}
-
 #endif

@@ -711,7 +711,7 @@ static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
         int opens = inside == s + end || *inside == '"' || *inside == '}';
         if (opens && reach == r->end && tw_needs_line(k, r, q)) return TW_GOES_ON;
         if (t.fault > line_end || (opens && t.cut && reach == edge && line_end < reach)) {
-            if ((result = tw_object_behind_prefix(w, r, at, &done)) != TW_FINE || done) return result;
+            if ((result = tw_behind_prefix(w, r, *at, at, 1, &done)) != TW_FINE || done) return result;
             if (!opens) {                    /* another line, or its prefix */
                 *at = q + 1;
                 return TW_FINE;
@@ -892,7 +892,7 @@ static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
     if (s[q] != 'C') {                       /* behind white space, which may be a prefix, or after a byte order mark */
         while (q < stop && tw_is_blank(s[q])) q++;
         if (stop - q < 5 || memcmp(s + q, "CSP/1", 5) || !tw_line_may_end(s, q + 5, stop)) return TW_ASK;
-        if ((result = tw_message_behind_prefix(w, r, q, at, &done)) != TW_FINE) return result;
+        if ((result = tw_behind_prefix(w, r, q, at, 0, &done)) != TW_FINE) return result;
         return done ? TW_FINE : TW_ASK;
     }
     csp_around around = { .fence = r->fence };
@@ -930,7 +930,7 @@ static int tw_at_magic(tw_search *w, tw_region *r, size_t *at)
     size_t q = *at;
     int done = 0, result;
     if (!tw_line_may_end(tw_text(&w->k, r), q + 5, r->end)) return TW_ASK; /* the head of a template */
-    if ((result = tw_message_behind_prefix(w, r, q, at, &done)) == TW_FINE && !done) *at = q + 5;
+    if ((result = tw_behind_prefix(w, r, q, at, 0, &done)) == TW_FINE && !done) *at = q + 5;
     return result;
 }
 
