@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 import turnwire
-from turnwire import nslip
+from turnwire import csp, kick, nslip, sap, sstp
+from turnwire._backend import core_module
 from turnwire.characters import UNSAFE, escaped_json
 from turnwire.nslip.spec import Slot
-from turnwire.showing import MOST_TEXT, cell, table
+from turnwire.showing import MOST_ROWS, MOST_TEXT, cell, fields, table
 
 pytestmark = pytest.mark.once
 
@@ -62,8 +63,66 @@ def shown(thing: Any) -> list[list[str]]:
     return _Reader(text).rows
 
 
+def hostile(rows: list[list[str]]) -> None:
+    """The text that was written is there, as text."""
+    assert any("<script>alert(1)</script><img" in one for row in rows for one in row)
+    assert any("\\x1b[31m\\x00\\x9b\\u202e\\u2028" in one for row in rows for one in row)
+
+
+MESSAGES: dict[str, Any] = {
+    "nslip": lambda backend: nslip.decode(f'@a3|f0|c1|S2|d3|T1|u"{_nslip_text()}"#', unknown="keep"),
+    "csp": lambda backend: csp.CspMessage("A", "B", "C0", "TASK", csp.Task("T1", {"REQ": HOSTILE, HOSTILE: "x"})),
+    "sstp": lambda backend: sstp.Intent({"actor_id": HOSTILE}, {"goal": [HOSTILE], HOSTILE: 1}, {HOSTILE: HOSTILE}),
+    "sap": lambda backend: sap.Task(taskId=HOSTILE, payload={HOSTILE: {"x": HOSTILE}}),
+    "kick": lambda backend: kick.Envelope(
+        "1", "2026-01-15T10:00:00Z", "A", "B", "Command", "⫻a/b", HOSTILE, extra={HOSTILE: 1}
+    ),
+    "space": lambda backend: kick.parse_space(f"⫻content/a:x\n{HOSTILE.replace(chr(0xD800), '')}", mode="lenient"),
+}
+
+
 def _nslip_text() -> str:
     return HOSTILE.replace("\ud800", "").replace('"', '\\"')
+
+
+@pytest.mark.parametrize("wire", MESSAGES)
+def test_messages(wire: str) -> None:
+    rows = shown(MESSAGES[wire](None))
+    assert rows[0][0].split()[0] in ("SlipMessage", "CspMessage", "Intent", "Task", "Envelope", "Space")
+    hostile(rows)
+
+
+def test_both_twins_of_a_message(backend: str) -> None:
+
+    core = core_module(backend, "nslip.codec")
+    message = core.SlipMessage(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {Slot.TAG: HOSTILE}, extra={"q": "9"})
+    rows = shown(message)
+    assert rows[:3] == [["SlipMessage"], ["conv_id", "1"], ["turn", "2"]]
+    assert ["act", "ASK"] in rows and ["frame", "TASK"] in rows and ["extra.q", "9"] in rows
+    hostile(rows)
+    envelope = core_module(backend, "kick.envelope").Envelope
+    rows = shown(envelope("1", "2026-01-15T10:00:00Z", "A", HOSTILE, "Query", "⫻a/b", "c", None))
+    assert ["type", "Query"] in rows
+    hostile(rows)
+
+
+def test_the_fields_of_messages() -> None:
+    message = sstp.Intent({"actor_id": "A", "logical_clock": 1}, {"goal": "g"}, {"x": None})
+    assert shown(message) == [
+        ["Intent"],
+        ["header.actor_id", "A"],
+        ["header.logical_clock", "1"],
+        ["payload.goal", "g"],
+        ["x", ""],
+    ]
+    record = csp.message("A", "B", "C0", csp.Task("T1", {"REQ": "do", "IN": "it"}))
+    assert [*shown(record)[4:]] == [
+        ["intent", "TASK"],
+        ["block", "Task"],
+        ["block.id", "T1"],
+        ["block.REQ", "do"],
+        ["block.IN", "it"],
+    ]
 
 
 def test_a_scan_reads_nothing_to_be_shown(tmp_path: Path) -> None:
@@ -136,7 +195,14 @@ def test_long_values_are_cut() -> None:
     assert cell("x" * 1000) == "x" * MOST_TEXT + "…"
     assert len(cell([1] * 100_000)) < 200
     assert cell({"a": "<" * 1000}).count("&lt;") <= MOST_TEXT
+    rows = shown(fields("many", ((str(number), number) for number in range(100))))
+    assert (len(rows), rows[-1]) == (MOST_ROWS + 2, ["…", f"{100 - MOST_ROWS} more fields"])
     assert shown(table("none", (), [])) == [["none"]]
+    deep: Any = 1
+    for _ in range(500):
+        deep = {"a": deep}
+    assert len(shown(fields("deep", [("a", deep)]))) == 2
+    json.dumps(deep)
 
 
 @pytest.mark.parametrize("unsafe", ["\x7f", "\x80", "\u202e", "\U000e0001"])

@@ -48,6 +48,11 @@ class Serialisable:
     def __replace__(self, **changes: Any) -> Self:
         return self.replace(**changes)
 
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        return fields(type(self).__name__, self.to_dict().items())
+
     @classmethod
     def _validated(cls, value: Any) -> Any:
         """Reads what a field of this type takes: a message, or the dict of one. Raises ValueError."""

@@ -40,6 +40,11 @@ class _Record:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
         return f"{type(self).__name__}({shown})"
 
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        return fields(type(self).__name__, _pairs_shown(self))
+
 
 class _Parts(_Record, contract.Serialisable):
     """A record that is written as a dict by the names in ``__match_args__``: texts, and the parts of ``_PARTS``."""
@@ -164,6 +169,19 @@ class Block(_Parts):
             if name == key:
                 return value
         return default
+
+
+def _pairs_shown(record: _Record) -> Iterator[tuple[str, Any]]:
+    """The values of a record by name, for a table; those of its block among them."""
+    for name in record.__match_args__:
+        value = getattr(record, name)
+        if isinstance(value, _Record):
+            yield name, type(value).__name__
+            yield from ((f"{name}.{inner}", shown) for inner, shown in _pairs_shown(value))
+        elif name == "fields":
+            yield from value
+        else:
+            yield name, value
 
 
 def _keywords(kind: str, given: Fields, named: Mapping[str, str]) -> Fields:

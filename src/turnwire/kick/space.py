@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend, message as contract
@@ -26,6 +27,8 @@ else:
 
 ANSWER = "answer"
 """The name of the channel, or the type of the first section, of an answer."""
+MOST_SHOWN = 60
+"""Sections that a notebook shows."""
 _NAMES = ("preamble", "sections", "issues", "bom", "fences", "stuffing")
 _new = tuple.__new__  # makes an Issue in half the time: a header of four bytes may have one
 
@@ -131,6 +134,14 @@ class Space(contract.Message):
 
     def __repr__(self) -> str:
         return f"<Space {len(self.preamble)} characters, {len(self.sections)} sections, {len(self.issues)} issues>"
+
+    def _repr_html_(self) -> str:
+        from turnwire.showing import table
+
+        parts = ("place", "type", "name", "qualifier", "content")
+        rows = ([getattr(section, part) for part in parts] for section in islice(self.sections, MOST_SHOWN))
+        more = f", the first {MOST_SHOWN}" if len(self.sections) > MOST_SHOWN else ""
+        return table(f"Space of {len(self.sections)} sections{more}", parts, rows)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Space):

@@ -225,6 +225,12 @@ class SlipMethods(Message):
     __repr__ = represent
     __eq__ = equal
 
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        shown = [(name, getattr(self, name)) for name in FIELDS]
+        return fields(type(self).__name__, [*shown, *([("extra", dict(self.extra))] if self.extra else [])])
+
     def __copy__(self) -> Self:
         """The copy that ``copy.copy`` makes of a dataclass: the same slots dict in a second message."""
         return rebuild(type(self), *state(self))  # type: ignore[no-any-return]

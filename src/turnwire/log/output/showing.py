@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.log.input.urls import place_in_storage
 from turnwire.phrases import counted
-from turnwire.showing import table
+from turnwire.showing import fields, table
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -39,7 +39,7 @@ def scan_html(scan: Scan, source: Any, wire: str | None, begun: bool) -> str:
                 f"records {counts.record_bytes:,}, rejects {counts.reject_bytes:,}, text {counts.text_bytes:,}",
             ),
         ]
-    return table("Scan" if begun else "Scan, not read yet", (), rows)
+    return fields("Scan" if begun else "Scan, not read yet", rows)
 
 
 def told(source: Any) -> str:
