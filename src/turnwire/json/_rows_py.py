@@ -210,8 +210,8 @@ class EscapeMap:
         return end + at - said - size if at >= said + size else start
 
     def said(self, at: int) -> int:
-        """The place in what the string says, of the byte at ``at`` as written, which is in no escape."""
-        index = bisect_left(self.escapes, (at + 1,)) - 1
+        """The place in what the string says, of the byte at ``at`` as written; of an escape, where it begins."""
+        index = bisect_left(self.escapes, (at,)) - 1
         if index < 0:
             return at
         _, end, said, size = self.escapes[index]

@@ -120,7 +120,7 @@ def _placed(whole: Text, one: Located) -> tuple[tuple[int, int], str]:
         return (first, end), whole.how(first, end)
     if one.error is not None:  # it has its own place, and its bytes are as written there
         how = whole.wrapped(raw, first, 1)
-        raw = unescaped(raw, how.count("json_string/"))
+        raw = unescaped(raw)
     else:  # the place is that of the string; what is left of a text may begin in one
         start = first + (whole.raw[first : first + 1] in (b'"', b"["))
         first, said = whole.written(start, one.inner), whole.said(start)
