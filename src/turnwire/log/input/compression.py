@@ -12,16 +12,12 @@ from typing import Any, NamedTuple, Protocol
 
 from turnwire.contract import Limits
 from turnwire.errors import MissingDependency, Reason
-from turnwire.log.input.signatures import LONGEST_MAGIC, format_of, may_become
+from turnwire.log.input.signatures import LONGEST_MAGIC, ZSTD, format_of, may_become
 
 _CHUNK = 32 << 10
 _OUT = 1 << 20
 _PIECE = 256
 """Bytes that bzip2 and xz are given at once: where they fail, what these alone would give is lost."""
-_ZSTD_PIECE = 2048
-"""The same of zstd, which is as fast with no fewer."""
-_TOO_LARGE = ("Memory usage limit", "too much memory")
-"""Words of xz and zstd for a stream that wants a larger window than the limit."""
 _XZ_MEMORY = 80 << 20
 """Memory with which all presets of xz are read (the largest, -9, takes 65 MiB)."""
 
@@ -199,7 +195,72 @@ def _until_broken(inflate: Any, feed: _Feed, text: str) -> _Chunks:
     raise _Broken(Reason.BAD_COMPRESSION, feed.place, text)
 
 
-# --- bzip2, xz and zstd, by their libraries ---------------------------------------------------------------------------
+# --- zstd (RFC 8878) -------------------------------------------------------------------------------------------------
+
+
+def _zstd(feed: _Feed, limits: Limits) -> _Chunks:
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingDependency("zstd needs the package zstandard: pip install 'turnwire[zstd]'") from None
+
+    decompressor = zstandard.ZstdDecompressor(max_window_size=max(limits.zstd_window, 1 << 10))
+
+    def read(feed: _Feed) -> _Chunks:
+        if feed.data.startswith(ZSTD):
+            return _frame(feed, decompressor.decompressobj(), zstandard.ZstdError, limits.zstd_window)
+        return _skip_frame(feed)
+
+    return _parts(feed, "zstd", "frame", read)
+
+
+def _skip_frame(feed: _Feed) -> _Chunks:
+    yield from _must(feed, 8)
+    left = int.from_bytes(feed.take(8)[4:], "little")
+    while left:
+        yield from _must(feed, 1)
+        left -= len(feed.take(min(left, len(feed.data))))
+
+
+def _must(feed: _Feed, count: int) -> Generator[None, None, None]:
+    if not (yield from feed.need(count)):
+        raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the compressed data is cut off")
+
+
+def _frame(feed: _Feed, inflate: Any, error: type[Exception], most: int) -> _Chunks:
+    """One frame, block by block (3.1.1): a block is 128 KiB decompressed at most."""
+    yield from _must(feed, 6)
+    descriptor = feed.data[4]
+    single, checksum = descriptor >> 5 & 1, descriptor >> 2 & 1
+    sizes = (single, 2, 4, 8)[descriptor >> 6]
+    head = 5 + (1 - single) + (0, 1, 2, 4)[descriptor & 3] + sizes
+    yield from _must(feed, head)
+    if single:
+        window = int.from_bytes(feed.data[head - sizes : head], "little") + (256 if sizes == 2 else 0)
+    else:
+        base = 1 << (10 + (feed.data[5] >> 3))
+        window = base + base // 8 * (feed.data[5] & 7)
+    if window > most:
+        raise _Broken(Reason.WINDOW_TOO_LARGE, feed.place, f"a window of {window} bytes; {most} are allowed")
+    size, last = head, 0
+    while True:
+        yield from _must(feed, size)
+        place = feed.place
+        try:
+            out = inflate.decompress(feed.take(size))
+        except error as problem:
+            raise _Broken(Reason.BAD_COMPRESSION, place, str(problem)) from None
+        if out:
+            yield out
+        if last:
+            return
+        yield from _must(feed, 3)
+        block = int.from_bytes(feed.data[:3], "little")
+        last = block & 1
+        size = 3 + (1 if block >> 1 & 3 == 1 else block >> 3) + (4 * checksum if last else 0)
+
+
+# --- bzip2 and xz, by the standard library ---------------------------------------------------------------------------
 
 
 def _bzip2(feed: _Feed, limits: Limits) -> _Chunks:
@@ -222,34 +283,21 @@ def _xz(feed: _Feed, limits: Limits) -> _Chunks:
     return _parts(feed, "xz", "stream", read)
 
 
-def _zstd(feed: _Feed, limits: Limits) -> _Chunks:
-    try:
-        from zstandard import ZstdDecompressor, ZstdError
-    except ImportError:
-        raise MissingDependency("zstd needs the package zstandard: pip install 'turnwire[zstd]'") from None
-    decompressor = ZstdDecompressor(max_window_size=max(limits.zstd_window, 1 << 10))
-    return _parts(feed, "zstd", "frame", lambda feed: _stream(feed, decompressor.decompressobj(), (ZstdError,)))
-
-
 def _stream(feed: _Feed, inflate: Any, errors: tuple[type[Exception], ...]) -> _Chunks:
-    start = feed.place
-    whole = not hasattr(inflate, "needs_input")  # zstd gives all that comes out, by blocks of 128 KiB
     while not inflate.eof:
-        wants = whole or inflate.needs_input
-        if wants and not feed.data and not feed.ended and feed.more() is None:
+        if inflate.needs_input and not feed.data and not feed.ended and feed.more() is None:
             yield None
             continue
         place = feed.place
-        piece = feed.take(min(_ZSTD_PIECE if whole else _PIECE, len(feed.data))) if wants else b""
+        piece = feed.take(min(_PIECE, len(feed.data))) if inflate.needs_input else b""
         try:
-            out = inflate.decompress(piece) if whole else inflate.decompress(piece, _OUT)
+            out = inflate.decompress(piece, _OUT)
         except errors as error:
-            if any(words in str(error) for words in _TOO_LARGE):
-                raise _Broken(Reason.WINDOW_TOO_LARGE, start, str(error)) from None
-            raise _Broken(Reason.BAD_COMPRESSION, place, str(error)) from None
+            large = "Memory usage limit" in str(error)
+            raise _Broken(Reason.WINDOW_TOO_LARGE if large else Reason.BAD_COMPRESSION, place, str(error)) from None
         if out:
             yield out
-        elif (whole or inflate.needs_input) and not inflate.eof and feed.ended and not feed.data:
+        elif inflate.needs_input and not inflate.eof and feed.ended and not feed.data:
             raise _Broken(Reason.CUT_OFF, feed.place, "the compressed data is cut off")
     feed.give_back(inflate.unused_data)
 

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Callable
 
 _GZIP = b"\x1f\x8b\x08"
-_ZSTD = b"\x28\xb5\x2f\xfd"
+ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = tuple(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
 """The first bytes of a frame of zstd that holds no data (RFC 8878, 3.1.2)."""
 # A digit for the size of blocks, then the mark of the first block, or that of the end where there is none.
@@ -16,7 +16,7 @@ _SIGNS = {
     _GZIP: "gzip",
     **dict.fromkeys(_BZIP2, "bzip2"),
     b"\xfd7zXZ\0": "xz",
-    **dict.fromkeys((_ZSTD, *_SKIPPABLE), "zstd"),
+    **dict.fromkeys((ZSTD, *_SKIPPABLE), "zstd"),
 }
 LONGEST_MAGIC = 10
 """Bytes that tell a compressed stream."""
