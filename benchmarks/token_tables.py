@@ -87,31 +87,29 @@ def markdown(names: list[str], rows: list[list[str]]) -> str:
     return "\n".join(["| " + each + " |" for each in (head, rule, *(" | ".join(row) for row in rows))]) + "\n"
 
 
-def comparison(messages: Any, given: Context | None, per: str) -> str:
-    """A row for each format: tokens of each tokenizer, the cheapest first by the first tokenizer."""
+def comparison(messages: Any, given: Context | None, per: str, named: bool = False) -> str:
+    """A row for each format, the cheapest first; named: with the fields that it drops, else with their number."""
     found = tokens.compare(messages, tokenizers=TOKENIZERS, context=given, per=per)
-    by_name = {(row.format, row.tokenizer): row for row in found.rows}
-    order = found.sorted(TOKENIZERS[0])
+    totals: dict[str, list[int]] = {}
+    for row in found.rows:
+        totals.setdefault(row.format, []).append(row.tokens + (row.legend or 0))
     rows = []
-    for row in order:
-        counts = []
-        for name in TOKENIZERS:
-            each = by_name[row.format, name]
-            counts.append(f"{each.tokens:,}" + (f" + {each.legend:,}" if each.legend else ""))
-        ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
-        dropped = ", ".join(f"`{name}`" for name in row.dropped) or row.note
-        rank = "–" if row.rank is None else str(row.rank)
-        rows.append([rank, row.format, *counts, ratio, f"{row.bytes:,}", "yes" if row.round_trip else "no", dropped])
-    names = [
-        "rank#",
-        "format",
-        *(f"{name}#" for name in TOKENIZERS),
-        "÷ JSON#",
-        "bytes#",
-        "comes back",
-        "dropped, notes",
-    ]
-    absent = "".join(f"\nNot measured, {name}: {why}.\n" for name, why in found.absent.items())
+    for row in found.sorted(TOKENIZERS[0]):
+        least, most = min(totals[row.format]), max(totals[row.format])
+        rows.append(
+            [
+                "–" if row.rank is None else str(row.rank),
+                row.format,
+                f"{row.tokens:,}" + (f" + {row.legend:,}" if row.legend else ""),
+                f"{least:,}" if least == most else f"{least:,}–{most:,}",
+                "" if row.ratio is None else f"{row.ratio:.2f}",
+                f"{row.bytes:,}",
+                "yes" if row.round_trip else "no",
+                ", ".join(f"`{name}`" for name in row.dropped) if named else str(len(row.dropped) or ""),
+            ]
+        )
+    names = ["rank#", "format", "o200k_base#", "all six#", "÷ JSON#", "bytes#", "round trip", "dropped fields"]
+    absent = f"\nNot measured, because the messages lack fields: {', '.join(found.absent)}.\n" if found.absent else ""
     return markdown(names, rows) + absent
 
 
@@ -120,7 +118,7 @@ def facts() -> str:
     rows = [[name, tokens.vocabulary(name).models, tokens.vocabulary(name).provenance] for name in TOKENIZERS]
     versions = [f"{FORMATS[name].package} {version_of(FORMATS[name])}" for name in FORMATS if FORMATS[name].package]
     return f"Counted by splintr-rs {version('splintr-rs')}; {', '.join(versions)}.\n\n" + markdown(
-        ["tokenizer", "who uses it", "how sure its ids are"], rows
+        ["tokenizer", "models", "verification"], rows
     )
 
 
@@ -135,27 +133,24 @@ def tables() -> str:
     request = turnwire.decode(REQUEST)
     given = context()
     sections = [
-        ("What was counted with", facts()),
+        ("Tokenizers and versions", facts()),
         (
             "One REQUEST in every format",
-            f"Real: the first line of `examples/data/nslip_upstream.txt`, `{REQUEST}`.\n"
-            "Names, UUIDs, the time and the fields that a wire wants on top are made up, see `context` of\n"
-            "`benchmarks/token_tables.py`.\n\n" + comparison(request, given, "message"),
+            f"The first line of `examples/data/nslip_upstream.txt`: `{REQUEST}`.\n"
+            "Additional fields that a wire needs are made up.\n\n" + comparison(request, given, "message", named=True),
         ),
         (
             "A short conversation",
-            "Real: the first four lines of that file, counted as one text. `a + b`: the messages, and what a reader\n"
-            "must have seen once (the prompt of a wire).\n"
+            "The first four lines of that file as one text. `a + b`: the messages and the wire's prompt.\n"
             "Ranks and ratios count both.\n\n" + comparison(four, given, "conversation"),
         ),
         (
             "A hundred messages",
-            "Real: its first hundred lines as one text.\n\n" + comparison(hundred, given, "conversation"),
+            "Its first hundred lines as one text.\n\n" + comparison(hundred, given, "conversation"),
         ),
         (
             "Sixteen SSTP messages",
-            "Real: `tests/data/sstp_real.jsonl`, each message by itself, no context given.\n\n"
-            + comparison(real_sstp(), None, "message"),
+            "`tests/data/sstp_real.jsonl`, each message by itself.\n\n" + comparison(real_sstp(), None, "message"),
         ),
     ]
     return "\n".join(f"### {title}\n\n{text}" for title, text in sections)
