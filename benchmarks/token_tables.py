@@ -87,30 +87,51 @@ def markdown(names: list[str], rows: list[list[str]]) -> str:
     return "\n".join(["| " + each + " |" for each in (head, rule, *(" | ".join(row) for row in rows))]) + "\n"
 
 
-def comparison(messages: Any, given: Context | None, per: str, named: bool = False) -> str:
-    """A row for each format, the cheapest first; named: with the fields that it drops, else with their number."""
-    found = tokens.compare(messages, tokenizers=TOKENIZERS, context=given, per=per)
-    totals: dict[str, list[int]] = {}
+def counted(row: Any) -> str:
+    """The tokens of a row, and those of the prompt behind them."""
+    return f"{row.tokens:,}" + (f" + {row.legend:,}" if row.legend else "")
+
+
+def ratio(row: Any) -> str:
+    return "" if row.ratio is None else f"{row.ratio:.2f}"
+
+
+def rank(row: Any) -> str:
+    return "–" if row.rank is None else str(row.rank)
+
+
+def absences(found: Any) -> str:
+    return f"\nNot measured, because the messages lack fields: {', '.join(found.absent)}.\n" if found.absent else ""
+
+
+def comparison(messages: Any, given: Context | None) -> str:
+    """A row for each format, the cheapest first, with the least and the most that the tokenizers count."""
+    found = tokens.compare(messages, tokenizers=TOKENIZERS, context=given, per="message")
+    counts: dict[str, list[int]] = {}
     for row in found.rows:
-        totals.setdefault(row.format, []).append(row.tokens + (row.legend or 0))
+        counts.setdefault(row.format, []).append(row.tokens)
     rows = []
     for row in found.sorted(TOKENIZERS[0]):
-        least, most = min(totals[row.format]), max(totals[row.format])
-        rows.append(
-            [
-                "–" if row.rank is None else str(row.rank),
-                row.format,
-                f"{row.tokens:,}" + (f" + {row.legend:,}" if row.legend else ""),
-                f"{least:,}" if least == most else f"{least:,}–{most:,}",
-                "" if row.ratio is None else f"{row.ratio:.2f}",
-                f"{row.bytes:,}",
-                "yes" if row.round_trip else "no",
-                ", ".join(f"`{name}`" for name in row.dropped) if named else str(len(row.dropped) or ""),
-            ]
-        )
-    names = ["rank#", "format", "o200k_base#", "all six#", "÷ JSON#", "bytes#", "round trip", "dropped fields"]
-    absent = f"\nNot measured, because the messages lack fields: {', '.join(found.absent)}.\n" if found.absent else ""
-    return markdown(names, rows) + absent
+        least, most = min(counts[row.format]), max(counts[row.format])
+        dropped = "nothing" if row.round_trip else ", ".join(f"`{name}`" for name in row.dropped)
+        spread = f"{least:,}" if least == most else f"{least:,}–{most:,}"
+        rows.append([rank(row), row.format, counted(row), spread, ratio(row), f"{row.bytes:,}", dropped])
+    return markdown(["rank#", "format", "o200k_base#", "all six#", "÷ JSON#", "bytes#", "drops"], rows) + absences(
+        found
+    )
+
+
+def conversations(few: Any, many: Any, given: Context | None) -> str:
+    """A row for each format: few and many messages as one text each, the cheapest of many first."""
+    short, long = (
+        tokens.compare(each, tokenizers=TOKENIZERS[:1], context=given, per="conversation") for each in (few, many)
+    )
+    first = {row.format: row for row in short.rows}
+    rows = [
+        [rank(row), row.format, counted(row), ratio(row), counted(first[row.format]), ratio(first[row.format])]
+        for row in long.sorted(TOKENIZERS[0])
+    ]
+    return markdown(["rank#", "format", f"{len(many)} messages#", "÷ JSON#", f"{len(few)} messages#", "÷ JSON#"], rows)
 
 
 def facts() -> str:
@@ -137,20 +158,16 @@ def tables() -> str:
         (
             "One REQUEST in every format",
             f"The first line of `examples/data/nslip_upstream.txt`: `{REQUEST}`.\n"
-            "Additional fields that a wire needs are made up.\n\n" + comparison(request, given, "message", named=True),
+            "Additional fields that a wire needs are made up.\n\n" + comparison(request, given),
         ),
         (
-            "A short conversation",
-            "The first four lines of that file as one text. `a + b`: the messages and the wire's prompt.\n"
-            "Ranks and ratios count both.\n\n" + comparison(four, given, "conversation"),
-        ),
-        (
-            "A hundred messages",
-            "Its first hundred lines as one text.\n\n" + comparison(hundred, given, "conversation"),
+            "Conversations",
+            "The first lines of that file as one text (o200k_base). `a + b`: the messages and the wire's prompt.\n"
+            "Ratios count both. Formats without a rank drop fields.\n\n" + conversations(four, hundred, given),
         ),
         (
             "Sixteen SSTP messages",
-            "`tests/data/sstp_real.jsonl`, each message by itself.\n\n" + comparison(real_sstp(), None, "message"),
+            "`tests/data/sstp_real.jsonl`, each message by itself.\n\n" + comparison(real_sstp(), None),
         ),
     ]
     return "\n".join(f"### {title}\n\n{text}" for title, text in sections)
