@@ -157,7 +157,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
         v->stamp = x->stamp;
         v->b = brief;
         x->noted[number >> 6] |= (uint64_t)1 << (number & 63);
-        if (node->form) tw_judge_form(x, node, v);
+        if (node->form) { TW_CLEAN; tw_judge_form(x, node, v); }
         if (node->is_key) x->keyword = v->b.word;
         return p;
     }
@@ -254,6 +254,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_in_slot)(tw_json *x, tw_slot *slot
     v->p = p;
     v->size = (uint32_t)(behind - p - 1);
     v->b = brief;
+    if (slot->form) TW_CLEAN;
     if (slot->form == TW_FORM_TIME) tw_time_in_slot(x, slot, v);
     else if (slot->form) tw_judge_form(x, &x->shape->nodes[slot->node], v);
     return behind;

@@ -348,7 +348,7 @@ static inline const uint8_t *tw_json_behind(tw_json *x, const uint8_t *p, uint8_
 }
 
 /* Whether a string has the form that its node asks for. */
-TW_ALWAYS void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
+static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
 {
     uint8_t scratch[128];
     const uint8_t *p = v->p, *hard = x->hard;

@@ -264,6 +264,7 @@ static int64_t tw_newlines(const uint8_t *p, size_t size)
     while (size >= 16) {
         __m128i few = zero;                  /* a byte a lane */
         size_t step = size < 255 * 16 ? size & ~(size_t)15 : 255 * 16;
+#pragma GCC unroll 4
         for (size_t i = 0; i < step; i += 16)
             few = _mm_sub_epi8(few, _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + i)), feed));
         few = _mm_sad_epu8(few, zero);

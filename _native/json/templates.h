@@ -334,7 +334,7 @@ static void tw_open_slots(const tw_json *x, const uint8_t *p, tw_leaf *leaves, i
 }
 
 /* The time in a slot, judged as that of its node. */
-TW_ALWAYS void tw_time_in_slot(tw_json *x, tw_slot *slot, tw_value *v)
+static void tw_time_in_slot(tw_json *x, tw_slot *slot, tw_value *v)
 {
     if (!v->b.escaped && tw_of_minute(&slot->minute, v->p, v->size, &v->moment)) {
         v->b.is |= TW_IS_GOOD;

@@ -7,6 +7,7 @@
 
 #include "strings.h"
 #include "_native/common/escapes.h"
+#include "_native/common/log_time.h"
 
 static inline const uint8_t *tw_behind_space(const uint8_t *p)
 {

@@ -67,7 +67,6 @@ cdef tuple SLOTS = tuple(Slot)
 cdef tuple FIELD_NAMES = ("act", "frame", "conv_id", "src", "dst", "turn")
 cdef object KEEP_UNKNOWN = "keep"
 cdef object REFUSE_UNKNOWN = "error"
-cdef object REQUIRED = object()
 cdef object NO_SLOTS = object()
 cdef object UNSET = object()
 cdef Py_ssize_t SHORTEST_LONG = SHORT_STRING
@@ -127,14 +126,12 @@ cdef class SlipMessage(MessageBase):
     __match_args__ = methods.FIELDS
     __hash__ = None
 
-    def __init__(self, conv_id=REQUIRED, turn=REQUIRED, src=REQUIRED, dst=REQUIRED, act=REQUIRED, frame=REQUIRED,
+    def __init__(self, conv_id=UNSET, turn=UNSET, src=UNSET, dst=UNSET, act=UNSET, frame=UNSET,
                  slots=None, *, extra=None):
         # Cython's own refusal would not say what is missing.
-        if frame is REQUIRED or act is REQUIRED or dst is REQUIRED or src is REQUIRED or turn is REQUIRED or (
-            conv_id is REQUIRED
-        ):
+        if frame is UNSET or act is UNSET or dst is UNSET or src is UNSET or turn is UNSET or conv_id is UNSET:
             raise methods.missing_arguments(
-                tuple([value is not REQUIRED for value in (conv_id, turn, src, dst, act, frame)])
+                tuple([value is not UNSET for value in (conv_id, turn, src, dst, act, frame)])
             )
         self.touched = None
         self.set_field(TW_CONV, conv_id)
@@ -191,24 +188,21 @@ cdef class SlipMessage(MessageBase):
         if tw_object_begin(self):
             self.unset()
         touched = self.touched
-        if which > TW_FRAME:
-            if PyLong_CheckExact(value):
-                try:
-                    self.v.head[which] = PyLong_AsUnsignedLongLong(value)
-                    if touched is not None and touched.fields is not None:
-                        touched.fields[which] = None
-                    return 0
-                except OverflowError:
-                    pass
-        elif type(value) is (Act if which == TW_ACT else FrameType):
+        cdef bint plain = which <= TW_FRAME and type(value) is (Act if which == TW_ACT else FrameType)
+        if plain:
             self.v.head[which] = value
-            if touched is not None and touched.fields is not None:
-                touched.fields[which] = None
-            return 0
-        touched = self.touch()
-        if touched.fields is None:
-            touched.fields = [None] * 6
-        touched.fields[which] = (value,)
+        elif which > TW_FRAME and PyLong_CheckExact(value):
+            try:
+                self.v.head[which] = PyLong_AsUnsignedLongLong(value)
+                plain = True
+            except OverflowError:
+                pass
+        if not plain:
+            touched = self.touch()
+            if touched.fields is None:
+                touched.fields = [None] * 6
+        if touched is not None and touched.fields is not None:
+            touched.fields[which] = None if plain else (value,)
         return 0
 
     @cython.final
