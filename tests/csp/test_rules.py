@@ -341,3 +341,17 @@ def test_what_is_defined_behind_the_first_message_is_said_again(said):
         for behind in ("", "\n"):
             assert codes(laws + DEFS + task() + f"\n{front}{said}\n{behind}") >= {"restate"}
     assert "restate" not in codes(laws + DEFS + f"{said}\n\n" + task())
+
+
+def test_a_classifier_says_which_laws_a_task_falls_under():
+    text = "LAWS\n- L1: Refactoring -> REF only\n- L2: Tests -> QA only\n\n" + task(1) + task(2, "\nOWNER REF")
+    asked = []
+
+    def classify(message, laws):
+        asked.append([law.id for law in laws])
+        return ["L1", "L9"]
+
+    assert csp.conformance(text).line("laws").status == "pass"
+    judged = csp.conformance(text, classify=classify).line("laws")
+    assert judged.status == "fail" and asked == [["L1", "L2"]] * 2
+    assert [found.text for found in judged.faults] == ["L1: Refactoring goes to REF only, T1 went to CODER"]

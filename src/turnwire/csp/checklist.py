@@ -12,7 +12,7 @@ from typing import Any
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged, checklist_of
 from turnwire.csp.codec import check, doubts, parse
-from turnwire.csp.lints import TASK_ID, Linter, Routing
+from turnwire.csp.lints import TASK_ID, Classifier, Linter, Routing
 from turnwire.csp.logs import BOM, FilePreambles
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.spec import WIRE
@@ -75,7 +75,7 @@ UNJUDGED = (
     Unjudged(
         "PROJECT LAWS",
         "Laws that route by no subject, or tasks that do not name it",
-        "what a task is about is its meaning",
+        "what a task is about is its meaning; csp.conformance takes a classifier",
     ),
     Unjudged("TASK_TPL", "Subagents are spawned with the template", "a log does not show how an agent was spawned"),
 )
@@ -86,11 +86,13 @@ synonym are heuristics: what they find is doubtful, and fails nothing."""
 class CspChecklist(checklists.RecordChecklist):
     """Judges the records of a document or a log in order.
 
-    A task without an answer is open where the input ends.
+    A task without an answer is open where the input ends. classify: which laws a task falls under
+    (:class:`turnwire.csp.lints.Routing`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, classify: Classifier | None = None) -> None:
         super().__init__()
+        self._classify = classify
         self.linter = Linter()
         self.stateful = False
         self.routing: Routing | None = None
@@ -218,7 +220,7 @@ class CspChecklist(checklists.RecordChecklist):
 
     def _laws(self, message: CspMessage, line: int, offset: int | None) -> None:
         if self.routing is None:
-            self.routing = Routing(self.linter.state.laws)
+            self.routing = Routing(self.linter.state.laws, self._classify)
         if self.routing.laws and isinstance(message.block, Task):
             self.applied.add("laws")
         for text in self.routing.feed(message, self.linter.state.defs):
@@ -239,13 +241,17 @@ class CspChecklist(checklists.RecordChecklist):
             self.left("answers", last, f"{self._given_up} more tasks, no longer followed, have no answer")
 
 
-CHECKLIST = Specification(CLAUSES, UNJUDGED, CspChecklist, around=True)
+CHECKLIST = Specification(CLAUSES, UNJUDGED, CspChecklist, around=True, options=("classify",))
 """The checklist of CSP/1."""
 
 
-def conformance(*messages: Record | Document | str | bytes) -> Checklist:
-    """Judges a conversation: records, documents or texts, in order. Faults are placed by the line of a record."""
-    judge = CspChecklist()
+def conformance(*messages: Record | Document | str | bytes, classify: Classifier | None = None) -> Checklist:
+    """Judges a conversation: records, documents or texts, in order. Faults are placed by the line of a record.
+
+    classify: ``classify(message, laws)`` gives the ids of the laws that a task falls under; by default those whose
+    subject its REQ begins with [PROJECT LAWS].
+    """
+    judge = CspChecklist(classify)
     for message in messages:
         if isinstance(message, (str, bytes)):
             try:

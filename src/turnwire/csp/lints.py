@@ -339,6 +339,10 @@ class Law(NamedTuple):
     mode: str
 
 
+Classifier = Callable[[CspMessage, "list[Law]"], Iterable[str]]
+"""The ids of the laws that a task falls under, of those that route."""
+
+
 def routing_laws(laws: Mapping[str, str]) -> list[Law]:
     """The laws that route; a text of another form is not a routing law and is left out."""
     found = []
@@ -356,11 +360,12 @@ class Routing:
     A task falls under the laws whose subject it names: its REQ begins with the words of the subject, in any order and
     form ("explore codebase ..." is "Codebase exploration"). A last word with slashes gives alternatives.
     ``only``: the task must go to that agent (OWNER, or TO without one). ``first``: a task under the same law must have
-    gone to that agent before any other may.
+    gone to that agent before any other may. classify: says instead which laws a task falls under.
     """
 
-    def __init__(self, laws: Mapping[str, str]) -> None:
+    def __init__(self, laws: Mapping[str, str], classify: Classifier | None = None) -> None:
         self.laws = routing_laws(laws)
+        self._classify = classify
         self._done: set[str] = set()
         self._numbers: dict[tuple[str, ...], list[int]] = {}
         for number, law in enumerate(self.laws):
@@ -385,7 +390,12 @@ class Routing:
             return []
         agent = block.get("OWNER") or message.receiver or ""
         broken = []
-        for law in self.of(block.get("REQ") or ""):
+        if self._classify is None:
+            laws = self.of(block.get("REQ") or "")
+        else:
+            named = frozenset(self._classify(message, self.laws))
+            laws = [law for law in self.laws if law.id in named]
+        for law in laws:
             if agent in (law.agent, defs.get(law.agent)):
                 self._done.add(law.id)
             elif law.mode == "only" or law.id not in self._done:

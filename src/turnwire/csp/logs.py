@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from glob import glob
 from itertools import groupby
 from operator import itemgetter
@@ -13,11 +14,11 @@ from turnwire.checklists import log_lines, spoken, statement
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes, type_fault
 from turnwire.csp.codec import parse, preambles
 from turnwire.csp.faults import issue
-from turnwire.csp.messages import CspMessage, Document, Preamble, Record
+from turnwire.csp.messages import CspMessage, Document, Error, Preamble, Record, Result, Task
 from turnwire.csp.spec import WIRE
 from turnwire.csp.state import State
 from turnwire.csp.store import Store
-from turnwire.errors import DecodeError, Reason, WireError
+from turnwire.errors import DecodeError, Reason, WireError, expect
 from turnwire.fences import is_fence
 from turnwire.registry import reading
 
@@ -27,6 +28,8 @@ _NEWLINE = 0x0A
 _RECORD = b"\n\0\n"
 """What stands for each record in a text without them."""
 Beside = list[tuple[int, int, Preamble]]
+_TASK = re.compile("T[0-9]+")
+_ANSWERED = {"OK": "answered", "FAIL": "failed"}
 
 
 class Log(NamedTuple):
@@ -262,3 +265,54 @@ def _records(source: Any, mode: str) -> Iterator[CspMessage | Preamble]:
     else:
         document = read_log(source).document if names_files(source) else parse(source, mode=mode)
     return (record for record in document.records if isinstance(record, (CspMessage, Preamble)))
+
+
+class Board(NamedTuple):
+    """Tasks by what became of them: owner -> ids, in the order of the log.
+
+    open: no final answer yet (PARTIAL is not one); answered: RESULT OK; failed: RESULT FAIL or an ERROR; orphaned:
+    answers to tasks that nobody gave, under the one who answered.
+    """
+
+    open: dict[str, list[str]]
+    answered: dict[str, list[str]]
+    failed: dict[str, list[str]]
+    orphaned: dict[str, list[str]]
+
+
+def board(source: Document | Log | Iterable[CspMessage] | Any) -> Board:
+    """The task board of a log [INTENT TYPES]: of messages, a Document, what ``read_log`` gave, or a text, bytes or a
+    path that it takes. A task that is given again is open again; a later answer replaces an earlier one. Raises what
+    ``read_log`` raises."""
+    owners: dict[str, str] = {}
+    states: dict[str, str] = {}
+    orphans: dict[str, dict[str, None]] = {}
+    for message in _messages(source):
+        expect(message, CspMessage, "a board is made of CSP/1 messages")
+        block = message.block
+        if isinstance(block, Task):
+            owners[block.id] = block.get("OWNER") or message.receiver or ""
+            states[block.id] = "open"
+            continue
+        if isinstance(block, Result):
+            task, state = block.id, _ANSWERED.get(block.get("STATUS") or "", "open")
+        elif isinstance(block, Error) and _TASK.fullmatch(block.get("AT") or ""):
+            task, state = block.get("AT") or "", "failed"
+        else:
+            continue
+        if task in states:
+            states[task] = state
+        else:
+            orphans.setdefault(message.sender or "", {})[task] = None
+    found = Board({}, {}, {}, {name: list(tasks) for name, tasks in orphans.items()})
+    for task, state in states.items():
+        getattr(found, state).setdefault(owners[task], []).append(task)
+    return found
+
+
+def _messages(source: Any) -> Iterable[CspMessage]:
+    if isinstance(source, Log):
+        source = source.document
+    elif not isinstance(source, Document) and (record_bytes(source) is not None or isinstance(source, PathLike)):
+        source = read_log(source).document
+    return source.messages if isinstance(source, Document) else source
