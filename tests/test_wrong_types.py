@@ -147,7 +147,7 @@ def test_what_was_read_elsewhere_is_refused_with_what_is_missing() -> None:
 
     with pytest.raises(ValueError, match="a proof has the fields seq, size"):
         InclusionProof.from_dict({"seq": 1})
-    with pytest.raises(ValueError, match="a block has the fields file, start"):
+    with pytest.raises(ValueError, match="a block has the fields files, start"):
         Block.from_dict({"file": "a"})
     with pytest.raises(DecodeError, match="a policy is a table, not int"):
         kick.Policy.from_dict(3)  # type: ignore[arg-type]
