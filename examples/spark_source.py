@@ -17,16 +17,22 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 import turnwire
 from turnwire.log import Block, plan, read_block
-from turnwire.log.output.writers import Tables
 
 SPARK_TYPES = {pyarrow.uint64(): pyarrow.decimal128(20, 0), pyarrow.uint8(): pyarrow.int16()}
 """Spark has no unsigned numbers: the next type that holds them all."""
 
 
-def spark_schema(columns: Any) -> Any:
-    """The Arrow schema of these columns in types that Spark has."""
-    fields = [field.with_type(SPARK_TYPES.get(field.type, field.type)) for field in Tables(columns).schema]
-    return pyarrow.schema(fields)
+def spark_type(kind: Any) -> Any:
+    """The type that Spark has for one of a scan: plain strings for views and dictionaries."""
+    if pyarrow.types.is_dictionary(kind) or pyarrow.types.is_string_view(kind):
+        return pyarrow.string()
+    return SPARK_TYPES.get(kind, kind)
+
+
+def spark_schema(scan: Any) -> Any:
+    """The Arrow schema of a scan in types that Spark has."""
+    found = pyarrow.RecordBatchReader.from_stream(scan).schema
+    return pyarrow.schema([field.with_type(spark_type(field.type)) for field in found])
 
 
 class TurnwireReader(DataSourceReader):  # type: ignore[misc] # pyspark is not here when types are checked
@@ -44,9 +50,9 @@ class TurnwireReader(DataSourceReader):  # type: ignore[misc] # pyspark is not h
     def read(self, partition: Any) -> Iterator[Any]:
         """The record batches of a block."""
         scan = read_block(Block.from_dict(partition.value))
-        tables, schema = Tables(scan.columns), spark_schema(scan.columns)
+        schema = spark_schema(scan)
         for batch in scan:
-            yield from tables.table(batch).cast(schema).to_batches()
+            yield from pyarrow.Table.from_batches([pyarrow.record_batch(batch)]).cast(schema).to_batches()
 
 
 class TurnwireSource(DataSource):  # type: ignore[misc]
@@ -61,7 +67,7 @@ class TurnwireSource(DataSource):  # type: ignore[misc]
         """The columns of the wire."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        return from_arrow_schema(spark_schema(turnwire.scan(b"", wire=self.options["wire"]).columns))
+        return from_arrow_schema(spark_schema(turnwire.scan(b"", wire=self.options["wire"])))
 
     def reader(self, schema: Any) -> TurnwireReader:
         """What reads it."""

@@ -100,14 +100,14 @@ def _frames(
 ) -> Iterator[pl.DataFrame]:
     """Frames with the columns of the empty one: of the first so many rows, where ``rows`` says a number, those that the
     predicate wants."""
-    yield empty  # Polars 1.22 wants a frame, and keeps it
-    left = rows
+    names, left = empty.columns, rows
+    yield empty  # Polars 1.22 wants a frame, and keeps it: nothing is in it from here on
     for batch in () if rows == 0 else found:
         if left is not None:
             batch = batch.picked(slice(left)) if left < len(batch) else batch
             left -= len(batch)
         frame = polars.DataFrame(batch) if predicate is None else _filtered(polars, batch, predicate)
-        yield frame.select(empty.columns)
+        yield frame.select(names)
         if left == 0:
             return
 
