@@ -68,7 +68,6 @@ def _as_lines(found: Iterable[Turn]) -> Iterator[Exported]:
         columns = {name: value for name, value in turn.columns.items() if value is not None and name not in TOKENS}
         if "time" in columns:
             columns["time"] = times([columns["time"]])[0]
-        columns.pop("arguments", None)
         parts = [{name: value for name, value in part._asdict().items() if value} for part in turn.parts]
         said = {"role": turn.role, **columns, **turn.tokens, "parts": parts}
         yield Exported(write(said), *turn.place(), tuple(sorted(set(turn.dropped))))
@@ -113,7 +112,7 @@ def _written(turn: Turn, lines: list[dict[str, Any]], lost: Iterable[str]) -> It
 def _as_anthropic(found: Iterable[Turn]) -> Iterator[Exported]:
     """Messages with blocks; those of a model with its id, model and tokens."""
     for turn in found:
-        blocks = [block for part in turn.parts if (block := _block(part)) is not None]
+        blocks = list(map(_block, turn.parts))
         lost = turn.dropped_of(_KEPT_BY_ANTHROPIC, *(name for name in turn.tokens if name not in _TOKENS_OF_ANTHROPIC))
         if turn.role in (None, "system") or not blocks:
             yield from _written(turn, [], ())
@@ -129,7 +128,7 @@ def _as_anthropic(found: Iterable[Turn]) -> Iterator[Exported]:
         yield from _written(turn, [message], lost)
 
 
-def _block(part: Part) -> dict[str, Any] | None:
+def _block(part: Part) -> dict[str, Any]:
     if part.kind == "text":
         return {"type": "text", "text": part.text}
     if part.kind == "reasoning":
