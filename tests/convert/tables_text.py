@@ -14,7 +14,7 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def acts() -> str:
-    """Act by wire: a kind that is exact, or the nearest one and what it says beside, or nothing."""
+    """Act by wire: the exact kind, or ≈ and the nearest one with its status, or nothing."""
     rows = [[act, *(_cell(forms.get(wire)) for wire in WIRES)] for act, forms in ACTS.items()]
     return _table(["act", *(TITLES[wire] for wire in WIRES)], rows)
 
@@ -23,7 +23,7 @@ def _cell(form: Counterpart | None) -> str:
     if form is None:
         return ""
     status = f", {form.status}" if form.status else ""
-    return f"exact: `{form.kind}`" if form.own else f"nearest: `{form.kind}`{status}"
+    return f"`{form.kind}`" if form.own else f"≈ `{form.kind}`{status}"
 
 
 def words(table: dict[str, dict[str, str]] | dict[str, dict[str, str | int]], title: str, wires: list[str]) -> str:
