@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -98,8 +99,9 @@ def test_a_day(twin: str) -> None:
 
 def test_the_docs_show_the_fault_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "kick.md").read_text("utf-8")
+    shown = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE))
     for fault, (_, kind) in FAULTY.items():
-        assert f"| {fault} | `{kind}` |" in page
+        assert fault in shown[kind].split("; ")
 
 
 def test_the_table_is_closed() -> None:
