@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import textwrap
 import uuid
 from importlib.metadata import version
 from pathlib import Path
@@ -113,7 +114,7 @@ def comparison(messages: Any, given: Context | None) -> str:
     rows = []
     for row in found.sorted(TOKENIZERS[0]):
         least, most = min(counts[row.format]), max(counts[row.format])
-        dropped = "nothing" if row.round_trip else ", ".join(f"`{name}`" for name in row.dropped)
+        dropped = "" if row.round_trip else ", ".join(f"`{name}`" for name in row.dropped)
         spread = f"{least:,}" if least == most else f"{least:,}–{most:,}"
         rows.append([rank(row), row.format, counted(row), spread, ratio(row), f"{row.bytes:,}", dropped])
     return markdown(["rank#", "format", "o200k_base#", "all six#", "÷ JSON#", "bytes#", "drops"], rows) + absences(
@@ -136,11 +137,11 @@ def conversations(few: Any, many: Any, given: Context | None) -> str:
 
 def facts() -> str:
     """What the tables were counted with."""
-    rows = [[name, tokens.vocabulary(name).models, tokens.vocabulary(name).provenance] for name in TOKENIZERS]
+    models = [f"{name} ({tokens.vocabulary(name).models})" for name in TOKENIZERS]
     versions = [f"{FORMATS[name].package} {version_of(FORMATS[name])}" for name in FORMATS if FORMATS[name].package]
-    return f"Counted by splintr-rs {version('splintr-rs')}; {', '.join(versions)}.\n\n" + markdown(
-        ["tokenizer", "models", "verification"], rows
-    )
+    counter = f"Counted by splintr-rs {version('splintr-rs')}; {', '.join(versions)}."
+    named = textwrap.fill(f"Tokenizers: {'; '.join(models)}.", 120)
+    return f"{counter}\n{named}\n"
 
 
 def versions() -> str:

@@ -16,6 +16,7 @@ from tests.conftest import BACKENDS
 pytestmark = pytest.mark.once
 
 PAGE = Path(__file__).parents[1] / "docs" / "development" / "wires.md"
+JOB = Path(__file__).parents[1] / "docs" / "jobs" / "add_a_wire.md"
 MESSAGES = {
     "ping": "<<ada>bob:hello>>",
     "diary": "DIARY of ada, page 7\nIt rains.\nDONE",
@@ -48,11 +49,13 @@ TRY = """if True:
 
 
 def examples() -> dict[str, str]:
-    """The files of the page, by the name of their wire."""
+    """The files of the page, by the name of their wire; that of a token is what the page of the job registers."""
     blocks = re.findall(
         r"^```python\n# ([a-z]+)/wire\.py\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
-    return dict(blocks)
+    [ping] = re.findall(r"^```python\n(.*?)^log = ", JOB.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    ping = ping.replace("turnwire.register(", "DESCRIPTOR = (").replace("package=__name__", "package=__package__")
+    return {"ping": ping, **dict(blocks)}
 
 
 def run(path: Path, backend: str, code: str, *arguments: str) -> str:

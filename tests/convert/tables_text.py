@@ -10,7 +10,7 @@ TITLES = {"nslip": "nSLIP", "csp": "CSP/1", "sstp": "SSTP", "sap": "SAP", "kick"
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(cell or '–' for cell in line)} |\n" for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def acts() -> str:
