@@ -6,7 +6,6 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic
 
 from turnwire.contract import LIMITS, Limits, checked_limits
-from turnwire.errors import DecodeError
 
 if TYPE_CHECKING:
     from typing import Literal, overload
@@ -78,8 +77,6 @@ class Decoder(Generic[M]):
 
         checked_limits(limits)
         self._stream = BlockStream(wire, unknown, limits)
-        self._lines: Any = getattr(self._stream, "lines", None)
-        self._ready: list[M] = []
         self._lock = RLock()
         self.wire = wire
 
@@ -87,31 +84,10 @@ class Decoder(Generic[M]):
         """The messages that ``data`` completes, in order. Raises DecodeError at a damaged one (see the class), and
         buffer_full, which changes nothing, when more is held back than ``limits.feed_buffer``."""
         with self._lock:
-            if self._lines is not None and not self._ready:
-                self._ready, data = self._lines(data)
-                if self._ready and not data:
-                    ready, self._ready = self._ready, []
-                    return ready
-            try:
-                self._stream.write(data)
-            except DecodeError as error:
-                error.pending = len(self._ready)
-                raise
-            return self._read()
+            return self._stream.feed(data)
 
     def close(self) -> list[M]:
         """End the input and return the last messages. Raises DecodeError if one was cut off; call it again for
         what is left. What is fed later starts afresh, while places count on."""
         with self._lock:
-            self._stream.end()
-            return self._read()
-
-    def _read(self) -> list[M]:
-        try:
-            while (message := self._stream.read()) is not None:
-                self._ready.append(message)
-        except DecodeError as error:
-            error.pending = len(self._ready)
-            raise
-        ready, self._ready = self._ready, []
-        return ready
+            return self._stream.close()

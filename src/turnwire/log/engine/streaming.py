@@ -116,7 +116,7 @@ class _Braces:
 
 
 class BlockStream:
-    """The reader of :class:`turnwire.Decoder` for a wire that is scanned in bulk, or all wires at once (None).
+    """The reader of :class:`turnwire.Decoder` for a wire, or for all of them at once (None).
 
     It always searches for all wires and keeps what belongs to ``wire``, as a scan does. A JSON message is complete when
     its object closes, an nSLIP one at its "#", a CSP/1 message when the line is there that begins something else;
@@ -131,56 +131,73 @@ class BlockStream:
         expect_one_of(unknown, "unknown", ("error", "keep"))
         if limits.message < 1 or limits.feed_buffer < 1:
             raise ValueError("limits.message and limits.feed_buffer must be positive")
+        every, keep = finder(None), unknown == "keep"
         self._wire = wire
-        self._unknown = unknown
         self._code = None if wire is None else finder(wire).code
-        found = finder(None)
-        self._scanner = found.scanner
-        self._further = found.lines
-        self._lines_code = found.csp
+        self._scanner, self._further, self._lines_code = every.scanner, every.lines, every.csp
         self._limits = limits
-        self._engine = Engine(
-            found,
-            (),
-            None,
-            first_error=False,
-            keep=unknown == "keep",
-            limit=limits.message,
-            pools=(Pool(), Pool()),
-        )
-        self._ready: deque[tuple[Batch, int] | DecodeError] = deque()
+        pools = Pool(), Pool()
+        self._engine = Engine(every, (), None, first_error=False, keep=keep, limit=limits.message, pools=pools)
+        decode = registry.decode if wire is None else bulk_scanner(wire).decode
+        self._decode: Callable[[bytes], Any] = partial(decode, unknown="keep") if keep and wire else decode
+        self._quick = not keep or wire is not None
+        self._ready: list[Any] = []  # messages that an error came behind
+        self._found: deque[tuple[Batch, int] | DecodeError] = deque()
         self._data = b""
         self._coming: list[bytes] = []
         self._size = 0
         self._offset, self._line = 0, 1
-        self._final = False
         self._retry = 0  # bytes that must be there before an object that closed is worth a look
-        self._again = 0  # the same for lines that wait because what they belong to may go on; 0 where none is
         self._allowed = 0  # bytes that may be read again, see _TIMES
         self._due = 0  # behind the last object that closed, counted from the start of what waits
+        self._state = SearchState()
+        self._final = False
+        self._plain = self._quick  # nothing that was read goes on in a line of its own
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing that waits is known to go on."""
+        self._again = 0  # bytes at which lines that wait since what they belong to may go on are read; 0 for none
         self._braces = _Braces()
         self._object: _Braces | None = None  # of the object over several lines that what waits begins with
-        self._new_lines()
-        self._decode = self._decoder(unknown)
-        self._new_state()
+        self._head = b""  # of the line that came last
+        self._ended = False  # a line ended since what waits was looked at
+        self._ending = False  # one began that can end what spans several lines
 
-    def _decoder(self, unknown: str) -> Callable[[bytes], Any]:
-        """Returns the function that makes a message of a whole line."""
-        if self._wire is None:
-            return registry.decode
-        decode = bulk_scanner(self._wire).decode
-        return partial(decode, unknown="keep") if unknown == "keep" else decode
+    def feed(self, data: Buffer) -> list[Any]:
+        """The messages that are complete with these bytes. Raises DecodeError at a damaged one, once, with what it
+        keeps back in ``pending``; DecodeError(buffer_full), and takes nothing, when more would wait than the limit; and
+        TypeError for what is not bytes-like."""
+        if self._plain and type(data) is bytes and data.startswith(_QUICK) and not (self._size or self._ready):
+            self._ready, data = self._lines(data)
+        self._write(data if type(data) is bytes else _taken(data))
+        return self._messages()
 
-    def _new_state(self) -> None:
-        self._state = SearchState()
-        self._plain = self._unknown == "error" or self._wire is not None
+    def close(self) -> list[Any]:
+        """The last messages. Nothing follows: what is fed later starts afresh, its places count on. Raises DecodeError
+        as :meth:`feed` does; then there may be more."""
+        self._final = True
+        self._begin()
+        return self._messages()
 
-    def lines(self, data: Buffer) -> tuple[list[Any], Buffer]:
+    def _messages(self) -> list[Any]:
+        try:
+            while self._found or self._scan():
+                found = self._found.popleft()
+                if isinstance(found, DecodeError):
+                    raise found
+                batch, row = found
+                self._ready.append(batch.message(row))
+        except DecodeError as error:
+            error.pending = len(self._ready)
+            raise
+        ready, self._ready = self._ready, []
+        return ready
+
+    def _lines(self, data: bytes) -> tuple[list[Any], bytes]:
         """The messages of the lines that ``data`` begins with, each of which is one, and the rest of it: by the wire's
         decode alone, which takes a hundredth of a search."""
-        if self._size or self._ready or not self._plain or type(data) is not bytes or not data.startswith(_QUICK):
-            return [], data
-        if len(data) > self._limits.feed_buffer:
+        if self._found or len(data) > self._limits.feed_buffer:
             return [], data
         quick = _QUICK[:1] if _CARRIER.search(data) else _QUICK
         decode, limit = self._decode, self._limits.message
@@ -199,80 +216,49 @@ class BlockStream:
         count = len(messages)
         size = data.rfind(b"\n") + 1 if count == len(lines) else sum(map(len, lines[:count])) + count
         self._state.begun = self._state.touched = True
+        self._final = False
         self._offset += size
         self._line += count
         return messages, data[size:]
 
-    def write(self, data: Buffer) -> None:
-        """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when more would wait than the limit, and
-        TypeError for what is not bytes-like."""
-        new = data if type(data) is bytes else _taken(data)
+    def _write(self, new: bytes) -> None:
+        """Takes bytes, and sees what may end in them."""
         if self._size + len(new) > self._limits.feed_buffer:
             waiting = self._size
             text = f"{waiting} bytes wait for the end of a message and {len(new)} come in, over the limit of "
             text += f"{self._limits.feed_buffer}; feed smaller pieces"
-            lines = self._data.count(b"\n") + sum(part.count(b"\n") for part in self._coming)
-            raise DecodeError(
-                Reason.BUFFER_FULL,
-                text,
-                offset=self._offset + waiting,
-                line=self._line + lines,
-                wire=self._wire,
-            )
+            line = self._line + self._data.count(b"\n") + sum(part.count(b"\n") for part in self._coming)
+            error = DecodeError(Reason.BUFFER_FULL, text, offset=self._offset + waiting, line=line, wire=self._wire)
+            error.pending = len(self._ready)
+            raise error
         if not new:
             return
         closed = (self._braces if self._object is None else self._object).closed(new)
         if closed >= 0:
             self._due = self._size + closed
-        self._see_lines(new)
-        self._coming.append(new)
-        self._size += len(new)
-        self._allowed = min(self._allowed + _TIMES * len(new), self._size + _TIMES * _SHORT)
-        self._final = False
-
-    def _new_lines(self) -> None:
-        self._head = b""  # of the line that came last
-        self._ended = False  # a line ended since what waits was looked at
-        self._ending = False  # one began that can end what spans several lines
-
-    def _see_lines(self, data: bytes) -> None:
-        text = self._head + data
+        text = self._head + new
         self._ending = self._ending or _ENDING.search(text) is not None
         newline = text.rfind(b"\n")
         self._ended = self._ended or newline >= 0
         self._head = text[newline + 1 : newline + 1 + _LINE_HEAD]
+        self._coming.append(new)
+        self._size += len(new)
+        self._final = False
+        self._allowed = min(self._allowed + _TIMES * len(new), self._size + _TIMES * _SHORT)
 
-    def end(self) -> None:
-        """Nothing follows. What is written later starts afresh, its places count on."""
-        self._final = True
-        self._braces, self._object = _Braces(), None
-        self._new_lines()
-        self._again = 0
-
-    def read(self) -> Any | None:
-        """The next message, or None when there is no complete one. Raises DecodeError at a damaged one, once."""
-        if not self._ready:
-            self._scan()
-        if not self._ready:
-            return None
-        found = self._ready.popleft()
-        if isinstance(found, DecodeError):
-            raise found
-        batch, row = found
-        return batch.message(row)
-
-    def _scan(self) -> None:
-        """Looks at what is worth a look: all at the end, else whole lines, and a line whose object closed."""
+    def _scan(self) -> bool:
+        """Looks at what is worth a look: all at the end, else whole lines, and a line whose object closed. True if
+        something was found."""
         if self._final:
-            while self._size and not self._ready:
+            while self._size and not self._found:
                 self._take(self._size, True)
             if not self._size:
-                self._new_state()
-            return
+                self._state, self._plain = SearchState(), self._quick
+            return bool(self._found)
         closed = self._object is not None and not self._object.depth
         if self._ended and self._skip_blank():
             self._ended = self._ending = False
-            return
+            return False
         ending = self._ending and self._size <= self._allowed
         if self._ended and (self._size <= _SHORT or self._size >= self._again or ending or closed):
             before = self._offset
@@ -284,6 +270,7 @@ class BlockStream:
         self._ended = False
         if self._due and self._size >= self._retry and (self._object or not self._again):
             self._try(self._due)
+        return bool(self._found)
 
     def _skip_blank(self) -> bool:
         """Lets go of blank lines where nothing waits that they could belong to; to what was read already they change
@@ -314,14 +301,14 @@ class BlockStream:
             self._coming = []
         return self._data
 
-    def _found(self, size: int, final: bool, state: SearchState) -> BlockResult:
+    def _searched(self, size: int, final: bool, state: SearchState) -> BlockResult:
         data = self._joined()[:size]
         block = InputBlock(data, size, self._offset, final or data.endswith(b"\n"), final)
         return self._engine.scan(block, final, self._line, state)
 
     def _take(self, size: int, final: bool) -> bool:
         """Reads the first ``size`` bytes and lets go of what is decided: whether all of it is."""
-        found = self._found(size, final, self._state)
+        found = self._searched(size, final, self._state)
         self._keep(found)
         self._forget(found.position, found.line)
         return found.position == size
@@ -340,7 +327,7 @@ class BlockStream:
             return
         for _ in range(2):
             state = self._state.copy()
-            found = self._found(size, True, state)
+            found = self._searched(size, True, state)
             last = int(found.arrays["offset"][found.rows - 1]) - self._offset if found.rows else 0
             last += int(found.arrays["length"][found.rows - 1]) if found.rows else 0
             if found.rows and last == size == found.position and self._certain(found):
@@ -369,8 +356,7 @@ class BlockStream:
 
     def _forget(self, position: int, line: int) -> None:
         state = self._state
-        usual = self._unknown == "error" or self._wire is not None
-        self._plain = usual and not (state.fence or state.runs or state.streams or state.mid)
+        self._plain = self._quick and not (state.fence or state.runs or state.streams or state.mid)
         self._data = self._joined()[position:]
         self._size = len(self._data)
         self._offset += position
@@ -390,7 +376,7 @@ class BlockStream:
                 one = {name: array[row : row + 1] for name, array in table.items()}
                 error = quarantine.first_error(one, None, found.buffer, found.block.base)
                 met.append(((int(one["row"][0]), 0), error))
-        self._ready.extend(one for _, one in sorted(met, key=lambda pair: pair[0]))
+        self._found.extend(one for _, one in sorted(met, key=lambda pair: pair[0]))
 
     def _wanted(self, codes: NDArray[np.uint8]) -> list[int]:
         """The rows of the wire that is read."""
