@@ -258,8 +258,8 @@ class Specification(NamedTuple):
     :class:`RecordChecklist` of the options that it has by name, of which ``now`` (the moment as of which what is
     unfinished is judged, seconds since 1970-01-01 UTC, or None) is one. around: the judge has ``look(found)``, which
     takes the bytes of the whole file and everything that was found in it, of all wires, before the first message
-    (:class:`turnwire.read.located.LocatedRecords`). options: what ``judge`` takes by name. loads: option -> (path) ->
-    its value, for those that users keep in a file; the wire's ``check`` takes them, too.
+    (:class:`turnwire.read.surroundings.LocatedRecords`). options: what ``judge`` takes by name. loads: option ->
+    (path) -> its value, for those that users keep in a file; the wire's ``check`` takes them, too.
     """
 
     clauses: tuple[Clause, ...]

@@ -16,7 +16,8 @@ from turnwire.errors import DecodeError
 from turnwire.read import extraction
 from turnwire.read.contents import contents
 from turnwire.read.judging import conform, conformance
-from turnwire.read.located import LocatedRecords, located, pieces
+from turnwire.read.located import located, pieces
+from turnwire.read.surroundings import LocatedRecords
 
 pytestmark = pytest.mark.once
 

@@ -86,9 +86,8 @@ def _parts(source: Any, limits: Limits) -> Iterator[bytes]:
 
 
 def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeError]]:
-    located = reading("located")
-    several = list(located.pieces(raw, WIRE, limits=limits))
-    beside, damaged = FilePreambles(located.LocatedRecords(raw, several), limits).preambles()
+    several = list(reading("located").pieces(raw, WIRE, limits=limits))
+    beside, damaged = FilePreambles(reading("surroundings").LocatedRecords(raw, several), limits).preambles()
     records: list[tuple[tuple[int, int], Record]] = [((offset, -1), record) for offset, _, record in beside]
     for one in (one for piece in several for one in piece.of()):
         if one.error is not None:
@@ -109,7 +108,7 @@ def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeErr
 class FilePreambles:
     """Preambles, and text that has no place in a document, around what was found in a file.
 
-    found: everything in it (:class:`turnwire.read.located.LocatedRecords`).
+    found: everything in it (:class:`turnwire.read.surroundings.LocatedRecords`).
 
     any: whether there is CSP/1 in it.
     """
@@ -150,10 +149,9 @@ class FilePreambles:
     def _in_strings(self) -> Iterator[tuple[int, int, Preamble | DecodeError]]:
         """Those in JSON strings with messages: the byte, the line, the preamble or what is wrong with it. One behind
         the first message there is placed behind all of them."""
-        line_of = self._found.line_of()
         for start, said in self._found.strings(_RECORD):
             if _speaks_of_state(said):
-                line = line_of(start)
+                line = self._found.line_of(start)
                 there, wrong = preambles(said, self._limits)
                 first = said.find(_RECORD)
                 yield from ((start - 1 if offset < first else start + 1, line, record) for offset, _, record in there)
@@ -162,7 +160,7 @@ class FilePreambles:
     def _behind_prefixes(self) -> Iterator[tuple[int, int, Preamble | DecodeError]]:
         """Those in lines that begin as the first line of the message behind them does, or of the one before."""
         messages = self._found.places[0][self._found.of(WIRE)]
-        lines = reading("surroundings").lines_behind_prefixes(self._found, WIRE)
+        lines = self._found.lines_behind_prefixes(WIRE)
         for _, several in groupby(lines, key=lambda one: int(messages.searchsorted(one.offset))):
             rows = list(several)
             there, wrong = preambles(b"".join(one.text + b"\n" for one in rows), self._limits)
@@ -173,9 +171,8 @@ class FilePreambles:
 
     def _gaps(self) -> Iterator[tuple[int, int, int]]:
         """The gaps that hold any text, each with how many lines are in front of it."""
-        line_of = self._found.line_of()
         for start, stop in self._found.gaps:
-            yield start, stop, line_of(start) - 1
+            yield start, stop, self._found.line_of(start) - 1
 
     def junk(self, taken: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
         """The lines that are not blank and no fence: (offset, line, text). taken: offset and length of others."""
@@ -196,7 +193,7 @@ class FilePreambles:
     def prose(self) -> Iterator[tuple[int, int, str]]:
         """The lines beside messages in the same strings and behind the same prefixes that have no place there: in a log
         what speaks as a person does, elsewhere all that is no preamble and no fence. (offset, line, text) of each."""
-        for one in reading("surroundings").lines_around(self._found, WIRE):
+        for one in self._found.lines_around(WIRE):
             if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
                 yield one.offset, one.line, one.text.decode(errors="replace")
 

@@ -160,8 +160,8 @@ class Scan(Generic[M]):
     def position(self) -> dict[str, Any]:
         """The position of the latest run, after the batch that it gave last: for ``resume=`` of a later scan.
 
-        Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
-        => stops before Bytes, pipes and URLs are not in it.
+        Plain data that JSON can hold. It knows files by their device and inode and by their first bytes. Bytes, pipes
+        and URLs are not in it.
         """
         return self._run.position()
 

@@ -73,35 +73,27 @@ class NslipChecklist(checklists.RecordChecklist):
     """Judges messages one by one: nothing in nSLIP is about their order."""
 
     alone = True
-    _reached = (0, 1)  # a byte, and its line
 
     def look(self, found: Any) -> None:
         """Sees what is beside the messages and is nearly one."""
-        for start, text in found.rest():
-            self._near(found.data, start, text, there=True)
+        for start, stop in found.rest:
+            self._near(found, start, found.data[start:stop], there=True)
         for start, text in found.strings():
-            self._near(found.data, start, text, there=False)
+            self._near(found, start, text, there=False)
         told = {fault.line for fault in self.faults}
-        for one in reading("surroundings").lines_behind_prefixes(found, WIRE) if found.of(WIRE).any() else ():
+        for one in found.lines_behind_prefixes(WIRE) if found.of(WIRE).any() else ():
             if one.line not in told and _NOTHING.fullmatch(one.text):
                 self._tell(one.text.decode(), one.line, one.offset)
 
-    def _near(self, data: bytes, start: int, text: bytes, there: bool) -> None:
+    def _near(self, found: Any, start: int, text: bytes, there: bool) -> None:
         alone = _ALONE.finditer(text) if b"#" in text else ()
         for near in (*_NEAR.finditer(text), *alone):
             shown = text[near.start() : near.start() + 40].partition(b"\n")[0].decode(errors="replace")
             offset = start + near.start() if there else start
-            self._tell(shown, self._line(data, offset), offset)
+            self._tell(shown, found.line_of(offset), offset)
 
     def _tell(self, shown: str, line: int, offset: int) -> None:
         self.fault("framing", line, f"{Reason.BAD_FRAMING}: this is nearly a message: {shown!r}", offset)
-
-    def _line(self, data: bytes, offset: int) -> int:
-        """The line of a byte; quick where bytes are asked for in order."""
-        last, line = self._reached if self._reached[0] <= offset else (0, 1)
-        line += data.count(b"\n", last, offset)
-        self._reached = offset, line
-        return line
 
     def message(self, message: SlipMessage, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one message, and its text where that is known."""

@@ -11,7 +11,7 @@ from typing import Any
 from turnwire import registry
 from turnwire.checklists import Checklist, RecordChecklist, Specification, checklist_of
 from turnwire.errors import DecodeError, UnknownName
-from turnwire.read.located import LocatedRecords, pieces
+from turnwire.read.located import pieces
 
 _STRANGE = "{} is not an option of {}; those are {}"
 
@@ -48,6 +48,8 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
     judge = judge_of(wire, **options)
     several = pieces(data, None if found.around else wire, fences=fences)
     if found.around:
+        from turnwire.read.surroundings import LocatedRecords
+
         several = list(several)  # type: ignore[assignment]
         judge.look(LocatedRecords(data, several))  # type: ignore[attr-defined, arg-type]
     for piece in several:

@@ -5,16 +5,14 @@ Whatever else reads messages out of text reads these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
-from itertools import chain, groupby
-from operator import itemgetter
+from collections.abc import Iterator
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
 from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason
-from turnwire.read.wrapping import Text, inside_end
 
 if TYPE_CHECKING:
     from turnwire.log import Batch
@@ -71,16 +69,7 @@ class ScannedPiece(NamedTuple):
             return iter(rejects)
         before = [one for one in rejects if one.file != self.batch.file]
         here, ones = rejects[len(before) :], _of_batch(self.batch, wire)
-        return chain(before, sorted([*here, *ones], key=_place) if here else ones)
-
-    def raws(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """Records with other text in JSON strings: the string's byte, the byte in what that says, and the bytes.
-        data: the bytes of the file."""
-        if self.batch is not None:
-            rows = self.batch.valid("inner").nonzero()[0]
-            rows = rows[~_whole(data, *(self.batch[name][rows] for name in ("offset", "length", "inner")))]
-            places = (self.batch[name][rows].tolist() for name in ("offset", "inner"))
-            yield from zip(*places, self.batch.raws(rows), strict=True)
+        return chain(before, sorted([*here, *ones], key=attrgetter("place")) if here else ones)
 
 
 def pieces(
@@ -112,158 +101,6 @@ def pieces(
         new = [_of_reject(one, unknown) for one in found.rejects.since(done)] if rejects else []
         done = len(found.rejects)
         yield ScannedPiece(batch, new)
-
-
-class LocatedRecords:
-    """Everything that was found in the bytes of a file, of all wires, as places; :meth:`ones` has the rest."""
-
-    def __init__(self, data: bytes, several: list[ScannedPiece]) -> None:
-        self.data = data
-        self.pieces = several
-
-    @cached_property
-    def places(self) -> tuple[Any, Any, Any, Any]:
-        """In the order of the input, four arrays: offset, length, the wire (its place in ``registry.names()``), and
-        whether it is in a JSON string."""
-        import numpy as np
-
-        batches = [piece.batch for piece in self.pieces if piece.batch is not None]
-        parts: list[tuple[Any, ...]] = [
-            (batch["offset"], batch["length"], batch.codes("wire"), batch.valid("inner")) for batch in batches
-        ]
-        numbers = {name: number for number, name in enumerate(registry.names())}
-        refused = [one for piece in self.pieces for one in piece.rejects]
-        rows = ((one.offset, one.length, numbers[one.wire], one.inner is not None) for one in refused)
-        parts += [tuple(zip(*rows, strict=True))] if refused else []
-        kinds = (np.int64, np.int64, np.int64, bool)
-        columns = zip(*parts, strict=True) if parts else [[] for _ in kinds]
-        whole = [
-            np.concatenate([np.empty(0, kind), *column]).astype(kind)
-            for column, kind in zip(columns, kinds, strict=True)
-        ]
-        offsets, lengths, wires, inside = whole
-        if refused:
-            order = np.argsort(offsets, kind="stable")  # those of one string are in order
-            offsets, lengths, wires, inside = (column[order] for column in (offsets, lengths, wires, inside))
-        return offsets, lengths, wires, inside
-
-    def line_of(self) -> Callable[[int], int]:
-        """The function that says in which line (1-based) a byte is; bytes must come in order."""
-        last, line = 0, 1
-
-        def of(place: int) -> int:
-            nonlocal last, line
-            line += self.data.count(b"\n", last, place)
-            last = place
-            return line
-
-        return of
-
-    def of(self, wire: str) -> Any:
-        """A mask of the places of a wire (an array)."""
-        return self.places[2] == registry.names().index(wire)
-
-    def ones(self, wire: str) -> Iterator[Located]:
-        """The records of a wire, in order."""
-        for piece in self.pieces:
-            if piece.batch is not None:
-                yield from _of_batch(piece.batch, wire)
-
-    @cached_property
-    def gaps(self) -> list[tuple[int, int]]:
-        """The places where something that is not blank surrounds what is in no string: (start, stop), in order."""
-        offsets, lengths, _, inside = self.places
-        return self._around(offsets[~inside], (offsets + lengths)[~inside])
-
-    def rest(self) -> Iterator[tuple[int, bytes]]:
-        """The text beside everything that was found, and without the strings in which something was: (byte, text), in
-        order."""
-        for start, stop in self._rest:
-            yield start, self.data[start:stop]
-
-    @cached_property
-    def _rest(self) -> list[tuple[int, int]]:
-        offsets, lengths, _, inside = self.places
-        stops = offsets + lengths
-        if inside.any():
-            starts = offsets[inside].tolist()
-            ends: list[int] = []
-            for start in starts:  # in order: what begins in the string before ends where that does
-                ends.append(ends[-1] if ends and start < ends[-1] else inside_end(self.data, start + 1))
-            stops[inside] = ends
-        return self._around(offsets, stops)
-
-    def strings(self, instead: bytes = b" ") -> Iterator[tuple[int, bytes]]:
-        """The texts of the strings in which records were found with other text, without these: (byte, text). instead:
-        what stands for each of them."""
-        for start, parts in self._mixed:
-            yield start, instead.join(parts)
-
-    @cached_property
-    def _mixed(self) -> list[tuple[int, list[bytes]]]:
-        """Of each such string, its byte and the texts between its records."""
-        if not self.places[3].any():
-            return []
-        several = (one for piece in self.pieces for one in piece.raws(self.data))
-        strings = ((start, _between(self.data, start, list(ones))) for start, ones in groupby(several, itemgetter(0)))
-        return [(start, parts) for start, parts in strings if any(map(bytes.strip, parts))]
-
-    def _around(self, starts: Any, stops: Any) -> list[tuple[int, int]]:
-        import numpy as np
-
-        behind = np.concatenate([[0], np.maximum.accumulate(stops)]).astype(np.int64)
-        ahead = np.concatenate([starts, [len(self.data)]]).astype(np.int64)
-        sizes = ahead - behind
-        data = np.frombuffer(self.data, np.uint8)
-        odd = sizes > _SHORT_GAP
-        for step in range(_SHORT_GAP):
-            rows = np.flatnonzero(sizes > step)
-            odd[rows[~np.isin(data[behind[rows] + step], _BLANKS)]] = True
-        found = zip(behind[odd].tolist(), ahead[odd].tolist(), strict=True)
-        return [(start, stop) for start, stop in found if self.data[start:stop].strip()]
-
-    def texts(self) -> Iterator[bytes]:
-        """The lines that are not blank around all that is in no string."""
-        for start, stop in self.gaps:
-            yield from (line for line in self.data[start:stop].split(b"\n") if line.strip())
-
-
-def _between(data: bytes, start: int, records: list[tuple[int, int, bytes]]) -> list[bytes]:
-    """The text that the string at ``start`` says around its records (:meth:`ScannedPiece.raws`); of those in strings
-    in it, what the innermost one says that holds the first of them."""
-    said = Text(data).said(start + 1)
-    if said is None:
-        return []
-    text, place = said.innermost(records[0][1])
-    last, parts = 0, []
-    for _, _, raw in records:
-        place = text.raw.find(raw.rstrip(), max(place, last))
-        if place < 0:
-            break
-        parts.append(text.raw[last:place])
-        last = place + len(raw.rstrip())
-    return [*parts, text.raw[last:]]
-
-
-def _whole(data: bytes, offsets: Any, lengths: Any, inners: Any) -> Any:
-    """A mask (an array) of the records in strings that are all that these say, but for line ends behind them."""
-    import numpy as np
-
-    read = np.frombuffer(data, np.uint8)
-    stops = np.minimum(offsets + 1 + lengths, len(read) - 1)
-    for _ in range(_LINE_ENDS):
-        stops += 2 * ((read[stops] == 0x5C) & (read[np.minimum(stops + 1, len(read) - 1)] == 0x6E))
-        stops = np.minimum(stops, len(read) - 1)
-    return (inners == 0) & (read[stops] == 0x22)
-
-
-_LINE_ENDS = 2
-_SHORT_GAP = 3
-_BLANKS = tuple(b" \t\n\r\v\f")
-
-
-def _place(one: Located) -> tuple[int, int]:
-    return one.place
 
 
 def _of_batch(batch: Batch, wire: str | None) -> Iterator[Located]:

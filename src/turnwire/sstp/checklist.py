@@ -251,17 +251,16 @@ _MARKS = tuple(map(str.encode, _WORDS))
 def near_misses(found: Any) -> Iterator[tuple[int, int, str]]:
     """(byte, line, what is wrong) of each: objects with nothing but names of SSTP, of which the finder does not say
     whose they are; and what is not an object in a list of messages."""
-    surroundings = reading("surroundings")
-    for one in surroundings.objects(found, _MARKS):
+    for one in found.objects(_MARKS):
         yield from _objects_in(one, one.value)
-    for one in surroundings.elements(found):
+    for one in found.elements():
         if isinstance(one.value, str) and any(f'"{mark}"' in one.value for mark in _PARTS):
             yield from _objects_in(one, {"": one.value})
         else:
             yield one.offset, one.line, _VALUE
-    for offset, line, values in surroundings.elements_in_strings(found):
-        if not all(isinstance(value, dict) for value in values):
-            yield offset, line, _VALUE
+    for one in found.elements_in_strings():
+        if not all(isinstance(value, dict) for value in one.value):
+            yield one.offset, one.line, _VALUE
 
 
 def _objects_in(one: Any, value: dict[str, Any]) -> Iterator[tuple[int, int, str]]:
@@ -278,13 +277,12 @@ _VALUE = "a value in a list of messages is not a message"
 def texts_around(found: Any) -> Iterator[tuple[str, int, int, str]]:
     """(clause, byte, line, what is wrong) of the lines beside messages in the same strings and behind the same
     prefixes: values of JSON, and prose; in a log, prose that speaks as a person does."""
-    surroundings = reading("surroundings")
-    for one in surroundings.lines_in_strings(found):
+    for one in found.lines_in_strings():
         yield from _text(one, one.in_log)
-    for one in surroundings.lines_behind_prefixes(found, WIRE):
+    for one in found.lines_behind_prefixes(WIRE):
         if one.in_log:
             yield from _text(one, True)
-    for offset, line, prefix in surroundings.prefixes(found, WIRE):
+    for offset, line, prefix in found.prefixes(WIRE):
         if spoken(prefix):
             yield "raw", offset, line, f"the message comes after {_shown(prefix)}"
 

@@ -236,11 +236,11 @@ class BlockStream:
         closed = (self._braces if self._object is None else self._object).closed(new)
         if closed >= 0:
             self._due = self._size + closed
-        text = self._head + new
-        self._ending = self._ending or _ENDING.search(text) is not None
-        newline = text.rfind(b"\n")
+        coming = self._head + new
+        self._ending = self._ending or _ENDING.search(coming) is not None
+        newline = coming.rfind(b"\n")
         self._ended = self._ended or newline >= 0
-        self._head = text[newline + 1 : newline + 1 + _LINE_HEAD]
+        self._head = coming[newline + 1 : newline + 1 + _LINE_HEAD]
         self._coming.append(new)
         self._size += len(new)
         self._final = False
