@@ -97,10 +97,6 @@ def ratio(row: Any) -> str:
     return "" if row.ratio is None else f"{row.ratio:.2f}"
 
 
-def rank(row: Any) -> str:
-    return "–" if row.rank is None else str(row.rank)
-
-
 def absences(found: Any) -> str:
     return f"\nNot measured, because the messages lack fields: {', '.join(found.absent)}.\n" if found.absent else ""
 
@@ -116,10 +112,8 @@ def comparison(messages: Any, given: Context | None) -> str:
         least, most = min(counts[row.format]), max(counts[row.format])
         dropped = "" if row.round_trip else ", ".join(f"`{name}`" for name in row.dropped)
         spread = f"{least:,}" if least == most else f"{least:,}–{most:,}"
-        rows.append([rank(row), row.format, counted(row), spread, ratio(row), f"{row.bytes:,}", dropped])
-    return markdown(["rank#", "format", "o200k_base#", "all six#", "÷ JSON#", "bytes#", "drops"], rows) + absences(
-        found
-    )
+        rows.append([row.format, counted(row), spread, ratio(row), dropped])
+    return markdown(["format", "o200k_base#", "all six#", "÷ JSON#", "drops"], rows) + absences(found)
 
 
 def conversations(few: Any, many: Any, given: Context | None) -> str:
@@ -129,10 +123,10 @@ def conversations(few: Any, many: Any, given: Context | None) -> str:
     )
     first = {row.format: row for row in short.rows}
     rows = [
-        [rank(row), row.format, counted(row), ratio(row), counted(first[row.format]), ratio(first[row.format])]
+        [row.format, counted(row), ratio(row), counted(first[row.format]), ratio(first[row.format])]
         for row in long.sorted(TOKENIZERS[0])
     ]
-    return markdown(["rank#", "format", f"{len(many)} messages#", "÷ JSON#", f"{len(few)} messages#", "÷ JSON#"], rows)
+    return markdown(["format", f"{len(many)} messages#", "÷ JSON#", f"{len(few)} messages#", "÷ JSON#"], rows)
 
 
 def facts() -> str:
@@ -164,7 +158,7 @@ def tables() -> str:
         (
             "Conversations",
             "The first lines of that file as one text (o200k_base). `a + b`: the messages and the wire's prompt.\n"
-            "Ratios count both. Formats without a rank drop fields.\n\n" + conversations(four, hundred, given),
+            "Ratios count both. Formats that drop fields come last.\n\n" + conversations(four, hundred, given),
         ),
         (
             "Sixteen SSTP messages",
