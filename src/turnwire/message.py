@@ -67,12 +67,22 @@ class Serialisable:
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         from pydantic_core import core_schema
 
-        written = core_schema.plain_serializer_function_ser_schema(cls.to_dict)
+        written = core_schema.plain_serializer_function_ser_schema(_dumped, info_arg=True)
         return core_schema.no_info_plain_validator_function(cls._validated, serialization=written)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
         return cls._schema()
+
+
+def _dumped(value: Serialisable, info: Any) -> Any:
+    """The dict of a value that is dumped, of which ``include`` and ``exclude`` may ask for parts."""
+    if info.include is None and info.exclude is None:
+        return value.to_dict()
+    from pydantic_core import SchemaSerializer, core_schema
+
+    parts = SchemaSerializer(core_schema.dict_schema())
+    return parts.to_python(value.to_dict(), include=info.include, exclude=info.exclude)
 
 
 class Message(Serialisable):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.fences import fence_behind
@@ -62,12 +62,13 @@ class Section(methods.SectionMethods):
 
     __wire__ = WIRE
     __slots__ = ("_body", "_end", "_parts", "_source", "_start", "_stuffing")
-    _parts: tuple[Any, ...] | None
-    _source: str | None
-    _start: int
-    _body: int
-    _end: int
-    _stuffing: bool
+    if TYPE_CHECKING:
+        _parts: tuple[Any, ...] | None
+        _source: str | None
+        _start: int
+        _body: int
+        _end: int
+        _stuffing: bool
 
     def __init__(
         self,

@@ -189,6 +189,13 @@ class EnvelopeMethods(Message):
         _extra: Any  # the same or None, without the right to change it
         _unchanged: Callable[[], str | None]
         _parsed: Any
+    else:
+        __annotations__ = {
+            **dict.fromkeys(REQUIRED_FIELDS, str),
+            "type": MessageType,
+            "correlation_id": str | None,
+            "extra": dict[str, Any],
+        }
 
     wire = WIRE
     kind = column("type", name_of, "``type``.")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.spec import PARTS, SIGIL, WIRE
 from turnwire.message import Serialisable, Signature, expect_mapping
@@ -165,6 +165,8 @@ class SectionMethods(Serialisable):
     __wire__ = WIRE
     __match_args__ = ("name", "type", "qualifier", "place", "index", "inline", "content", "raw")
     __signature__ = Signature(_arguments)
+    if not TYPE_CHECKING:
+        __annotations__ = {part: str if part in ("name", "content") else str | None for part in PARTS}
 
     def replace(self: Any, **changes: Any) -> Section:
         """A section with some parts replaced. Where it was read, its header line, its blank lines and their line
@@ -192,19 +194,39 @@ class SectionMethods(Serialisable):
         return made(**parts)
 
     def to_dict(self) -> dict[str, str | None]:
-        """The parts by name, without ``raw``."""
-        return {part: getattr(self, part) for part in PARTS[:-1]}
+        """The parts by name; ``raw`` of a section that was read."""
+        parts = dict(zip(PARTS, parts_of(self), strict=True))
+        if parts["raw"] is None:
+            del parts["raw"]
+        return parts
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Any:
-        """The section of :meth:`to_dict`. Raises DecodeError for another name or no text, with the part in ``path``."""
+        """The section of :meth:`to_dict`. Raises DecodeError with the part in ``path``: for another name, no text, no
+        name, and what the constructor refuses."""
         expect_mapping(fields, WIRE)
         for part, value in fields.items():
             if part not in PARTS or not isinstance(value, str | None):
                 text = f"a section has {', '.join(PARTS)}, which are text"
                 raise DecodeError(Reason.WRONG_TYPE, text, wire=WIRE, path=f"/{part}")
+        if "name" not in fields:
+            raise DecodeError(Reason.MISSING_FIELD, "name is required", wire=WIRE, path="/name")
         make: Any = cls
-        return make(**{"name": "", **fields})
+        try:
+            return make(**fields)
+        except EncodeError as error:
+            raise DecodeError(error.reason, error.text, wire=WIRE, path=error.path) from None
+
+    @classmethod
+    def _schema(cls) -> dict[str, Any]:
+        parts = {part: {"type": "string" if part in ("name", "content") else ["string", "null"]} for part in PARTS}
+        return {
+            "type": "object",
+            "title": "Section",
+            "properties": parts,
+            "required": ["name"],
+            "additionalProperties": False,
+        }
 
     __repr__ = represent
     __eq__ = equal

@@ -47,6 +47,12 @@ class Space(contract.Message):
     """
 
     __slots__ = ("__weakref__", *_NAMES)
+    preamble: str
+    sections: list[Section]
+    issues: list[Issue]
+    bom: bool
+    fences: bool
+    stuffing: bool
     __match_args__ = ("preamble", "sections", "issues")
     __hash__ = None  # type: ignore[assignment]
 

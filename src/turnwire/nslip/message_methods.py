@@ -80,18 +80,19 @@ class DataclassAttribute:
     """An attribute of a dataclass, made when first asked for: the import of ``dataclasses`` costs more than all of
     turnwire, and nobody pays it who does not use it.
 
-    The seven fields are those of slipcore 0.1.0. A message that has kept fields has ``extra`` as an InitVar beside
-    them: ``asdict`` and ``fields`` do not see it, ``dataclasses.replace`` and msgspec hand it on.
+    The seven fields are those of slipcore 0.1.0. A message that has kept fields in ``extra`` has none of them: what
+    writes dataclasses refuses it, instead of losing those.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, message: Any, owner: type) -> Any:
-        from dataclasses import InitVar, make_dataclass
+        from dataclasses import make_dataclass
 
-        kept = [("extra", InitVar, None)] if message is not None and message.extra else []
-        return vars(make_dataclass("SlipMessage", [*ANNOTATIONS.items(), *kept]))[self.name]
+        if self.name == "__dataclass_fields__" and message is not None and message.extra:
+            raise AttributeError("a dataclass has no place for extra: use to_dict, replace or turnwire.enc_hook")
+        return vars(make_dataclass("SlipMessage", ANNOTATIONS.items()))[self.name]
 
 
 def initialiser(init: Callable[..., None]) -> Callable[..., None]:
@@ -291,8 +292,8 @@ def _extra_from(items: Any) -> Extra:
 
 def _member(enum: Any, value: Any, reason: Reason, path: str) -> Any:
     try:
-        if isinstance(value, str):
-            return enum[value]
+        if isinstance(value, str):  # keys of JSON are texts, codes among them
+            return enum(int(value)) if value.isdecimal() else enum[value]
         if isinstance(value, int) and not isinstance(value, bool):
             return enum(value)
     except (KeyError, ValueError):
