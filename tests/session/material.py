@@ -78,7 +78,7 @@ NUMBERS = (0, 1, 9, -1, 10**17, 2**64, 1.0, 0.5, 1e22, True, False, None)
 
 def composed(events: list[Any], keys: tuple[str, ...] = (), options: Options = Options()) -> str:  # noqa: B008
     """Events as a session, whether or not that saves anything."""
-    return finished(drafted(read_events(events), keys, options), options, Guess())
+    return "".join(finished(drafted(read_events(events), keys, options), keys, options, Guess()))
 
 
 def plain(events: list[Any]) -> str:

@@ -113,18 +113,20 @@ def opened(path: str) -> Output:
         raise explained(error, path) from None
 
 
-def write_whole(path: str | None, data: bytes) -> None:
+def write_whole(path: str | None, pieces: Iterable[bytes]) -> None:
     """Writes text of a log to a file, which is there whole or not at all, or to standard output (None, "-"). Raises
     OSError."""
     if path is None or path == "-":
         output = standard_output(shown=True)
-        output.write(data)
+        for piece in pieces:
+            output.write(piece)
         output.flush()
         return
     from turnwire.atomic import AtomicFile
 
     with AtomicFile(path) as file:
-        file.write(data)
+        for piece in pieces:
+            file.write(piece)
 
 
 def flush() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from json import encoder
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from turnwire import registry
 from turnwire.errors import DecodeError, EncodeError, Reason
@@ -193,11 +194,13 @@ class Event(NamedTuple):
     leaves: list[Leaf]
 
 
-class Shapes(dict[Structure, "Shape"]):
-    """The shapes of structures: one for each, made where it is first asked for."""
+class Shapes(WeakValueDictionary[Structure, "Shape"]):
+    """The shapes of structures: one for each as long as something has it, made where it is first asked for."""
 
-    def __missing__(self, structure: Structure) -> Shape:
-        shape = self[structure] = Shape(structure)
+    def __getitem__(self, structure: Structure) -> Shape:
+        shape = self.get(structure)
+        if shape is None:
+            shape = self[structure] = Shape(structure)
         return shape
 
     def event(self, given: Any) -> Event:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice, product
 from operator import ne
 from string import ascii_letters
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from turnwire.errors import EncodeError, expect_number
@@ -16,7 +18,7 @@ from turnwire.session.aliases import Shortener, bare
 from turnwire.session.framing import HEADER, Chain, Settings, explanation, folded
 from turnwire.session.notation import one_line, told, written
 from turnwire.session.planning import Plan, Planner, mark_alone
-from turnwire.session.reading import lines_of
+from turnwire.session.reading import Reader
 from turnwire.session.shapes import Event, Leaf, Shape, Shapes
 from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, expected, fits, row_of
 
@@ -30,6 +32,7 @@ MOST_KEYS = 3
 ALIKE = 1.03
 """So much longer may a session be, before its aliases, by another path that tells conversations apart as well."""
 GREATEST_SHARE = 0.97  # conversations are told apart if the session then has less than this share of its tokens
+IN_MEMORY = 1 << 16  # bytes of a session that wait in memory, and of a piece; more waits in a file
 WINDOW = 48  # events that a writer plans a template by
 MOST_TEMPLATES = 16  # templates of one structure that a writer tries
 _ALWAYS = frozenset(["#", "$"])
@@ -157,18 +160,16 @@ def read_events(given: Iterable[Any]) -> Iterator[Event]:
         yield event
 
 
-class Draft(NamedTuple):
-    """A session before its aliases. keys: the paths that tell conversations apart. blocks: the bodies of the records of
-    each. used: what they need explained."""
+class Block(NamedTuple):
+    """The records up to the next anchor, before their aliases: their bodies, and what these need explained."""
 
-    keys: tuple[str, ...]
-    blocks: list[list[str]]
+    bodies: list[str]
     used: set[str]
 
 
-def drafted(events: Iterable[Event], keys: tuple[str, ...], options: Options) -> Draft:
-    """The events as bodies of records, a block at a time, without aliases."""
-    draft = Draft(keys, [], set())
+def drafted(events: Iterable[Event], keys: tuple[str, ...], options: Options) -> Iterator[Block]:
+    """The events as bodies of records, a block at a time, without aliases. keys: the paths that tell conversations
+    apart."""
     plan: Plan | None = None
     events = iter(events)
     while block := list(islice(events, options.every)):
@@ -188,35 +189,42 @@ def drafted(events: Iterable[Event], keys: tuple[str, ...], options: Options) ->
                 if times[kind] > 1:
                     name = called[kind] = next(composer.names)
                 bodies.append(composer.defined(name, event, plan.marks[kind]))
-        draft.blocks.append(bodies)
-        draft.used.update(composer.used)
-    return draft
+        yield Block(bodies, composer.used)
 
 
-def finished(draft: Draft, options: Options, meter: Meter) -> str:
-    """A draft with aliases, a header, anchors, an end and checks."""
+def finished(blocks: Iterable[Block], keys: tuple[str, ...], options: Options, meter: Meter) -> Iterator[str]:
+    """The text of a session with aliases, a header, anchors, an end and checks, a block at a time. The header explains
+    what is in all blocks, so that these wait in a file."""
     shortener = Shortener(meter)
-    records: list[str] = []
-    used = set(draft.used)
-    first = letter = ""
+    used: set[str] = set()
+    settings: list[Settings] = []
+    letter = ""
     done = 0
-    for number, bodies in enumerate(draft.blocks):
-        aliases = ""
-        if not options.plain:
-            uuids, bodies = bare(bodies)
-            named, bodies = shortener.shortened(bodies)
-            aliases = named + uuids
-            letter = letter or named
-            used |= {"&"[: len(named)], uuids}
-        if number:
-            records.append(Settings(draft.keys, aliases).line(f"^{done}"))
-        else:
-            first = aliases
-        records += map(folded, bodies)
-        done += len(bodies)
-    explained = explanation(used, options.checks, letter) if options.prompt else ""
-    lines = [Settings(draft.keys, first).line(HEADER, explained), *records, f".{done}"]
-    return "".join(map(Chain(options.checks).sealed, lines))
+    with SpooledTemporaryFile(IN_MEMORY) as waiting:
+        for bodies, explained in blocks:
+            aliases = ""
+            if not options.plain:
+                uuids, bodies = bare(bodies)
+                named, bodies = shortener.shortened(bodies)
+                aliases = named + uuids
+                letter = letter or named
+                used |= {"&"[: len(named)], uuids}
+            used |= explained
+            settings.append(Settings(keys, aliases))
+            pickle.dump((done, list(map(folded, bodies))), waiting)
+            done += len(bodies)
+        if not settings:
+            settings.append(Settings(keys))
+            pickle.dump((done, []), waiting)
+        waiting.seek(0)
+        seal = Chain(options.checks).sealed
+        for number, each in enumerate(settings, 1):
+            before, records = pickle.load(waiting)
+            if before:
+                first = each.line(f"^{before}")
+            else:
+                first = each.line(HEADER, explanation(used, options.checks, letter) if options.prompt else "")
+            yield "".join(map(seal, [first, *records, *([f".{done}"] if number == len(settings) else ())]))
 
 
 def encode(
@@ -235,15 +243,39 @@ def encode(
     Where nothing is saved, the text that explains the session counted, the result is JSON lines. Raises EncodeError for
     events that JSON cannot carry (``path`` begins with the event's number), MissingDependency, ValueError.
     """
+    return "".join(packed(events, tokenizer, key, **options))
+
+
+def packed(
+    events: Iterable[Any],
+    tokenizer: str | os.PathLike[str] | Tokenizer | None = DEFAULT,
+    key: str | Sequence[str] | None = None,
+    **options: Any,
+) -> Iterator[str]:
+    """The text of ``encode`` in pieces, in memory that does not grow with it. All events are read before the first."""
     chosen = _checked(options)
     meter = _meter(tokenizer)
     plain: list[int] = []
     given = _counted(read_events(events), meter, plain)
-    draft = drafted(given, paths_of(key), chosen) if key is not None else _best_draft(given, chosen, meter)
-    if not draft.blocks:
-        return ""
-    text = finished(draft, chosen, meter)
-    return text if meter.count(text) < sum(plain) else "\n".join(lines_of(text, sealed=chosen.checks))
+    keys = () if key is None else paths_of(key)
+    if key is None:
+        sample = list(islice(given, SAMPLE_EVENTS))
+        keys, given = _best_keys(sample, chosen, meter), chain(sample, given)
+    size = 0
+    with SpooledTemporaryFile(IN_MEMORY, "w+", encoding="utf-8", errors="surrogatepass", newline="") as waiting:
+        for text in finished(drafted(given, keys, chosen), keys, chosen, meter):
+            size += meter.count(text)
+            waiting.write(text)
+        waiting.seek(0)
+        pieces = iter(lambda: waiting.read(IN_MEMORY), "")
+        if size < sum(plain):
+            yield from pieces
+            return
+        reader, feed = Reader(chosen.checks, False), ""
+        for lines in chain(map(reader.feed, pieces), (close() for close in [reader.close])):
+            if lines:
+                yield feed + "\n".join(lines)
+                feed = "\n"
 
 
 def _counted(events: Iterator[Event], meter: Meter, tokens: list[int]) -> Iterator[Event]:
@@ -253,24 +285,24 @@ def _counted(events: Iterator[Event], meter: Meter, tokens: list[int]) -> Iterat
         yield from piece
 
 
-def _best_draft(events: Iterator[Event], options: Options, meter: Meter) -> Draft:
-    """The events by the path that tells conversations apart, where one saves tokens in the first events: of those that
-    do about as well, the one with which the finished session is shortest."""
-    sample = list(islice(events, SAMPLE_EVENTS))
+def _best_keys(sample: list[Event], options: Options, meter: Meter) -> tuple[str, ...]:
+    """The path that tells conversations apart, where one saves tokens in the first events: of those that do about as
+    well, the one with which the finished session is shortest."""
     if not (paths := candidates(sample)):
-        return drafted(chain(sample, events), (), options)
-    best, *tried = [drafted(sample, keys, options) for keys in [(), *((path,) for path in paths)]]
-    sizes = [_size(draft, meter) for draft in tried]
-    if (least := min(sizes)) < _size(best, meter) * GREATEST_SHARE:
-        alike = [draft for draft, size in zip(tried, sizes, strict=True) if size <= least * ALIKE]
-        best = min(alike, key=lambda draft: meter.count(finished(draft, options, meter)))
-    more = list(islice(events, 1))
-    return drafted(chain(sample, more, events), best.keys, options) if more else best
+        return ()
+    tried = {keys: list(drafted(sample, keys, options)) for keys in [(), *((path,) for path in paths)]}
+    sizes = {keys: _size(blocks, keys, meter) for keys, blocks in tried.items()}
+    undivided = sizes.pop(())
+    if (least := min(sizes.values())) >= undivided * GREATEST_SHARE:
+        return ()
+    alike = [keys for keys, size in sizes.items() if size <= least * ALIKE]
+    return min(alike, key=lambda keys: meter.count("".join(finished(tried[keys], keys, options, meter))))
 
 
-def _size(draft: Draft, meter: Meter) -> int:
+def _size(blocks: list[Block], keys: tuple[str, ...], meter: Meter) -> int:
     """About the tokens of a session without aliases, a token for each check."""
-    lines = [Settings(draft.keys).line(HEADER, explanation(draft.used)), *chain.from_iterable(draft.blocks)]
+    used = set[str]().union(*(block.used for block in blocks))
+    lines = [Settings(keys).line(HEADER, explanation(used)), *chain.from_iterable(block.bodies for block in blocks)]
     return meter.count("\n".join(lines)) + len(lines)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 import click
@@ -55,8 +55,7 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
     SOURCES are files, directories, globs, URLs, or - for standard input.
     """
     import turnwire
-    from turnwire.session import encode
-    from turnwire.session.writing import paths_of
+    from turnwire.session.writing import packed, paths_of
     from turnwire.tokens.loading import load
 
     names = inputs.checked(sources, output)
@@ -65,13 +64,23 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
     with Progress(inputs.size(names)) as progress:
         scan = turnwire.scan(list(names), errors="skip", progress=progress.of_scan)
         found = _json_lines(names) if events else (message for message, *_ in scan.messages())
-        text = encode(found, counter, keys or None, every=settings["every"], plain=settings["plain"])
-    write_whole(output, text.encode() if text.endswith("\n") or not text else f"{text}\n".encode())
+        pieces = packed(found, counter, keys or None, every=settings["every"], plain=settings["plain"])
+        first = next(pieces, "")  # everything is read now
+    write_whole(output, _ended(chain([first], pieces)))
     failed = 0 if events else scan.counts.rejects
     tell_left_out(failed)
-    if not text and not failed:
+    if not first and not failed:
         inputs.tell_none(names, what="event" if events else "message")
-    return BAD_RECORDS if failed else GOOD if text else NOTHING
+    return BAD_RECORDS if failed else GOOD if first else NOTHING
+
+
+def _ended(pieces: Iterable[str]) -> Iterator[bytes]:
+    """The bytes of a text in pieces, with a line feed at its end."""
+    piece = ""
+    for piece in pieces:
+        yield piece.encode()
+    if piece and piece[-1] != "\n":
+        yield b"\n"
 
 
 def _json_lines(names: Sequence[str]) -> Iterator[str]:
@@ -115,7 +124,7 @@ def unpack(file: str, salvage: bool, output: str | None) -> int:
             complain(str(error))
             return BAD_RECORDS
         code = GOOD
-    write_whole(output, escaped_json("".join(line + "\n" for line in lines).encode("utf-8", "replace")))
+    write_whole(output, [escaped_json("".join(line + "\n" for line in lines).encode("utf-8", "replace"))])
     return code
 
 
