@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -24,7 +23,6 @@ from tests.tokens.blocking import block
 from turnwire import tokens
 from turnwire.errors import EncodeError, MissingDependency, Reason
 from turnwire.tokens import tokenizer as counting
-from turnwire.tokens.tokenizer import _packed
 
 pytestmark = pytest.mark.once
 pytest.importorskip("splintr")
@@ -117,13 +115,6 @@ def test_many_texts_count_as_each_does(name: str, texts: list[str]) -> None:
     expected = [tokens.count(text, name) for text in texts]
     assert tokens.count_many(texts, name) == expected
     assert tokens.count_many(iter(texts), name, threads=2) == expected
-
-
-def test_a_separator_that_could_begin_inside_an_id_is_not_looked_for_as_bytes() -> None:
-    """Ids are four bytes, the last of which is 0: these bytes are found where an id begins, or not at all."""
-    assert _packed(0x010203) == np.array([0x010203], np.uint32).tobytes()
-    for number in (0, 3, 0x0203, 0x010200, 0x010002, 0x01020304):
-        assert _packed(number) == b""
 
 
 def test_qwen_composes_characters_first() -> None:

@@ -98,7 +98,6 @@ MODELS: dict[str, str] = {
 """How the names of models begin -> their tokenizer, for who names the model instead."""
 
 _ALIASES = {each.packed: each.name for each in VOCABULARIES.values()}
-_SEPARATOR = "<|turnwire-separator|>"
 
 
 def splintr() -> ModuleType:
@@ -168,13 +167,9 @@ def _file(name: str, pattern: str | None, state: tuple[int, ...]) -> Tokenizer:
     package = splintr()
     if name.endswith(".tiktoken"):
         chosen = _pattern(package, data, pattern)
-        number = _highest_rank(data, name) + 1
-        specials = {_SEPARATOR: number}
-
-        def make() -> Any:
-            return package.Tokenizer.from_bytes(data, chosen, specials)
-
-        return _tokenizer(make, name, YOURS, chosen == package.O200K_BASE_PATTERN, specials)
+        _expect_ranks(data, name)
+        careful = chosen == package.O200K_BASE_PATTERN
+        return _tokenizer(lambda: package.Tokenizer.from_bytes(data, chosen, {}), name, YOURS, careful, special=False)
     if pattern is not None:
         raise ValueError("a tokenizer.json has a pattern of its own; pattern= is for .tiktoken files")
     return _tokenizer(lambda: package.from_json_bytes(data), name, YOURS, False)
@@ -185,18 +180,18 @@ def _tokenizer(
     name: str,
     provenance: str,
     careful: bool,
-    specials: dict[str, int] | None = None,
     wanted: Vocabulary | None = None,
+    special: bool = True,
 ) -> Tokenizer:
+    """special: whether there are special tokens, which a file of ranks has not."""
     native = make()
-    known = dict(sorted(native.special_tokens().items())) if specials is None else specials
 
     @cache
     def exact() -> Any:
         return make().pcre2() if careful else native
 
     composed, symbols = (False, False) if wanted is None else (wanted.composed, wanted.symbols)
-    return Tokenizer(native, name, provenance, known, exact, composed, symbols)
+    return Tokenizer(native, name, provenance, native.special_tokens() if special else (), exact, composed, symbols)
 
 
 def _pattern(package: ModuleType, data: bytes, pattern: str | None) -> str:
@@ -210,9 +205,9 @@ def _pattern(package: ModuleType, data: bytes, pattern: str | None) -> str:
     return str(getattr(package, PATTERNS[pattern])) if pattern in PATTERNS else pattern
 
 
-def _highest_rank(data: bytes, name: str) -> int:
+def _expect_ranks(data: bytes, name: str) -> None:
     try:
-        return max(int(line.split()[1]) for line in data.splitlines() if line)
+        max(int(line.split()[1]) for line in data.splitlines() if line)  # none: ValueError
     except (IndexError, ValueError):
         raise ValueError(
             f"{name} is not a .tiktoken file: its lines are the base64 of a token, a space, its rank"

@@ -10,22 +10,17 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from threading import Lock, Thread, current_thread, main_thread
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from unicodedata import normalize
-
-import numpy as np
 
 from turnwire.errors import EncodeError, Reason, expect_number
 
 Ids = TypeVar("Ids")
 
-CHUNK = 1 << 16
-"""Characters that are handed over at once: few calls, and enough chunks for several threads."""
-FEW = 64
-"""Texts in a list that are handed over at once without a look at how long they are."""
+CHUNK = 1 << 13
+"""Characters that are handed over at once: few calls, and so few bytes that splintr starts no threads of its own."""
 LONG_S = "\u017f"
 """The only character beyond ASCII that a contraction ('s) matches without regard to case: see CAREFUL."""
 _TAGGED = re.compile(r"(</?[a-z0-9]+>|\[multimodal\])")
@@ -36,20 +31,10 @@ SLOW = 1 << 17
 """The same where each token is looked for on its own, as SentencePiece does."""
 _PAUSE = 0.1
 """Seconds between two looks at the thread that counts it: some systems tell Python of a signal in between alone."""
-_ID = 4
-"""Bytes of a token's id."""
 _KNOWN = 10_000
 """Tags that are remembered."""
-_PROBES = ("a", " a ", "", "\n\n b\n", "  ", "é🙂'", "don't", "12345", "/")
-
-
-class Separator(NamedTuple):
-    """A special token that keeps texts apart which are counted in one call: its text and its id. packed: the bytes of
-    its id, where they are found at no other place of ids side by side than where one begins; else empty."""
-
-    text: str
-    number: int
-    packed: bytes
+_LOOKS = 64
+"""Places where a special token may begin that are looked at one by one."""
 
 
 class Tokenizer:
@@ -70,7 +55,7 @@ class Tokenizer:
         native: Any,
         name: str,
         provenance: str,
-        specials: dict[str, int],
+        specials: Iterable[str],
         careful: Callable[[], Any],
         composed: bool = False,
         symbols: bool = False,
@@ -88,8 +73,8 @@ class Tokenizer:
         longest_first = sorted(filter(None, specials), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, longest_first)) or "(?!)").search
         self._begin = beginning(longest_first)
-        self._separator = _separator(native, specials)
-        self._begun = self._separator.text.count(self._begin) if self._separator is not None else 0
+        # SentencePiece promotes more than it lists; a template stands around each text.
+        self._in_batches = getattr(native, "family", "BPE") == "BPE" and not self._around
 
     def __repr__(self) -> str:
         return f"<Tokenizer {self.name}>"
@@ -133,7 +118,7 @@ class Tokenizer:
         """True if a special token is in a text. Their common beginning is looked for by its first letter, which is
         faster where that is rare."""
         at = -1
-        for _ in range(FEW):
+        for _ in range(_LOOKS):
             at = text.find(self._begin[:1], at + 1)
             if at < 0:
                 return False
@@ -143,101 +128,56 @@ class Tokenizer:
 
     def count(self, text: str) -> int:
         """The number of tokens of a text. Raises EncodeError(lone_surrogate, wrong_type)."""
-        if self._separator is not None and isinstance(text, str):
-            whole = self._normalized(text)
-            if not self._promoted(whole) and LONG_S not in whole:
-                try:
-                    return len(self._flat(whole)) // _ID
-                except UnicodeEncodeError:
-                    pass  # which character that is, ``ids`` says
-        return len(self.ids(text))
+        return self._count([text])[0]
 
     def count_many(self, texts: Iterable[str], threads: int = 1) -> list[int]:
         """The tokens of each text, counted by that many threads; the texts are read as they are needed.
 
         Raises EncodeError as ``count`` does (``path`` is the number of the text), ValueError for less than one thread.
         """
-        if type(threads) is not int or threads < 1:
-            threads = expect_number(threads, "threads", 1)
-        if isinstance(texts, list) and 0 < len(texts) <= FEW and set(map(type, texts)) == {str}:
-            return self._count_few(texts) or self._count_chunk((0, texts))
+        expect_number(threads, "threads", 1)
         chunks = _chunks(texts)
-        begin = list(islice(chunks, 2))
-        if threads == 1 or len(begin) < 2:
-            return list(chain.from_iterable(map(self._count_chunk, chain(begin, chunks))))
+        if threads == 1:
+            return list(chain.from_iterable(map(self._count_chunk, chunks)))
         with ThreadPoolExecutor(threads) as pool:
-            unlocked = partial(self._count_chunk, flat=self._unlocked)
-            return list(chain.from_iterable(_in_order(pool, unlocked, chain(begin, chunks), 2 * threads)))
+            return list(chain.from_iterable(_in_order(pool, self._count_chunk, chunks, 2 * threads)))
 
-    def _flat(self, text: str) -> bytes:
-        """The ids of a text without special tokens, four bytes each."""
-        if len(text) >= LONG:
-            return _ended_by_signals(self._unlocked, text, LONG)
-        ids: bytes = self._native.encode_flat(text)
-        return ids
-
-    def _count_few(self, texts: list[str]) -> list[int] | None:
-        """The tokens of a few texts: nothing is looked at twice. None where that is not so simple."""
-        separator = self._separator
-        if separator is None or not separator.packed or self._composed:
-            return None
-        joined = separator.text.join(texts)
-        if joined.count(self._begin) != (len(texts) - 1) * self._begun or LONG_S in joined:
-            return None
-        try:
-            found = self._flat(joined)
-        except UnicodeEncodeError:
-            return None
-        return [len(part) // _ID for part in found.split(separator.packed)]
-
-    def _unlocked(self, text: str) -> bytes:
-        """As ``encode_flat`` of splintr, which holds Python's lock; its batch, here of one, lets other threads run."""
-        ids: bytes = self._native.encode_batch_flat([text])[0]
-        return ids
-
-    def _count_chunk(self, chunk: tuple[int, list[str]], flat: Callable[[str], bytes] | None = None) -> list[int]:
+    def _count_chunk(self, chunk: tuple[int, list[str]]) -> list[int]:
         first, texts = chunk
         try:
-            if self._composed:
-                texts = [self._normalized(text) for text in texts]
-            if self._separator is not None:
-                joined = "\n".join(texts)
-                if not self._promoted(joined) and LONG_S not in joined:
-                    return self._count_together(texts, self._separator, flat or self._flat)
-            return [self.count(text) for text in texts]
-        except (UnicodeEncodeError, TypeError):
-            for number, text in enumerate(chunk[1], first):
+            return self._count(texts)
+        except EncodeError:
+            for number, text in enumerate(texts, first):
                 _checked(text, number)
             raise
 
-    def _count_together(self, texts: list[str], separator: Separator, flat: Callable[[str], bytes]) -> list[int]:
-        """Texts without special tokens in them: with one such token between them, all are counted in a single call."""
-        found = flat(separator.text.join(texts))
-        if len(texts) <= FEW and separator.packed:
-            return [len(part) // _ID for part in found.split(separator.packed)]
-        if len(texts) <= FEW:
-            numbers = memoryview(found).cast("I").tolist()
-            places = [place for place, number in enumerate(numbers) if number == separator.number]
-            return [end - begin - 1 for begin, end in pairwise([-1, *places, len(numbers)])]
-        ids = np.frombuffer(found, np.uint32)
-        ends = np.flatnonzero(ids == separator.number)
-        counts: list[int] = (np.diff(np.concatenate(([-1], ends, [len(ids)]))) - 1).tolist()
-        return counts
+    def _count(self, texts: list[str]) -> list[int]:
+        """The tokens of some texts, all in one call where none has a special token in it."""
+        if self._in_batches:
+            try:
+                whole = list(map(self._normalized, texts))
+                joined = "\n".join(whole)
+                if not self._promoted(joined) and LONG_S not in joined:
+                    _, ends = _ended_by_signals(self._native.encode_batch_flat, whole, LONG, len(joined))
+                    return [end - start for start, end in pairwise(memoryview(ends).cast("Q"))]
+            except (TypeError, AttributeError, UnicodeEncodeError):
+                pass  # which text that is, and why, ``ids`` says
+        return [len(self.ids(text)) for text in texts]
 
 
-def _ended_by_signals(call: Callable[[str], Ids], text: str, long: int) -> Ids:
-    """The result of a call of splintr. No signal ends such a call; waiting for a thread that makes it, one does. Ctrl-C
-    raises at once, and the thread ends when it is through. Where no thread can be had, as in functions of ``atexit``
-    from Python 3.12 on, the call is made here."""
-    if len(text) < long or current_thread() is not main_thread():
-        return call(text)
+def _ended_by_signals(call: Callable[[Any], Ids], given: Any, long: int, size: int | None = None) -> Ids:
+    """The result of a call of splintr with a text, or with texts of ``size`` characters. No signal ends such a call;
+    waiting for a thread that makes it, one does. Ctrl-C raises at once, and the thread ends when it is through. Where
+    no thread can be had, as in functions of ``atexit`` from Python 3.12 on, the call is made here."""
+    if (len(given) if size is None else size) < long or current_thread() is not main_thread():
+        return call(given)
     found: Future[Ids] = Future()
     running = Lock()  # a signal while a Future is waited for may leave it locked for the thread, too
     running.acquire()
 
     def run() -> None:
         try:
-            found.set_result(call(text))
+            found.set_result(call(given))
         except BaseException as error:
             found.set_exception(error)
         running.release()
@@ -245,7 +185,7 @@ def _ended_by_signals(call: Callable[[str], Ids], text: str, long: int) -> Ids:
     try:
         Thread(target=run).start()
     except RuntimeError:
-        return call(text)
+        return call(given)
     while not running.acquire(timeout=_PAUSE):
         pass
     return found.result()
@@ -302,36 +242,3 @@ def _in_order(
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
-
-
-def _separator(native: Any, specials: dict[str, int]) -> Separator | None:
-    """A special token that texts can be joined with so that each is still counted as if it were alone, or None."""
-    if getattr(native, "family", "BPE") != "BPE" or len(native.encode_flat("")):
-        return None  # SentencePiece promotes more than it lists; a template around the whole blurs the edges
-    for text, number in specials.items():
-        if _melts(text, specials):
-            continue
-        ids = np.frombuffer(native.encode_flat(text.join(_PROBES)), np.uint32).tolist()
-        alone = [native.encode_ordinary(probe) for probe in _PROBES]
-        expected = list(chain.from_iterable([*each, number] for each in alone))[:-1]
-        if ids == expected and all(number not in each for each in alone):
-            return Separator(text, number, _packed(number))
-    return None
-
-
-def _packed(number: int) -> bytes:
-    """The bytes of an id as ``encode_flat`` writes it. An id that is less than 2^24 has a 0 as its last byte: where
-    none of the other three is 0, these bytes cannot begin inside an id. b"": they could."""
-    found = np.array([number], np.uint32).tobytes()
-    zero = [place for place, byte in enumerate(found) if not byte]
-    return found if zero in ([0], [_ID - 1]) else b""
-
-
-def _melts(text: str, specials: Sequence[str] | dict[str, int]) -> bool:
-    """True if a special token could be read across the edge between a text and this one, or in place of this one."""
-    for other in specials:
-        if other != text and other.startswith(text):
-            return True
-        if any(text.startswith(other[cut:]) for cut in range(1, len(other))):
-            return True
-    return False
