@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.report.chunks import Made, Row, chunks, shown as shown_of
-from turnwire.report import cube as cubes, sample as samples
+from turnwire.report import cube as cubes
 from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube
 from turnwire.report.records import OTHERS
-from turnwire.report.sample import Different
 
 pytestmark = pytest.mark.once
 
@@ -100,19 +99,6 @@ def test_agents_beyond_the_busiest_are_counted_together() -> None:
     assert OTHERS in {cell[3] for cell in result.cells}
 
 
-@given(st.lists(st.lists(st.integers(0, 60), max_size=9), max_size=12), st.integers(0, 50), st.integers(1, 20))
-def test_different_numbers_are_counted_until_they_are_too_many(parts: list[list[int]], most: int, room: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(samples, "_AT_ONCE", room)
-        different = Different(most)
-        for part in parts:
-            different.add(np.array(part, np.uint64))
-    count, more = different.count()
-    true = len({number for part in parts for number in part})
-    assert more == (true > most)
-    assert count == true if not more else most < count <= true
-
-
 @pytest.mark.parametrize("spread", [10**3, 10**9, 10**14])
 def test_cells_stay_few_while_nothing_is_lost(monkeypatch: pytest.MonkeyPatch, spread: int) -> None:
     for name, most in {"MOST_CELLS": 400, "MOST_CELLS_SHOWN": 150, "MOST_FILLED": 50, "MOST_NAMES": 200}.items():
@@ -143,7 +129,6 @@ def test_cells_stay_few_while_nothing_is_lost(monkeypatch: pytest.MonkeyPatch, s
 
 
 def test_tokens_are_summed_beside_records() -> None:
-    import numpy as np
 
     cube = Cube()
     cube.add(Made([Row(wire="csp"), Row(), Row()]), np.array([5, 1, 2]))

@@ -20,7 +20,6 @@ from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, NameCodes, _core
 from turnwire.report.figures import ANSWER_COLUMNS, Answers, TokenMeter, tokens_of
 from turnwire.report.findings import Finding
 from turnwire.report.records import COLUMNS, OTHERS, Chunk
-from turnwire.report.sample import MessageSample
 
 pytestmark = pytest.mark.once
 
@@ -105,19 +104,6 @@ def test_names_beyond_the_first_are_counted_together() -> None:
     assert list(names) == ["a", "b"] and names.records.tolist() == [3, 2]
 
 
-@pytest.mark.parametrize("most", range(4, 20))
-def test_a_conversation_that_was_given_up_does_not_come_back(most: int) -> None:
-    """Also where room was left by it, in the same chunk: what is shown begins with its first message."""
-    rows = [Row(conversation=name) for name in "aabbccddeeff" * 3]
-    sample = MessageSample(most)
-    for chunk in chunks(rows, len(rows)):
-        sample.add(chunk, None)  # type: ignore[arg-type]
-    for one in sample.kept()[0]:
-        places = [place for place, row in enumerate(rows) if row.conversation == one.key[1]]
-        assert one.count == len(places)
-        assert [message.number for message in one.messages] == places[: len(one.messages)]
-
-
 @pytest.mark.parametrize("width", [1, 2, 25])
 @pytest.mark.parametrize("before", [False, True])
 def test_strays_are_left_out_where_the_chart_would_be_four_times_as_wide(width: int, before: bool) -> None:
@@ -130,34 +116,12 @@ def test_strays_are_left_out_where_the_chart_would_be_four_times_as_wide(width: 
         assert found == ((low, high) if more >= 0 else (buckets[0], buckets[-1]))
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 7, 8, 40])
-def test_a_long_conversation_has_a_quarter_of_the_room_and_one_message_at_least(most: int) -> None:
-    """Beside another one; alone it has all of it."""
-    for names in (("a",), ("a", "b")):
-        sample = MessageSample(most)
-        for chunk in chunks([Row(conversation=names[number % len(names)]) for number in range(100)], 7):
-            sample.add(chunk, None)
-        found = sample.kept()[0]
-        assert 1 <= sum(len(one.messages) for one in found) <= most
-        assert all(len(one.messages) <= max(most // 4, 1) for one in found)
-
-
 def test_the_tokens_of_each_record_are_counted() -> None:
     """In slices, the last of which may be one record."""
     meter = TokenMeter("m", lambda texts: list(map(len, texts)))
     for count in (1, 2):
         (chunk,) = chunks([Row(raw=b"x" * (at + 1)) for at in range(count)], 2)
         assert tokens_of(chunk, meter).tolist() == list(range(1, count + 1))
-
-
-def test_a_conversation_is_cut_only_where_there_are_too_many_messages() -> None:
-    """Alone it may have all the room, whatever a quarter of that is."""
-    for count, kept in ((8, 8), (9, 2)):
-        sample = MessageSample(8)
-        for chunk in chunks([Row()] * count, 3):
-            sample.add(chunk, None)
-        (one,) = sample.kept()[0]
-        assert (one.count, len(one.messages)) == (count, kept)
 
 
 SECOND = 1_000_000

@@ -1,7 +1,8 @@
-"""The messages that the page holds: whole conversations, evenly, within the budget; each with its decoded fields."""
+"""The messages that the page holds, of the largest conversations and of those with a fault, and their fields."""
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from types import SimpleNamespace
@@ -11,78 +12,76 @@ from hypothesis import given, strategies as st
 
 import turnwire
 from examples.mixed_log import WIRES, entries
-from tests.report.chunks import Made, Row, chunks
+from tests.report.chunks import Made, Row
 from turnwire import csp
 from turnwire.errors import DecodeError, Reason
 from turnwire.read.coding import MOST_NAME, named
-from turnwire.report import records, sample as samples
+from turnwire.report import report, sample as samples
 from turnwire.report.records import MOST_FIELDS, MOST_RAW, MOST_VALUE, details, fields
-from turnwire.report.sample import MessageSample, Quarantine
+from turnwire.report.sample import Quarantine
 
 pytestmark = pytest.mark.once
 
 
-def kept(rows: list[Row], most: int, size: int = 64) -> SimpleNamespace:
-    sample = MessageSample(most)
-    for chunk in chunks(rows, size):
-        sample.add(chunk, None)
-    return SimpleNamespace(**dict(zip(("conversations", "total", "more"), sample.kept(), strict=True)))
+def line(conversation: int, act: str = "0", second: int = 0) -> str:
+    ends = "2|d1" if act == "1" else "1|d2"
+    return f"2026-11-01T00:00:{second:02} @a{act}|f0|c{conversation}|S{ends}|T1#\n"
 
 
-rows = st.lists(
-    st.tuples(st.sampled_from(["nslip", "kick"]), st.sampled_from([*map(str, range(30)), None])).map(
-        lambda pair: Row(wire=pair[0], conversation=pair[1])
-    ),
-    max_size=300,
-)
+def query(session: str | None, question: str) -> str:
+    header = {"kind": "knowledge", "actor_id": "a", "schema_id": "ioc.knowledge.v0", "logical_clock": 1}
+    payload = {"content": question, "confidence": 1.0, "evidence_refs": []}
+    return json.dumps({"header": header | ({"session_id": session} if session else {}), "payload": payload}) + "\n"
 
 
-@given(rows, st.integers(1, 300), st.integers(1, 70))
-def test_what_is_kept_is_bounded_and_its_counts_are_those_of_the_log(made: list[Row], most: int, size: int) -> None:
-    result = kept(made, most, size)
-    counts = Counter((row.wire, row.conversation) for row in made)
-    assert sum(len(one.messages) for one in result.conversations) <= most
-    assert {one.key: one.count for one in result.conversations}.items() <= counts.items()
-    assert result.total == len({key for key in counts if key[1] is not None})
-    for one in result.conversations:  # from its first message on, without a hole
-        places = [number for number, row in enumerate(made) if (row.wire, row.conversation) == one.key]
-        assert [message.number for message in one.messages] == places[: len(one.messages)]
+def kept(text: str, most: int, stream: bool = False) -> SimpleNamespace:
+    """The conversations that a page holds of a log: id -> (messages in the log, lines of those that are held)."""
+    data = report(io.BytesIO(text.encode()) if stream else text.encode(), tokenizer=None, max_messages=most).data
+    lines: dict[str, list[int]] = {}
+    for row in data["messages"]:
+        message = dict(zip(data["message_columns"], row, strict=True))
+        lines.setdefault(data["conversations"][message["conversation"]][1], []).append(message["line"])
+    held = {name: (count, lines[name]) for _, name, count in data["conversations"]}
+    return SimpleNamespace(held=held, total=data["total_conversations"], texts=[row[-2] for row in data["messages"]])
+
+
+@given(st.lists(st.integers(0, 9), max_size=60), st.integers(1, 60))
+def test_what_is_held_is_bounded_and_each_begins_with_its_first_message(made: list[int], most: int) -> None:
+    found = kept("".join(map(line, made)), most)
+    places: dict[str, list[int]] = {}
+    for number, one in enumerate(made, 1):
+        places.setdefault(str(one), []).append(number)
+    assert found.total == len(places) and sum(len(held) for _, held in found.held.values()) <= most
+    for name, (count, held) in found.held.items():
+        assert count == len(places[name]) and held == places[name][: len(held)] != []
     if len(made) <= most:
-        assert sum(len(one.messages) for one in result.conversations) == len(made)
+        assert {name: held for name, (_, held) in found.held.items()} == places
+    elif made:
+        assert all(len(held) <= max(most // 4, 1) for _, held in found.held.values())
 
 
-@given(rows, st.integers(1, 60))
-def test_the_choice_does_not_depend_on_the_batches(made: list[Row], size: int) -> None:
-    few, all_at_once = kept(made, 40, size), kept(made, 40, 1000)
-    assert [(one.key, len(one.messages)) for one in few.conversations] == [
-        (one.key, len(one.messages)) for one in all_at_once.conversations
-    ]
-
-
-def test_conversations_are_chosen_evenly_over_the_log() -> None:
-    made = [Row(conversation=str(number // 4)) for number in range(40_000)]
-    result = kept(made, 2000, 5000)
-    assert 1900 <= sum(len(one.messages) for one in result.conversations) <= 2000
-    assert all(one.count == len(one.messages) == 4 for one in result.conversations)
-    quarters = Counter(int(one.key[1] or 0) // 2500 for one in result.conversations)
-    assert min(quarters.values()) > 80  # of about 500 in all
-
-
-def test_records_without_a_conversation_are_kept_as_one() -> None:
-    made = [Row(conversation=None) for _ in range(1000)]
-    result = kept(made, 100)
-    (only,) = result.conversations
-    assert (only.key, only.count, result.total) == (("nslip", None), 1000, 0)
-    assert 0 < len(only.messages) <= 100
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_largest_conversations_and_those_with_a_fault_are_held(stream: bool) -> None:
+    """Wherever they are in the log: one without an answer, one with damage behind it, and the two largest."""
+    lines = [line(number % 50) for number in range(150)]
+    for at, name in ((149, 41), (100, 42)):
+        lines[at:at] = [line(name) for _ in range(9)]
+    lines[120:120] = [line(43, "2"), line(44, "2"), line(44, "1", 1), line(45), "@a3|f0|c46|S$|d1|T1#\n"]
+    found = kept("".join(lines), 20, stream)
+    held = {int(name) - 4 * 62 + 40 for name in found.held}  # 4 is the first digit of two, of base 62
+    assert {41, 42, 43, 45} <= held and 46 not in held and found.total == 50
 
 
 def test_bytes_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples, "MOST_BYTES", 20_000)
-    made = [Row(conversation=str(number // 3), raw=b"x" * 5000) for number in range(100)]
-    result = kept(made, 1000)
-    texts = [message.raw for one in result.conversations for message in one.messages]
-    assert 0 < sum(map(len, texts)) <= 20_000
-    assert all(text.endswith(f"… ({5000 - records.MOST_RAW:,} more characters)") for text in texts)
+    found = kept("".join(query(str(number // 3), "x" * 5000) for number in range(60)), 1000)
+    assert 0 < sum(map(len, found.texts)) <= 20_000
+    assert all("more characters" in text for text in found.texts)
+
+
+def test_records_without_a_conversation_are_held_as_one() -> None:
+    found = kept(query(None, "q") * 40, 20)
+    assert found.held == {None: (40, [1, 2, 3, 4, 5])} and found.total == 0
 
 
 def test_every_kind_of_reject_is_shown_and_all_are_counted() -> None:
@@ -147,7 +146,7 @@ class Long(Made):
 
 
 def test_what_is_long_is_cut_and_says_so() -> None:
-    found = details(Long([Row(raw=b"\xff" + b"r" * 5000)]), 0, None)  # type: ignore[arg-type]
+    found = details(Long([Row(raw=b"\xff" + b"r" * 5000)]), 0)  # type: ignore[arg-type]
     assert found.raw == "\\xff" + "r" * (MOST_RAW - 4) + f"… ({5004 - MOST_RAW:,} more characters)"
     assert found.fields[0][1] == "x" * MOST_VALUE + f"… ({5000 - MOST_VALUE:,} more characters)"
     assert found.fields[1] == ("n" * MOST_NAME + f"… ({500 - MOST_NAME} more characters)", "null")
@@ -170,5 +169,5 @@ class Refused(Made):
 
 
 def test_a_record_that_is_not_decoded_says_why() -> None:
-    found = details(Refused([Row()]), 0, None)  # type: ignore[arg-type]
+    found = details(Refused([Row()]), 0)  # type: ignore[arg-type]
     assert found.fields == [("not decoded", "nslip: bad_digit at byte 3, line 1: '$' is not a digit")]

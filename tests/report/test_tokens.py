@@ -47,7 +47,7 @@ def test_tokens_of_each_wire_are_told(
     wanted = dict.fromkeys(WIRES, 0)
     for entry in TRAFFIC.sound:
         wanted[entry.wire] += len(entry.text.split())
-    assert len(counted) == len(TRAFFIC.sound)
+    assert len(counted) == 2 * len(TRAFFIC.sound)  # as columns, then of each message that the page holds
     page = opened(path)
     rows = page.run(CELLS % "#tokens .body > .scroll tbody tr")
     assert {row[0].strip(): int(row[1].replace(",", "")) for row in rows} == wanted

@@ -71,11 +71,11 @@ class Groups:
             value = name.decode("utf-8", "surrogatepass")
             yield (None if self._alone else wires[wire], value), Group._make((*sums, self._latencies.get(key)))
 
-    def named(self, key: int) -> Key | None:
-        """The wire and value of a key that ``add`` gave (as i64, too); None for what was folded, or has no value."""
-        rows = self._tally.rows(np.arange(len(self)))
-        place = next((place for place, row in enumerate(rows) if row[0] == key % (1 << 64)), None)
-        return None if place is None else next(self._rows(np.array([place])))[0]
+    def by_key(self) -> dict[int, tuple[Key, Group]]:
+        """The groups by the keys that ``add`` gave, those with the most bytes first."""
+        order = np.argsort(-self._tally.sums()[1], kind="stable")
+        keys = [row[0] for row in self._tally.rows(order)]
+        return dict(zip(keys, self._rows(order), strict=True))
 
     @property
     def found(self) -> dict[Key, Group]:
@@ -109,9 +109,8 @@ class Groups:
         tokens: NDArray[np.int64] | None = None,
     ) -> NDArray[np.uint64]:
         """Takes the records of a batch that have a value. Gives the keys of their groups, 0 where there is no value."""
-        keys = np.empty(len(wires), np.uint64)
         wires = np.zeros_like(wires) if self._alone else np.ascontiguousarray(wires)
-        core.mixed(values.numbers, wires, keys)
+        keys = group_keys(wires, values)
         spent = _NO_TOKENS if tokens is None else tokens
         measures = (np.ascontiguousarray(column, np.int64) for column in (lengths, moments))
         self._tally.add(keys, *values[1:], wires, *measures, np.ascontiguousarray(timed).view(np.uint8), spent)
@@ -134,6 +133,13 @@ class Groups:
 
 
 _NO_TOKENS: NDArray[np.int64] = np.empty(0, np.int64)
+
+
+def group_keys(wires: NDArray[np.uint8], values: Texts) -> NDArray[np.uint64]:
+    """The key of the group of each record: the same for the same wire and value in this process, 0 without a value."""
+    keys = np.empty(len(wires), np.uint64)
+    core.mixed(values.numbers, np.ascontiguousarray(wires), keys)
+    return keys
 
 
 class Aggregation:
@@ -170,7 +176,7 @@ class Aggregation:
             tokens = np.array(self._tokenizer.count_many([raw.decode() for raw in batch.raws()]), np.int64)
         keys = [groups.add(wires, _values(name, columns), *measures, tokens) for name, groups in self.groups.items()]
         first = next(iter(self.groups.values())) if self._latencies else None
-        for settled in self.pairs.take(columns, keys[0] if self._latencies else None):
+        for _, settled in self.pairs.take(columns, keys[0] if self._latencies else None):
             if first is not None and len(settled):
                 first.answered(settled)
 

@@ -168,9 +168,12 @@ class Pairs:
             self._wires[wire.name] = wire
             self.found |= {(wire.name, rule.name): Pairing(rule, self._room) for rule in wire.pairs}
 
-    def take(self, columns: TextColumns, tags: NDArray[np.uint64] | None = None) -> Iterator[NDArray[np.int64]]:
-        """The records of a batch; of those that no rule asks about nothing is looked at. Gives (tag of a request,
-        microseconds) of what was answered, for each rule; tags: one for each record."""
+    def take(
+        self, columns: TextColumns, tags: NDArray[np.uint64] | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """The records of a batch; of those that no rule asks about nothing is looked at. Gives for each rule the tags
+        of requests that have a time, and (tag of a request, microseconds) of what was answered; tags: one for each
+        record."""
         batch = columns.batch
         kind, wire = batch.column("kind"), batch.column("wire")
         wires = batch.codes("wire")
@@ -191,7 +194,7 @@ class Pairs:
 
     def _take(
         self, name: str, tables: list[_Table], columns: TextColumns, rows: Any, kinds: Any, tags: Any
-    ) -> Iterator[NDArray[np.int64]]:
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         wire, batch = self._wires[name], columns.batch
         fields = np.zeros((len(FIELDS), len(rows)), np.uint64)
         for place, column in enumerate(FIELDS[:3]):
@@ -214,7 +217,8 @@ class Pairs:
                     ways[~_begins(columns["subject"], rows, way.subject)] &= 255 - (1 << number)
             asks = table.asks[kinds] & (bits & core.ASKS != 0)
             final = table.final[kinds] & (bits & core.FINAL != 0)
-            yield self.found[name, rule.name].take(fields, ways, asks, final, times, timed, tagged)
+            settled = self.found[name, rule.name].take(fields, ways, asks, final, times, timed, tagged)
+            yield tagged[(asks & timed) != 0], settled
 
 
 def _read_work(wire: Any, batch: Any, rows: Any, tasks: Any, ids: Any, bits: Any) -> None:

@@ -1,8 +1,8 @@
-"""``report``: reads a log once, in bounded memory, and makes the page's data of it."""
+"""``report``: reads a log twice, in bounded memory, and makes the page's data of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,10 @@ from turnwire.report.sample import (
     MOST_REJECT_BYTES,
     REJECT_COLUMNS,
     Conversation,
+    Conversations,
     MessageSample,
     Quarantine,
+    twice,
 )
 
 MAX_MESSAGES = 2000
@@ -60,7 +62,7 @@ def report(
     now: datetime | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Reads a log and tells about it: volume, parties, conversations, latencies, rejects, tokens.
+    """Reads a log, twice, and tells about it: volume, parties, conversations, latencies, rejects, tokens.
 
     Args:
         source: what :func:`turnwire.scan` takes.
@@ -68,32 +70,44 @@ def report(
         title: the heading of the page.
         tokenizer: a name that ``turnwire.tokens`` knows; "default" is o200k_base where the extra is installed, and
             "not measured" otherwise; None measures nothing.
-        max_messages: messages shown in full. The figures are those of all records whatever it is.
+        max_messages: messages shown in full, of the largest conversations and of those with a fault. The figures are
+            those of all records whatever it is.
         now: the time that the page says it was made; the present by default.
         progress: called after each batch with how many bytes and records were read.
 
-    Memory is bounded whatever the size of the log. Raises OSError where a file cannot be read, ValueError for arguments
-    that make no sense, MissingDependency for a tokenizer that is named and not there.
+    Memory is bounded whatever the size of the log; a stream is copied to a temporary file. Raises OSError where a file
+    cannot be read, ValueError for arguments that make no sense, MissingDependency for a tokenizer that is named and not
+    there.
     """
     import turnwire
 
     expect_number(max_messages, "max_messages", 1)
     used = meter(tokenizer)
-    cube, sample, quarantine = Cube(), MessageSample(max_messages), Quarantine()
-    answers = Answers()
-    scan = turnwire.scan(source, wire=wire, columns=COLUMNS)
-    files: dict[str | None, int] = {}
-    told = 0
-    for batch in scan:
-        chunk = Chunk(batch, files.setdefault(batch.file, len(files)))
-        tokens = tokens_of(chunk, used)
-        cube.add(chunk, tokens)
-        sample.add(chunk, tokens)
-        answers.add(chunk, tokens)
-        told += quarantine.add(scan.rejects.since(told))
-        if progress is not None:
-            progress(scan.counts.bytes, cube.records)
-    quarantine.add(scan.rejects.since(told))
+    cube, answers, conversations, quarantine = Cube(), Answers(), Conversations(), Quarantine()
+    with twice(source) as again:
+        scan = turnwire.scan(again, wire=wire, columns=COLUMNS)
+        told = 0
+        for chunk in _chunks(scan):
+            tokens = tokens_of(chunk, used)
+            rejects = list(scan.rejects.since(told))
+            told += len(rejects)
+            cube.add(chunk, tokens)
+            conversations.add(chunk, tokens, rejects)
+            for asked, answered in answers.add(chunk):
+                conversations.settle(asked, answered)
+            quarantine.add(rejects)
+            if progress is not None:
+                progress(scan.counts.bytes, cube.records)
+        quarantine.add(list(scan.rejects.since(told)))
+        measure = "bytes" if used.measure is None else "tokens"
+        extremes = {"slowest": answers.slowest, "dearest": conversations.most(measure)}
+        sample = MessageSample(conversations.chosen(max_messages, extremes.values()), used.measure)
+        for chunk in (
+            () if sample.complete else _chunks(turnwire.scan(again, wire=wire, columns=COLUMNS, errors="skip"))
+        ):
+            sample.add(chunk)
+            if sample.complete:
+                break
     counts = scan.counts
     sums = cube.shown()
     data: dict[str, Any] = {
@@ -113,7 +127,9 @@ def report(
             "why_no_tokens": used.why_not,
         },
         **sums,
-        **_messages(sums["wires"], *sample.kept()),
+        **_messages(sums["wires"], sample.kept),
+        "total_conversations": len(conversations.groups),
+        "more_conversations": conversations.groups.folded > 0,
         "answer_columns": list(ANSWER_COLUMNS),
         "answers": answers.rows(),
         "reject_counts": [[wire, reason, count] for (wire, reason), count in sorted(quarantine.counts.items())],
@@ -121,20 +137,26 @@ def report(
         "rejects": quarantine.kept,
         "reject_bytes": MOST_REJECT_BYTES,
     }
-    extremes = answers.extremes(used.measure is not None)
-    data["findings"] = [list(one) for one in findings(data, extremes)]
+    named = {what: conversations.found.get(key or 0) for what, key in extremes.items()}
+    data["findings"] = [list(one) for one in findings(data, measure, **named)]
     return Report(data)
 
 
-def _messages(wires: list[str], kept: list[Conversation], total: int, more: bool) -> dict[str, Any]:
+def _chunks(scan: Any) -> Iterator[Chunk]:
+    """The batches of a scan that have records, each with the number of its file."""
+    files: dict[str | None, int] = {}
+    for batch in scan:
+        if len(batch):
+            yield Chunk(batch, files.setdefault(batch.file, len(files)))
+
+
+def _messages(wires: list[str], kept: list[Conversation]) -> dict[str, Any]:
     """The messages that are held, in the order of the log, and the conversations and files that they name by number."""
     files: dict[str | None, int] = {None: -1}
     found = [(message, place) for place, one in enumerate(kept) for message in one.messages]
     found.sort(key=lambda pair: pair[0].number)
     return {
-        "conversations": [[wires.index(one.key[0]), one.key[1], one.count] for one in kept],
-        "total_conversations": total,
-        "more_conversations": more,
+        "conversations": [[wires.index(str(one.key[0])), one.key[1], one.count] for one in kept],
         "message_columns": list(Details._fields[1:]),
         "messages": [
             [place, *message[2:8], files.setdefault(message.file, len(files) - 1), *message[9:]]

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire.errors import MissingDependency
-from turnwire.read.grouping import Groups
 from turnwire.read.pairing import COUNTS, Pairs
-from turnwire.report.findings import Extremes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,27 +30,17 @@ class Answers:
 
     def __init__(self) -> None:
         self._pairs = Pairs()
-        self._slowest: tuple[int, int] = (-1, 0)
-        self._talks = Groups()
+        self._longest = -1
+        self.slowest: int | None = None
+        """The number of the conversation with the slowest answer."""
 
-    def add(self, chunk: Chunk, tokens: NDArray[np.int64] | None = None) -> None:
-        """Looks at the records of a chunk."""
-        measures = chunk.lengths, chunk.times, chunk.timed
-        keys = self._talks.add(chunk.texts.batch.codes("wire"), chunk.texts["conversation"], *measures, tokens)
-        for settled in self._pairs.take(chunk.texts, keys):
-            if len(settled):
-                key, longest = settled[settled[:, 1].argmax()].tolist()
-                self._slowest = max(self._slowest, (longest, key), key=lambda one: one[0])
-
-    def extremes(self, tokens: bool) -> Extremes:
-        """The conversation that cost most, and the one with the slowest answer; tokens: whether they were counted."""
-        measure = "tokens" if tokens else "bytes"
-        dearest = None
-        for (wire, name), group in self._talks.top(1, measure):
-            dearest = str(wire), name, int(getattr(group, measure))
-        named = self._talks.named(self._slowest[1]) if self._slowest[0] >= 0 else None
-        slowest = None if named is None else (str(named[0]), named[1], self._slowest[0])
-        return Extremes(dearest, slowest, tokens)
+    def add(self, chunk: Chunk) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Looks at the records of a chunk. Gives the conversations of requests, and of those that were answered."""
+        found = list(self._pairs.take(chunk.texts, chunk.keys))
+        for _, settled in found:
+            if len(settled) and (longest := int(settled[:, 1].max())) > self._longest:
+                self._longest, self.slowest = longest, int(settled[settled[:, 1].argmax(), 0]) % (1 << 64)
+        return [(asked, settled[:, 0]) for asked, settled in found]
 
     def rows(self) -> list[list[Any]]:
         """The fate of the questions that were asked: rows of ANSWER_COLUMNS."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from turnwire.phrases import counted
+
+if TYPE_CHECKING:
+    from turnwire.read.grouping import Group
+    from turnwire.report.sample import Key
 
 _UNITS = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1_000, "ms"), (1, "µs"))
 MOST_NAME = 60
@@ -21,17 +25,14 @@ class Finding(NamedTuple):
     filters: str = ""
 
 
-class Extremes(NamedTuple):
-    """The conversation that cost most, and the one with the slowest answer. Each: (wire, conversation, amount), the
-    amount in tokens or bytes and in microseconds; None where there is none. tokens: whether the cost is tokens."""
-
-    dearest: tuple[str, str, int] | None
-    slowest: tuple[str, str, int] | None
-    tokens: bool
-
-
-def findings(data: dict[str, Any], extremes: Extremes) -> Iterator[Finding]:
-    """The sentences about the data of a page; one where all is well."""
+def findings(
+    data: dict[str, Any],
+    measure: str,
+    slowest: tuple[Key, Group] | None = None,
+    dearest: tuple[Key, Group] | None = None,
+) -> Iterator[Finding]:
+    """The sentences about the data of a page; one where all is well. measure: "tokens", or "bytes" where these were not
+    counted. slowest, dearest: the conversation with the slowest answer and the one with the most of the measure."""
     yield _damage(data)
     answers = [dict(zip(data["answer_columns"], row, strict=True)) for row in data["answers"]]
     asked, open_ = sum(one["requests"] for one in answers), sum(one["waiting"] + one["given_up"] for one in answers)
@@ -42,13 +43,14 @@ def findings(data: dict[str, Any], extremes: Extremes) -> Iterator[Finding]:
         yield Finding(f"Every request has its answer ({asked:,}).", "answers")
     slow = max((one for one in answers if one["max"] is not None), key=lambda one: one["max"], default=None)
     if slow is not None:
-        where = "" if extremes.slowest is None else f", in conversation {_name(extremes.slowest[1])}"
+        place = None if slowest is None else slowest[0][1]
+        where = "" if place is None else f", in conversation {_name(place)}"
         text = f"The slowest answer took {duration(slow['max'])}{where}; half took at most {duration(slow['p50'])}."
-        yield Finding(text, *(("answers",) if extremes.slowest is None else ("talks", _filter(extremes.slowest[1]))))
-    if extremes.dearest is not None:
-        wire, name, amount = extremes.dearest
-        cost = counted(amount, "token" if extremes.tokens else "byte")
-        text = f"The {'dearest' if extremes.tokens else 'largest'} conversation is {_name(name)} ({wire}): {cost}."
+        yield Finding(text, *(("answers",) if place is None else ("talks", _filter(place))))
+    if dearest is not None and (name := dearest[0][1]) is not None:
+        cost = counted(getattr(dearest[1], measure), measure.removesuffix("s"))
+        word = "dearest" if measure == "tokens" else "largest"
+        text = f"The {word} conversation is {_name(name)} ({dearest[0][0]}): {cost}."
         yield Finding(text, "talks", _filter(name))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from turnwire.errors import WireError
 from turnwire.read.coding import ABSENT, MOST_NAME, Coded, TextColumns, coded_column
+from turnwire.read.grouping import group_keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +30,7 @@ MOST_RAW = 2048
 MOST_FIELDS = 64
 MOST_VALUE = 1024
 """Characters of one decoded field that are shown."""
-_OVERHEAD = 200  # characters that a message takes in the page beside its texts, about
+OVERHEAD = 200  # characters that a message takes in the page beside its texts, about
 
 
 class Chunk:
@@ -53,6 +55,14 @@ class Chunk:
         if name not in self._columns:
             self._columns[name] = coded_column(self.batch, name)
         return self._columns[name]
+
+    @cached_property
+    def keys(self) -> NDArray[np.uint64]:
+        """A number for each record's conversation, as ``Groups`` has it; for those of a wire that name none, its code
+        and 1."""
+        wires = self.batch.codes("wire")
+        keys = group_keys(wires, self.texts["conversation"])
+        return np.where(keys == 0, wires.astype(np.uint64) + np.uint64(1), keys)
 
     def place(self, row: int) -> tuple[int, str | None, int, int]:
         """A number that grows with the place of a record in the log, its file, line and offset."""
@@ -94,12 +104,11 @@ class Details(NamedTuple):
     def size(self) -> int:
         """Characters that the record takes in the page, about."""
         texts = sum(len(name) + len(value) for name, value in self.fields)
-        return _OVERHEAD + len(self.raw) + texts + len(self.subject or "")
+        return OVERHEAD + len(self.raw) + texts + len(self.subject or "")
 
 
-def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
-    """One record of a chunk."""
-
+def details(chunk: Chunk, row: int, measure: Callable[[list[str]], list[int]] | None = None) -> Details:
+    """One record of a chunk. measure: texts -> the tokens of each."""
     number, file, line, offset = chunk.place(row)
     try:
         found = [*fields(chunk.batch.message(row))]
@@ -111,11 +120,13 @@ def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
     conversation, kind, sender, receiver, subject = (
         None if column.codes[row] == ABSENT else column.names[int(column.codes[row])] for column in coded
     )
+    raw = bytes(chunk.batch.raw(row))
+    tokens = None if measure is None else measure([raw.decode("utf-8", "replace")])[0]
     values: tuple[Any, ...] = (
         *(number, conversation, kind, sender, receiver, chunk.sequence(row)),
         *(int(chunk.times[row]) if chunk.timed[row] else None, subject),
         *(file, line, offset, int(chunk.lengths[row]), tokens),
-        shortened(bytes(chunk.batch.raw(row)).decode("utf-8", "backslashreplace"), MOST_RAW),
+        shortened(raw.decode("utf-8", "backslashreplace"), MOST_RAW),
         [(shortened(name, MOST_NAME), shortened(value, MOST_VALUE)) for name, value in found],
     )
     return Details(*values)

@@ -1,22 +1,26 @@
 """The parts of a log that the page holds: messages in full, and damaged ranges with their bytes.
 
-Messages are those of whole conversations, chosen evenly, within a budget of messages and bytes. Every conversation has
-a number, the hash of its wire and id; those with the smallest numbers stay. So the choice is made while the log is read
-once, the same on every run, it does not prefer the beginning, and a conversation that stays was kept from its first
-message on.
+The log is read twice. At first every conversation is only measured. Then the messages of the largest ones and of those
+with a fault are taken, each conversation from its first message on, within a budget of messages and bytes.
 """
 
 from __future__ import annotations
 
-import heapq
+import io
+import tempfile
 from collections import Counter
-from collections.abc import Iterable
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import cached_property
+from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.report.records import Details, details
+from turnwire import registry
+from turnwire.log.input.sources import Source, read_once, sources
+from turnwire.read.grouping import Group, Groups
+from turnwire.report.records import MOST_FIELDS, MOST_RAW, MOST_VALUE, OVERHEAD, Details, details
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,10 +29,10 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 8 << 20
 """Characters of all messages that are kept."""
-MOST_CONVERSATIONS = 1 << 23
-"""Different conversations that are told apart when they are counted (eight bytes each)."""
-_ALL = 1 << 64
-_AT_ONCE = 1 << 16  # numbers that are sorted in at once, at least
+ROOM = 1 << 16
+"""Conversations that are told apart at least."""
+MOST_WAITING = 100_000
+"""Conversations of which it is known that a request waits, and as many with damage."""
 
 MOST_REJECTS = 600
 MOST_OF_A_KIND = 100
@@ -39,122 +43,157 @@ REJECT_COLUMNS = ("file", "offset", "length", "line", "fault", "wire", "reason",
 """Columns of damaged ranges. fault: the byte of the file where reading failed; raw, text: its first bytes, as hex
 digits and as text in which what is not UTF-8 is an escape."""
 
-Key = tuple[str, str | None]
+Key = tuple[str | None, str | None]
 """wire and conversation; None for the records of a wire that name no conversation"""
 
 
 class Conversation:
-    """One conversation that is shown: ``count`` messages in the log, of which ``messages`` are kept."""
+    """One conversation that is shown: ``count`` messages in the log, of which ``messages`` are kept, the first
+    ``wanted`` ones."""
 
-    def __init__(self, key: Key, number: int) -> None:
+    def __init__(self, key: Key, count: int, wanted: int) -> None:
         self.key = key
-        self.number = number
-        self.count = 0
+        self.count = count
+        self.wanted = wanted
         self.messages: list[Details] = []
 
 
+class Conversations:
+    """Measures conversations, chunk by chunk, and chooses some. Numbers stand for them: see ``Chunk.keys``.
+
+    groups: their sums. One has a fault where a request has no answer, or damage stands behind one of its records.
+    """
+
+    def __init__(self) -> None:
+        self.groups = Groups(ROOM)
+        self._unnamed = np.zeros((2, 256), np.int64)  # records and bytes by wire, of those that name no conversation
+        self._waiting: dict[int, int] = {}
+        self._damaged: set[int] = set()
+        self._last: tuple[str | None, int] = None, 0
+
+    def add(
+        self, chunk: Chunk, tokens: NDArray[np.int64] | None = None, rejects: Iterable[dict[str, Any]] = ()
+    ) -> None:
+        """Measures the records of a chunk. rejects: those that came with it."""
+        wires = chunk.batch.codes("wire")
+        found = self.groups.add(wires, chunk.texts["conversation"], chunk.lengths, chunk.times, chunk.timed, tokens)
+        none = found == 0
+        if none.any():
+            for sums, weights in zip(self._unnamed, (None, chunk.lengths[none]), strict=True):
+                sums += np.bincount(wires[none], weights, 256).astype(np.int64)
+        self._note_damage(chunk, rejects)
+
+    def _note_damage(self, chunk: Chunk, rejects: Iterable[dict[str, Any]]) -> None:
+        offsets = chunk.batch["offset"]
+        for reject in rejects:
+            if reject["file"] == chunk.file and len(self._damaged) < MOST_WAITING:
+                place = int(np.searchsorted(offsets, reject["offset"]))
+                before = int(chunk.keys[place - 1]) if place else self._last[1] * (self._last[0] == chunk.file)
+                self._damaged.add(before)
+        self._last = chunk.file, int(chunk.keys[-1])
+
+    def settle(self, asked: NDArray[np.int64], answered: NDArray[np.int64]) -> None:
+        """Takes the conversations of requests, and those of requests that were answered (as i64)."""
+        change = np.concatenate([np.ones(len(asked), np.int64), np.full(len(answered), -1, np.int64)])
+        keys, places = np.unique(np.concatenate([asked, answered]).view(np.uint64), return_inverse=True)
+        sums = np.bincount(places, change, len(keys))
+        for key, more in zip(keys[sums != 0].tolist(), sums[sums != 0].astype(np.int64).tolist(), strict=True):
+            left = self._waiting.pop(key, 0) + more
+            if left and len(self._waiting) < MOST_WAITING:
+                self._waiting[key] = left
+
+    @cached_property
+    def found(self) -> dict[int, tuple[Key, Group]]:
+        """All of them with their sums, the largest first, once the log has ended."""
+        names, sums = registry.codes(), self._unnamed.T.tolist()
+        unnamed = [
+            (code + 1, ((names[code], None), Group(records, size, 0, None, None, None)))
+            for code, (records, size) in enumerate(sums)
+            if records
+        ]
+        return dict(sorted([*unnamed, *self.groups.by_key().items()], key=lambda one: -one[1][1].bytes))
+
+    def most(self, measure: str) -> int | None:
+        """The number of the conversation with the most "bytes" or "tokens"."""
+        named = (key for key, ((_, name), _) in self.found.items() if name is not None)
+        return max(named, key=lambda key: getattr(self.found[key][1], measure), default=None)
+
+    def chosen(self, most: int, first: Iterable[int | None] = ()) -> dict[int, Conversation]:
+        """The conversations that are to be shown, with ``most`` messages together: ``first``, then those with a fault,
+        up to half of the room, then the largest."""
+        longest = most if sum(one.records for _, one in self.found.values()) <= most else max(most // 4, 1)
+        faulty = [key for key in self.found if key in self._damaged or key in self._waiting]
+        chosen: dict[int, Conversation] = {}
+        left, size = most, MOST_BYTES
+        for keys, kept in ((first, 0), (faulty, most // 2), (self.found, 0)):
+            for key in keys:
+                if key is None or key in chosen or key not in self.found:
+                    continue
+                name, one = self.found[key]
+                mean = one.bytes // one.records
+                each = OVERHEAD + min(mean, MOST_RAW) + min(mean, MOST_FIELDS * MOST_VALUE)
+                count = min(one.records, longest, left - kept, size // each or not chosen)
+                if count > 0:
+                    chosen[key] = Conversation(name, one.records, count)
+                    left, size = left - count, size - count * each
+        return chosen
+
+
 class MessageSample:
-    """Takes chunks of records, keeps whole conversations of them."""
+    """Takes chunks of records in order, and of them the messages of chosen conversations. ``complete``: it has all."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._longest = max(most // 4, 1)
-        self._limit = _ALL
-        self._kept: dict[Key, Conversation] = {}
-        self._order: list[tuple[int, str, str]] = []  # a heap of (-number, wire, conversation)
-        self._messages = 0
-        self._bytes = 0
-        self._trimmed = False
-        self._seen = Different(MOST_CONVERSATIONS)
+    def __init__(
+        self, chosen: dict[int, Conversation], measure: Callable[[list[str]], list[int]] | None = None
+    ) -> None:
+        self._open = dict(chosen)
+        self._measure = measure
+        self._size = 0
+        self.kept: list[Conversation] = []
+        """In the order of their first message."""
 
-    def add(self, chunk: Chunk, tokens: NDArray[np.int64] | None) -> None:
-        """Looks at the records of a chunk in order."""
-        wires, conversations = chunk.coded("wire"), chunk.coded("conversation")
-        count = len(conversations.names) + 1
-        different, of_rows = np.unique(wires.codes * count + conversations.codes + 1, return_inverse=True)
-        names = [*conversations.names, None]  # code -1 picks the last
-        keys: list[Key] = [(wires.names[one // count], names[one % count - 1]) for one in different.tolist()]
-        found = np.array([0 if name is None else _number(wire, name) for wire, name in keys], np.uint64)
-        self._seen.add(found[found != 0])
-        for row in np.flatnonzero(found[of_rows] < min(self._limit, _ALL - 1)).tolist():
-            place = int(of_rows[row])
-            number = int(found[place])
-            if number < self._limit:
-                self._take(chunk, row, keys[place], number, None if tokens is None else int(tokens[row]))
+    @property
+    def complete(self) -> bool:
+        """Nothing more is wanted."""
+        return not self._open
 
-    def _take(self, chunk: Chunk, row: int, key: Key, number: int, tokens: int | None) -> None:
-        conversation = self._kept.get(key)
-        if conversation is None:
-            conversation = self._kept[key] = Conversation(key, number)
-            if key[1] is not None:
-                heapq.heappush(self._order, (-number, key[0], key[1]))
-        conversation.count += 1
-        if self._trimmed and len(conversation.messages) >= self._longest:
-            return
-        message = details(chunk, row, tokens)
-        conversation.messages.append(message)
-        self._messages += 1
-        self._bytes += message.size
-        if self._messages > self._most or self._bytes > MOST_BYTES:
-            self._shrink()
-
-    def _shrink(self) -> None:
-        """Cuts the longest conversations first, then gives up those with the largest numbers."""
-        if not self._trimmed:
-            self._trimmed = True
-            for conversation in self._kept.values():
-                self._forget(conversation, self._longest)
-        while (self._messages > self._most or self._bytes > MOST_BYTES) and len(self._kept) > 1 and self._order:
-            number, wire, name = heapq.heappop(self._order)
-            self._forget(self._kept.pop((wire, name)), 0)
-            self._limit = -number
-        for conversation in self._kept.values():  # what is left is too much by itself
-            if self._messages > self._most or self._bytes > MOST_BYTES:
-                self._forget(conversation, len(conversation.messages) // 2)
-
-    def _forget(self, conversation: Conversation, keep: int) -> None:
-        self._messages -= len(conversation.messages[keep:])
-        self._bytes -= sum(message.size for message in conversation.messages[keep:])
-        del conversation.messages[keep:]
-
-    def kept(self) -> tuple[list[Conversation], int, bool]:
-        """The conversations that are shown, in the order of their first message; how many different ones there are, and
-        whether there may be still more."""
-        return [one for one in self._kept.values() if one.messages], *self._seen.count()
+    def add(self, chunk: Chunk) -> None:
+        """Looks at the records of a chunk."""
+        for row in np.flatnonzero(np.isin(chunk.keys, np.array(list(self._open), np.uint64))).tolist():
+            one = self._open.get(key := int(chunk.keys[row]))
+            if one is None:
+                continue
+            message = details(chunk, row, self._measure)
+            self._size += message.size
+            if self._size > MOST_BYTES and self.kept:
+                self._open.clear()
+                return
+            if not one.messages:
+                self.kept.append(one)
+            one.messages.append(message)
+            if len(one.messages) == one.wanted:
+                del self._open[key]
 
 
-def _number(wire: str, conversation: str) -> int:
-    """1 to 2^64-2, as good as random, the same on every machine."""
-    name = f"{wire}\0{conversation}".encode("utf-8", "surrogatepass")
-    return min(max(int.from_bytes(blake2b(name, digest_size=8).digest()), 1), _ALL - 2)
+@contextmanager
+def twice(source: Any) -> Iterator[Any]:
+    """A source that can be read twice, in place of one: what is a stream is copied to a file without a name."""
+    if read_once(source) is None:
+        yield source
+        return
+    with ExitStack() as stack:
+        yield [_copied(one, stack) if one.data is None and not one.mappable else one for one in sources(source)]
 
 
-class Different:
-    """Counts different numbers, eight bytes each: all of them while they are not more than ``most``."""
+def _copied(one: Source, stack: ExitStack) -> Source:
+    copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+    with one.open() as stream:
+        copyfileobj(stream, copy)
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._sorted: NDArray[np.uint64] = np.empty(0, np.uint64)
-        self._new: list[NDArray[np.uint64]] = []  # to sort all of them for each chunk would be quadratic
-        self._room = _AT_ONCE
+    def again() -> Any:
+        copy.seek(0, io.SEEK_SET)
+        return nullcontext(copy)
 
-    def add(self, numbers: NDArray[np.uint64]) -> None:
-        """Adds numbers, unless more than ``most`` are known already."""
-        if len(self._sorted) <= self._most:
-            self._new.append(np.unique(numbers))
-            self._room -= len(self._new[-1])
-            if self._room <= 0:
-                self._merge()
-
-    def _merge(self) -> None:
-        self._sorted = np.unique(np.concatenate((self._sorted, *self._new)))
-        self._new = []
-        self._room = max(len(self._sorted), _AT_ONCE)
-
-    def count(self) -> tuple[int, bool]:
-        """The number of different ones, and whether there may be more."""
-        self._merge()
-        return len(self._sorted), len(self._sorted) > self._most
+    return one._replace(open=again)
 
 
 # --- damage ---------------------------------------------------------------------------------------------------------
@@ -167,14 +206,12 @@ class Quarantine:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.kept: list[list[Any]] = []
 
-    def add(self, rejects: Iterable[dict[str, Any]]) -> int:
-        """Counts them and keeps those that are shown. Tells how many there were."""
-        found = list(rejects)
-        for reject in found:
+    def add(self, rejects: Sequence[dict[str, Any]]) -> None:
+        """Counts them and keeps those that are shown."""
+        for reject in rejects:
             kind = reject["wire"], reject["reason"]
             self.counts[kind] += 1
             if self.counts[kind] <= MOST_OF_A_KIND and len(self.kept) < MOST_REJECTS:
                 raw = bytes(reject["raw"][:MOST_REJECT_BYTES])
                 row = {**reject, "raw": raw.hex(), "text": raw.decode("utf-8", "backslashreplace")}
                 self.kept.append([row[name] for name in REJECT_COLUMNS])
-        return len(found)

@@ -38,12 +38,12 @@ MAX_MESSAGES = 2000
     "--max-messages",
     type=click.IntRange(min=1),
     default=MAX_MESSAGES,
-    help="Messages to show in full. The figures are those of all records.",
+    help="Messages to show in full, of the largest and the faulty conversations. The figures are those of all records.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 @options.exit_zero_option
 def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet: bool, **settings: Any) -> int:
-    """Reads SOURCES once and writes one HTML page about them.
+    """Reads SOURCES, twice, and writes one HTML page about them.
 
     It shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. SOURCES are
     files, directories, globs, URLs, or - for standard input. The page needs nothing else, and loads nothing. It is

@@ -24,7 +24,7 @@ function drawConversations(holder, view) {
 function conversationNotes() {
   const named = conversations.filter((talk) => talk.id !== null).length;
   const parts = [];
-  if (named < D.total_conversations) parts.push(`This page holds ${count(named)} of ${D.more_conversations ? "more than " : ""}${plural(D.total_conversations, "conversation")}, chosen evenly by a hash of their ids, each from its first message on.`);
+  if (named < D.total_conversations) parts.push(`This page holds ${count(named)} of ${D.more_conversations ? "more than " : ""}${plural(D.total_conversations, "conversation")}, those with a request without an answer or with damage behind a message, then the largest, each from its first message on.`);
   if (!complete) parts.push(`${count(messages.length)} of ${plural(D.totals.records, "message")} are shown in full; the charts above count all of them.`);
   return parts.length ? [note(parts.join(" "))] : [];
 }
