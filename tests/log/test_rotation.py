@@ -268,7 +268,7 @@ def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
     first = scan_nslip(path, resume={})
     assert numbers_of(first) == [0]
     rotate()
-    real, left = rotation.missed, [None] * moves
+    real, left = rotation.Missed, [None] * moves
 
     def moved(*arguments: Any) -> Any:
         if left:
@@ -276,7 +276,7 @@ def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
             rotate()
         return real(*arguments)
 
-    monkeypatch.setattr(rotation, "missed", moved)
+    monkeypatch.setattr(rotation, "Missed", moved)
     with followed(path, resume=first.position) as reader:
         told = 1 + moves
         assert [number for number, _ in reader.next(told)] == list(range(1, told + 1))

@@ -10,6 +10,7 @@ import struct
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from math import inf
 from operator import index
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from turnwire.log.search.state import SearchState
 
 BANNER = 1 << 12
 """Bytes with which every file of a name may begin."""
-MOST = 1 << 63
+MOST = (1 << 63) - 1
 _NEWLINE = ord("\n")
 _CHANCE = 32
 _ENDS = 16
@@ -192,14 +193,11 @@ def checked(mark: Bookmark) -> Bookmark:
     texts: tuple[Any, ...] = (mark.name, mark.head, mark.tail, *(text for _, text in mark.ends or ()))
     if not all(isinstance(text, str) for text in texts):
         raise TypeError(f"a name or a digest of {mark.name!r} is not text")
-    for number in (mark.size, mark.offset, mark.line - 1, mark.read):
-        if not 0 <= index(number) < MOST:
-            raise ValueError(f"{number} is out of range")
-    for number, most in ((mark.head_bytes, HEAD), (mark.tail_bytes, min(mark.read, TAIL))):
-        if not 0 <= index(number) <= most:
-            raise ValueError(f"{number} bytes that tell a file are not {most} at most")
-    for number in (mark.device, mark.inode, mark.written, mark.born):
-        index(number)
+    ranges = {"size": (0, MOST), "offset": (0, MOST), "line": (1, MOST), "read": (0, MOST), "head_bytes": (0, HEAD)}
+    ranges |= dict.fromkeys(("device", "inode", "written", "born"), (-inf, inf))
+    for name, (least, most) in {**ranges, "tail_bytes": (0, min(mark.read, TAIL))}.items():
+        if not least <= index(number := getattr(mark, name)) <= most:
+            raise ValueError(f"{name} is {number}, which is not from {least} to {most}")
     if mark.tail and mark.offset > max(mark.size, mark.read):
         raise ValueError(f"byte {mark.offset} is behind the end of the file")
     if mark.carried is not None:
@@ -295,7 +293,7 @@ class Bookmarks:
             if token["turnwire"] != _VERSION:
                 raise ValueError(f"version {token['turnwire']}")
             self.record = int(token["record"])
-            if not 0 <= self.record < MOST:
+            if not 0 <= self.record <= MOST:
                 raise ValueError(f"record {self.record}")
             marks = [checked(Bookmark(**entry)) for entry in token["files"]]
         except KeyError as missing:

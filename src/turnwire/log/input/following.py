@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -95,7 +95,7 @@ class Follower:
         """Bookmarks of what was read of the files that are being read: what is made from one of them is not read."""
         for tail in self._tails:
             if tail.lost is None:
-                self._marks.add(tail.mark(tail.written))
+                self._marks.add(tail.mark())
 
     def _news(self, tail: Tail) -> Blocks:
         """The new lines of a file; one that turns out to be no log is refused."""
@@ -177,7 +177,17 @@ class Follower:
         renamed, settled = tail.renamed(), True
         if not tail.rewritten():
             if not renamed and tail.is_touched():
-                settled = yield from self._cut_unseen(tail)
+                # The files beside it may show that it was cut, and begins again with all that was read of it.
+                again, found = self._begun_again(tail)
+                again.file.close()
+                if found is not None and not leads_to(tail.name, tail.file):
+                    found.close()
+                    settled = False  # it is renamed just now: the next look has to tell
+                elif found is not None and found.anew and found.gap is not None:
+                    found.close()
+                    tail.lost = found.gap.why
+                else:
+                    yield from self._missed(found)
             yield from self._news(tail)
         if tail not in self._tails:
             return
@@ -187,46 +197,31 @@ class Follower:
             # It is read as long as somebody may write to it.
             tail.has_name = False
             try:
-                read = FileComparison(latest=tail.mark(tail.written), why=Reason.FILE_GONE)
-                yield from self._open(tail.source, read)
+                yield from self._open(tail.source, FileComparison(latest=tail.mark(), why=Reason.FILE_GONE))
             except FileNotFoundError:  # it is renamed once more: the next look finds out
                 tail.has_name = True
         elif settled:
             tail.looked()
 
-    def _cut_unseen(self, tail: Tail) -> Generator[tuple[Reading, InputBlock], None, bool]:
-        """Evidence of the files beside it that a file was cut which begins again with all that was read of it. False
-        where it is renamed just now, so that the next look has to tell."""
-        read = FileComparison(latest=tail.mark(tail.written))
-        again, found = begin(tail.source, self._job, self._followed(tail.name, tail), read, opened=tail.opened_again)
-        again.file.close()
-        if found is None:
-            return True
-        if not leads_to(tail.name, tail.file):
-            found.close()
-            return False
-        if found.anew and found.gap is not None:
-            found.close()
-            tail.lost = found.gap.why
-        else:
-            yield from self._missed(found)
-        return True
+    def _begun_again(self, tail: Tail) -> tuple[Tail, Missed | None]:
+        """A file once more, from its start, and what had its name since it was read."""
+        read = FileComparison(latest=tail.mark(), why=tail.lost, since=0 if tail.lost is None else tail.read_at)
+        followed = self._followed(tail.name, tail)
+        return begin(tail.source, self._job, followed, read, grows=True, opened=tail.opened_again)
 
     def _blocks_of_cut_file(self, tail: Tail) -> Blocks:
         """The blocks of a file that was cut: first the unread bytes from before the cut, if a copy has them, then the
         file from its start, even if it begins with the bytes that were read."""
-        mark = tail.mark(tail.written)
-        self._marks.forget(mark.file)
-        read = FileComparison(latest=mark, why=tail.lost, since=tail.read_at)
-        followed = self._followed(tail.name, tail)
-        new, before = begin(tail.source, self._job, followed, read, grows=True, opened=tail.opened_again)
+        file = tail.file_id
+        self._marks.forget(file)
+        new, before = self._begun_again(tail)
         if before is not None and before.kept is not None:
             before.tails.remove(before.kept)
             before.kept.go_on_as(tail)
             self._tails[self._tails.index(tail)] = tail = before.kept
         yield from self._ended(tail)
-        if tail.file_id == mark.file:
-            self._marks.forget(mark.file)
+        if tail.file_id == file:
+            self._marks.forget(file)
         new.file.seek(0)
         follows = self._follow(new)
         if before is not None:

@@ -21,6 +21,7 @@ from turnwire.log.input.sources import file_source
 from turnwire.log.input.tailing import Blocks, Tail
 
 if TYPE_CHECKING:
+    from turnwire.log.input.bookmarks import Identity
     from turnwire.log.input.sources import ReadOptions, Source
 
 MOVING = 2.0
@@ -59,14 +60,17 @@ def begin(
             if job.bookmarks.files:
                 job.bookmarks.found(name, who[:2])
             found = read or job.bookmarks.stands(name, who, file)
-            before = None if who[:2] in followed else missed(name, file, found, job, followed, grows)
+            before = None
+            if found.latest is not None and who[:2] not in followed:
+                before = Missed(name, file, found, job, followed, grows)
+            if before is None or not before.any:
+                return Tail(source, file, job, who, found.mark, grows), None
             looks = looks - 1 if time.monotonic() < until else 0
-            moved = before is not None and (before.again or not leads_to(name, file) or not is_still(who, file))
-            if before is not None and moved and not looks:
+            moved = before.again or not leads_to(name, file) or not is_still(who, file)
+            if moved and not looks:
                 before.leave_out(file)
-            if before is None or not moved or not looks:
-                mark = None if before is not None and before.anew else found.mark
-                return Tail(source, file, job, who, mark, grows), before
+            if not moved or not looks:
+                return Tail(source, file, job, who, None if before.anew else found.mark, grows), before
         except BaseException:
             file.close()
             raise
@@ -78,41 +82,20 @@ def begin(
 def leads_to(name: str, file: Any) -> bool:
     """True if a name leads to an open file just now."""
     try:
-        there = os.stat(name)
+        return os.path.samestat(os.stat(name), os.fstat(file.fileno()))
     except FileNotFoundError:
         return False
-    return (there.st_dev, there.st_ino) == _file(file)
-
-
-def missed(
-    name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Followed, grows: bool
-) -> Missed | None:
-    """One look for files that had a name and are not read yet; None where there is nothing to look for. ``log``: the
-    file that has the name now; ``found``: how it compares with what was read under the name."""
-    if found.latest is None:
-        return None
-    look = Missed(name, log, found, job, followed, grows)
-    if found.why is not None and (own := followed.get(found.latest.file)) is not None:
-        look.fit(found.latest, certain=os.fstat(own.fileno()).st_nlink > 0)  # it is read itself
-    listed, settled = rotated_files(name)
-    settled = look.compare(listed) and settled
-    later, still = rotated_files(name)
-    moved = not (settled and still) or {one.file for one in listed} != {one.file for one in later}
-    look.again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
-    look.conclude()
-    why = look.why or (found.why or Reason.FILE_GONE if moved else None)
-    look.gap = None if why is None else Gap(name, found.latest.offset, None, why)
-    return look if look.tails or look.gap is not None or look.again else None
 
 
 class Missed:
     """One look at the files beside a log: they are compared with the bookmarks, each of which is the text of one of
     them.
 
-    tails: files that had the name of the log, as far as they are not read yet, oldest first; kept: which of them holds
-    what was read under the name last, and what follows it; anew: whether the log was cut, and is read from its start;
-    gap: what cannot be had, from the place that was read last on; again: whether files were written, renamed, removed
-    or made while they were looked at.
+    log: the file that has the name now; found: how it compares with what was read under the name. tails: files that had
+    the name of the log, as far as they are not read yet, oldest first; kept: which of them holds what was read under
+    the name last, and what follows it; anew: whether the log was cut, and is read from its start; gap: what cannot be
+    had, from the place that was read last on; again: whether files were written, renamed, removed or made while they
+    were looked at.
     """
 
     def __init__(
@@ -121,17 +104,28 @@ class Missed:
         assert found.latest is not None
         self.tails: list[Tail] = []
         self.kept: Tail | None = None
-        self.why = found.why
-        self.gap: Gap | None = None
-        self.anew = self.again = False
+        self.anew = False
         self._new: list[Tail] = []  # of which nothing was read
         self._fitted: list[Bookmark] = []
-        self._log, self._latest = log, found.latest
+        self._log, self._latest, self._why = log, found.latest, found.why
         self._job, self._marks, self._followed, self._grows = job, job.bookmarks, followed, grows
         self._since = self._latest.written + (found.why is None)
         self._unknown_since = max(self._since, found.since)
-        self._holds = found.why is None
         self._certain = is_rotated(name)  # that nothing that came after what was read last is missing
+        if found.why is not None and (own := followed.get(self._latest.file)) is not None:  # it is read itself
+            self._fit(self._latest, certain=os.fstat(own.fileno()).st_nlink > 0)
+        listed, settled = rotated_files(name)
+        settled = self._compare(listed) and settled
+        later, still = rotated_files(name)
+        moved = not (settled and still) or {one.file for one in listed} != {one.file for one in later}
+        self.again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
+        why = self._missing(found.why) or (found.why or Reason.FILE_GONE if moved else None)
+        self.gap = None if why is None else Gap(name, self._latest.offset, None, why)
+
+    @property
+    def any(self) -> bool:
+        """True if there is something to be read, to be told or to be looked at again."""
+        return bool(self.tails) or self.gap is not None or self.again
 
     def close(self) -> None:
         """Closes the files, unread."""
@@ -156,59 +150,61 @@ class Missed:
             tail.file.close()
             self.tails.remove(tail)
 
-    def compare(self, listed: list[Rotated]) -> bool:
+    def _compare(self, listed: list[Rotated]) -> bool:
         """Compares them all, but those that are read already, first by device and inode; False where one of them has
         another name by now."""
-        unknown: list[tuple[Rotated, Any]] = []
-        there, marks, log = True, self._marks, _file(self._log)
+        unknown: list[tuple[Rotated, Any, Identity]] = []
+        there, marks, log = True, self._marks, os.fstat(self._log.fileno())
         for one in listed:
             marks.found(one.path, one.file, named=False)
             known = one.file in marks.files or one.written >= self._since
-            dismissed = marks.dismissed.get(one.file) == (one.written, one.size)
-            if not known or dismissed or one.file in self._followed or one.file in marks.done or one.file == log:
+            read = one.file in self._followed or one.file in marks.done or one.file == (log.st_dev, log.st_ino)
+            if not known or read or marks.dismissed.get(one.file) == (one.written, one.size):
                 continue
             if (file := open_as(one)) is None:
                 there = False
-            elif not self._is_known(one, file):
-                unknown.append((one, file))
-        for one, file in unknown:
-            if not self._is_unread(one, file, listed):
+                continue
+            who = identity(file)
+            assert who is not None
+            if not self._is_known(one, file, who):
+                unknown.append((one, file, who))
+        for one, file, who in unknown:
+            if not self._is_unread(one, file, who, listed):
                 file.close()
         order = {one.path: place for place, one in enumerate(listed)}
         self.tails.sort(key=lambda tail: order[tail.name])
         return there
 
-    def fit(self, mark: Bookmark, certain: bool = True) -> None:
+    def _fit(self, mark: Bookmark, certain: bool = True) -> None:
         """The text of a bookmark is in one of the files."""
         self._fitted.append(mark)
         self._certain = self._certain or (certain and mark is self._latest)
 
-    def _is_known(self, one: Rotated, file: Any) -> bool:
+    def _is_known(self, one: Rotated, file: Any, who: Identity) -> bool:
         """True if a file has a bookmark of its own; it is read from there, or closed."""
-        who, latest = identity(file), self._latest
-        assert who is not None
+        latest = self._latest
         mark = self._marks.of(who, file)
-        if mark is None and one.file == latest.file and self.why is Reason.FILE_GONE:
+        if mark is None and one.file == latest.file and self._why is Reason.FILE_GONE:
             change = latest.change(who, file)
             mark = latest if change is None else None
-            self.why = change if latest.born == who.born > 0 and change else self.why  # it was cut, and renamed then
+            self._why = change if latest.born == who.born > 0 and change else self._why  # it was cut, and renamed then
         if mark is None:
             return False
-        self.fit(mark)
+        self._fit(mark)
         if who.size > (mark.offset if format_of(who.head) is None else mark.size):
-            self._take(one, file, mark)
+            self._take(one, file, who, mark)
         else:
             file.close()
         return True
 
-    def _is_unread(self, one: Rotated, file: Any, listed: list[Rotated]) -> bool:
+    def _is_unread(self, one: Rotated, file: Any, who: Identity, listed: list[Rotated]) -> bool:
         """True if a file that has no bookmark of its own is read, from where that ends of which it is a copy."""
         latest, marks = self._latest, self._marks
         if _is_made_of(one, file, self._log):
             return False  # the log is about to be cut: what is in it is read there
-        made_of = [other for other in self._followed.values() if one.packed and _is_made_of(one, file, other)]
-        self._certain = self._certain or latest.file in map(_file, made_of)
-        if made_of or (one.packed and is_backup(one, file, listed)):
+        made_of = [key for key, other in self._followed.items() if one.packed and _is_made_of(one, file, other)]
+        self._certain = self._certain or latest.file in made_of
+        if made_of or (one.packed and _is_backup(one, file, listed)):
             marks.dismissed[one.file] = one.written, one.size
             return False
         fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self._fitted]
@@ -221,16 +217,14 @@ class Missed:
         else:
             unread = one.written >= self._unknown_since
         if unread:
-            self._take(one, file, mark)
+            self._take(one, file, who, mark)
         elif mark is not None:
-            who = identity(file)
-            assert who is not None
             marks.add(mark.of_copy(one.path, who))
         self._fitted += [] if mark is None else [mark]
         return unread
 
-    def _take(self, one: Rotated, file: Any, mark: Bookmark | None) -> None:
-        tail = Tail(file_source(one.path, listed=True), file, self._job, identity(file), mark, self._grows)
+    def _take(self, one: Rotated, file: Any, who: Identity, mark: Bookmark | None) -> None:
+        tail = Tail(file_source(one.path, listed=True), file, self._job, who, mark, self._grows)
         # A last line without its end waits where somebody may still write it.
         tail.reading.closed = not self._grows and (one.packed or time.time_ns() - one.written > SETTLED * 1e9)
         self.tails.append(tail)
@@ -239,30 +233,23 @@ class Missed:
         elif mark is None:
             self._new.append(tail)
 
-    def conclude(self) -> None:
-        """Says what is missing: each cut is a gap, as of what was written between a copy and the cut nothing is left to
-        see; and a file that is gone, or of which others may begin alike.
+    def _missing(self, why: Reason | None) -> Reason | None:
+        """The reason why something is missing: each cut is a gap, as of what was written between a copy and the cut
+        nothing is left to see; and a file that is gone, or of which others may begin alike. ``why``: what became of
+        what was read, as the log shows it.
 
         A log that holds what was read was cut where a copy holds that, too, and goes on in another way. Where what was
         read is no more than what all may begin with, files that came show it, and the log is read on."""
-        latest = self._latest
-        if not self._holds:
-            if self.why is Reason.FILE_GONE and self._certain:
-                self.why = None
-            return
+        reached = self._latest.reached
+        if why is not None:
+            return None if self._why is Reason.FILE_GONE and self._certain else self._why
         if self.kept is not None:
-            self.anew = latest.reached > BANNER
-            self.why = Reason.FILE_REPLACED if self.anew else Reason.FILE_SHRUNK
-            return
-        if self._new and latest.reached <= BANNER:
-            self.why = Reason.FILE_SHRUNK
-            return
+            self.anew = reached > BANNER
+            return Reason.FILE_REPLACED if self.anew else Reason.FILE_SHRUNK
+        if self._new and reached <= BANNER:
+            return Reason.FILE_SHRUNK
         self._drop(self._new)
-
-
-def _file(file: Any) -> tuple[int, int]:
-    status = os.fstat(file.fileno())
-    return status.st_dev, status.st_ino
+        return None
 
 
 def open_as(one: Rotated) -> Any:
@@ -271,13 +258,14 @@ def open_as(one: Rotated) -> Any:
         file = open(one.path, "rb", buffering=0)  # noqa: SIM115 (who asked closes it)
     except FileNotFoundError:
         return None
-    if _file(file) == one.file:
+    status = os.fstat(file.fileno())
+    if (status.st_dev, status.st_ino) == one.file:
         return file
     file.close()
     return None
 
 
-def is_backup(one: Rotated, copy: Any, listed: list[Rotated]) -> bool:
+def _is_backup(one: Rotated, copy: Any, listed: list[Rotated]) -> bool:
     """True if an open compressed file holds what another one of those beside a log begins with, and no more: a backup,
     made while somebody wrote to that."""
     for other in listed:

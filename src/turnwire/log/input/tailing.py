@@ -273,11 +273,11 @@ class Tail:
             self.lost = Reason.FILE_REPLACED
         return self.lost is not None
 
-    def mark(self, written: int) -> Bookmark:
-        """The bookmark of what was read, of a file that was written then. A compressed file has no bytes by which a
-        copy is told."""
+    def mark(self, written: int | None = None) -> Bookmark:
+        """The bookmark of what was read, of a file that was ``written`` then (None: when it was known to have its
+        name). A compressed file has no bytes by which a copy is told."""
         assert self.who is not None
-        who, place = self.who._replace(written=written), (self._base, self._line)
-        if self._source is None or self.reading.kind is not None:
-            return bookmark(self.name, who, place, self.raw.taken, None)
-        return bookmark(self.name, who, place, self.read, None, self._last_bytes)
+        who = self.who._replace(written=self.written if written is None else written)
+        packed = self._source is None or self.reading.kind is not None
+        size, behind = (self.raw.taken, (0, b"")) if packed else (self.read, self._last_bytes)
+        return bookmark(self.name, who, (self._base, self._line), size, None, behind)
