@@ -96,6 +96,19 @@ def test_an_object_that_the_end_of_a_scan_cut_off_is_read_again(tmp_path: Path) 
         path.unlink()
 
 
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("cut", [8, 11, 20, 33, 50])
+def test_what_is_open_behind_a_scan_that_does_not_wait_is_read_again_in_its_fence(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "a.log"
+    path.write_text(FENCED, "utf-8")
+    whole = everything(turnwire.scan(path))[0]
+    path.write_text(FENCED[:cut], "utf-8")
+    first = turnwire.scan(path)
+    assert sum(map(len, first)) == 0
+    path.write_text(FENCED, "utf-8")
+    assert everything(turnwire.scan(path, resume=first.position))[0]["raw"] == whole["raw"]
+
+
 DAMAGED: list[Any] = [
     [0, 3, 0],
     "text",

@@ -319,8 +319,9 @@ class Run:
         self, reading: Reading, block: InputBlock, found: BlockResult | None
     ) -> tuple[Batch | None, WireError | None, InputBlock | None]:
         """A batch, an error, and what is left of the last block where its records did not fit into one batch."""
-        lines = reading.line - 1
+        lines, first_line = reading.line - 1, reading.line
         final = self._is_final(reading, block)
+        before = reading.state.copy() if final and reading.state is not None else None
         if found is None:
             found, lines = self._engine.scan(block, final, reading.line, reading.state), 0
         assert found.position or not final or not block.size, "the scanner made no progress"
@@ -331,7 +332,6 @@ class Run:
             last = bytes(found.buffer[max(0, found.position - TAIL) : found.position])
             reading.behind = reading.offset, (reading.behind[1] + last)[-TAIL:]
         reading.state = found.state
-        self._reached(reading, found)
         self.bytes += found.position
         error = self._quarantine(reading, found)
         batch = self._batch(reading, found)
@@ -341,27 +341,16 @@ class Run:
         if not block.last:
             reading.left = rest
         elif rest is None or not final:
-            error = self._end(reading, block, found)
+            start = _open_from(found)
+            if start is not None and reading.identity is not None and not self._bookmarks.waits:
+                self._leave_open(reading, found, start, self._engine.scan(block, False, first_line, before))
+            error = self._end(reading)
         return batch, error, rest if block.last and final else None
-
-    def _reached(self, reading: Reading, found: BlockResult) -> None:
-        """Keeps where the last line begins, and what was found last: a block may be a piece of a line."""
-        base = found.block.base
-        stop = line_end(found.buffer, 0, found.position)
-        if stop > 0:
-            reading.last_line = base + stop, reading.line
-        reading.recorded = max(reading.recorded, base + found.behind if found.behind else 0)
-        if found.rejects:
-            table, count = found.rejects[-1]
-            last = int(table["offset"][count - 1])
-            reading.rejected = last, last + int(table["length"][count - 1]), int(table["line"][count - 1])
-            reading.cut_off = REASONS[table["reason"][count - 1]] is Reason.CUT_OFF
 
     def _begin(self, reading: Reading) -> None:
         if reading.begun:
             return
         reading.begun = True
-        reading.last_line = reading.offset, reading.line
         if reading.carried is not None:
             reading.state = self._engine.restored(reading.carried)
         if reading.identity is not None:
@@ -384,12 +373,11 @@ class Run:
         that was cut is begun again: the last one counts."""
         assert reading.identity is not None
         file = reading.identity[:2]
-        place = reading.waiting or (reading.offset, reading.line)
+        offset, line, carried = reading.waiting or (reading.offset, reading.line, reading.kept())
         size = 0 if reading.kind else reading.offset
-        carried = reading.kept() if place[0] == reading.offset else None
         behind = (0, b"") if reading.kind else reading.behind
         marks.pop(file, None)
-        marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind)
+        marks[file] = bookmark(reading.name or "", reading.identity, (offset, line), size, carried, behind)
 
     def _joined(self, reading: Reading, block: InputBlock) -> InputBlock | None:
         """The block behind what the one before left over; None until enough of it has come."""
@@ -452,13 +440,11 @@ class Run:
         rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep)
         return Batch(self._engine.scanner, self._columns, rows)
 
-    def _end(self, reading: Reading, block: InputBlock, found: BlockResult) -> WireError | None:
-        """The input is at its end. Its bookmark is in front of a last line that may be half-written."""
+    def _end(self, reading: Reading) -> WireError | None:
+        """The input is at its end."""
         reading.finished = True
         if reading.source.cut is not None:
             return reading.source.cut(reading.offset, reading.kept())
-        if reading.identity is not None and not self._bookmarks.waits:
-            reading.waiting = self._waiting(found, reading)
         fault = reading.fault
         if fault is None or (self._bookmarks.waits and not reading.closed and fault.reason is Reason.CUT_OFF):
             return None
@@ -474,20 +460,15 @@ class Run:
         )
 
     @staticmethod
-    def _waiting(found: BlockResult, reading: Reading) -> tuple[int, int] | None:
-        """Offset and line where a record may have begun whose end is not written yet: in the last line, or where the
-        last damaged range begins if it reaches the end, or is an object that the end cuts off; but behind the last
-        record. None where the last line has its end and nothing is open. It does not depend on how the input was cut
-        into blocks."""
-        start, line = reading.last_line
-        first, stop, number = reading.rejected
-        rest = bytes(found.buffer[max(stop - found.block.base, 0) : found.position])
-        cut_off = reading.cut_off and stop > found.block.base and not rest.strip()
-        if start == reading.offset and not cut_off:
-            return None
-        if (stop == reading.offset or cut_off) and first < start:
-            start, line = first, number
-        return (start, line) if reading.recorded <= start else (reading.recorded, reading.line)
+    def _leave_open(reading: Reading, found: BlockResult, start: int, waiting: BlockResult) -> None:
+        """Keeps the place that a scan would have reached that waits for more, and the state there: what is open at the
+        end of a file is read again by the next scan. Where records were given behind that, the place is behind them."""
+        base, place = found.block.base, max(start, found.behind)
+        if found.behind <= waiting.position:
+            reading.waiting = base + waiting.position, waiting.line, waiting.state.kept()
+        else:
+            lines = bytes(found.buffer[place : found.position]).count(b"\n")
+            reading.waiting = base + place, reading.line - lines, None
 
     def position(self) -> dict[str, Any]:
         """The token of how far the scan has got: see :attr:`turnwire.Scan.position`."""
@@ -506,6 +487,20 @@ class Run:
 def _most_in_flight(threads: int) -> int:
     """So many blocks are worked on or wait for the consumer: none of the threads has to wait for it."""
     return 1 if threads == 1 else 2 * threads + 1
+
+
+def _open_from(found: BlockResult) -> int | None:
+    """The place where a last line begins that has no end, or a reject behind which nothing stands; None where neither
+    is: what is there may go on in what is written next."""
+    data, stop = found.buffer, found.position
+    line = max(line_end(data, 0, stop), 0)
+    if found.rejects:
+        table, count = found.rejects[-1]
+        first, size = (int(table[name][count - 1]) for name in ("offset", "length"))
+        first -= found.block.base
+        if not bytes(data[first + size : stop]).strip():
+            return min(first, line)
+    return None if line == stop else line
 
 
 def _tail(found: BlockResult, position: int) -> InputBlock:

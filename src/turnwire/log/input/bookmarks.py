@@ -193,7 +193,13 @@ def checked(mark: Bookmark) -> Bookmark:
     texts: tuple[Any, ...] = (mark.name, mark.head, mark.tail, *(text for _, text in mark.ends or ()))
     if not all(isinstance(text, str) for text in texts):
         raise TypeError(f"a name or a digest of {mark.name!r} is not text")
-    ranges = {"size": (0, MOST), "offset": (0, MOST), "line": (1, MOST), "read": (0, MOST), "head_bytes": (0, HEAD)}
+    ranges: dict[str, tuple[float, float]] = {
+        "size": (0, MOST),
+        "offset": (0, MOST),
+        "line": (1, MOST),
+        "read": (0, MOST),
+        "head_bytes": (0, HEAD),
+    }
     ranges |= dict.fromkeys(("device", "inode", "written", "born"), (-inf, inf))
     for name, (least, most) in {**ranges, "tail_bytes": (0, min(mark.read, TAIL))}.items():
         if not least <= index(number := getattr(mark, name)) <= most:

@@ -70,9 +70,8 @@ class Idle:
 class Reading:
     """The state of reading one input. The scan moves ``offset`` and ``line``; what reads it sets the rest.
 
-    offset, line: up to where everything is accounted for; waiting: up to where it is accounted for without the last
-    line, when that has no end; last_line: offset and line where the last line begins; recorded: the byte behind the
-    last record; rejected: where the last reject begins, the byte behind it, and its line; cut_off: that is its reason;
+    offset, line: up to where everything is accounted for; waiting: the same without what is open at its end, and the
+    state of the search there, where something is;
     kind: "gzip", "bzip2", "xz", "zstd" or None; fault: why decompressing ended before its time; closed: nobody will
     write to it any more; memory: the whole input, where it is there at once; state: what the search knows from block to
     block; left, pending: a record that a block cut off, and the blocks after it; looked: in which look these were
@@ -87,11 +86,7 @@ class Reading:
         self.identity: Identity | None = None
         self.offset = source.start
         self.line = source.line
-        self.waiting: tuple[int, int] | None = None
-        self.last_line = (source.start, self.line)
-        self.recorded = 0
-        self.rejected = (0, -1, 1)
-        self.cut_off = False
+        self.waiting: tuple[int, int, dict[str, Any] | None] | None = None
         self.kind: str | None = None
         self.fault: Any = None
         self.begun = False
