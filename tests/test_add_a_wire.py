@@ -49,13 +49,15 @@ TRY = """if True:
 
 
 def examples() -> dict[str, str]:
-    """The files of the page, by the name of their wire; that of a token is what the page of the job registers."""
+    """The files of the page, by the name of their wire; that of a token is what the page of the job registers,
+    that of lines a file beside this one."""
     blocks = re.findall(
         r"^```python\n# ([a-z]+)/wire\.py\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
     [ping] = re.findall(r"^```python\n(.*?)^log = ", JOB.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     ping = ping.replace("turnwire.register(", "DESCRIPTOR = (").replace("package=__name__", "package=__package__")
-    return {"ping": ping, **dict(blocks)}
+    diary = (Path(__file__).parent / "line_wire.py").read_text("utf-8")
+    return {"ping": ping, "diary": diary, **dict(blocks)}
 
 
 def run(path: Path, backend: str, code: str, *arguments: str) -> str:

@@ -55,7 +55,7 @@ def test_rejects_are_the_promised_ones() -> None:
 
 @pytest.mark.parametrize("wire", [*WIRES, None])
 def test_names_of_enums_are_the_promised_ones(wire: str | None) -> None:
-    rows = re.findall(r"^\| (?:(\w+): )?([\w, ]+) \| ([^|]*) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(r"^- (?:(\w+): )?([\w, ]+) = (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
     names = {f"{of}: {column}" if of else column: text for of, columns, text in rows for column in columns.split(", ")}
     enums = [column for column in scan(b"", wire=wire).columns if column.kind == "enum"]
     assert len(enums) >= 2
