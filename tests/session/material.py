@@ -9,7 +9,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from turnwire.session.writing import Guess, Options, drafted, finished, read_events
+from turnwire.session import writing
+from turnwire.session.aliases import Shortener
+from turnwire.session.writing import Options, guess, read_events
 
 HOSTILE = (
     *("", "a", "a|b", "|", "\\", "a\\", "\\|", "\\\\|x", "=", "=x", '="x"', "&", "&a", "&&a", "&a=b", "&!null", "+"),
@@ -78,7 +80,7 @@ NUMBERS = (0, 1, 9, -1, 10**17, 2**64, 1.0, 0.5, 1e22, True, False, None)
 
 def composed(events: list[Any], keys: tuple[str, ...] = (), options: Options = Options()) -> str:  # noqa: B008
     """Events as a session, whether or not that saves anything."""
-    return "".join(finished(drafted(read_events(events), keys, options), keys, options, Guess()))
+    return "".join(writing.composed(read_events(events), keys, options, Shortener(guess), None))
 
 
 def plain(events: list[Any]) -> str:

@@ -25,7 +25,7 @@ from turnwire.session.aliases import (
     joined,
     repeated,
 )
-from turnwire.session.writing import Guess
+from turnwire.session.writing import guess
 
 pytestmark = pytest.mark.once
 
@@ -36,7 +36,7 @@ bodies = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map("
 @given(st.lists(bodies, min_size=1, max_size=3))
 def test_bodies_come_back(blocks: list[list[str]]) -> None:
     """Block by block, the later ones by what the first one had."""
-    shortener = Shortener(Guess())
+    shortener = Shortener(guess)
     for given_ in blocks:
         first, found = shortener.shortened(given_)
         assert first or found == given_
@@ -47,14 +47,14 @@ def test_bodies_come_back(blocks: list[list[str]]) -> None:
 def test_the_alphabet_is_one_that_occurs_nowhere() -> None:
     text = "no answer because customers complained loudly"
     for taken, first in (("", "あ"), ("ん", "а"), ("ンя", "α"), ("あяω", "")):
-        found, written = Shortener(Guess()).shortened([f"a {text}{taken}"] * 9)
+        found, written = Shortener(guess).shortened([f"a {text}{taken}"] * 9)
         assert found == first
         assert (len(written[5]) == 1) is (first != "")
 
 
 def test_long_texts_are_named_whole() -> None:
     text = " ".join(f"word{number}" for number in range(400))
-    first, found = Shortener(Guess()).shortened([f"a {text}|{number}" for number in (1, 2)])
+    first, found = Shortener(guess).shortened([f"a {text}|{number}" for number in (1, 2)])
     assert first == "あ" and found[0].count("word399") == 1 and len(found[1]) < 12
 
 
@@ -65,7 +65,7 @@ def test_texts_of_which_a_reader_might_take_none_have_no_aliases(
     """With its aliases filled in a record has twice the letters at most."""
     bodies = [f"a {' '.join(f'word{number}' for number in range(60))}|{last}" for last in (1, 2)]
     monkeypatch.setattr(aliases, "LONGEST", 2 * (len(bodies[0]) - more))
-    first, found = Shortener(Guess()).shortened(bodies)
+    first, found = Shortener(guess).shortened(bodies)
     assert bool(first) is named and (found == bodies) is not named
 
 
@@ -75,7 +75,7 @@ PIECES = st.lists(st.sampled_from(["aa", "bb", "7", "|", " cc", "\n", "é"]), ma
 @given(st.lists(PIECES, min_size=1, max_size=5))
 def test_what_comes_again_is_found(bodies: list[str]) -> None:
     """Every run of less than 16 pieces that comes more than once in the bodies."""
-    found = repeated(bodies, Guess())
+    found = repeated(bodies, guess)
     assert all(any(text in body for body in bodies) for text in found)
     pieces = [aliases._PIECES(body) for body in bodies]
     runs = [
@@ -180,11 +180,11 @@ def test_a_letter_beside_a_uuid(sign: str) -> None:
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "llama3", "qwen3", "gemma3"])
 def test_letters_and_pairs_are_one_token(name: str) -> None:
-    counter = tokens.load(name)
+    counter = tokens.load(name).count_many
     for alphabet in ALPHABETS:
         pairs = joined(counter, alphabet)
         assert set("".join(pairs)) <= set(alphabet.used)
-        assert set(counter.count_many([*alphabet.used, *pairs])) == {1}
+        assert set(counter([*alphabet.used, *pairs])) == {1}
     assert "です" in joined(counter, ALPHABETS[0])
 
 
@@ -207,7 +207,7 @@ def test_neighbours_are_one_token_together() -> None:
 
 def test_later_blocks_keep_the_letters() -> None:
     """Those that the first block gave, whatever are neighbours later."""
-    shortener, expander = Shortener(Guess()), Expander(ALPHABETS[0].first)
+    shortener, expander = Shortener(guess), Expander(ALPHABETS[0].first)
     texts = ["because customers complained", "and list what is still open", "with the new limits in mind"]
     _, first = shortener.shortened([f"a {one}|{other}" for one, other in permutations(texts, 2)] * 3)
     for body in first:

@@ -11,15 +11,15 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, permutations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from turnwire.session.framing import BARE
 
-if TYPE_CHECKING:
-    from turnwire.session.writing import Meter
+Meter = Callable[[Sequence[str]], list[int]]
+"""Gives the tokens of each text."""
 
 
 class Alphabet(NamedTuple):
@@ -113,10 +113,7 @@ class Expander:
 
 
 class Shortener:
-    """Finds what comes again in the first block, and writes it as aliases there and in later ones.
-
-    meter: counts tokens.
-    """
+    """Finds what comes again in the first block, and writes it as aliases there and in later ones."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -180,7 +177,7 @@ class Shortener:
             end, begin = at + len(part), max(at - AROUND, 0)
             around.append((text[begin:at].rpartition("\0")[2], text[end : end + AROUND].partition("\0")[0]))
             at = text.find(part, end)
-        sizes = self._meter.count_many([before + one + after for one in (part, alias) for before, after in around])
+        sizes = self._meter([before + one + after for one in (part, alias) for before, after in around])
         return (sum(sizes[: len(around)]) - sum(sizes[len(around) :])) / len(around)
 
 
@@ -213,7 +210,7 @@ def repeated(bodies: Sequence[str], meter: Meter) -> dict[str, float]:
         if len(pieces) > MOST_LOOKED:
             break
     texts = [piece for piece in dict.fromkeys(pieces) if isinstance(piece, str)]
-    weights: dict[str | int, int] = dict(zip(texts, meter.count_many(texts), strict=True))
+    weights: dict[str | int, int] = dict(zip(texts, meter(texts), strict=True))
     tokens = list(accumulate([weights.get(piece, 0) for piece in pieces], initial=0))
     runs: list[tuple[float, int, int]] = []  # what may be saved, where a run begins, how many pieces it is
     starts: Iterable[int] = range(len(pieces))
@@ -252,7 +249,7 @@ def _is_whole(text: str) -> bool:
 def joined(meter: Meter, alphabet: Alphabet) -> frozenset[str]:
     """The pairs of letters of an alphabet that are one token."""
     pairs = list(map("".join, permutations(alphabet.used, 2)))
-    return frozenset([pair for pair, size in zip(pairs, meter.count_many(pairs), strict=True) if size == 1])
+    return frozenset([pair for pair, size in zip(pairs, meter(pairs), strict=True) if size == 1])
 
 
 def arranged(text: str, alphabet: Alphabet, many: int, pairs: Collection[str]) -> dict[str, str]:

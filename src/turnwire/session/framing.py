@@ -57,8 +57,9 @@ class Settings(NamedTuple):
         return " ".join([begin, *(f"@{key}" for key in self.keys), *filter(None, [aliases, text])])
 
 
-def explanation(parts: Collection[str] = ALL, checks: bool = True, letter: str = "あ") -> str:
-    """The text that explains a session in which these parts occur. letter: what aliases are explained by."""
+def explanation(parts: Collection[str] = ALL, checks: bool = True, letter: str = "") -> str:
+    """The text that explains a session in which these parts occur. letter: an alias to explain them by."""
+    letter = letter or "あ"
     found = ["a={…}: event; a x|y: like it with x, y at marks."]
     if words := [text for part, text in _EXPLAINED.items() if part in parts]:
         found.append("Empty: " + ", ".join(words) + ".")

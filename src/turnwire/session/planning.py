@@ -19,39 +19,36 @@ from turnwire.session.shapes import Event, Leaf, Shape, is_digested
 from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, State, fits, one_more, time_of
 
 MOST_KINDS = 12  # values of a leaf that may tell kinds of event apart
-MOST_CANDIDATES = 12  # leaves that are tried to tell kinds of event apart: those that cost most
 MOST_MISSED = 20  # if more than one event in 20 fits no template, all are planned again
+MOST_CANDIDATES = 12  # leaves that are tried to tell kinds of event apart: those that cost most
 MOST_SOURCES, MOST_HOLDERS = 6, 24  # paths with the same value that a leaf may be told by; those that are looked at
 TEMPLATE, MEMBER = 1200, 400  # the cost of a definition, beside its members; of a member there, beside its value
 BAR, FIELD, DISTANCE = 50, 50, 250
 """The cost of a field in a row though it is empty; of one that holds a value, beside it; of the distance of a time."""
-LEAST_MARKED = 600  # cost above which a constant leaf gets the mark for an earlier value
 _IMPOSSIBLE = 1 << 40
 _DIGITS = re.compile("[0-9]").findall
 _PENALTY = {SAME: 0, MORE: 30, SEEN: 20, TURN: 40}
 
 
-class Plan(NamedTuple):
-    """The templates of a block: the number of that by which each event goes, and the marks of each.
+class Cluster:
+    """Events that go by one template: their shape, its marks, and the leaves of the first of them."""
 
-    known: shape -> templates that later events may go by, too, each with the event that it was made for.
-    """
+    def __init__(self, event: Event, marks: list[str]) -> None:
+        self.shape, self.first, self.marks = event.shape, event.leaves, marks
 
-    kinds: list[int]
-    marks: list[list[str]]
-    known: dict[Shape, list[tuple[int, Event]]]
 
-    def again(self, events: Sequence[Event]) -> Plan | None:
-        """The same templates for other events, or None where too few of them fit."""
-        kinds, marks = [], list(self.marks)
-        for event in events:
-            known = self.known.get(event.shape, ())
-            kind = next((kind for kind, first in known if fits(marks[kind], event.leaves, first.leaves)), len(marks))
-            kinds.append(kind)
-            if kind == len(marks):
-                marks.append(list(map(mark_alone, event.leaves, event.shape.tables)))
-        missed = len(marks) - len(self.marks)
-        return None if missed * MOST_MISSED > len(events) else Plan(kinds, marks, self.known)
+def again(clusters: Sequence[Cluster], events: Sequence[Event]) -> list[Cluster] | None:
+    """The clusters of earlier events for other ones, or None where too few of these fit."""
+    known: dict[Shape, list[Cluster]] = {}
+    for cluster in dict.fromkeys(clusters):
+        known.setdefault(cluster.shape, []).append(cluster)
+    missed, found = 0, []
+    for event in events:
+        fitting = (each for each in known.get(event.shape, ()) if fits(each.marks, event.leaves, each.first))
+        if (cluster := next(fitting, None)) is None:
+            missed, cluster = missed + 1, Cluster(event, list(map(mark_alone, event.leaves, event.shape.tables)))
+        found.append(cluster)
+    return None if missed * MOST_MISSED > len(events) else found
 
 
 class Planner:
@@ -63,20 +60,14 @@ class Planner:
         self._cells = look(events, keys)
         self._judged = cache(self._judge)
 
-    def plan(self, shape: Shape | None = None) -> Plan:
-        """The templates in the order of the first events that go by each. shape: of the events that are planned; None:
-        all."""
+    def plan(self, shape: Shape | None = None) -> list[Cluster]:
+        """The cluster of each event, or of each that has a shape."""
         groups = self._grouped(range(len(self.events)), lambda event: event.shape)
         wanted = [members for members in groups if shape in (None, self.events[members[0]].shape)]
-        clusters = sorted(chain.from_iterable(map(self._clusters, wanted)))
-        plan = Plan([0] * len(self.events), [marks for _, marks in clusters], {})
-        for kind, (members, _) in enumerate(clusters):
-            for number in members:
-                plan.kinds[number] = kind
-            if len(members) > 1:
-                first = self.events[members[0]]
-                plan.known.setdefault(first.shape, []).append((kind, first))
-        return plan
+        found: dict[int, Cluster] = {}
+        for members, marks in chain.from_iterable(map(self._clusters, wanted)):
+            found |= dict.fromkeys(members, Cluster(self.events[members[0]], marks))
+        return [found[number] for number in sorted(found)]
 
     def _grouped(self, members: Iterable[int], key: Callable[[Event], Hashable]) -> list[tuple[int, ...]]:
         """Events (by number) with the same key, in the order of the first of each."""
@@ -192,7 +183,7 @@ def best_mark(cells: Sequence[Cell], is_table: bool, allowed: frozenset[str]) ->
     """The cost of one leaf in the rows of a template for some events, with the best of the marks that are allowed."""
     first = cells[0]
     if all(cell.leaf == first.leaf for cell in cells):
-        return 0, mark_alone(first.leaf, is_table) or _mark_of_constant(first, allowed)
+        return 0, mark_alone(first.leaf, is_table)
     missed = _missed(cells)
     if is_table:
         return missed[SAME], SAME
@@ -207,15 +198,6 @@ def mark_alone(leaf: Leaf, is_table: bool) -> str:
     """The mark of a leaf that is told as it is: a definition can tell a table, and another array that begins with an
     object, only as an open one."""
     return SAME if is_table or (type(leaf) is bytes and leaf[:2] == b"[{") else FIXED
-
-
-def _mark_of_constant(cell: Cell, allowed: frozenset[str]) -> str:
-    """The mark of a leaf that never changes: fixed, or seen elsewhere where its first value need not be told."""
-    if SEEN in allowed and cell.leaf != b"null" and weigh(cell.leaf) > LEAST_MARKED:
-        for path in cell.sources:
-            if not path or (_can_name(path) and len(path) < len(cell.leaf) * 1.5):
-                return SEEN + path
-    return FIXED
 
 
 def _missed(cells: Sequence[Cell]) -> dict[str, int]:

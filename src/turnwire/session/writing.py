@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import chain, count, islice, product
 from operator import ne
 from string import ascii_letters
-from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import EncodeError, expect_number
-from turnwire.session.aliases import Shortener, bare
-from turnwire.session.framing import HEADER, Chain, Settings, explanation, folded
+from turnwire.session.aliases import Meter, Shortener, bare
+from turnwire.session.framing import BARE, HEADER, Chain, Settings, explanation, folded
 from turnwire.session.notation import one_line, told, written
-from turnwire.session.planning import Plan, Planner, mark_alone
-from turnwire.session.reading import Reader
+from turnwire.session.planning import Cluster, Planner, again, mark_alone
 from turnwire.session.shapes import Event, Leaf, Shape, Shapes
 from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, expected, fits, row_of
 
@@ -27,12 +25,10 @@ if TYPE_CHECKING:
 
 DEFAULT = "o200k_base"
 EVERY = 200
-SAMPLE_EVENTS = 50  # events that decide by which paths conversations are told apart
+SAMPLE_EVENTS = 50  # events that decide by which path conversations are told apart
 MOST_KEYS = 3
 ALIKE = 1.03
 """So much longer may a session be, before its aliases, by another path that tells conversations apart as well."""
-GREATEST_SHARE = 0.97  # conversations are told apart if the session then has less than this share of its tokens
-IN_MEMORY = 1 << 16  # bytes of a session that wait in memory, and of a piece; more waits in a file
 WINDOW = 48  # events that a writer plans a template by
 MOST_TEMPLATES = 16  # templates of one structure that a writer tries
 _ALWAYS = frozenset(["#", "$"])
@@ -42,29 +38,18 @@ _PATH = re.compile(r"\S+").fullmatch
 _PIECES = re.compile(r" ?[^\W\d_]{1,7}|\d{1,3}|[^\w\s]{1,3}\n?|\s+|_").findall
 
 
-class Guess:
-    """About how many tokens texts are, by their letters: a counter without the extra ``tokens``."""
-
-    def count(self, text: str) -> int:
-        """The tokens of one text."""
-        return len(_PIECES(text))
-
-    def count_many(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text."""
-        return list(map(self.count, texts))
-
-
-GUESS = Guess()
-Meter: TypeAlias = "Tokenizer | Guess"
+def guess(texts: Sequence[str]) -> list[int]:
+    """About how many tokens each text is, by its letters: a meter without the extra ``tokens``."""
+    return [len(_PIECES(text)) for text in texts]
 
 
 def _meter(tokenizer: str | os.PathLike[str] | Tokenizer | None) -> Meter:
-    """A counter of tokens. Raises what ``turnwire.tokens.load`` raises."""
+    """A meter of tokens. Raises what ``turnwire.tokens.load`` raises."""
     if tokenizer is None:
-        return GUESS
+        return guess
     from turnwire.tokens.loading import load
 
-    return load(tokenizer)
+    return load(tokenizer).count_many
 
 
 class Options(NamedTuple):
@@ -160,71 +145,21 @@ def read_events(given: Iterable[Any]) -> Iterator[Event]:
         yield event
 
 
-class Block(NamedTuple):
-    """The records up to the next anchor, before their aliases: their bodies, and what these need explained."""
-
-    bodies: list[str]
-    used: set[str]
-
-
-def drafted(events: Iterable[Event], keys: tuple[str, ...], options: Options) -> Iterator[Block]:
-    """The events as bodies of records, a block at a time, without aliases. keys: the paths that tell conversations
-    apart."""
-    plan: Plan | None = None
-    events = iter(events)
-    while block := list(islice(events, options.every)):
-        objects = [event for event in block if event.leaves]
-        plan = (plan and plan.again(objects)) or Planner(objects, keys, options.marks()).plan()
-        composer = Composer(keys, options.plain)
-        times, kinds = Counter(plan.kinds), iter(plan.kinds)
-        called: dict[int, str] = {}
-        bodies: list[str] = []
-        for event in block:
-            if not event.leaves:
-                bodies.append(composer.bare(event))
-            elif (kind := next(kinds)) in called:
-                bodies.append(composer.row(called[kind], event))
-            else:
-                name = ""
-                if times[kind] > 1:
-                    name = called[kind] = next(composer.names)
-                bodies.append(composer.defined(name, event, plan.marks[kind]))
-        yield Block(bodies, composer.used)
-
-
-def finished(blocks: Iterable[Block], keys: tuple[str, ...], options: Options, meter: Meter) -> Iterator[str]:
-    """The text of a session with aliases, a header, anchors, an end and checks, a block at a time. The header explains
-    what is in all blocks, so that these wait in a file."""
-    shortener = Shortener(meter)
-    used: set[str] = set()
-    settings: list[Settings] = []
-    letter = ""
-    done = 0
-    with SpooledTemporaryFile(IN_MEMORY) as waiting:
-        for bodies, explained in blocks:
-            aliases = ""
-            if not options.plain:
-                uuids, bodies = bare(bodies)
-                named, bodies = shortener.shortened(bodies)
-                aliases = named + uuids
-                letter = letter or named
-                used |= {"&"[: len(named)], uuids}
-            used |= explained
-            settings.append(Settings(keys, aliases))
-            pickle.dump((done, list(map(folded, bodies))), waiting)
-            done += len(bodies)
-        if not settings:
-            settings.append(Settings(keys))
-            pickle.dump((done, []), waiting)
-        waiting.seek(0)
-        seal = Chain(options.checks).sealed
-        for number, each in enumerate(settings, 1):
-            before, records = pickle.load(waiting)
-            if before:
-                first = each.line(f"^{before}")
-            else:
-                first = each.line(HEADER, explanation(used, options.checks, letter) if options.prompt else "")
-            yield "".join(map(seal, [first, *records, *([f".{done}"] if number == len(settings) else ())]))
+def drafted(block: Iterable[Event], plan: Sequence[Cluster], composer: Composer, used: set[str]) -> list[str]:
+    """The events of a block as bodies of records without aliases. used: what these need explained is added."""
+    times, clusters = Counter(plan), iter(plan)
+    called: dict[Cluster, str] = {}
+    bodies: list[str] = []
+    for event in block:
+        if not event.leaves:
+            bodies.append(composer.bare(event))
+        elif (cluster := next(clusters)) in called:
+            bodies.append(composer.row(called[cluster], event))
+        else:
+            called[cluster] = next(composer.names) if times[cluster] > 1 else ""
+            bodies.append(composer.defined(called[cluster], event, cluster.marks))
+    used |= composer.used
+    return bodies
 
 
 def encode(
@@ -240,7 +175,7 @@ def encode(
     without the extra ``tokens``. key: the path (or paths) of the member that names the conversation, such as
     "header.session_id"; None: what saves most; (): none. options: those of :class:`Options`.
 
-    Where nothing is saved, the text that explains the session counted, the result is JSON lines. Raises EncodeError for
+    Until something is saved, the text that explains the session counted, events are JSON lines. Raises EncodeError for
     events that JSON cannot carry (``path`` begins with the event's number), MissingDependency, ValueError.
     """
     return "".join(packed(events, tokenizer, key, **options))
@@ -252,58 +187,67 @@ def packed(
     key: str | Sequence[str] | None = None,
     **options: Any,
 ) -> Iterator[str]:
-    """The text of ``encode`` in pieces, in memory that does not grow with it. All events are read before the first."""
+    """The text of :func:`encode`, a block of events at a time. Raises the same, maybe when text was given already."""
     chosen = _checked(options)
     meter = _meter(tokenizer)
-    plain: list[int] = []
-    given = _counted(read_events(events), meter, plain)
-    keys = () if key is None else paths_of(key)
-    if key is None:
-        sample = list(islice(given, SAMPLE_EVENTS))
-        keys, given = _best_keys(sample, chosen, meter), chain(sample, given)
-    size = 0
-    with SpooledTemporaryFile(IN_MEMORY, "w+", encoding="utf-8", errors="surrogatepass", newline="") as waiting:
-        for text in finished(drafted(given, keys, chosen), keys, chosen, meter):
-            size += meter.count(text)
-            waiting.write(text)
-        waiting.seek(0)
-        pieces = iter(lambda: waiting.read(IN_MEMORY), "")
-        if size < sum(plain):
-            yield from pieces
-            return
-        reader, feed = Reader(chosen.checks, False), ""
-        for lines in chain(map(reader.feed, pieces), (close() for close in [reader.close])):
-            if lines:
-                yield feed + "\n".join(lines)
-                feed = "\n"
+    given = read_events(events)
+    if key is not None:
+        yield from composed(given, paths_of(key), chosen, Shortener(meter), meter)
+        return
+    sample = list(islice(given, SAMPLE_EVENTS))  # it decides by which path conversations are told apart
+    tried = [(), *((path,) for path in candidates(sample))]
+    sizes = meter(["".join(composed(sample, keys, chosen, None, None)) for keys in tried])
+    alike = [keys for keys, size in zip(tried, sizes, strict=True) if size <= min(sizes) * ALIKE]
+    if len(alike) > 1:
+        sizes = meter(["".join(composed(sample, keys, chosen, Shortener(meter), None)) for keys in alike])
+    best = alike[sizes.index(min(sizes))]
+    yield from composed(chain(sample, given), best, chosen, Shortener(meter), meter)
 
 
-def _counted(events: Iterator[Event], meter: Meter, tokens: list[int]) -> Iterator[Event]:
-    """The events. The tokens of their JSON lines, which a session falls back to, are added piece by piece."""
-    while piece := list(islice(events, EVERY)):
-        tokens.append(meter.count("\n".join([event.line for event in piece])))
-        yield from piece
+def composed(
+    events: Iterable[Event], keys: tuple[str, ...], options: Options, shortener: Shortener | None, meter: Meter | None
+) -> Iterator[str]:
+    """A session of events, a block at a time. keys: the paths that tell conversations apart. meter: counts whether a
+    session saves tokens, without which events are JSON lines; None: they never are.
 
-
-def _best_keys(sample: list[Event], options: Options, meter: Meter) -> tuple[str, ...]:
-    """The path that tells conversations apart, where one saves tokens in the first events: of those that do about as
-    well, the one with which the finished session is shortest."""
-    if not (paths := candidates(sample)):
-        return ()
-    tried = {keys: list(drafted(sample, keys, options)) for keys in [(), *((path,) for path in paths)]}
-    sizes = {keys: _size(blocks, keys, meter) for keys, blocks in tried.items()}
-    undivided = sizes.pop(())
-    if (least := min(sizes.values())) >= undivided * GREATEST_SHARE:
-        return ()
-    alike = [keys for keys, size in sizes.items() if size <= least * ALIKE]
-    return min(alike, key=lambda keys: meter.count("".join(finished(tried[keys], keys, options, meter))))
-
-
-def _size(blocks: list[Block], keys: tuple[str, ...], meter: Meter) -> int:
-    """About the tokens of a session without aliases, a token for each check."""
-    used = set[str]().union(*(block.used for block in blocks))
-    lines = [Settings(keys).line(HEADER, explanation(used)), *chain.from_iterable(block.bodies for block in blocks)]
-    return meter.count("\n".join(lines)) + len(lines)
+    The header explains what is used, where there is one block; in front of several, whatever may be.
+    """
+    checks = Chain(options.checks)
+    plan: list[Cluster] | None = None
+    begun, saved, done = False, 0, 0
+    events = iter(events)
+    block = list(islice(events, options.every))
+    while block:
+        following = list(islice(events, options.every))
+        objects = [event for event in block if event.leaves]
+        plan = (plan and again(plan, objects)) or Planner(objects, keys, options.marks()).plan()
+        used = set(options.marks() | _ALWAYS) if following else set()
+        bodies, aliases, uuids = drafted(block, plan, Composer(keys, options.plain), used), "", ""
+        if shortener is not None and not options.plain:
+            uuids, bodies = bare(bodies)
+            aliases, bodies = shortener.shortened(bodies)
+            used |= {"&", BARE} if following else {"&"[: len(aliases)], uuids}
+        settings = Settings(keys, aliases + uuids)
+        if begun:
+            first = settings.line(f"^{done}")
+        else:
+            first = settings.line(HEADER, explanation(used, options.checks, aliases) if options.prompt else "")
+        done += len(block)
+        records = [first, *map(folded, bodies), *([] if following else [f".{done}"])]
+        sealed = copy(checks)
+        text, lines = "".join(map(sealed.sealed, records)), ""
+        if meter is not None and not begun:
+            lines = "".join([event.line + "\n" for event in block])
+            of_lines, of_text, of_header = meter([lines, text, first])
+            saved += of_lines - of_text + of_header
+            if of_lines > of_text or (following and saved > of_header):
+                lines = ""
+        if lines:
+            checks.cover(lines)
+        else:
+            begun, checks = True, sealed
+        yield (lines if following else lines[:-1]) or text
+        block = following
 
 
 def candidates(events: Sequence[Event]) -> list[str]:
@@ -339,7 +283,7 @@ class Writer:
         **options: Any,
     ) -> None:
         self._options = _checked(options)
-        self._count = _meter(tokenizer).count
+        self._meter = _meter(tokenizer)
         self._settings = Settings(paths_of(key or ()))
         self._marks = self._options.marks()
         explained = explanation(self._marks | _ALWAYS, self._options.checks) if self._options.prompt else ""
@@ -347,7 +291,7 @@ class Writer:
         self._shapes = Shapes()
         self._chain = Chain(self._options.checks)
         self._begun = False
-        self._gain = -self._count(self._header)
+        self._gain = -sum(self._meter([self._header]))
         self._begin()
         self.events = 0
         self.closed = False
@@ -372,7 +316,8 @@ class Writer:
             return anchor + self._chain.sealed(body)
         line = made.line + "\n"
         self._chain.cover(line)
-        self._gain += self._count(line) - self._count(body) - 1
+        before, after = self._meter([line, body])
+        self._gain += before - after - 1
         if self._gain <= 0:
             return line
         self._begin()
@@ -409,4 +354,4 @@ class Writer:
         self._planned += 1
         called.append(next(composer.names))
         plan = Planner(self._window, self._settings.keys, self._marks).plan(event.shape)
-        return composer.defined(called[-1], event, plan.marks[plan.kinds[-1]])
+        return composer.defined(called[-1], event, plan[-1].marks)

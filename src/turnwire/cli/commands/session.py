@@ -65,8 +65,8 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
         scan = turnwire.scan(list(names), errors="skip", progress=progress.of_scan)
         found = _json_lines(names) if events else (message for message, *_ in scan.messages())
         pieces = packed(found, counter, keys or None, every=settings["every"], plain=settings["plain"])
-        first = next(pieces, "")  # everything is read now
-    write_whole(output, _ended(chain([first], pieces)))
+        first = next(pieces, "")
+        write_whole(output, _ended(chain([first], pieces)))
     failed = 0 if events else scan.counts.rejects
     tell_left_out(failed)
     if not first and not failed:
