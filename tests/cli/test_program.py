@@ -1,4 +1,4 @@
-"""The program around the commands: how they are found, help, versions, what a start loads; info."""
+"""The program around the commands: how they are found, help, versions, what a start loads; info and bench."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import turnwire as library
-from tests.cli.running import environment, process, turnwire
+from tests.cli.running import REAL, environment, process, turnwire
 from turnwire.cli import commands, main
 
 pytestmark = pytest.mark.once
@@ -36,7 +36,7 @@ def test_a_module_in_commands_is_a_command(tmp_path: Path, monkeypatch: pytest.M
 
 def test_help_names_every_command_and_the_exit_codes() -> None:
     text = turnwire("--help").out.decode()
-    for name in ("scan", "validate", "info"):
+    for name in ("scan", "validate", "info", "bench"):
         assert f"  {name} " in text
         assert turnwire(name, "--help").code == 0
     assert "130 interrupted" in text
@@ -79,3 +79,18 @@ def test_info_says_what_is_there() -> None:
 def test_info_says_why_it_is_pure() -> None:
     found = json.loads(process("info", "--json", TURNWIRE_PURE="1").out)
     assert (found["backend"], found["why_pure"], found["cpu_features"]) == ("pure", "TURNWIRE_PURE is set", [])
+
+
+def test_bench_measures_this_core_beside_msgspec() -> None:
+    rows = turnwire("bench", "--json", "--data", REAL).records
+    assert [row["task"] for row in rows] == ["decode", "encode", "scan"]
+    assert all(row[library.backend] > 0 and row["msgspec"] > 0 for row in rows)
+    assert turnwire("bench").out.decode().splitlines()[0].split() == list(rows[0])
+
+
+def test_bench_refuses_what_holds_no_messages(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"\n")
+    assert turnwire("bench", "--data", tmp_path / "empty").code == 2
+    assert turnwire("bench", "--data", tmp_path / "none").code == 3
+    (tmp_path / "bad").write_bytes(b"no message\n")
+    assert turnwire("bench", "--data", tmp_path / "bad").code == 1

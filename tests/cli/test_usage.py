@@ -158,6 +158,7 @@ DEEP = "[" * 200_000
         ["verify", "{log}", "--head", ""],
         ["replay", "{log}", "--at", ""],
         ["replay", "{log}", "--name", ""],
+        ["bench", "--data", ""],
     ],
     ids=" ".join,
 )

@@ -1,0 +1,66 @@
+"""``turnwire bench``: how fast this installation reads and writes nSLIP, beside msgspec on JSON of the same fields."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from timeit import repeat
+from typing import Any
+
+import click
+
+from turnwire.cli import options
+from turnwire.cli.output import write_json, write_text
+from turnwire.cli.terminal import table
+
+SAMPLE = b'@a3|f0|c1|S0|d1|T1|g1|k1|q3|t"goal_1"#\n'
+ROUNDS, MOST = 20, 10_000
+
+
+@click.command("bench", short_help="Measure this installation beside msgspec.")
+@click.option("--data", type=options.FILE, help="nSLIP messages, one a line, in place of a made-up one.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
+def command(data: str | None, as_json: bool) -> None:
+    """Measures decode, encode and a scan of nSLIP, and msgspec with a Struct of the same fields on JSON.
+
+    The times are the best of twenty rounds, in nanoseconds a message. A ratio under 1 means that turnwire is faster;
+    trust the ratios more than the times.
+    """
+    import msgspec
+
+    import turnwire
+    from turnwire import nslip
+
+    given = SAMPLE * 1000 if data is None else Path(data).read_bytes()
+    lines = b"".join([line + b"\n" for line in given.split(b"\n") if line.strip()][:MOST])
+    if not lines:
+        raise click.UsageError(f"{data} holds no messages")
+    messages = nslip.decode_many(lines)
+    values = [_fields(message) for message in messages]
+    kinds = {name: type(value) for each in values for name, value in each.items()}
+    record = msgspec.defstruct("Record", [(name, kind | None, None) for name, kind in kinds.items()])
+    records = [record(**each) for each in values]
+    encoder, decoder = msgspec.json.Encoder(), msgspec.json.Decoder(record)
+    read = partial(decoder.decode_lines, encoder.encode_lines(records))
+    tasks: dict[str, tuple[Any, Any]] = {
+        "decode": (partial(nslip.decode_many, lines), read),
+        "encode": (partial(nslip.encode_many, messages), partial(encoder.encode_lines, records)),
+        "scan": (lambda: sum(len(batch) for batch in turnwire.scan(lines, wire="nslip")), read),
+    }
+    rows = []
+    for task, works in tasks.items():
+        ours, theirs = (min(repeat(work, number=1, repeat=ROUNDS)) / len(messages) * 1e9 for work in works)
+        rows.append(
+            {"task": task, turnwire.backend: round(ours, 1), "msgspec": round(theirs, 1), "ratio": ours / theirs}
+        )
+    if as_json:
+        write_json(rows)
+    else:
+        digits = {turnwire.backend: 1, "msgspec": 1, "ratio": 2}
+        write_text(table(list(rows[0]), [list(row.values()) for row in rows], digits))
+
+
+def _fields(message: Any) -> dict[str, Any]:
+    header = ("act", "frame", "conv_id", "src", "dst", "turn")
+    slots = {slot.name.lower(): value for slot, value in message.slots.items()}
+    return {**{name: int(getattr(message, name)) for name in header}, **slots}
