@@ -122,10 +122,10 @@ def test_what_is_no_valid_message_is_refused(store):
 
 
 def test_verify_names_the_first_difference(store):
-    entry = store._log[1]
-    store._log[1] = entry._replace(text=entry.text.replace("REQ x", "REQ y"))
+    kept = store._log[1]
+    store._log[1] = kept._replace(entry=kept.entry._replace(text=kept.entry.text.replace("REQ x", "REQ y")))
     assert (store.verify().ok, store.verify().place) == (False, "entry 2")
-    store._log[1] = entry
+    store._log[1] = kept
     checkpoint = store._checkpoints["C1"]
     store._checkpoints["C1"] = checkpoint._replace(defs=Snapshot({**checkpoint.defs, "T": "x"}))
     assert store.verify().place == "C1"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from turnwire.csp.faults import explain
 from turnwire.csp.messages import CspMessage, Patch, Preamble
@@ -105,53 +104,35 @@ def refusal(reason: Reason, text: str, path: str | None, rule: str | None = None
     return RuleError(reason, text, rule=rule, wire=WIRE, path=path)
 
 
-def unknown_context(name: str | None) -> RuleError:
-    """A RuleError about a CTX that names no checkpoint."""
-    return refusal(Reason.CTX_UNKNOWN, f"there is no checkpoint {name}", name, rule="ctx")
+class Step(NamedTuple):
+    """The effect of a patch that applies: its id, all that its message says, the checkpoints it leads from and to, the
+    names and values there, and (name, sign, old, new) of each operation."""
 
-
-def replaced(patch: Patch, head: str, defs: Snapshot, ids: Collection[str]) -> list[str | None]:
-    """The values that the operations of a patch replace in ``defs``, those at the head; None for names that are new.
-
-    ids: of all patches and checkpoints, which name no others. Raises RuleError (base_not_head, checkpoint_exists,
-    op_conflict, def_exists, def_missing) where the patch does not apply.
-    """
-    if patch.base != head:
-        raise refusal(Reason.BASE_NOT_HEAD, f"BASE is {patch.base}, the head is {head}", patch.id, rule="base")
-    if patch.apply in ids:
-        raise refusal(Reason.CHECKPOINT_EXISTS, f"{patch.apply} is frozen", patch.id, rule="apply")
-    counts = Counter(op.name for op in patch.ops)
-    if len(counts) != len(patch.ops):
-        twice = next(name for name, count in counts.items() if count > 1)
-        raise refusal(Reason.OP_CONFLICT, f"two operations on {twice}", patch.id, rule="ops")
-    old = []
-    for sign, name, _ in patch.ops:
-        value = defs.get(name)
-        old.append(value)
-        if sign == "+" and value is not None:
-            raise refusal(Reason.DEF_EXISTS, f"{name} is defined already", patch.id, rule="ops")
-        if sign != "+" and value is None:
-            raise refusal(Reason.DEF_MISSING, f"{name} is not defined", patch.id, rule="ops")
-    return old
+    patch: str
+    said: Any
+    base: str
+    target: str
+    defs: Snapshot
+    changes: tuple[tuple[str, str, str | None, str | None], ...]
 
 
 class State:
     """The names and laws at each checkpoint of a conversation, without a log or a proof of them.
 
     begun: a message came, so C0 is frozen; defined: the names at any checkpoint; names: value -> the names that have it
-    at any checkpoint, in order.
+    at any checkpoint, in order; patches: id -> all that its message says.
     """
 
     def __init__(self, defs: Mapping[str, str] = MappingProxyType({}), laws: Mapping[str, str] = MappingProxyType({})):
-        self.checkpoints = {"C0": Snapshot()}
+        self.checkpoints: dict[str, Snapshot] = {}
         self.laws = dict(laws)
         self.head = "C0"
         self.begun = False
         self.defined: set[str] = set()
         self.names: dict[str, dict[str, None]] = {}
-        self._ids: set[str] = set()  # of patches and checkpoints
-        self._patches: dict[str, tuple[Any, ...]] = {}  # id -> all that its message says
-        self._checkpoint("C0", defs)
+        self.patches: dict[str, Any] = {}
+        self._ids = {"C0"}  # of patches and checkpoints: none is given out again
+        self._set("C0", defs if isinstance(defs, Snapshot) else Snapshot(defs), defs.items())
 
     @property
     def defs(self) -> Snapshot:
@@ -175,38 +156,70 @@ class State:
             for name in sorted((self.defs.keys() & record.defs.keys()) | (self.laws.keys() & record.laws.keys())):
                 return refusal(Reason.CHECKPOINT_EXISTS, f"{name} is defined already", "C0")
             self.laws.update(record.laws)
-            self._checkpoint("C0", record.defs)
+            self._set("C0", self.defs.changed_by(record.defs), record.defs.items())
             return None
         self.begun = True
-        if record.ctx not in self.checkpoints:
-            return unknown_context(record.ctx)
-        return self._patch(record.block, record) if isinstance(record.block, Patch) else None
-
-    def _patch(self, patch: Patch, message: CspMessage) -> RuleError | None:
-        said = message.sender, message.receiver, message.ctx, patch.base, tuple(patch.ops), patch.apply
-        if patch.id in self._ids:
-            if self._patches.get(patch.id) == said:
-                return None
-            return refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
-        if patch.apply is None:
-            return refusal(Reason.MISSING_APPLY, explain(Reason.MISSING_APPLY), patch.id, rule="apply")
+        block = record.block
+        said: Any = None
+        if isinstance(block, Patch):
+            said = record.sender, record.receiver, record.ctx, block.base, tuple(block.ops), block.apply
         try:
-            replaced(patch, self.head, self.defs, self._ids)
+            step = self.step(record, said)
         except RuleError as error:
             return error
-        self._checkpoint(patch.apply, {name: None if sign == "-" else value or "" for sign, name, value in patch.ops})
-        self._ids.add(patch.id)
-        self._patches[patch.id] = said
+        if step is not None:
+            self.take(step)
         return None
 
-    def _checkpoint(self, name: str, changes: Mapping[str, str | None] | Mapping[str, str]) -> None:
-        self.checkpoints[name] = self.defs.changed_by(changes)
-        self.head = name
-        self._ids.add(name)
-        for defined, value in changes.items():
+    def step(self, message: CspMessage, said: Any) -> Step | None:
+        """The effect of a message: None for one that is no patch, and for a patch that was taken with the same
+        ``said``. Changes nothing.
+
+        Raises RuleError in this order: ctx_unknown, patch_id_reused, missing_apply, base_not_head, checkpoint_exists,
+        op_conflict, def_exists, def_missing.
+        """
+        if message.ctx not in self.checkpoints:
+            raise refusal(Reason.CTX_UNKNOWN, f"there is no checkpoint {message.ctx}", message.ctx, rule="ctx")
+        patch = message.block
+        if not isinstance(patch, Patch):
+            return None
+        if patch.id in self._ids:
+            if self.patches.get(patch.id) == said:
+                return None
+            raise refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
+        if patch.apply is None:
+            raise refusal(Reason.MISSING_APPLY, explain(Reason.MISSING_APPLY), patch.id, rule="apply")
+        if patch.base != self.head:
+            raise refusal(Reason.BASE_NOT_HEAD, f"BASE is {patch.base}, the head is {self.head}", patch.id, rule="base")
+        if patch.apply in self._ids:
+            raise refusal(Reason.CHECKPOINT_EXISTS, f"{patch.apply} is frozen", patch.id, rule="apply")
+        defs, changes = self.defs, dict[str, tuple[str, str, str | None, str | None]]()
+        for sign, name, value in patch.ops:
+            old = defs.get(name)
+            if name in changes:
+                raise refusal(Reason.OP_CONFLICT, f"two operations on {name}", patch.id, rule="ops")
+            changes[name] = name, sign, old, None if sign == "-" else value or ""
+        for name, sign, old, _ in changes.values():
+            if sign == "+" and old is not None:
+                raise refusal(Reason.DEF_EXISTS, f"{name} is defined already", patch.id, rule="ops")
+            if sign != "+" and old is None:
+                raise refusal(Reason.DEF_MISSING, f"{name} is not defined", patch.id, rule="ops")
+        made = defs.changed_by({name: new for name, _, _, new in changes.values()})
+        return Step(patch.id, said, self.head, patch.apply, made, tuple(changes.values()))
+
+    def take(self, step: Step) -> None:
+        """Takes a step that :meth:`step` gave. Each line can be done twice: an interrupted one is done again."""
+        self._ids.update((step.patch, step.target))
+        self.patches[step.patch] = step.said
+        self._set(step.target, step.defs, [(name, new) for name, _, _, new in step.changes])
+
+    def _set(self, name: str, defs: Snapshot, changes: Iterable[tuple[str, str | None]]) -> None:
+        for defined, value in changes:
             self.defined.add(defined)
-            if value is not None and defined not in self.names.setdefault(value, {}):
-                self.names[value][defined] = None
+            if value is not None:
+                self.names.setdefault(value, {}).setdefault(defined, None)
+        self.checkpoints[name] = defs
+        self.head = name
 
     def forget(self, kept: Collection[str], room: int) -> None:
         """Forgets some names of the past beyond ``room``; and where there are twice as many checkpoints, all but
@@ -218,4 +231,4 @@ class State:
         if len(self.checkpoints) > 2 * (room + 1):
             kept = {*kept, "C0", self.head}
             self.checkpoints = {name: defs for name, defs in self.checkpoints.items() if name in kept}
-            self._patches = {name: said for name, said in self._patches.items() if said[-1] in kept}
+            self.patches = {name: said for name, said in self.patches.items() if said[-1] in kept}

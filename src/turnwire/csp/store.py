@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from turnwire.csp.codec import decode, encode
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.spec import WIRE
-from turnwire.csp.state import Snapshot, refusal, replaced, unknown_context
+from turnwire.csp.state import Snapshot, State, Step, refusal
 from turnwire.errors import Reason, RuleError, WireError, expect, expect_one_of
 
 _FORMAT = 1
@@ -66,16 +66,16 @@ class Change(NamedTuple):
     new: str | None
 
 
-class Step(NamedTuple):
-    """The effect of an accepted message on a store; of a patch also where it begins and leads to, and its changes."""
+class Kept(NamedTuple):
+    """What became of an accepted message: its entry, the number of the last entry of the journal then, the id of its
+    block; and of a patch its step, the checkpoint that it made, and the operations since the last whole digest."""
 
     entry: LogEntry
     seen: int
+    id: str
+    step: Step | None = None
+    made: Checkpoint | None = None
     since_whole: int = 0
-    base: Checkpoint | None = None
-    patch: str = ""
-    target: str = ""
-    changes: tuple[tuple[str, str, str | None, str | None], ...] = ()  # name, sign, old, new
 
 
 class StoreVerdict(NamedTuple):
@@ -111,11 +111,6 @@ def json_line(value: Any) -> bytes:
 def init_body(defs: Mapping[str, str], laws: Mapping[str, str]) -> bytes:
     """C0 as a journal keeps it."""
     return json_line({"csp": _FORMAT, "defs": dict(defs), "laws": list(laws.items())})
-
-
-def number_of(letter: str, name: str) -> int:
-    """The number in an id such as P12; 0 where it is no such id."""
-    return int(name[1:]) if name[:1] == letter and name[1:].isdigit() and len(name) < 20 else 0
 
 
 # --- the journal, which other stores may write, too -------------------------------------------------------------------
@@ -210,35 +205,56 @@ class Store:
         root = Snapshot(defs)
         self._journal = journal
         self._checkpoints = {"C0": Checkpoint("C0", root, laws, None, None, digest, 0, whole_digest(root))}
-        self._order = ["C0"]
-        self._ids = {"C0"}  # of patches and checkpoints: none is given out again
-        self._log: list[LogEntry] = []
-        self._patches: dict[str, tuple[str, str]] = {}  # patch id -> (text, checkpoint)
-        self._highest = [0, 0]  # numbers in the ids of patches and of checkpoints
-        self._changes: dict[str, list[tuple[str, str, str | None, str | None]]] = {}
+        self._log: list[Kept] = []  # the truth: all below follows from it, and is counted up to _counted
+        self._counted = 0
+        self._state = State(root)
+        self._changes: dict[str, list[Kept]] = {}  # name -> the patches that change it
+        self._highest = dict.fromkeys(_LETTERS, "0")  # letter -> the number of the highest id, as it is written
         self._since_whole = 0
-        self._head = "C0"
-        self._seen = 0  # number of the last entry of the journal that is taken
+        self._journal_seen = 0  # number of the last entry of the journal that was looked at
         self._skipped: dict[int, str] = {}
-        self._step: Step | None = None  # accepted, and perhaps not yet wholly taken
         self._doubt: tuple[str, int] | None = None  # a text that may be written, and how long the log was before it
         if journal is not None:
-            self._seen = first_entry(journal, body)
+            self._journal_seen = first_entry(journal, body)
             self.catch_up()
 
     # --- reading ---
 
+    def _now(self) -> State:
+        """The state at the end of the log. Each line can be done twice: an interrupted one is done again."""
+        while self._counted < len(self._log):
+            kept = self._log[self._counted]
+            self._note_id(kept.id)
+            if kept.step is not None and kept.made is not None:
+                for name, *_ in kept.step.changes:
+                    history = self._changes.setdefault(name, [])
+                    if not history or history[-1] is not kept:
+                        history.append(kept)
+                self._note_id(kept.made.id)
+                self._since_whole = kept.since_whole
+                self._checkpoints[kept.made.id] = kept.made
+                self._state.take(kept.step)
+            self._counted = kept.entry.seq
+        return self._state
+
+    def _note_id(self, name: str) -> None:
+        if _NUMBERED.fullmatch(name) and int(name[1:]) > int(self._highest[name[0]]):
+            self._highest[name[0]] = name[1:]
+
+    @property
+    def _seen(self) -> int:
+        """Number of the last entry of the journal that is taken."""
+        return max(self._journal_seen, self._log[-1].seen if self._log else 0)
+
     @property
     def head(self) -> str:
         """Id of the checkpoint made last."""
-        self._settle()
-        return self._head
+        return self._now().head
 
     @property
     def defs(self) -> Snapshot:
         """The names and values at the head."""
-        self._settle()
-        return self._checkpoints[self._head].defs
+        return self._now().defs
 
     @property
     def laws(self) -> Mapping[str, str]:
@@ -248,14 +264,12 @@ class Store:
     @property
     def checkpoints(self) -> list[str]:
         """Ids of all checkpoints, in the order in which they were made."""
-        self._settle()
-        return list(self._order)
+        return list(self._now().checkpoints)
 
     @property
     def log(self) -> list[LogEntry]:
         """All accepted messages, in order (a copy of the list; entries are frozen)."""
-        self._settle()
-        return list(self._log)
+        return [kept.entry for kept in self._log]
 
     @property
     def skipped(self) -> dict[int, str]:
@@ -264,12 +278,10 @@ class Store:
         return dict(self._skipped)
 
     def __len__(self) -> int:
-        self._settle()
         return len(self._log)
 
     def __contains__(self, name: object) -> bool:
-        self._settle()
-        return name in self._checkpoints
+        return name in self._now().checkpoints
 
     def next_id(self, letter: str) -> str:
         """The id behind the highest one that begins with a letter: of the tasks (T), errors (E), patches (P) and file
@@ -278,19 +290,13 @@ class Store:
         Raises UnknownName for another letter.
         """
         expect_one_of(letter, "letter", _LETTERS)
-        if letter == "C":
-            ids: list[str] = self.checkpoints
-        else:
-            blocks = (entry.message.block for entry in self.log)
-            ids = [block.id for block in blocks if block is not None]
-        numbers = [name[1:] for name in ids if _NUMBERED.fullmatch(name) and name[0] == letter]
-        kept = {"P": self._highest[0], "C": self._highest[1]}  # also of what a pruned store has forgotten
-        highest = max([*numbers, str(kept.get(letter, 0))], key=int)
+        self._now()
+        highest = self._highest[letter]
         return f"{letter}{int(highest) + 1:0{len(highest)}}"
 
     def at(self, name: str) -> Checkpoint:
         """The checkpoint with that id, in constant time. Raises RuleError(checkpoint_unknown)."""
-        self._settle()
+        self._now()
         try:
             return self._checkpoints[name]
         except KeyError:
@@ -330,14 +336,15 @@ class Store:
             if name not in before:
                 raise refusal(Reason.DEF_MISSING, f"{name} is not defined at {block.base}", block.id)
             ops.append(Op("+" if sign == "-" else "~", name, before[name]))
-        return Patch(id or f"P{self._highest[0] + 1}", base or block.apply, ops, apply or f"C{self._highest[1] + 1}")
+        next_patch, next_checkpoint = (f"{letter}{int(self._highest[letter]) + 1}" for letter in "PC")
+        return Patch(id or next_patch, base or block.apply, ops, apply or next_checkpoint)
 
     def _block(self, patch: Patch | CspMessage | str) -> Patch:
-        self._settle()
         if isinstance(patch, str):
-            if patch not in self._patches:
+            patches = self._now().patches
+            if patch not in patches:
                 raise refusal(Reason.CHECKPOINT_UNKNOWN, f"no patch {patch} was applied", patch)
-            patch = decode(self._patches[patch][0])
+            patch = decode(patches[patch])
         block = patch.block if isinstance(patch, CspMessage) else patch
         if not isinstance(block, Patch):
             raise TypeError("a patch, a message that holds one or the id of one is needed")
@@ -345,16 +352,15 @@ class Store:
 
     def explain(self, name: str, *, at: str | None = None) -> list[Change]:
         """The history of a name or law up to a checkpoint (by default the head), oldest first; empty if it has none."""
-        self._settle()
-        last = self.at(at or self._head).seq
+        last = self.at(at or self.head).seq
         root = self._checkpoints["C0"]
         value = root.defs.get(name, root.laws.get(name))
         changes = [] if value is None else [Change("C0", None, 0, None, None, "+", None, value)]
-        for checkpoint, sign, old, new in self._changes.get(name, ()):
-            made = self._checkpoints[checkpoint]
-            if made.seq <= last:
-                message = self._log[made.seq - 1].message
-                changes.append(Change(checkpoint, made.patch, made.seq, message.sender, message.ctx, sign, old, new))
+        for entry, _, _, step, made, _ in self._changes.get(name, ()):
+            if entry.seq <= last and step is not None and made is not None:
+                message = entry.message
+                change = next(change for change in step.changes if change[0] == name)
+                changes.append(Change(made.id, made.patch, made.seq, message.sender, message.ctx, *change[1:]))
         return changes
 
     # --- writing ---
@@ -371,105 +377,62 @@ class Store:
         """
         if not isinstance(message, CspMessage):
             message = decode(message)
-        text = encode(message)
+        text, block = encode(message), message.block
+        leads_to = (block.apply if isinstance(block, Patch) else message.ctx) or ""
+        done = False
         if self._doubt is not None:
-            kept, before = self._doubt
+            written, before = self._doubt
             self.catch_up()
-            if kept == text and any(entry.text == text for entry in self._log[before:]):
-                outcome = self._outcome(message)
-                self._doubt = None
-                return outcome
-            self._doubt = None
-        while True:
+            done = written == text and any(kept.entry.text == text for kept in self._log[before:])
+        while not done:
             try:
                 self._take(message, text)
-                outcome = self._outcome(message)
-                self._doubt = None  # CPython lets no interruption in between here and the return
-                return outcome
+                done = True
             except RuleError:
                 seen = self._seen
                 self.catch_up()
                 if self._seen == seen:
                     raise
-
-    def _outcome(self, message: CspMessage) -> Checkpoint:
-        block = message.block
-        return self._checkpoints[(block.apply if isinstance(block, Patch) else message.ctx) or ""]
+        outcome = self.at(leads_to)
+        self._doubt = None  # CPython lets no interruption in between here and the return
+        return outcome
 
     def _take(self, message: CspMessage, text: str) -> None:
-        self._settle()
-        step = self._judged(message, text)
-        if step is None:
+        kept = self._judged(message, text)
+        if kept is None:
             return
         self._doubt = text, len(self._log)
         if self._journal is not None:
-            step = step._replace(seen=self._journal.append(WIRE, text.encode(), expect=self._seen))
-        self._step = step
-        self._settle()
+            kept = kept._replace(seen=self._journal.append(WIRE, text.encode(), expect=self._seen))
+        self._log.append(kept)
 
     def catch_up(self) -> int:
         """Takes what others have written to a shared journal; answers how many entries it has more now.
 
         :meth:`apply` does so itself where it matters. Raises RuleError(digest_mismatch) as :meth:`reopen` does.
         """
-        self._settle()
         before = self._seen
         if self._journal is not None:
             for entry in self._journal.entries(self._seen + 1):
                 self._replay(entry)
         return self._seen - before
 
-    def _judged(self, message: CspMessage, text: str) -> Step | None:
-        """The step that a message would be, None where it was done already. Changes nothing; raises RuleError."""
-        context = self._checkpoints.get(message.ctx or "")
-        if context is None:
-            raise unknown_context(message.ctx)
-        before = self._log[-1].digest if self._log else self._checkpoints["C0"].digest
+    def _judged(self, message: CspMessage, text: str, seen: int = 0) -> Kept | None:
+        """What a message would become, None where it was done already. Changes nothing; raises RuleError."""
+        state, block = self._now(), message.block
+        step = state.step(message, text)
+        if step is None and isinstance(block, Patch):
+            return None
+        before = self._log[-1].entry.digest if self._log else self._checkpoints["C0"].digest
         entry = LogEntry(len(self._log) + 1, text, chained(before, text))
-        if not isinstance(message.block, Patch):
-            return Step(entry, self._seen)
-        patch = message.block
-        if patch.id in self._ids:
-            if self._patches.get(patch.id, ("", ""))[0] == text:
-                return None
-            raise refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
-        base = self._checkpoints[self._head]
-        old = replaced(patch, base.id, base.defs, self._ids)
-        changes = tuple((name, sign, was, value) for (sign, name, value), was in zip(patch.ops, old, strict=True))
-        return Step(entry, self._seen, self._since_whole + len(changes), base, patch.id, patch.apply or "", changes)
-
-    def _settle(self) -> None:
-        """Takes the step that was accepted. Each line can be done twice: an interrupted one is done again."""
-        step = self._step
         if step is None:
-            return
-        if len(self._log) < step.entry.seq:
-            self._log.append(step.entry)
-        if step.base is not None:
-            made = self._made(step, step.base)
-            self._ids.update((step.patch, made.id))
-            if self._order[-1] != made.id:
-                self._order.append(made.id)
-            self._patches[step.patch] = step.entry.text, made.id
-            highest = self._highest
-            highest[:] = max(highest[0], number_of("P", step.patch)), max(highest[1], number_of("C", made.id))
-            for name, sign, old, new in step.changes:
-                history = self._changes.setdefault(name, [])
-                if not history or history[-1][0] != made.id:
-                    history.append((made.id, sign, old, new))
-            self._since_whole = step.since_whole if made.whole is None else 0
-            self._checkpoints[made.id] = made
-            self._head = made.id
-        self._seen = step.seen
-        self._step = None
-
-    @staticmethod
-    def _made(step: Step, base: Checkpoint) -> Checkpoint:
-        """The checkpoint that a patch leads to."""
-        defs = base.defs.changed_by({name: None if sign == "-" else new or "" for name, sign, _, new in step.changes})
-        digest = chained(base.digest, step.entry.text)
-        whole = whole_digest(defs) if step.since_whole >= max(_WHOLE_EVERY, len(defs)) else None
-        return Checkpoint(step.target, defs, base.laws, base.id, step.patch, digest, step.entry.seq, whole)
+            return Kept(entry, seen, "" if block is None else block.id)
+        base = self._checkpoints[step.base]
+        since = self._since_whole + len(step.changes)
+        whole = whole_digest(step.defs) if since >= max(_WHOLE_EVERY, len(step.defs)) else None
+        digest = chained(base.digest, text)
+        made = Checkpoint(step.target, step.defs, base.laws, base.id, step.patch, digest, entry.seq, whole)
+        return Kept(entry, seen, step.patch, step, made, since if whole is None else 0)
 
     # --- what a journal kept ---
 
@@ -492,7 +455,6 @@ class Store:
 
     def _replay(self, entry: Any) -> None:
         """Takes one entry of the journal; one that is there again, or is refused, is nothing."""
-        self._settle()
         if entry.kind == INIT:
             defs, laws = read_init(entry)
             if sha256(init_body(defs, laws)).hexdigest() != self._checkpoints["C0"].digest:
@@ -501,41 +463,40 @@ class Store:
         elif entry.kind == WIRE:
             message, text = read_message(entry)
             try:
-                step = self._judged(message, text)
+                kept = self._judged(message, text, entry.seq)
             except RuleError as error:
                 self._skipped[entry.seq] = str(error)
             else:
-                if step is None:
+                if kept is None:
                     self._skipped[entry.seq] = "the patch was applied already"
                 else:
-                    self._step = step._replace(seen=entry.seq)
-                    self._settle()
-        self._seen = entry.seq
+                    self._log.append(kept)
+        self._journal_seen = entry.seq
 
     # --- proof ---
 
     def verify(self) -> StoreVerdict:
         """Builds the store again from C0 and its log, and names the first thing that differs."""
-        self._settle()
+        self._now()
         root = self._checkpoints["C0"]
         again = Store(root.defs, root.laws)
         if root != again._checkpoints["C0"]:
             return StoreVerdict(False, "C0", "the state of C0 does not have its digest")
-        for seq, entry in enumerate(self._log, 1):
+        for seq, entry in enumerate(self.log, 1):
             try:
                 message = decode(entry.text)
                 made = again.apply(message)
             except WireError as error:
                 return StoreVerdict(False, f"entry {seq}", f"a store refuses the text: {error}")
-            if again._log[-1] != entry:
+            if again._log[-1].entry != entry:
                 return StoreVerdict(False, f"entry {seq}", "the text does not have its digest")
             if isinstance(message.block, Patch) and not self._has(made, message.block.ops):
                 return StoreVerdict(False, made.id, "the checkpoint does not follow from its patch")
-        if self._order != again._order or self._checkpoints.keys() != again._checkpoints.keys():
-            strange = min(self._checkpoints.keys() ^ again._checkpoints.keys() or {self._order[-1]})
+        if list(self._checkpoints) != list(again._checkpoints):
+            strange = min(self._checkpoints.keys() ^ again._checkpoints.keys() or {self.head})
             return StoreVerdict(False, strange, "the checkpoint does not follow from the log")
-        if self._head != again._head or self.defs.changed(again.defs):
-            return StoreVerdict(False, self._head, "the state of the head differs")
+        if self.head != again.head or self.defs.changed(again.defs):
+            return StoreVerdict(False, self.head, "the state of the head differs")
         return StoreVerdict(True)
 
     def _has(self, made: Checkpoint, ops: list[Op]) -> bool:
