@@ -164,7 +164,7 @@ def test_links_that_stay_inside_are_followed(tmp_path):
         (op("PATCH", "f", "@@ -1 +1 @@\n-wrong\n+b\n"), "diff_mismatch"),
         (op("PATCH", "f", "@@ -9 +9 @@\n-a\n+b\n"), "diff_mismatch"),
         (op("PATCH", "f", "@@ -1,3 +1,5 @@\n+new\n"), "bad_diff"),
-        (op("PATCH", "f", "@@ -1 +1 @@\n-a\n+b\nrubbish\n"), "bad_diff"),
+        (op("PATCH", "f", "@@ -1 +1 @@\n-a\n+b\n+rubbish\n"), "bad_diff"),
         (op("PATCH", "f", "@@ -2 +2 @@\n-b\n+x\n@@ -1 +1 @@\n-a\n+x\n"), "bad_diff"),
         (op("PATCH", "f", ""), "bad_diff"),
         (op("PATCH", "f", "Binary files a and b differ\n"), "bad_diff"),
@@ -350,6 +350,11 @@ BY_HAND: dict[str, tuple[Callable[[str, random.Random], str], str]] = {
     "empty context": (lambda diff, rng: re.sub("(?m)^ $", "", diff), ""),
     "a mail": (lambda diff, rng: f"From a\nSubject: b\n\n---\n f | 2 +-\n\n{diff}-- \n2.39.5\n\n", ""),
     "blank lines behind it": (lambda diff, rng: f"{diff}\n\n", ""),
+    "text behind it": (lambda diff, rng: f"{diff}That is all.\n", ""),
+    "text before the hunks": (
+        lambda diff, rng: re.sub("(?m)^(\\+\\+\\+ .*)", r"\1\n" + rng.choice(["", "x", " x"]), diff),
+        "",
+    ),
     "CRLF": (lambda diff, rng: diff.replace("\n", "\r\n"), ""),
     "a short header": (lambda diff, rng: re.sub("(?m)^(diff|index) .*\n", "", diff), ""),
     "names of functions": (lambda diff, rng: re.sub("(?m)^(@@ .* @@).*", r"\1 def f():", diff), ""),
@@ -491,7 +496,8 @@ def test_a_diff_of_another_file_is_refused(tmp_path, names, good):
 @pytest.mark.parametrize(
     "names",
     [
-        f"--- {old}\n+++ {new}\n"
+        f"{head}--- {old}\n+++ {new}\n"
+        for head in ("", "diff --git a/f b/f\n")
         for old in ("a/f", "b/f", "f", "a/f.orig", "a/f~", "a/g", "/dev/null", "i/f")
         for new in ("b/f", "a/f", "f", "b/f.new", "b/g", "/dev/null", "w/f")
         if ("/" in old) == ("/" in new)  # git strips as many folders of both
