@@ -74,6 +74,11 @@ def changed(keys: tuple[str, ...], form: str) -> str:
         f"{GOOD}CTX C7\n",
         f"{GOOD}TASK T2\n",
         f"Here it is:\n\n{each('> ')}\nThat is all.\n",
+        f"Here it is:\n\n{GOOD}",
+        f"{GOOD}</pre>\n",
+        "\ufeff" + GOOD,
+        GOOD.replace("P1", "P1 - urgent"),
+        *(changed((*HEADERS, "REQ ", "OWNER ", "PRIORITY "), form) for form in ("{} = ", "{} : ")),
     ],
 )
 def test_what_is_forgiven(text: str) -> None:
@@ -150,6 +155,8 @@ two
     ("good", "text"),
     [
         (PATCH, PATCH.replace("+ DEF", "+DEF")),
+        *((PATCH, PATCH.replace("X = ", f"X{sign}")) for sign in ("=", ":=", ": ")),
+        (PATCH, PATCH.replace("+ DEF", "- + DEF")),
         (PATCH, PATCH.replace("APPLY -> C1", "APPLY: C1")),
         (PATCH, PATCH.replace("APPLY -> C1", "apply → `C1`")),
         (PATCH, PATCH.replace("BASE C0", "BASE: C0")),

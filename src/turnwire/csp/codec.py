@@ -85,8 +85,8 @@ def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS)
 
     DEF and LAWS may stand in front of it; behind it they are the issue restate ("info"), with their line.
     Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
-    but no message, trailing_text for another record behind it. Lenient drops text around the message and takes the
-    first.
+    but no message, trailing_text for another record behind it. Lenient drops text around the message (an issue,
+    "info") and takes the first.
     """
     document = parse(text, mode=mode, limits=limits)
     found: CspMessage | None = None
@@ -104,6 +104,11 @@ def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS)
                     text, Reason.NO_MESSAGE, f"this is a {kind}, not a message; parse() reads it", record.line
                 )
             raise _no_message(text, Reason.TRAILING_TEXT, "another record follows the message", record.line)
+    if found is not None and mode == "lenient":
+        boms = [one._replace(severity="info") for one in document.issues if one.reason is Reason.BOM]
+        texts = [one for one in document.records if isinstance(one, Junk) and not one.reason and not _is_fence(one)]
+        left_out = [issue(Reason.JUNK, one.line, "info", "the text around the message was left out") for one in texts]
+        found.issues = (*boms, *found.issues, *left_out[:1])
     if found is None and mode == "lenient":
         raw = input_bytes(text)
         plain = without_prefix(raw)

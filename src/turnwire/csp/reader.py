@@ -70,20 +70,23 @@ _KINDS: dict[bytes, Any] = {b"TASK": Task, b"RESULT": Result, b"ERROR": Error}
 _ASSIGN = {b"+": b"=", b"~": b":="}
 
 # Lines as models write them: indented, in a list or a heading, in bold, in another case, with a colon.
-_LOOSE_CHANGE = re.compile(r"[ \t]*([+~-])[ \t]*DEF[ \t]+([A-Z_][A-Z0-9_]*)(?:[ \t]*:?=(?: (.*))?|[ \t]*)", re.DOTALL)
+_LOOSE_CHANGE = re.compile(
+    r"[ \t]*(?:[-*•][ \t]+)?([+~-])[ \t]*DEF[ \t]+([A-Z_][A-Z0-9_]*)[ \t]*(?:(?::?=|:)[ \t]?(.*))?", re.DOTALL
+)
 _LOOSE_CHECKPOINTS = (
     (b"BASE", re.compile(r"[ \t]*BASE(?:[ \t]*[:=][ \t]*|[ \t]+)(.*)", re.DOTALL | re.IGNORECASE), "BASE {}"),
     (b"APPLY", re.compile(r"[ \t]*APPLY[ \t]*(?:->|→|:)?[ \t]*(.*)", re.DOTALL | re.IGNORECASE), "APPLY -> {}"),
 )
 _BEFORE = r"[ \t]*(?:(?:[-*•]|#{1,6}|[0-9]{1,2}[.)])[ \t]+)?[*_`\[]{0,3}"
 _BEHIND = r"[*_`]{0,3}[ \t]*"
-_LOOSE_HEADER = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(?::|=|->|→)?{_BEHIND}(.*)")
+_LOOSE_HEADER = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(:|=|->|→)?{_BEHIND}(.*)")
 _LOOSE_BLOCK = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(?::{_BEHIND}|(?<=[ \t]))(.*)")
 _LOOSE_FIELD = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}([:=]?){_BEHIND}(.*)")
-_RULE = re.compile(r"[ \t]*(?:[-=*_]{3,}|END|EOF)[ \t]*")
+_RULE = re.compile(r"[ \t]*(?:[-=*_]{3,}|END|EOF|</?[A-Za-z]+>)[ \t]*")
 """A line that only ends or parts something."""
 _ENCLOSED = re.compile(
-    r"[-=:> \t]*[\"'`*<(\[]*([^\s\"'`*<>()\[\]]+)[\"'`*>)\]]*[.,;]?(?:[ \t]*|[ \t]+(?:[#(]|//|[^\w\s]+\Z).*)"
+    r"[-=:> \t]*[\"'`*<(\[“‘]*([^\s\"'`*<>()\[\]“”‘’]+)[\"'`*>)\]”’]*[.,;]?"
+    r"(?:[ \t]*|[ \t]+(?:[#(]|//|[-–—][ \t]|[^\w\s]+\Z).*)"
 )
 """One word with quotes or brackets around it, or one of them, and perhaps a remark behind it."""
 
@@ -135,6 +138,7 @@ class MessageReader:
         self.seen: set[bytes] = set()  # their keys
         self.more: dict[int, list[str]] = {}  # number of a field -> lines in which its value goes on
         self.styles: set[Any] = set()  # in which case keys are written beside upper case: str.islower, str.istitle
+        self.marks: set[bytes] = set()  # signs that the header has between keys and values
         self.swallowed = False  # whether a heredoc that never closes came: nothing of the block follows
         self.checkpoints: dict[bytes, Any] = {}  # BASE and APPLY of a patch
         self.ops: list[tuple[bytes, Any, Any]] = []  # of a patch: sign, name, value (None for none)
@@ -251,7 +255,9 @@ class MessageReader:
         key = b"" if match is None else match[1].upper().encode()
         if match is None or key not in _HEADER or key in self.header:
             return None
-        value = _word(match[2])
+        value = _word(match[3])
+        if match[2] in (":", "="):
+            self.marks.add(f"{match[2]} ".encode())
         return (key, value) if TOKEN.fullmatch(value.encode()) else None
 
     # --- the block ---
@@ -358,7 +364,9 @@ class MessageReader:
             self.skip_blanks(lambda text: self.loose_field(text, keys))
         line = None if self.swallowed else self.line()
         match = None if line is None else KEY.match(line.text)
-        if line is None or keys is None or (match is not None and match[0] in keys):
+        if line is None or keys is None:
+            return line
+        if match is not None and match[0] in keys and line.text[match.end() :].lstrip()[:2] not in self.marks:
             return line
         if is_preamble_line(line.text, laws=False):  # which a block of any keys takes
             self.blame(Reason.UNKNOWN_KEY, line.start)
@@ -479,8 +487,7 @@ class MessageReader:
                 self.odd_line(line, span)
                 return
             self.blame(span, line.start)
-            assigned = " =" in text or " :=" in text
-            self.ops.append((loose[1].encode(), loose[2], (loose[3] or "") if assigned else None))
+            self.ops.append((loose[1].encode(), loose[2], loose[3]))
         self.place = line.next
 
     # --- what was read ---
