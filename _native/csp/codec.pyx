@@ -332,8 +332,8 @@ def decode(text, *, mode="strict", limits=_LIMITS):
 
     DEF and LAWS may stand in front of it; behind it they are the issue restate ("info"), with their line.
     Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
-    but no message, trailing_text for another record behind it. Lenient drops text around the message and takes the
-    first.
+    but no message, trailing_text for another record behind it. Lenient drops text around the message (an issue,
+    "info") and takes the first.
     """
     if limits is _LIMITS and mode == "strict":
         made = usual_message(text)

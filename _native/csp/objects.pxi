@@ -21,8 +21,7 @@ cdef object Op = _messages.Op
 cdef object Intent = _spec.Intent
 cdef tuple INTENTS = tuple(_spec.Intent)
 cdef tuple WORDS_OF = tuple([_spec.BLOCK_WORD[intent] for intent in _spec.INTENTS])
-cdef dict BY_WORD = {"TASK": _messages.Task, "RESULT": _messages.Result, "ERROR": _messages.Error}
-cdef tuple CLASSES = tuple([BY_WORD.get(word) for word in WORDS_OF])
+cdef tuple CLASSES = tuple([_messages.CLASSES.get(word, Generic) for word in WORDS_OF])
 cdef tuple KEYS_OF = tuple([_spec.FIELDS.get(word, ()) for word in WORDS_OF])
 cdef tuple HEADS = tuple([word.encode() for word in WORDS_OF])
 cdef dict KNOWN = _spec.FIELDS
@@ -433,10 +432,7 @@ cdef inline int slot_named(tuple names, object key) except -2:
     """The place of a key among those of its block, or how many these are."""
     cdef int slot
     for slot in range(len(names)):
-        if names[slot] is key:
-            return slot
-    for slot in range(len(names)):
-        if <str>names[slot] == <str>key:
+        if names[slot] is key or <str>names[slot] == <str>key:
             return slot
     return <int>len(names)
 
@@ -527,7 +523,7 @@ cdef bint put_patch(tw_draft *draft, object block) except -1:
 cdef bint put_block(tw_draft *draft, object block, bint strict) except -1:
     cdef object kind = type(block)
     cdef PyObject *value
-    cdef int code = -1, place
+    cdef int code = -1
     if kind is Patch:
         return put_patch(draft, block)
     if kind is Generic:
@@ -546,9 +542,7 @@ cdef bint put_block(tw_draft *draft, object block, bint strict) except -1:
             if not put_inline(draft, <object>value):
                 return False
     else:
-        for place in range(8):
-            if CLASSES[place] is kind:
-                code = place
+        code = <int>CLASSES.index(kind) if kind in CLASSES else -1
         if code < 0 or not put_head(draft, <const char *><bytes>HEADS[code], keys.head_size[code], block, AT_ID):
             return False
     put(draft, b"\n", 1)
@@ -568,87 +562,110 @@ cdef bint put_message(tw_draft *draft, object message, bint strict) except -1:
     return put_block(draft, <object>block, strict)
 
 
-cdef inline object source_of(const tw_draft *draft, object message):
-    """The text that the message was read from, a str or bytes, where what was written is that text; else None. Strict
-    reading took it, so nobody need read it back, whatever became of the message in between."""
-    cdef PyObject *source = in_slot(message, AT_SOURCE)
+cdef inline Py_ssize_t text_in(PyObject *part, const char **text) except -2:
+    """The bytes of a str, to which ``text`` points then; -1 for anything else."""
     cdef Py_ssize_t size = 0
-    cdef const char *text
-    if source == NULL or type(<object>source) is not tuple:
-        return None
-    source = PyTuple_GET_ITEM(<object>source, 0)
-    if type(<object>source) is bytes:
-        text, size = <const char *><bytes><object>source, len(<bytes><object>source)
-    else:
-        text = utf8_of(<object>source, &size)
-    if size != <Py_ssize_t>tw_draft_size(draft) or memcmp(text, draft.start, size) != 0:
-        return None
-    return <object>source
-
-
-cdef bint reads_back(tw_draft *draft, object message) except -1:
-    """True if strict reading takes what was written, as one message and to its end."""
-    cdef Result result
-    cdef Py_ssize_t size = tw_draft_size(draft)
-    if source_of(draft, message) is not None:
-        return True
-    result.extras = result.few
-    if size > usual_limits[0]:
-        return False
-    if read_usual(<uint8_t *>draft.start, size, &result):  # there is slack behind every draft
-        return result.row[1] == size
-    try:
-        return read_one(<const uint8_t *>draft.start, size, &result) and result.row[1] == size
-    finally:
-        if result.extras != result.few:
-            free(result.extras)
+    if part == NULL or not PyUnicode_CheckExact(<object>part):
+        return -1
+    text[0] = utf8_of(<object>part, &size)
+    return size
 
 
 cdef bint reads_surely(object message) except -1:
-    """True if strict reading surely takes what is written for a TASK, a RESULT or an ERROR: its parts say so. Where this is
-    False, what was written must be read back. Raises UnicodeEncodeError for a lone surrogate."""
+    """True if strict reading surely takes what is written: the parts of the message say so. Raises UnicodeEncodeError."""
     cdef PyObject *block = in_slot(message, AT_BLOCK)
     cdef PyObject *part
-    cdef Py_ssize_t size = 0, total = 0
-    cdef const char *text
-    cdef int code = W_TASK - W_PLAN, number, slot, way, seen = 0
-    if block == NULL:
-        return False
-    while CLASSES[code] is not type(<object>block):
+    cdef const char *text = NULL
+    cdef Py_ssize_t size, total = 0
+    cdef int code = 0, number
+    cdef bint good
+    while code < 8 and PyTuple_GET_ITEM(INTENTS, code) != in_slot(message, AT_INTENT):
         code += 1
-        if code > W_ERROR - W_PLAN:
-            return False
-    if in_slot(message, AT_INTENT) != PyTuple_GET_ITEM(INTENTS, code):
+    if code == 8 or block == NULL or <object>PyTuple_GET_ITEM(CLASSES, code) is not type(<object>block):
         return False
     for number in range(4):
-        part = in_slot(message, AT[number]) if number < 3 else in_slot(<object>block, AT_ID)
-        if part == NULL or not PyUnicode_CheckExact(<object>part):
+        part = in_slot(message, AT[number])
+        if number == 3:
+            part = in_slot(<object>block, AT_PATCH_ID if code == keys.patch else AT_ID)
+        size = text_in(part, &text)
+        good = size >= 0 and csp_is_token(<const uint8_t *>text, 0, size, size)
+        if not good or (number == 3 and keys.letter[code] and not is_id(<const uint8_t *>text, 0, size, keys.letter[code])):
             return False
-        text = utf8_of(<object>part, &size)
         total += size
-        if not (
-            csp_is_token(<const uint8_t *>text, 0, size, size) if number < 3
-            else is_id(<const uint8_t *>text, 0, size, keys.letter[code])
-        ):
-            return False
-    part = in_slot(<object>block, AT_FIELDS)
-    if part == NULL or type(<object>part) is not list:
-        return False
-    for field in <list><object>part:
+    size = size_of_changes(<object>block) if code == keys.patch else size_of_fields(<object>block, code)
+    return size >= 0 and 4 * (total + size) < usual_limits[0]
+
+
+cdef Py_ssize_t size_of_fields(object block, int code) except -2:
+    """The bytes of a block's fields, or a little more, where strict reading surely takes them; else -1."""
+    cdef PyObject *fields = in_slot(block, AT_FIELDS)
+    cdef const char *text = NULL
+    cdef Py_ssize_t size, total = 0
+    cdef int slot = 0, way = 0, seen = 0
+    cdef bint known = keys.known[code]
+    if fields == NULL or type(<object>fields) is not list or len(<list><object>fields) > usual_limits[1]:
+        return -1
+    if code == keys.fileop:
+        total = text_in(in_slot(block, AT_OP), &text)
+        if total < 1 or csp_key_at(<const uint8_t *>text, 0, total) != total:
+            return -1
+    elif not known and (in_slot(block, AT_KIND) == NULL or <object>in_slot(block, AT_KIND) != WORDS_OF[code]):
+        return -1
+    for field in <list><object>fields:
         if type(field) is not tuple or len(<tuple>field) != 2 or not PyUnicode_CheckExact((<tuple>field)[0]):
-            return False
-        slot = slot_named(<tuple>KEYS_OF[code], (<tuple>field)[0])
-        if slot == len(<tuple>KEYS_OF[code]) or seen >> slot & 1 or not PyUnicode_CheckExact((<tuple>field)[1]):
-            return False
-        seen |= 1 << slot
-        text = utf8_of((<tuple>field)[1], &size)
+            return -1
+        size = text_in(PyTuple_GET_ITEM(field, 0), &text)
+        if known:
+            slot = slot_named(<tuple>KEYS_OF[code], (<tuple>field)[0])
+            if slot == len(<tuple>KEYS_OF[code]) or seen >> slot & 1:
+                return -1
+            seen |= 1 << slot
+            way = keys.key[code][slot].way
+        elif not 0 < size <= usual_limits[2] or csp_key_at(<uint8_t *>text, 0, size) != size or memcmp(text, b"CSP", 4) == 0:
+            return -1
+        total += size + 16
+        size = text_in(PyTuple_GET_ITEM(field, 1), &text)
+        if size < 0 or (size and text[size - 1] == c"\r"):
+            return -1
+        if way == CSP_STATUS or way == CSP_PRIORITY:
+            if not in_enum(<const uint8_t *>text, W_PRIORITY if way == CSP_PRIORITY else W_STATUS, 0, size):
+                return -1
         total += size
-        way = keys.key[code][slot].way
-        if way and not in_enum(<const uint8_t *>text, W_PRIORITY if way == CSP_PRIORITY else W_STATUS, 0, size):
-            return False
-        if size and text[size - 1] == c"\r":
-            return False
-    return seen & keys.required[code] == keys.required[code] and 4 * total < usual_limits[0]
+    return total if not known or seen & keys.required[code] == keys.required[code] else -1
+
+
+cdef Py_ssize_t size_of_changes(object block) except -2:
+    """The bytes of a patch's lines, or a little more, where strict reading surely takes them; else -1."""
+    cdef PyObject *ops = in_slot(block, AT_OPS)
+    cdef const char *text = NULL
+    cdef Py_ssize_t size, total = 64, at
+    cdef char sign
+    cdef bint good
+    if ops == NULL or type(<object>ops) is not list:
+        return -1
+    for at in (AT_BASE, AT_APPLY):
+        size = text_in(in_slot(block, at), &text)
+        if size < 0 or not is_id(<const uint8_t *>text, 0, size, c"C"):
+            return -1
+    for op in <list><object>ops:
+        if (type(op) is not Op and type(op) is not tuple) or len(<tuple>op) != 3:
+            return -1
+        size = text_in(PyTuple_GET_ITEM(op, 1), &text)
+        if size < 1 or c"0" <= text[0] <= c"9":
+            return -1
+        for at in range(size):
+            if not (c"A" <= text[at] <= c"Z" or c"0" <= text[at] <= c"9" or text[at] == c"_"):
+                return -1
+        total += size + 16
+        if text_in(PyTuple_GET_ITEM(op, 0), &text) != 1:
+            return -1
+        sign = text[0]
+        size = text_in(PyTuple_GET_ITEM(op, 2), &text)
+        good = (sign == c"+" or sign == c"~") and size >= 0 and is_inline(text, size)
+        if not (good or (sign == c"-" and (<tuple>op)[2] is None)):
+            return -1
+        total += max(size, 0)
+    return total
 
 
 cdef inline bint is_unwarned(object message) noexcept:
@@ -667,27 +684,16 @@ cdef object text_of(object message, bint strict):
     source = in_slot(message, AT_SOURCE)
     if is_untouched(message, source) and <object>PyTuple_GET_ITEM(<object>source, 1) is True:
         read = <object>PyTuple_GET_ITEM(<object>source, 0)
-        return read if type(read) is str else str_of(<const char *><bytes>read, len(<bytes>read))
+        return read if type(read) is str else (<bytes>read).decode()
     tw_draft_begin(&draft)
     try:
-        if not put_message(&draft, message, strict):
+        if (strict and not reads_surely(message)) or not put_message(&draft, message, strict):
             return None
-        if strict and not reads_surely(message) and not reads_back(&draft, message):
-            return None
-        return str_of(draft.start, tw_draft_size(&draft))
+        return span(<uint8_t *>draft.start, 0, tw_draft_size(&draft), tw_is_ascii(draft.start, tw_draft_size(&draft)))
     except UnicodeEncodeError:  # a lone surrogate
         return None
     finally:
         tw_draft_free(&draft)
-
-
-cdef inline object str_of(const char *text, size_t size):
-    """The text that was written, as a str."""
-    if not tw_is_ascii(text, size):
-        return PyUnicode_DecodeUTF8(text, size, NULL)
-    made = PyUnicode_New(size, 127)
-    memcpy(PyUnicode_DATA(made), text, size)
-    return made
 
 
 cdef bint is_doubtful(object block) except -1:
@@ -708,19 +714,10 @@ cdef bint is_doubtful(object block) except -1:
 
 cdef bint clean(object message) except -1:
     """True if ``check`` surely says nothing about a message."""
-    cdef tw_draft draft
     if type(message) is not CspMessage or not is_unwarned(message):
         return False
-    if is_untouched(message, in_slot(message, AT_SOURCE)):
-        return not is_doubtful(<object>in_slot(message, AT_BLOCK))
-    tw_draft_begin(&draft)
     try:
-        if reads_surely(message):
-            return True
-        if not put_message(&draft, message, False) or not reads_back(&draft, message):
-            return False
-        return not is_doubtful(<object>in_slot(message, AT_BLOCK))
+        sure = is_untouched(message, in_slot(message, AT_SOURCE)) or reads_surely(message)
     except UnicodeEncodeError:  # a lone surrogate
         return False
-    finally:
-        tw_draft_free(&draft)
+    return sure and not is_doubtful(<object>in_slot(message, AT_BLOCK))

@@ -320,7 +320,8 @@ class Patch(_Parts):
 
 
 AnyBlock = Task | Result | Error | Patch | FileOp | Generic
-_CLASSES: dict[str, type[Block | Patch]] = {cls.kind: cls for cls in (Task, Result, Error, Patch, FileOp)}
+CLASSES: dict[str, type[Block | Patch]] = {cls.kind: cls for cls in (Task, Result, Error, Patch, FileOp)}
+"""Word of a block that has a form -> its class."""
 
 
 def block_to(block: AnyBlock) -> dict[str, Any]:
@@ -333,7 +334,7 @@ def block_from(fields: Mapping[str, Any] | None) -> AnyBlock | None:
     if fields is None:
         return None
     kind = fields.get("kind")
-    cls: Any = _CLASSES.get(kind, Generic) if isinstance(kind, str) else Generic
+    cls: Any = CLASSES.get(kind, Generic) if isinstance(kind, str) else Generic
     found: AnyBlock = cls.from_dict(fields if cls is Generic else {k: v for k, v in fields.items() if k != "kind"})
     return found
 
