@@ -232,18 +232,34 @@ def test_what_waits_goes_in_its_order_whatever_is_taken_out():
     async def main(seed: int) -> None:
         chance = random.Random(seed)
         line = Line(sap.Capability("work.do", lambda *_: None, "", None, queue=0, workers=1))
-        keys = {}
-        for number in range(chance.randrange(1, 14)):
-            priority = chance.choice(list(ALLOWANCE))
+        keys, came, left = {}, [], []
+
+        async def life(job: Job) -> None:
+            async with line.turn(job, None) as its_turn:
+                (came if its_turn else left).append(job)
+
+        def begin(priority: str) -> tuple[Job, asyncio.Task[None]]:
             one = do(telemetry={"priority": priority})
-            line.add(job := Job(one, sap.encode(one), ANONYMOUS, None))
-            keys[job] = number + ALLOWANCE[priority], number
-        for job in chance.sample(list(keys), chance.randrange(len(keys))):
-            assert line.remove(job) and not line.remove(job)
-            del keys[job]
-        assert len(line) == len(keys)
-        assert [line.next() for _ in range(len(line))] == sorted(keys, key=keys.__getitem__)
-        assert line.next() is None
+            job = Job(one, sap.encode(one), ANONYMOUS, None)
+            return job, asyncio.create_task(life(job))
+
+        async with line.turn(begin("low")[0], None):
+            lives = []
+            for number in range(chance.randrange(1, 14)):
+                priority = chance.choice(list(ALLOWANCE))
+                job, living = begin(priority)
+                lives.append(living)
+                keys[job] = number + ALLOWANCE[priority], number
+            await asyncio.sleep(0)
+            gone = chance.sample(list(keys), chance.randrange(len(keys)))
+            for job in gone:
+                job.cancel()
+                del keys[job]
+            await asyncio.sleep(0.001)
+            assert line.waiting == len(keys) + 1 and set(left) == set(gone)
+        await asyncio.gather(*lives)
+        assert [job for job in came if job in keys] == sorted(keys, key=keys.__getitem__)
+        assert not line.waiting and not line.working
 
     for seed in range(100):
         asyncio.run(main(seed))

@@ -16,10 +16,10 @@ from tests.nslip.twins import rounds
 from tests.sap.documents import RESULT, TASK, changed
 from tests.sap.test_conformance import pointers
 from turnwire import sap
-from turnwire.errors import DecodeError
+from turnwire.errors import DecodeError, EncodeError
 from turnwire.json.pointers import place_of
 from turnwire.json.text import reader
-from turnwire.sap import _codec_py as pure
+from turnwire.sap import _codec_py as pure, codec
 from turnwire.sap.messages import KEYS, MESSAGES, JsonObject
 from turnwire.sap.spec import WIRE
 
@@ -71,6 +71,16 @@ def _messages(core: Any) -> Any:
     return core.Messages(plans, JsonObject, sap.Task, sap.Result, reader(WIRE, KEYS).read_source)
 
 
+def _purely_written(message: Any, strict: bool) -> str | None:
+    """The text that is written without the compiled twin, None where it is refused."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "_core", pure)
+        try:
+            return sap.encode(message, strict)
+        except EncodeError:
+            return None
+
+
 @cache
 def _plan(core: Any, number: int) -> Any:
     return core.Plan(MESSAGES[number])
@@ -82,10 +92,9 @@ def _plan(core: Any, number: int) -> Any:
 def test_good_messages_are_written_by_the_writer(cls: Any, document: dict[str, Any], strict: bool) -> None:
     from turnwire._native.sap import codec as native
 
-    for core in (native, pure):
-        writer = _messages(core)
-        for message in (cls.from_dict(document), sap.decode(json.dumps(document, separators=(",", ":")))):
-            assert json.loads(writer.text(message, strict)) == document
+    for message in (cls.from_dict(document), sap.decode(json.dumps(document, separators=(",", ":")))):
+        assert json.loads(_messages(native).text(message, strict)) == document
+        assert json.loads(_purely_written(message, strict) or "") == document
 
 
 WORDS = """sk- AKIA ghp_ github_pat_ xoxb- AIza eyJ .eyJ ----- . password apiKey Token _pwd client-secret AUTHORIZATION
@@ -125,7 +134,7 @@ def test_the_twins_agree_about_a_document_with_one_other_value(
     for number in range(len(MESSAGES)):
         verdicts = {core.sound(bent, _plan(core, number)) for core in cores()}
         assert len(verdicts) == 1
-    native, twin = (_messages(core) for core in cores())
+    native = _messages(cores()[0])
     if isinstance(bent, dict) and (found := native.made(bent, None)) is not None:
         assert type(found) is sap.codec.kind_of(bent) and found._fields is bent
         assert next(pure.judge(bent, found.TABLE), None) is None
@@ -134,7 +143,10 @@ def test_the_twins_agree_about_a_document_with_one_other_value(
         del found.fields["taskId"]
     for cls in (sap.Task, sap.Result):
         message = cls.from_dict(bent if isinstance(bent, dict) else {})
-        assert native.text(message, strict) in (None, twin.text(message, strict))  # one leaves integers beyond 64 bits
+        assert native.text(message, strict) in (
+            None,
+            _purely_written(message, strict),
+        )  # one leaves integers beyond 64 bits
         if native.is_clean(message):
             assert next(pure.judge(bent, cls.TABLE), None) is None
             assert sap.rules.lint(message) == sap.rules.conditions(message) == []

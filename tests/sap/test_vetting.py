@@ -233,7 +233,7 @@ def test_a_result_comes_from_whom_the_task_names_else_from_whom_the_client_names
     one = task("work.do", {}, target={"capability": "work.do"} | ({"agentId": of_task} if of_task else {}))
     result = sap.result_for(one, sap.Outcome(1), "B")
     if (of_task or of_client or "B") == "B":
-        assert Caller(producer=of_client).checked(one, result) is result
+        assert Caller(producer=of_client).answered(one, result) is result
     else:
         with pytest.raises(BadAnswer, match="C was asked"):
-            Caller(producer=of_client).checked(one, result)
+            Caller(producer=of_client).answered(one, result)

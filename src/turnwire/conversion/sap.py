@@ -8,7 +8,9 @@ from turnwire.conversion.context import Names
 from turnwire.conversion.shapes import Fields, Path, Shape, flat, nested, parsed
 from turnwire.conversion.tables import ACTS, FIXED, PLACES, own_acts
 from turnwire.sap.codec import kind_of
+from turnwire.sap.judgement import judge
 from turnwire.sap.messages import Message
+from turnwire.sap.spec import Alignment
 
 CARRY: Path = ("meta", "turnwire")
 _FAILED = "FailedResult"
@@ -62,6 +64,20 @@ def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
     return {"text": reason} if silent and isinstance(reason, str) and fields.get(("status",)) != "SUCCEEDED" else {}
 
 
+_ALIGNMENT, _CHECKS, _VIOLATIONS = (
+    ("constitutionalEvidence", name) for name in ("alignment", "policyChecks", "violations")
+)
+
+
+def finish(fields: Fields, facts: dict[str, Any], names: Names) -> tuple[Path, ...]:
+    """A Result that a context calls VALID is ESCALATE where its status or its evidence does not let it be VALID."""
+    if fields.get(_ALIGNMENT) == Alignment.VALID:
+        evidence = fields.get(_CHECKS) or (), fields.get(_VIOLATIONS) or ()
+        if not judge(str(fields.get(("status",))), Alignment.VALID, *evidence).valid:
+            fields[_ALIGNMENT] = Alignment.ESCALATE.value
+    return ()
+
+
 SHAPE = Shape(
     split,
     join,
@@ -69,6 +85,7 @@ SHAPE = Shape(
     begin,
     PLACES["sap"],
     facts,
+    finish,
     carry=CARRY,
     tasks_alone=True,
     asked_first="correlation",

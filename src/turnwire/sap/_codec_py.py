@@ -6,12 +6,11 @@ not sound is judged here, so that both twins say the same words in the same orde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
-from turnwire.errors import EncodeError, Issue, Reason
-from turnwire.json._write_py import compacted, write
+from turnwire.errors import Issue, Reason
 from turnwire.json.pointers import pointer_step
 from turnwire.sap.secrets import secrets
 from turnwire.sap.spec import VERSION, Field, Kind, Table
@@ -29,59 +28,18 @@ class Plan:
 
 
 class Messages:
-    """Makes, checks and writes messages of which nothing need be said; leaves all others to ``turnwire.sap.codec``.
+    """Makes, checks and writes messages of which nothing need be said; leaves all of them to ``turnwire.sap.codec``."""
 
-    Args:
-        plans: the classes of messages and their plans.
-        record: the class that has their slots ``_fields``, ``_source`` and ``_text``.
-        task, result: which of the classes are these two.
-        read_source: reads a text into an object, which it returns with the text where writing it gives that again.
-    """
-
-    def __init__(
-        self,
-        plans: Iterable[tuple[type[Any], Plan]],
-        record: type[Any],
-        task: type[Any],
-        result: type[Any],
-        read_source: Callable[[Any, Any], tuple[dict[str, Any], str | bytes | None]],
-    ) -> None:
-        self.plans = dict(plans)
-        self.task = task
-        self.result = result
+    def __init__(self, *_: Any) -> None:
+        """Takes what the compiled twin takes: (the classes of messages and their plans; the class that has their slots
+        ``_fields``, ``_source`` and ``_text``; Task and Result; the reader of a text into an object, which it returns
+        with the text where writing it gives that again)."""
 
     def _leave(self, *_: Any) -> Any:
-        """None: of all that the compiled twin does in one pass, this one leaves everything but writing."""
+        """None: this twin leaves all that the compiled one does in one pass to ``turnwire.sap.codec``."""
         return None
 
-    read = made = is_clean = _leave
-
-    def text(self, message: Any, strict: bool) -> str | None:
-        """The text of a message that ``strict`` writing takes as it is; None where that is not sure."""
-        plan = self.plans.get(type(message))
-        if plan is None:
-            return None
-        fields = message._fields
-        text = message._text
-        if strict and message._source is None and (text is not None or not sound(fields, plan)):
-            return None
-        if strict and self._is_doubtful(message, fields):
-            return None
-        if text is not None:
-            return compacted(text)
-        try:
-            return write(fields)
-        except EncodeError:
-            return None
-
-    def _is_doubtful(self, message: Any, fields: dict[str, Any]) -> bool:
-        """True if a warning is due to more than one field, or a pressure is written as an integer, but is none."""
-        if type(message) is self.task:
-            pressure = fields["constitutionalContext"].get("pressure", {})
-            return any(isinstance(value, float) for value in pressure.values())
-        from turnwire.sap.codec import conditions
-
-        return any(issue.severity == WARNING for issue in conditions(message))
+    read = made = is_clean = text = _leave
 
 
 def sound(fields: Any, plan: Plan) -> bool:

@@ -13,7 +13,6 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from time import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -172,7 +171,7 @@ class Agent:
     @property
     def waiting(self) -> int:
         """The number of accepted tasks that wait for their turn."""
-        return sum(map(len, self._lines.values())) if self._running else 0
+        return sum(line.waiting for line in self._lines.values()) if self._running else 0
 
     @property
     def unfinished(self) -> int:
@@ -247,7 +246,10 @@ class Agent:
         if not self._running:
             return
         self._running = False
-        await cancel_and_wait(working for line in self._lines.values() for working in line.working)
+        await cancel_and_wait(job.living for job in self._jobs.values() if job.admission.done())
+        if admitting := {job.living for job in self._jobs.values() if not job.admission.done()}:
+            await asyncio.wait(admitting, timeout=CLOSING_SECONDS)
+            await cancel_and_wait(admitting)
         await self._group.__aexit__(None, None, None)
         await self._settle_background()
         for job in list(self._jobs.values()):
@@ -344,7 +346,8 @@ class Agent:
             job.cancel()
         self._jobs[job.key] = job
         del task
-        job.admission = self._spawn(self._admit(job, line))  # whoever asked may be cancelled meanwhile
+        job.living = self._group.create_task(self._live(job, line))  # whoever asked may be cancelled meanwhile
+        job.living.add_done_callback(lambda _: self._lived(job, line))
         return await asyncio.shield(job.admission) or job
 
     async def _refuse(self, task: Task, caller: Principal | None, code: ErrorCode, why: str) -> Nack:
@@ -359,27 +362,39 @@ class Agent:
                 _log.exception("the refusal of task %s could not be recorded", task.task_id)
         return nack(task, code, why)
 
-    async def _admit(self, job: Job, line: Line) -> Nack | None:
-        """None when a job is accepted, and in the queue unless it has its Result already. Never raises."""
-        queued = False
-        refused: Nack | None
-        try:
-            async with asyncio.timeout(None if self._transcript is None else seconds_to_record(job.task, self.seconds)):
-                refused = await self._receipt(job)
-            if refused is None and not job.done.done():
-                queued = self._enqueue(job, line)
-        except TimeoutError:
-            text = "the transcript is locked, or too slow for the time that the task has"
-            refused = nack(job.task, ErrorCode.INTERNAL, text)
-        except Exception as error:  # a full disk, say: nothing was accepted
-            _log.exception("task %s could not be admitted", job.task_id)
-            refused = nack(job.task, ErrorCode.INTERNAL, f"the task could not be recorded: {said(error)}")
-        except asyncio.CancelledError:  # the agent is being closed
-            refused = nack(job.task, ErrorCode.INTERNAL, "the admission was cancelled")
-        line.places += not queued
+    async def _live(self, job: Job, line: Line) -> None:
+        """The life of a job: its admission, its turn, its work, its Result. Never raises but for a cancellation."""
+        refused = await self._admit(job)
+        waits = refused is None and self._running and not job.done.done()
+        line.places += not waits
         if refused is not None:
             self._drop(job)
-        return refused
+        job.admission.set_result(refused)
+        if waits:
+            async with line.turn(job, seconds_left(job.task, budget=False)) as came:
+                await self._execute(job, line, came)
+
+    def _lived(self, job: Job, line: Line) -> None:
+        """Ends a job whose life was cancelled, by a capability or as the agent is being closed."""
+        if not job.admission.done():
+            line.places += 1
+            self._drop(job)
+            job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, "the admission was cancelled"))
+        elif self._running and not job.done.done():
+            text = "the work on this task was cancelled by a capability"
+            self._spawn(self._finish(job, self._cancelled(job, text)))
+
+    async def _admit(self, job: Job) -> Nack | None:
+        """The Nack of a job that is not accepted. Never raises but for a cancellation."""
+        try:
+            async with asyncio.timeout(None if self._transcript is None else seconds_to_record(job.task, self.seconds)):
+                return await self._receipt(job)
+        except TimeoutError:
+            text = "the transcript is locked, or too slow for the time that the task has"
+            return nack(job.task, ErrorCode.INTERNAL, text)
+        except Exception as error:  # a full disk, say: nothing was accepted
+            _log.exception("task %s could not be admitted", job.task_id)
+            return nack(job.task, ErrorCode.INTERNAL, f"the task could not be recorded: {said(error)}")
 
     async def _receipt(self, job: Job) -> Nack | None:
         """The Nack of a task that may have no place in the queue; one that is answered already gets its old Result."""
@@ -434,47 +449,12 @@ class Agent:
             found = self._lines[capability] = Line(self.capabilities[capability])
         return found
 
-    def _enqueue(self, job: Job, line: Line) -> bool:
-        """Puts a job into the queue; it leaves when its turn comes, or it is cancelled, or its deadline passes.
-
-        False when the work has ended meanwhile: then it is in no queue.
-        """
-        if not self._running:
-            return False
-        line.add(job)
-        job.stop.add_done_callback(lambda _: self._leave(job, line))
-        if (left := seconds_left(job.task, budget=False)) is not None:
-            job.set_deadline(asyncio.get_running_loop().call_later(max(0.0, left), self._leave, job, line))
-        if len(line.working) >= line.capability.workers:  # its text is enough until its turn comes
-            job.drop_task()
-        self._go_on(line)
-        return True
-
-    def _leave(self, job: Job, line: Line) -> None:
-        """Ends a job that waits, so that no handler before it decides when its sender hears of the end."""
-        if line.remove(job):
-            self._spawn(self._execute(job, line))
-
-    def _go_on(self, line: Line) -> None:
-        """Begins the tasks whose turn it is."""
-        while self._running and (job := line.next()) is not None:
-            job.set_deadline(None)
-            working = self._group.create_task(self._execute(job, line))
-            line.working.add(working)
-            working.add_done_callback(partial(self._executed, job, line))
-
-    def _executed(self, job: Job, line: Line, working: asyncio.Task[None]) -> None:
-        line.working.discard(working)
-        if self._running and not job.done.done():
-            text = "the work on this task was cancelled by a capability"
-            self._spawn(self._finish(job, self._cancelled(job, text)))
-        self._go_on(line)
-
-    async def _execute(self, job: Job, line: Line) -> None:
-        """Makes the one terminal Result of a job, fixes it and sends it. Never raises but for a cancellation."""
+    async def _execute(self, job: Job, line: Line, came: bool) -> None:
+        """Makes the one terminal Result of a job whose turn came, or which left before, fixes it and sends it. Never
+        raises but for a cancellation."""
         result: Result | Frozen | str
         try:
-            result = await self._result(job, line)
+            result = await self._result(job, line, came)
         except Cancelled:
             result = self._cancelled(job)
         except Refusal as refusal:
@@ -495,13 +475,13 @@ class Agent:
             await self._transcript.append((RESULT_KIND, text, job.key))
         self._deliver(job, text, job)
 
-    async def _result(self, job: Job, line: Line) -> Result | Frozen | str:
+    async def _result(self, job: Job, line: Line, came: bool) -> Result | Frozen | str:
         """The Result of a job; as a text, the one that another agent has written down for it."""
         task = job.task
         left = seconds_left(task)
         if job.stop.done():
             raise Cancelled
-        if left is not None and left <= 0:
+        if not came or (left is not None and left <= 0):
             raise Overrun("the deadline had passed before the work began")
         capability = line.capability
         if capability.validate is not None and (faults := capability.validate(task._fields["payload"])):

@@ -1,4 +1,9 @@
-"""SAP in logs, as data for the search: what makes an object a message, what counts as damage, and its columns."""
+"""SAP in logs, as data for the search: what makes an object a message, what counts as damage, its columns, and which
+messages answer each other.
+
+A Task is answered by the Result or the Nack of its taskId. An Ack tells progress, and so does a Result whose status
+is QUEUED or RUNNING.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +11,21 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
+from turnwire.errors import DecodeError
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan, are_signed
 from turnwire.json.scanner import scanner
+from turnwire.pairs import AnswerPattern, Key, PairRule, Work
 from turnwire.sap.messages import MESSAGES
 from turnwire.sap.spec import (
     FORMS,
     MUST,
     RESULT_MARKS,
     TASK_MARKS,
+    TERMINAL,
     VERSION,
     WIRE,
     Alignment,
@@ -172,4 +182,40 @@ SCANNER: BulkScanner = scanner(
         "conversation": ("column", "correlation_id"),
         "subject": ("column", "capability"),
     },
+)
+
+
+_ENDS = frozenset({*(str(status.value) for status in TERMINAL), "NACK"})
+
+
+class _Record(msgspec.Struct):
+    taskId: str | None = None
+    messageId: str | None = None
+    status: str | None = None
+
+
+_read_work = msgspec.json.Decoder(_Record).decode
+
+
+def work(record: bytes) -> Work | None:
+    """The taskId of an object (of a receipt, its messageId), and whether it ends the task; None for what is none."""
+    try:
+        found = _read_work(record)
+    except msgspec.DecodeError:  # our own reader takes more than the JSON of RFC 8259
+        try:
+            values = _DECODE(record).to_dict()
+        except DecodeError:
+            return None
+        found = _Record(values.get("taskId"), values.get("messageId"), values.get("status"))
+    task = found.taskId if found.taskId is not None else found.messageId
+    return Work(None if task is None else task.lower(), found.status in _ENDS)
+
+
+_OF_TASK = Key(("task",), needs=("task",))
+PAIRS = (
+    PairRule(
+        "task",
+        frozenset({"Task"}),
+        (AnswerPattern(frozenset({"Result", "Ack", "Nack"}), (_OF_TASK,), _OF_TASK, names=True),),
+    ),
 )

@@ -151,51 +151,43 @@ class Caller:
         return answer
 
     def answered(self, task: Task, answer: Any) -> Result:
-        """The Result that a task gave, as :meth:`checked`. Raises Refused for a Nack."""
-        if isinstance(answer, Nack):
-            raise Refused(answer)
-        return self.checked(task, answer)
-
-    def checked(self, task: Task, result: Any) -> Result:
-        """The Result, if it answers the task and comes from who was asked. Raises BadAnswer."""
-        if not isinstance(result, Result):
-            raise BadAnswer(f"a {type(result).__name__} came instead of a Result")
-        sent, came = task._fields, result._fields  # looked at only: what is known of their texts stays known
-        if came["taskId"] != sent["taskId"] and not same_id(came["taskId"], sent["taskId"]):
-            raise BadAnswer(f"a Result of task {result.task_id} came for task {task.task_id}")
-        if came["correlationId"] != sent["correlationId"] and not same_id(came["correlationId"], sent["correlationId"]):
+        """The Result that a task gave, if it answers the task and comes from who was asked. Raises Refused for a Nack,
+        BadAnswer."""
+        sent = task._fields  # looked at only: what is known of its text stays known
+        result = self._vouched(answer, sent["taskId"], sent["target"].get("agentId"))
+        if not same_id(result._fields["correlationId"], sent["correlationId"]):
             raise BadAnswer(f"the Result of task {task.task_id} has another correlationId: {result.correlation_id}")
-        return self.vouched(result, sent["target"].get("agentId"))
+        return result
 
     def answer_to(self, task_id: str, answer: Any) -> Result | None:
         """The Result that a question about a task gave, None for an Ack. Raises KeyError, Refused, BadAnswer."""
+        if isinstance(answer, Nack) and code_of(answer) == ErrorCode.NOT_FOUND:
+            raise KeyError(task_id)
+        return self._vouched(answer, task_id) if isinstance(answer, (Nack, Result)) else None
+
+    def _vouched(self, answer: Any, task_id: str, asked: str | None = None) -> Result:
+        """The Result of a task, if it comes from who was asked, or else from the client's ``producer``, and, if it is
+        final, has the signature of who made it where the client has ``keys``. Raises Refused, BadAnswer."""
         if isinstance(answer, Nack):
-            if code_of(answer) == ErrorCode.NOT_FOUND:
-                raise KeyError(task_id)
             raise Refused(answer)
         if not isinstance(answer, Result):
-            return None
-        if not same_id(answer.task_id, task_id):
+            raise BadAnswer(f"a {type(answer).__name__} came instead of a Result")
+        if not same_id(answer._fields["taskId"], task_id):
             raise BadAnswer(f"a Result of task {answer.task_id} came for task {task_id}")
-        return self.vouched(answer)
-
-    def vouched(self, result: Result, asked: str | None = None) -> Result:
-        """The Result of a task, if it comes from who was asked, or else from the client's ``producer``, and, if it is
-        final, has the signature of who made it where the client has ``keys``. Raises BadAnswer."""
-        producer = result._fields["producer"]["agentId"]
+        producer = answer._fields["producer"]["agentId"]
         asked = asked or self._producer
         if asked is not None and producer != asked:
-            raise BadAnswer(f"{producer} answered task {result.task_id}, {asked} was asked")
-        if self._keys is not None and is_final(result):
+            raise BadAnswer(f"{producer} answered task {task_id}, {asked} was asked")
+        if self._keys is not None and is_final(answer):
             from turnwire.sap.signing import verify_message
 
             try:
-                signer = verify_message(result, self._keys)
+                signer = verify_message(answer, self._keys)
             except RuleError as error:
-                raise BadAnswer(f"the Result of task {result.task_id}: {error}") from error
+                raise BadAnswer(f"the Result of task {task_id}: {error}") from error
             if signer != producer:
                 raise BadAnswer(f"{signer} signed a Result of {producer}")
-        return result
+        return answer
 
 
 def is_final(result: Result) -> bool:

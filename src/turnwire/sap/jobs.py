@@ -6,6 +6,7 @@ import asyncio
 import pickle
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
 
@@ -37,6 +38,7 @@ class Job:
     taskId). ``task`` is never handed out; handlers, vetters and callers get copies.
 
     Attributes:
+        living: the execution of all that becomes of it, from its admission to its Result.
         admission: done when it is judged, with the Nack of what is refused. begun: done when its handler is called.
         done: done with the frozen terminal Result, cancelled where there will be none. stop: done when the task is to
             be cancelled.
@@ -45,7 +47,7 @@ class Job:
             have, None for any number. held: bytes of the agent's memory that are counted for it.
     """
 
-    admission: asyncio.Future[Nack | None]
+    living: asyncio.Task[None]
 
     def __init__(
         self,
@@ -83,11 +85,11 @@ class Job:
         self.claimed = False
         self.cache_key: str | None = None
         self.cache: CacheEvidence | None = None
+        self.admission: asyncio.Future[Nack | None] = loop.create_future()
         self.done: asyncio.Future[str] = loop.create_future()
         self.stop: asyncio.Future[None] = loop.create_future()
         self.begun: asyncio.Future[None] = loop.create_future()
         self.sending: asyncio.Task[None] | None = None
-        self._deadline: asyncio.TimerHandle | None = None
 
     @property
     def task(self) -> Task:
@@ -132,12 +134,6 @@ class Job:
             yield result
             if result.status in TERMINAL:
                 return
-
-    def set_deadline(self, timer: asyncio.TimerHandle | None) -> None:
-        """The timer that ends the wait of the job for its turn; None: it waits no more."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-        self._deadline = timer
 
     def cancel(self) -> None:
         """Asks for an end before the handler's."""
@@ -185,13 +181,13 @@ def size_of_result(text: str) -> int:
 
 
 class Line:
-    """One capability at work: its tasks that wait, the next one first, and its handlers. A task that came n tasks later
-    goes first only if its allowance is n smaller.
+    """One capability at work: the jobs that wait for their turn, and its handlers. One that came n later goes first
+    only if its allowance is n smaller.
 
     Attributes:
         capability, pool: it, and the places for calls of its handler. told: why its outcomes are not cached.
         places: free ones in the queue; one is taken while a task is being admitted.
-        working: the executions under way.
+        waiting, working: how many jobs wait for their turn, and how many have it.
     """
 
     def __init__(self, capability: Capability) -> None:
@@ -199,36 +195,48 @@ class Line:
         self.pool = HandlerPool(capability.name, capability.handlers)
         self.told: set[str] = set()
         self.places = capability.queue
-        self.working: set[asyncio.Task[None]] = set()
-        self._waiting: dict[Job, tuple[int, int]] = {}  # (rank, number) of each
-        self._queue: asyncio.PriorityQueue[tuple[int, int, Job]] = asyncio.PriorityQueue()
+        self.waiting = self.working = 0
+        self._queue: asyncio.PriorityQueue[tuple[int, int, asyncio.Future[None]]] = asyncio.PriorityQueue()
         self._numbers = count()
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def add(self, job: Job) -> None:
-        """Adds one."""
+    @asynccontextmanager
+    async def turn(self, job: Job, seconds: float | None) -> AsyncIterator[bool]:
+        """The turn of a job, which has a place: whether it came before the job was cancelled or so many seconds were
+        over. The place is free then."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         number = next(self._numbers)
-        self._waiting[job] = number + ALLOWANCE[job.priority], number
-        self._queue.put_nowait((*self._waiting[job], job))
+        self._queue.put_nowait((number + ALLOWANCE[job.priority], number, turn))
+        self.waiting += 1
+        self._go_on()
+        try:
+            if not turn.done():
+                job.drop_task()  # its text is enough until its turn comes
+                left = None if seconds is None else max(0.0, seconds)
+                await asyncio.wait({turn, job.stop}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                self._leave(turn)
+            yield not turn.cancelled()
+        finally:
+            self._leave(turn)
+            if not turn.cancelled():
+                self.working -= 1
+                self._go_on()
 
-    def next(self) -> Job | None:
-        """Takes the next one, where one waits and may be executed."""
-        while self._waiting and len(self.working) < self.capability.workers:
-            job = self._queue.get_nowait()[2]
-            if self._waiting.pop(job, None) is not None:
+    def _go_on(self) -> None:
+        """Gives their turn to those who are next."""
+        while self.waiting and self.working < self.capability.workers:
+            if not (turn := self._queue.get_nowait()[2]).done():
+                turn.set_result(None)
+                self.waiting -= 1
                 self.places += 1
-                return job
-        return None
+                self.working += 1
 
-    def remove(self, job: Job) -> bool:
-        """Takes one out of its turn; false where it was not there."""
-        if self._waiting.pop(job, None) is None:
-            return False
+    def _leave(self, turn: asyncio.Future[None]) -> None:
+        """Takes one that has not come out of the queue."""
+        if not turn.cancel():
+            return
+        self.waiting -= 1
         self.places += 1
-        if self._queue.qsize() > 2 * len(self._waiting):  # most of what is in the queue has left it: nothing keeps that
-            self._queue = asyncio.PriorityQueue()
-            for one, place in self._waiting.items():
-                self._queue.put_nowait((*place, one))
-        return True
+        if self._queue.qsize() > 2 * self.waiting:  # most of what is in the queue has left it: nothing keeps that
+            for entry in [self._queue.get_nowait() for _ in range(self._queue.qsize())]:
+                if not entry[2].done():
+                    self._queue.put_nowait(entry)

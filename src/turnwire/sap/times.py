@@ -57,6 +57,6 @@ def uuid_key(uuid: str) -> str:
 
 def same_id(one: str | None, other: str | None) -> bool:
     """True if two ids are one by value."""
-    if isinstance(one, str) and isinstance(other, str):
-        return uuid_key(one) == uuid_key(other)
-    return one == other
+    if one == other:
+        return True
+    return isinstance(one, str) and isinstance(other, str) and uuid_key(one) == uuid_key(other)

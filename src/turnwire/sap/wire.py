@@ -15,8 +15,8 @@ DESCRIPTOR = Wire(
     prompt=".prompt:prompt",
     bulk=".bulk:SCANNER",
     plan=".bulk:PLAN",
-    pairs=".pairs:PAIRS",
-    work=".pairs:work",
+    pairs=".bulk:PAIRS",
+    work=".bulk:work",
     shape="turnwire.conversion.sap:SHAPE",
     checklist=".checklist:CHECKLIST",
 )

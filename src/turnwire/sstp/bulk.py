@@ -10,18 +10,8 @@ from turnwire.contract import BulkScanner, Column
 from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, PairRule
-from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Field, Kind
+from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, TYPES, WIRE, Field, Kind
 
-_KINDS = {
-    "text": ("string",),
-    "clock": ("count",),
-    "fraction": ("count", "negative", "fraction"),
-    "texts": ("texts",),
-    "list": ("array",),
-    "artifacts": ("records",),
-    "text_or_null": ("string", "null"),
-}
-"""Type of a field -> the kinds of values that ``decode`` takes in it."""
 _NAMES = tuple(Kind)
 
 COLUMNS = (
@@ -44,13 +34,11 @@ COLUMNS = (
     Column("memory_type", "text", nullable=True),
 )
 
-_HOW = {"text": "text", "clock": "integer", "fraction": "number", "artifacts": "count"}
-"""Type of a field -> how it fills the column of its name."""
 _FILLED = {column.name for column in COLUMNS} - {"kind", "directed_to"}
 
 
 def _need(part: str, field: Field) -> Need:
-    return Need(f"{part}/{field.name}", _KINDS[field.type], field.need == "read")
+    return Need(f"{part}/{field.name}", TYPES[field.type].scanned, field.need == "read")
 
 
 def _variant(kind: Kind) -> Variant:
@@ -66,7 +54,7 @@ def _variant(kind: Kind) -> Variant:
     )
     fills = [Fill("kind", "word", "header/kind"), Fill("text", "text", f"payload/{MAIN_TEXT[kind]}")]
     fills += [
-        Fill(field.name, _HOW[field.type], f"{part}/{field.name}")
+        Fill(field.name, TYPES[field.type].fills, f"{part}/{field.name}")
         for part, fields in (("header", HEADER), ("payload", PAYLOADS[kind]))
         for field in fields
         if field.name in _FILLED

@@ -94,7 +94,7 @@ def encode(message: Message, strict: bool = True) -> str:
     """
     text = _plain_codec.text(message, strict)
     if text is not None:
-        return text
+        return text  # type: ignore[no-any-return]
     if not isinstance(message, Message):
         raise EncodeError(Reason.WRONG_TYPE, f"an SSTP message is needed, not {type(message).__name__}", wire=WIRE)
     fields = message._fields

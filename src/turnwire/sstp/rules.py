@@ -13,13 +13,14 @@ from typing import Any
 from turnwire.errors import Issue, Reason
 from turnwire.json.faults import kind_of
 from turnwire.sstp.spec import (
-    ARTIFACT_FIELDS,
+    ARTIFACT,
     HEADER,
     NAME_FIELDS,
     PAYLOADS,
     PLACEHOLDERS,
     SCHEMA_IDS,
     SESSION_OPTIONAL,
+    TYPES,
     Field,
     Kind,
 )
@@ -117,28 +118,20 @@ def _fine(value: Any, kind: str) -> bool:
     return type(value) is list and not value and kind != "text_or_null"
 
 
-_FORMS: dict[str, tuple[Any, str]] = {
-    **dict.fromkeys(("text", "text_or_null"), (str, "a string")),
-    "clock": (int, "an integer"),
-    "fraction": ((int, float), "a number"),
-    **dict.fromkeys(("texts", "list", "artifacts"), (list, "an array")),
-}
-"""Type of a field -> the types of its values, in Python and in words."""
-
-
 def _judged(value: Any, where: str, field: Field) -> Iterator[Issue]:
     """The findings about the value of a field."""
     name, kind = field.name, field.type
-    types, words = _FORMS[kind]
-    if not isinstance(value, types) or isinstance(value, bool):
+    form = TYPES[kind]
+    if kind != "any" and (not isinstance(value, form.types) or isinstance(value, bool)):
         if value is not None or kind != "text_or_null":
             shown = repr(value) if kind == "clock" and isinstance(value, float) else kind_of(value)
-            yield _error(Reason.WRONG_TYPE, where, f"{name} is {words}, not {shown}")
-    elif types is str:
+            yield _error(Reason.WRONG_TYPE, where, f"{name} is {form.words}, not {shown}")
+    elif isinstance(value, str):
+        bracketed = name in NAME_FIELDS and value[:1] == "<" and value[-1:] == ">" and len(value) > 2
         if name in _EMPTY and not value.strip(_SPACE):
             yield Issue(Reason.EMPTY_VALUE, where, *_EMPTY[name])
-        else:
-            yield from _placeholder(value, where, name)
+        elif bracketed or value in PLACEHOLDERS:
+            yield Issue(Reason.PLACEHOLDER, where, "warning", f"{value} is a placeholder that was never filled in")
     elif kind == "clock":
         if value < 0:
             yield _error(Reason.NEGATIVE, where, f"{name} counts from 1 and is never negative")
@@ -149,34 +142,21 @@ def _judged(value: Any, where: str, field: Field) -> Iterator[Issue]:
             yield _error(Reason.NOT_FINITE, where, f"{name} is a finite number")
         elif not 0 <= value <= 1:
             yield Issue(Reason.OUT_OF_RANGE, where, "warning", f"{name} lies between 0 and 1")
-    elif kind == "texts":
+    elif kind in _ITEMS:
+        item_type, words = _ITEMS[kind]
         for index, item in enumerate(value):
-            if not isinstance(item, str):
-                text = f"{name} is an array of strings; this item is {kind_of(item)}"
-                yield _error(Reason.WRONG_TYPE, f"{where}/{index}", text)
-    elif kind == "artifacts":
-        for index, item in enumerate(value):
-            yield from _artifact(item, f"{where}/{index}")
+            if not isinstance(item, item_type):
+                yield _error(Reason.WRONG_TYPE, f"{where}/{index}", f"{words}; this item is {kind_of(item)}")
+            elif kind == "artifacts":
+                for part in ARTIFACT:
+                    yield from _field(part, item, f"{where}/{index}", _NEED[part.need])
 
 
-def _placeholder(value: str, where: str, name: str) -> Iterator[Issue]:
-    bracketed = name in NAME_FIELDS and value[:1] == "<" and value[-1:] == ">" and len(value) > 2
-    if bracketed or value in PLACEHOLDERS:
-        yield Issue(Reason.PLACEHOLDER, where, "warning", f"{value} is a placeholder that was never filled in")
-
-
-def _artifact(item: Any, where: str) -> Iterator[Issue]:
-    if not isinstance(item, dict):
-        yield _error(Reason.WRONG_TYPE, where, f"an artifact is an object, not {kind_of(item)}")
-        return
-    for name in ARTIFACT_FIELDS:
-        if name not in item:
-            yield Issue(Reason.MISSING_FIELD, f"{where}/{name}", "warning", f"an artifact has a {name}")
-        elif isinstance(item[name], str):
-            yield from _placeholder(item[name], f"{where}/{name}", name)
-        elif name != "value":
-            text = f"the {name} of an artifact is a string, not {kind_of(item[name])}"
-            yield _error(Reason.WRONG_TYPE, f"{where}/{name}", text)
+_ITEMS: dict[str, tuple[type[Any], str]] = {
+    "texts": (str, "an array of strings is due here"),
+    "artifacts": (dict, "an artifact is an object"),
+}
+"""Type of an array -> that of its items, and words for it."""
 
 
 def _schema_id(value: Any, kind: Kind) -> Iterator[Issue]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire.errors import UnknownName
-from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MEANING, PAYLOADS, SCHEMA_IDS, Field, Kind
+from turnwire.sstp.spec import ARTIFACT, HEADER, MEANING, PAYLOADS, SCHEMA_IDS, TYPES, Field, Kind
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -62,20 +62,6 @@ def _object(fields: tuple[Field, ...], strict: bool) -> dict[str, Any]:
 
 
 def _type(name: str, strict: bool) -> dict[str, Any]:
-    if name == "clock":
-        return {"type": "integer", "minimum": 1 if strict else 0}
-    if name == "fraction":
-        return {"type": "number", "minimum": 0, "maximum": 1} if strict else {"type": "number"}
-    if name == "artifacts":
-        parts: dict[str, Any] = {part: {} if part == "value" else {"type": "string"} for part in ARTIFACT_FIELDS}
-        artifact = {"type": "object", "properties": parts, **({"required": list(ARTIFACT_FIELDS)} if strict else {})}
-        return {"type": "array", "items": artifact}
-    return dict(_TYPES[name])
-
-
-_TYPES: dict[str, dict[str, Any]] = {
-    "text": {"type": "string"},
-    "text_or_null": {"type": ["string", "null"]},
-    "texts": {"type": "array", "items": {"type": "string"}},
-    "list": {"type": "array"},
-}
+    form = TYPES[name]
+    items = {"items": _object(ARTIFACT, strict)} if name == "artifacts" else {}
+    return {**form.schema, **(form.strict if strict else {}), **items}

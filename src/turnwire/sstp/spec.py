@@ -6,7 +6,7 @@ Everything else of the package is made from these tables: validation, JSON Schem
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 WIRE = "sstp"
 
@@ -23,11 +23,44 @@ class Kind(StrEnum):
     MEMORY_DELTA = "memory_delta"
 
 
-class Field(NamedTuple):
-    """One field of a header or a payload.
+class Type(NamedTuple):
+    """A type of values: in Python, in words, as JSON Schema when read and (what it adds) when written strictly, the
+    kinds of JSON values that a scan takes for it, and how it fills a column of a scan."""
 
-    type: "text", "clock" (integer, 1 or more), "fraction" (finite number, 0 to 1), "texts" (array of strings), "list"
-    (array of anything), "artifacts" (array of {type, name, value}) or "text_or_null".
+    types: tuple[type, ...]
+    words: str
+    schema: dict[str, Any]
+    strict: dict[str, Any]
+    scanned: tuple[str, ...]
+    fills: str = ""
+
+
+_TEXT: dict[str, Any] = {"type": "string"}
+TYPES: dict[str, Type] = {
+    "text": Type((str,), "a string", _TEXT, {}, ("string",), "text"),
+    "text_or_null": Type((str,), "a string", {"type": ["string", "null"]}, {}, ("string", "null")),
+    "clock": Type((int,), "an integer", {"type": "integer", "minimum": 0}, {"minimum": 1}, ("count",), "integer"),
+    "fraction": Type(
+        (int, float),
+        "a number",
+        {"type": "number"},
+        {"minimum": 0, "maximum": 1},
+        ("count", "negative", "fraction"),
+        "number",
+    ),
+    "texts": Type((list,), "an array", {"type": "array", "items": _TEXT}, {}, ("texts",)),
+    "list": Type((list,), "an array", {"type": "array"}, {}, ("array",)),
+    "artifacts": Type((list,), "an array", {"type": "array"}, {}, ("records",), "count"),
+    "any": Type((object,), "any value", {}, {}, ()),
+}
+"""The types of fields by their names: "clock" is an integer, 1 or more; "fraction" a finite number from 0 to 1; "list"
+an array of anything; "artifacts" an array of objects with the fields of ARTIFACT."""
+
+
+class Field(NamedTuple):
+    """One field of a header, a payload or an artifact.
+
+    type: its name in TYPES.
     need: "read" (its absence is an error), "write" (a warning on reading, an error on writing), "session" (as SESSION
     says) or "never".
     example: what the specification's template shows (kind and schema_id depend on the kind).
@@ -95,8 +128,13 @@ PAYLOADS: dict[Kind, tuple[Field, ...]] = {
     ),
 }
 
-ARTIFACT_FIELDS = ("type", "name", "value")
-"""The parts of an artifact; ``type`` and ``name`` are strings, ``value`` is any JSON value. Types are an open set."""
+ARTIFACT = (
+    Field("type", "text", "write", "fact"),
+    Field("name", "text", "write", "<name>"),
+    Field("value", "any", "write", "<value>"),
+)
+"""The fields of an artifact. Its types are an open set."""
+ARTIFACT_FIELDS = tuple(field.name for field in ARTIFACT)
 
 MEANING: dict[Kind, str] = {
     Kind.INTENT: "declare a goal or frame the session",
@@ -120,10 +158,10 @@ MAIN_TEXT: dict[Kind, str] = {kind: next(f.name for f in PAYLOADS[kind] if f.nee
 
 PLACEHOLDERS = frozenset(
     field.example
-    for fields in (HEADER, *PAYLOADS.values())
+    for fields in (HEADER, *PAYLOADS.values(), ARTIFACT)
     for field in fields
     if isinstance(field.example, str) and field.example.startswith("<")
-) | {"<name>", "<value>"}
+)
 """The placeholders of the specification's templates."""
 
 NAME_FIELDS = frozenset({"actor_id", "session_id", "directed_to", "assigned_to"})

@@ -79,7 +79,7 @@ class BusClient(Caller):
         if isinstance(job, Nack):
             raise Refused(job)
         async for result in job.results(coming):
-            yield self.checked(task, result)
+            yield self.answered(task, result)
 
     async def _received(self, task: Task, bounded: bool, reply: Reply | None = None) -> Job | Nack | None:
         """The job of a copy of the task; None where that is ``bounded`` and takes more than ``ack_seconds``."""

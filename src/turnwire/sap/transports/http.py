@@ -24,7 +24,6 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
-    MutableMapping,
 )
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -47,7 +46,7 @@ try:
     import httpx
     from starlette.applications import Starlette
     from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import JSONResponse, Response, StreamingResponse
+    from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
     from starlette.types import Receive as Receiving, Scope, Send
 except ImportError as missing:
@@ -236,37 +235,32 @@ async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
 
 class _Answer(Response):
     """A response that is given to the server in pieces, each when the one before has left: whoever reads slowly has one
-    of them there. counted: whose memory has its bytes."""
+    of them there.
+
+    Attributes:
+        counted: whose memory has its bytes. parting: it is the last of its connection. Then what still comes is taken
+            for a short time: where a connection is closed while its client sends, many clients do not see the answer.
+    """
 
     counted: Serving | None = None
+    parting = False
 
     async def __call__(self, scope: Scope, receive: Receiving, send: Send) -> None:
         size = len(self.body)
         try:
-            start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-            await send(start)
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             for place in range(0, size or 1, PIECE):
-                piece = bytes(self.body[place : place + PIECE])
-                await send({"type": "http.response.body", "body": piece, "more_body": place + PIECE < size})
+                piece, more = bytes(self.body[place : place + PIECE]), self.parting or place + PIECE < size
+                await send({"type": "http.response.body", "body": piece, "more_body": more})
+            if self.parting:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LINGER):
+                        while (await receive()).get("more_body", False):
+                            pass
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             if self.counted is not None:
                 self.counted.release(size)
-
-
-class _Parting(JSONResponse):
-    """The last answer of a connection. Behind it, what still comes is taken for a short time: where a connection is
-    closed while its client sends, many clients do not see the answer any more."""
-
-    async def __call__(self, scope: Scope, receive: Receiving, send: Send) -> None:
-        async def unended(message: MutableMapping[str, Any]) -> None:
-            await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
-
-        await super().__call__(scope, receive, unended)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LINGER):
-                while (await receive()).get("more_body", False):
-                    pass
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _problem(request: Request, refused: Any) -> Response:
@@ -282,10 +276,12 @@ async def _problem(request: Request, refused: Any) -> Response:
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     announced = "content-length" in request.headers or "transfer-encoding" in request.headers
-    if not announced or _READ in request.scope or not request.scope["http_version"].startswith("1"):
-        return JSONResponse(body, status, headers, media_type=PROBLEM)
-    headers["Connection"] = "close"  # else who sends on, byte by byte, keeps the connection
-    return _Parting(body, status, headers, media_type=PROBLEM)
+    parting = announced and _READ not in request.scope and request.scope["http_version"].startswith("1")
+    if parting:
+        headers["Connection"] = "close"  # else who sends on, byte by byte, keeps the connection
+    made = _Answer(json_text.write(body, WIRE), status, headers, PROBLEM)
+    made.parting = parting
+    return made
 
 
 class Replies:
@@ -412,7 +408,7 @@ class Client(Caller):
                         line = await anext(lines, None)
                 if line is None:
                     raise Unreachable(f"the Results of task {task.task_id} ended before the last one")
-                result = self.checked(task, read_answer(line))
+                result = self.answered(task, read_answer(line))
                 yield result
                 if is_final(result):
                     return

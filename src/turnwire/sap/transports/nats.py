@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.agent import cancel_and_wait, too_large
 from turnwire.sap.builders import Refused, code_of, expects_ack, nack
 from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
@@ -189,8 +189,8 @@ class Link:
 
     @property
     def largest(self) -> int:
-        """Bytes that one message may have, headers included."""
-        return int(self.connection.max_payload)
+        """Bytes that the text of one message may have."""
+        return int(self.connection.max_payload) - HEADERS
 
     def subject(self, kind: str, name: str, principal: Principal | None = None) -> str:
         """A subject of this prefix. Raises ValueError for a name that cannot be part of one."""
@@ -365,7 +365,7 @@ class Worker:
             if not is_final(result):
                 await self._publish(result, caller)
 
-        task_id, expected, limit = task.task_id, expects_ack(task), self._link.largest - HEADERS
+        task_id, expected, limit = task.task_id, expects_ack(task), self._link.largest
         wanted = caller is not None and key_of(caller, task_id) in self._cancels
         self._with_agent[capability] += 1
         try:
@@ -389,28 +389,24 @@ class Worker:
             self._with_agent[capability] -= 1
 
     async def _cancel(self, message: Any) -> None:
-        """Ends the task of whoever sent it, here or as soon as it comes. Its Result goes where its Results go."""
-        caller = await identified(self._identify, message)
-        try:
-            task_id = _reader.read(message.data).get("taskId")
-        except DecodeError:
-            return
-        if caller is None or authorise(caller, Action.CANCEL) is not None or not isinstance(task_id, str):
-            return
-        if is_name(task_id):  # nobody's wish waits until the task of another has ended
-            ending = asyncio.create_task(self._end(task_id, caller))
-            self._ending.add(ending)
-            ending.add_done_callback(self._ending.discard)
+        """Ends the task of whoever sent it. Nobody's wish waits until the task of another has ended."""
+        ending = asyncio.create_task(self._end(message))
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
 
-    async def _end(self, task_id: str, caller: Principal) -> None:
-        try:
-            await self._agent.cancel(task_id, principal=caller)
-        except KeyError:
-            self._cancels[key_of(caller, task_id)] = None
-            while len(self._cancels) > CANCELS:
-                self._cancels.popitem(last=False)
-        except Unreachable:  # the agent was closed
-            return
+    async def _end(self, message: Any) -> None:
+        """Ends a task here, or as soon as it comes. Its Result goes where its Results go."""
+        caller = await identified(self._identify, message)
+        with contextlib.suppress(DecodeError, Unreachable):  # no wish, or the agent was closed
+            task_id = _reader.read(message.data).get("taskId")
+            if caller is None or not isinstance(task_id, str) or not is_name(task_id):
+                return
+            try:
+                await self._agent.cancel(task_id, principal=caller)
+            except KeyError:
+                self._cancels[key_of(caller, task_id)] = None
+                while len(self._cancels) > CANCELS:
+                    self._cancels.popitem(last=False)
 
     async def _receipt(self, message: Any, task_id: str, said: Ack | Nack) -> None:
         """To the inbox that the message names. What everybody may hear, to the subject of the task as well."""
@@ -425,7 +421,7 @@ class Worker:
 
     async def _publish(self, result: Result, caller: Principal | None) -> None:
         """Publishes a Result; it is the server's when this returns. Raises when it could not be."""
-        text, limit = encode(result, strict=False).encode(), self._link.largest - HEADERS
+        text, limit = encode(result, strict=False).encode(), self._link.largest
         if len(text) > limit:  # made for another transport, and asked for again here
             text = encode(too_large(result, len(text), limit)).encode()
         subject = self._link.subject("results", result.task_id.lower(), caller)
@@ -439,6 +435,10 @@ class Worker:
             raise PermissionError(f"{endpoint} is not an allowed replyTo; use nats:{start}<name>")
         headers = {CORRELATION: result.correlation_id}
         await self._link.connection.publish(subject, encode(result, strict=False).encode(), headers=headers)
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()
 
 
 _reader = json_text.reader(WIRE)
@@ -489,21 +489,17 @@ class Client(Caller):
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""
-        subject = self._link.subject("results", uuid_key(task.task_id), self._principal)
-        results = await self._link.connection.subscribe(subject)
-        try:
+        async with self._listening(self._link.subject("results", uuid_key(task.task_id), self._principal)) as results:
             while True:  # it is sent again where the server was lost, which does not execute it again
                 losses = self._link.losses
                 receipt = await self._sent(task)
                 if isinstance(receipt, Nack):
                     raise Refused(receipt)
-                take = partial(self.checked, task)
+                take = partial(self.answered, task)
                 while (result := await self._next(task.task_id, results, take, self._timeout, losses)) is not None:
                     yield result
                     if is_final(result):
                         return
-        finally:
-            await results.unsubscribe()
 
     async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
         return await self._sent(task) if receipt else [result async for result in self.statuses(task)][-1]
@@ -524,26 +520,23 @@ class Client(Caller):
                 raise BadAnswer(f"what came for task {task_id} is not a Result of it")
             return result
 
-        results = await self._link.connection.subscribe(subject)
-        try:
+        async with self._listening(subject) as results:
             if (known := await self.result(task_id)) is not None:
                 return known
             text = json_text.write({"taskId": task_id}, WIRE).encode()
             wish = self._link.subject("cancels", self._link.queue, self._principal)
-            end = asyncio.get_running_loop().time() + self._timeout
+            end = _clock() + self._timeout
             while True:  # a wish that no worker hears yet is lost: it is said again
                 await self._link.connection.publish(wish, text, headers=self._signature(text) or None)
-                left = end - asyncio.get_running_loop().time()
+                left = end - _clock()
                 try:
-                    found = await self._next(task_id, results, kept, min(left, PATIENCE))
+                    found = await self._next(task_id, results, kept, min(left, PATIENCE), self._link.losses)
                 except (Unanswered, BadAnswer):
                     if left <= PATIENCE:
                         raise
                 else:
                     if found is not None and is_final(found):
                         return found
-        finally:
-            await results.unsubscribe()
 
     def _signature(self, text: bytes) -> dict[str, str]:
         """The headers by which a worker knows who sent a message, where this client has a key."""
@@ -553,50 +546,60 @@ class Client(Caller):
 
         return {SIGNER: self._principal.name, SIGNATURE: sign(text, self._signer)}
 
-    async def _next(
-        self, task_id: str, results: Any, check: Callable[[Any], Result], seconds: float, losses: int | None = None
-    ) -> Result | None:
-        """The next Result of the task; what others publish there is not taken, and named where nothing else comes. None
-        where the server was lost since ``losses``: it may have come meanwhile."""
-        strange: list[str] = []
-        losses = self._link.losses if losses is None else losses
-        end = asyncio.get_running_loop().time() + seconds
-        while (left := end - asyncio.get_running_loop().time()) > 0:
+    @contextlib.asynccontextmanager
+    async def _listening(self, subject: str) -> AsyncIterator[Any]:
+        """A subscription, for as long as it is used."""
+        subscription = await self._link.connection.subscribe(subject)
+        try:
+            yield subscription
+        finally:
+            await subscription.unsubscribe()
+
+    async def _heard(self, subscription: Any, losses: int, end: float = float("inf")) -> Any:
+        """The next message; None where the server was lost since ``losses``: it may have come meanwhile. Raises
+        TimeoutError at the ``end`` by the clock, Unreachable."""
+        while (left := end - _clock()) > 0:
             try:
-                message = await results.next_msg(timeout=min(left, PATIENCE))
-                return check(read_answer(message.data))
-            except BadAnswer as error:
-                _log.warning("a Result for task %s was not taken: %s", task_id, error)
-                strange.append(str(error))
+                return await subscription.next_msg(timeout=min(left, PATIENCE))
             except NatsTimeout:
                 if losses != self._link.losses:
                     return None
             except ConnectionClosedError as error:
                 raise Unreachable(f"the connection was lost: {error}") from error
-        if strange:
-            raise BadAnswer(f"no Result of task {task_id} came, but: {'; '.join(strange[:3])}")
-        raise Unanswered(f"no result of task {task_id}")
+        raise TimeoutError
+
+    async def _next(
+        self, task_id: str, results: Any, check: Callable[[Any], Result], seconds: float, losses: int
+    ) -> Result | None:
+        """The next Result of the task; what others publish there is not taken, and named where nothing else comes. None
+        where the server was lost."""
+        strange: list[str] = []
+        end = _clock() + seconds
+        try:
+            while (message := await self._heard(results, losses, end)) is not None:
+                try:
+                    return check(read_answer(message.data))
+                except (BadAnswer, Refused) as error:
+                    _log.warning("a Result for task %s was not taken: %s", task_id, error)
+                    strange.append(str(error))
+        except TimeoutError:
+            if strange:
+                raise BadAnswer(f"no Result of task {task_id} came, but: {'; '.join(strange[:3])}") from None
+            raise Unanswered(f"no result of task {task_id}") from None
+        return None
 
     async def _sent(self, task: Task) -> Ack | Nack | None:
         inbox = self._link.connection.new_inbox()
-        receipts = await self._link.connection.subscribe(inbox)
+        waits, message = expects_ack(task), None
         try:
-            waits = expects_ack(task)
-            async with asyncio.timeout(self._ack_seconds if waits else None):
-                message = None
+            async with self._listening(inbox) as receipts, asyncio.timeout(self._ack_seconds if waits else None):
                 while message is None:
                     losses = self._link.losses
                     if (refused := await self._put(task, inbox)) is not None or not waits:
                         return refused
-                    while message is None and losses == self._link.losses:
-                        with contextlib.suppress(NatsTimeout):
-                            message = await receipts.next_msg(timeout=PATIENCE)
+                    message = await self._heard(receipts, losses)
         except (TimeoutError, NoRespondersError) as error:
             raise Unanswered(f"no worker took task {task.task_id}") from error
-        except ConnectionClosedError as error:
-            raise Unreachable(f"the connection was lost: {error}") from error
-        finally:
-            await receipts.unsubscribe()
         receipt = read_answer(message.data)
         if not isinstance(receipt, (Ack, Nack)):
             raise BadAnswer(f"the worker answered with a {type(receipt).__name__}")
