@@ -121,6 +121,7 @@ class Wire:
     - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
     - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
+      Of a format a tuple, since a record may make or answer several calls.
     - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``.
     - documents: a :class:`DocumentPlan`, if it has documents beside messages.
     - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.running import turnwire
 from tests.formats import samples
 from turnwire import UnknownName
+from turnwire.log import stats
 from turnwire.read.usage import BY, Usage, usage
 
 SESSIONS = [samples.claude_code(seed=seed) for seed in (1, 2)]
@@ -114,8 +115,6 @@ def test_the_command(folder: Path) -> None:
 
 
 def test_results_answer_their_calls(folder: Path) -> None:
-    from turnwire.log import stats
-
     found = stats(str(folder / "a.jsonl"), wire="formats").pairings
     assert {key: (one.requests, one.answered, one.orphans) for key, one in found.items() if one.requests} == {
         ("claude_code", "call"): (30, 30, 0)
@@ -124,6 +123,36 @@ def test_results_answer_their_calls(folder: Path) -> None:
     assert {key: one.answered for key, one in stats(rollout, wire="codex").pairings.items() if one.requests} == {
         ("codex", "call"): 12
     }
+
+
+def test_tools_are_told_with_their_failures_and_spans_with_their_trees() -> None:
+    """A record may make several calls, and answer several; written again they count once."""
+    shared = {"parentUuid": None, "sessionId": "s", "timestamp": "2025-09-01T10:00:00Z", "isSidechain": False}
+    calls = [
+        {"type": "tool_use", "id": f"t{at}", "name": name, "input": {}} for at, name in enumerate(("Bash", "Read"))
+    ]
+    results = [{"type": "tool_result", "tool_use_id": f"t{at}", "content": "", "is_error": not at} for at in range(2)]
+    lines = [
+        {**shared, "type": role, "uuid": role, "message": {"id": "m", "model": "x", "role": role, "content": content}}
+        for role, content in (("assistant", calls), ("user", results))
+    ]
+    found = stats(samples.text(lines * 2), wire="claude_code")
+    pairing = found.pairings["claude_code", "call"]
+    assert (pairing.requests, pairing.answered, pairing.orphans) == (4, 4, 0)
+    assert list(found.calls.rows(9)) == [
+        {"stat": "tool", "wire": "claude_code", "tool": "Bash", "calls": 1, "answered": 1, "failed": 1},
+        {"stat": "tool", "wire": "claude_code", "tool": "Read", "calls": 1, "answered": 1, "failed": 0},
+    ]
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "error.type": "timeout"}
+    attributes = [{"key": name, "value": {"stringValue": value}} for name, value in tool.items()]
+    span = {"traceId": "a", "startTimeUnixNano": "1700000000000000000", "endTimeUnixNano": "1700000000000000001"}
+    parents = {"3": "2", "2": "1", "1": "", "5": "9", "6": "7", "7": "6"}  # the last two are a circle
+    log = [{**span, "spanId": one, "parentSpanId": parent, "name": "n"} for one, parent in parents.items()]
+    log[0]["attributes"] = attributes
+    assert list(stats(samples.text(log), wire="otlp").calls.rows(9)) == [
+        {"stat": "tool", "wire": "otlp", "tool": "find", "calls": 1, "answered": 0, "failed": 1},
+        {"stat": "tree", "wire": "otlp", "spans": 6, "roots": 1, "orphans": 1, "deepest": 3},
+    ]
 
 
 @pytest.mark.once

@@ -67,6 +67,7 @@ TABLE = Format(
     ),
     copy_of=("id", "conversation"),
     cached_is_input=True,
+    asks=(),  # the span of a call has its result
     parts=(PartRule("body", "text", text="stringValue"),),
 )
 DESCRIPTOR = TABLE.descriptor()

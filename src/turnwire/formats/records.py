@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, Reason
+from turnwire.formats.parts import values_at
 from turnwire.json.plan import MISSING, value_at
 from turnwire.json.text import input_bytes, locate, read_object, write
 from turnwire.message import Message
@@ -139,18 +140,19 @@ class Reading:
         line = raw.count(b"\n", 0, offset) + 1
         return DecodeError(reason, text, offset=offset, line=line, wire=self.wire, path=path)
 
-    def work(self, data: bytes) -> Work | None:
-        """The call that a record names, by its column ``call_id``; None where it names none."""
+    def work(self, data: bytes) -> tuple[Work, ...]:
+        """The calls that a record names, by the paths of its column ``call_id``: a message of a model may make several,
+        and so may one that answers them."""
         try:
             fields = self._fields(data)
         except DecodeError:
-            return None
+            return ()
         layout = next((layout for layout in self.layouts if layout.is_signed(fields)), None)
         for path in () if layout is None else layout.calls:
-            value = value_at(fields, path)
-            if isinstance(value, str) or type(value) is int:
-                return Work(str(value))
-        return None
+            found = [value for value in values_at(fields, path) if isinstance(value, str) or type(value) is int]
+            if found:
+                return tuple(map(Work, dict.fromkeys(map(str, found))))
+        return ()
 
     def encode(self, message: Record, strict: bool = True) -> str:
         """The JSON text of a record, its members in their own order."""

@@ -17,6 +17,7 @@ from turnwire import registry
 from turnwire.errors import expect_number, expect_one_of
 from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
+from turnwire.read.calls import COLUMNS as CALL_COLUMNS, Calls
 from turnwire.read.coding import TextColumns, Texts, coded, core, days, texts_of_codes
 from turnwire.read.pairing import OPEN, Latencies, Pairing, Pairs
 
@@ -30,6 +31,14 @@ ROOM = 10_000
 BY = ("conversation", "sender", "receiver", "kind", "wire", "model", "day")
 COLUMNS = ("length", "wire", "kind", "sender", "receiver", "conversation", "time", "subject")
 """What is read of each record, beside its bytes."""
+
+
+def columns_of(wire: str | None) -> tuple[str, ...]:
+    """What is read of each record of a wire (None: of all wires): of formats of real traffic what calls tell, too."""
+    of_format = wire is not None and wire not in registry.names()
+    return (*COLUMNS, *CALL_COLUMNS) if of_format else COLUMNS
+
+
 MEASURES = ("records", "bytes", "tokens")
 _ALONE = frozenset(("wire", "model", "day"))
 """Values that mean the same whatever the wire."""
@@ -165,11 +174,14 @@ class Aggregation:
         self._latencies = latencies
         self.groups = {name: Groups(room, name in _ALONE) for name in by}
         self.pairs = Pairs(open_requests)
+        self.calls = Calls()
 
     def take(self, batch: Batch) -> None:
         """Adds the records of a batch."""
         columns = TextColumns(batch)
         wires = batch.codes("wire")
+        if "call_id" in batch.names:
+            self.calls.take(batch)
         measures = batch["length"], batch["time"], batch.valid("time")
         tokens = None
         if self._tokenizer is not None:
@@ -182,7 +194,7 @@ class Aggregation:
 
     def read(self, source: Any, wire: str | None, options: dict[str, Any]) -> Counts:
         """Adds the records of a scan, with these options. Raises what it raises."""
-        found = scan(source, wire=wire, columns=COLUMNS, **{"errors": "skip", **options})
+        found = scan(source, wire=wire, columns=columns_of(wire), **{"errors": "skip", **options})
         for batch in found:
             self.take(batch)
         return found.counts
@@ -269,7 +281,7 @@ class Stats(NamedTuple):
     counts: bytes and records as ``scan.counts`` tells them. All the rest is of the records that ``where`` wants, of all
     without it. wires: wire -> bytes of its records. selected: wire -> how many they are. kinds, senders, receivers,
     by_conversation: by (wire, value). pairings: (wire, rule) -> what became of requests. first, last: the
-    earliest and the latest time, in microseconds; None where no record has one.
+    earliest and the latest time, in microseconds; None where no record has one. calls: of tools, and trees of spans.
     """
 
     counts: Counts
@@ -282,6 +294,7 @@ class Stats(NamedTuple):
     first: int | None
     last: int | None
     selected: dict[str, int]
+    calls: Calls
 
     @property
     def conversations(self) -> dict[tuple[str | None, str], Group]:
@@ -323,6 +336,7 @@ class Stats(NamedTuple):
             yield {"stat": "reason", "reason": reason, "rejects": times_met}
         for (wire, rule), pairing in self.pairings.items():
             yield {"stat": "answers", "wire": wire, "rule": rule, **pairing.to_dict()}
+        yield from self.calls.rows(most)
         yield from _tallied("conversation", self.by_conversation, most)
 
 
@@ -352,7 +366,7 @@ def statistics(gathered: Aggregation, counts: Counts) -> Stats:
     last = max((one.last for one in wires.values() if one.last is not None), default=None)
     seen = {key: pairing for key, pairing in gathered.pairs.found.items() if pairing.seen}
     sizes, selected = ({name: getattr(one, what) for name, one in wires.items()} for what in ("bytes", "records"))
-    return Stats(counts, sizes, kinds, senders, receivers, conversations, seen, first, last, selected)
+    return Stats(counts, sizes, kinds, senders, receivers, conversations, seen, first, last, selected, gathered.calls)
 
 
 def stats(

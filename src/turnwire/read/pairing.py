@@ -196,11 +196,17 @@ class Pairs:
         self, name: str, tables: list[_Table], columns: TextColumns, rows: Any, kinds: Any, tags: Any
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         wire, batch = self._wires[name], columns.batch
+        calls = _calls(wire, batch, rows) if isinstance(wire, FormatWire) else None
+        if calls is not None:  # a row for each call
+            counts = np.array([max(len(one), 1) for one in calls])
+            rows, kinds = np.repeat(rows, counts), np.repeat(kinds, counts)
         fields = np.zeros((len(FIELDS), len(rows)), np.uint64)
         for place, column in enumerate(FIELDS[:3]):
             fields[place] = columns[column].numbers[rows]
         bits = np.full(len(rows), core.FINAL | core.ASKS, np.uint8)
-        if wire.has("work"):
+        if calls is not None:
+            fields[3] = [number for one in calls for number in one or (0,)]
+        elif wire.has("work"):
             _read_work(wire, batch, rows, fields[3], fields[4], bits)
         used = {
             field for rule in wire.pairs for way in rule.ways for key in (*way.ask, way.reply) for field in key.fields
@@ -234,6 +240,11 @@ def _read_work(wire: Any, batch: Any, rows: Any, tasks: Any, ids: Any, bits: Any
         work = wire.work(raw)
         tasks[row], ids[row] = (0, 0) if work is None else (_number(work.task), _number(work.id))
         bits[row] = core.FINAL | core.ASKS if work is None else core.FINAL * work.final | core.ASKS * work.asks
+
+
+def _calls(wire: Any, batch: Any, rows: Any) -> list[list[int]]:
+    """The numbers of the calls that each record of a format makes or answers."""
+    return [[_number(work.task) for work in wire.work(raw)] for raw in batch.raws(rows)]
 
 
 def _number(text: str | None) -> int:

@@ -25,13 +25,16 @@ TITLES = {
     "sender": "senders",
     "receiver": "receivers",
     "reason": "damaged, by reason",
+    "conversation": "busiest conversations",
+    "answers": "answers",
+    "tool": "tools",
+    "tree": "trees of spans",
 }
 LATENCIES = ("min s", "p50 s", "p90 s", "p99 s", "max s")
 RARE = frozenset({"progress", "orphans", "ahead", "further"})
 """Columns of answers that are shown where there are any."""
 LAST = ("timed", "given_up", "backwards", "progress", "orphans", "ahead", "further")
 """Columns of answers that go before latencies do, where a terminal has no room for all."""
-TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 
 
 @click.command("stats", short_help="Show what logs are made of: counts, answers, conversations.")
@@ -55,10 +58,10 @@ def command(
 def _count(
     names: Sequence[str], wire: str | None, by: str | None, top: int, as_json: bool, settings: dict[str, Any]
 ) -> int:
-    from turnwire.read.grouping import COLUMNS, STATISTICS, Aggregation, Grouped, statistics
+    from turnwire.read.grouping import STATISTICS, Aggregation, Grouped, columns_of, statistics
 
     gathered = Aggregation(STATISTICS if by is None else [by], latencies=by is not None)
-    counts, stopped = options.read_all(names, wire, COLUMNS, settings, gathered.take)
+    counts, stopped = options.read_all(names, wire, columns_of(wire), settings, gathered.take)
     if wire is None and not counts.records + counts.rejects and inputs.of_formats(names):
         return _count(names, FORMATS, by, top, as_json, settings)
     result = statistics(gathered, counts) if by is None else Grouped(by, gathered.groups[by], counts, False)
