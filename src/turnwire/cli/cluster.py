@@ -25,7 +25,7 @@ REFUSED = ("as_json", "follow", "borrow", "partition_by", "rejects", "limit", "f
 def dask_options(command: Any) -> Any:
     """The options --dask and --block-bytes of a command."""
     command = click.option(
-        "--block-bytes", type=click.IntRange(min=1), default=64 << 20, help="--dask: bytes of a block, about."
+        "--block-bytes", type=click.IntRange(min=1), default=64 << 20, help="With --dask: approximate bytes of a block."
     )(command)
     text = "Scan in blocks on a Dask cluster, or on processes of this machine; --output is a directory."
     return click.option("--dask", metavar="ADDRESS|local", help=text)(command)

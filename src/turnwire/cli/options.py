@@ -97,19 +97,19 @@ wire_option = click.option("--wire", type=WireName(), help="Only the records of 
 format_option = click.option(
     "--wire",
     type=WireName(formats=True),
-    help="Only the records of this wire, or of this format of real traffic ('formats': of any); all wires by default.",
+    help="Only records of this wire or format ('formats': any format); all wires by default.",
 )
 fences_option = click.option(
-    "--fences", is_flag=True, help="Headers of Space documents inside code fences of Markdown are content."
+    "--fences", is_flag=True, help="Treat Space headers inside Markdown code fences as content."
 )
 unknown_option = click.option(
     "--unknown",
     type=click.Choice(["error", "keep"]),
     default="error",
-    help="Take records with slots and frames that this version does not know.",
+    help="Accept slots and frames that this version does not know.",
 )
 policy_option = click.option(
-    "--policy", type=FILE, help="Who may send what, instead of the specification's own table: a TOML file."
+    "--policy", type=FILE, help="TOML file that replaces the specification's table of who may send what."
 )
 EXIT_ZERO = "turnwire exit zero"
 """The key of the context under which bad records do not make the exit code 1."""
@@ -124,7 +124,7 @@ exit_zero_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_keep_exit_zero,
-    help="Exit with 0 in place of 1, so that what was found fails no script.",
+    help="Exit with 0 instead of 1, so that findings do not fail a script.",
 )
 
 
@@ -139,13 +139,13 @@ BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
 
 def by_options(command: Any) -> Any:
     """The options --by and --top of a command."""
-    text = "Add up the records by one value, the dearest first."
+    text = "Group the records by this value, the most expensive first."
     command = click.option("--top", type=click.IntRange(min=1), default=10, help="Rows of each list.")(command)
     return click.option("--by", type=click.Choice(BY), help=text)(command)
 
 
 verbose_option = click.option(
-    "-v", "--verbose", is_flag=True, help="A line on standard error for each record that there is something to say of."
+    "-v", "--verbose", is_flag=True, help="Report every such record on standard error, not only the first ones."
 )
 _SCAN_OPTIONS = (
     click.option(
@@ -153,13 +153,17 @@ _SCAN_OPTIONS = (
         "conditions",
         multiple=True,
         metavar="COLUMN=...",
-        help="Only records with one of these values (A,B), in this range (FROM..TO), or that contain this (text=...); "
-        "repeatable: all must hold.",
+        help="Only records with one of these values (A,B), in this range (FROM..TO), or with this text (text=...). "
+        "Repeatable: all conditions must hold.",
     ),
     click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that scan."),
     unknown_option,
     fences_option,
-    click.option("--borrow", is_flag=True, help="Map files into memory: fastest, but they must not shrink meanwhile."),
+    click.option(
+        "--borrow",
+        is_flag=True,
+        help="Map files into memory: fastest, but a file that shrinks meanwhile kills the process.",
+    ),
     click.option(
         "--batch-bytes", type=click.IntRange(1, 1 << 30), default=2 << 20, help="Bytes of input read at once."
     ),

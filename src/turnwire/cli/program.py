@@ -81,11 +81,11 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
 )
 def program() -> None:
-    """Reads agents' messages in logs: scans, validates and measures them.
+    """Scans, validates, measures and converts agents' messages in logs.
 
-    Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 4 nothing to judge or convert,
-    5 nothing wrong but something unfinished, 6 a part of a log is missing, 130 interrupted (128 and the number of
-    another signal). The help of a command says which of 1, 4, 5 and 6 it ends with.
+    Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 4 nothing to check or convert,
+    5 nothing wrong but something unfinished, 6 part of a log is missing, 130 interrupted (128 plus the number of
+    another signal). The help of each command says when it exits with 1, 4, 5 or 6.
     """
 
 

@@ -14,19 +14,22 @@ from turnwire.cli.terminal import printable
 from turnwire.errors import WireError
 
 
-@click.command("apply", short_help="Do the file operations of a CSP/1 log inside a directory.")
+@click.command("apply", short_help="Apply the file operations of a CSP/1 log inside a directory.")
 @click.argument("log", type=options.SOURCE, metavar="LOG")
 @click.option(
-    "--root", type=click.Path(exists=True, file_okay=False), required=True, help="The directory; nothing leaves it."
+    "--root",
+    type=click.Path(exists=True, file_okay=False),
+    required=True,
+    help="The directory; files outside it are never changed.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be done, each on the files as they are now.")
-@click.option("--recount", is_flag=True, help="Take hunks whose counts are wrong, as models write them.")
-@click.option("--trust-base", is_flag=True, help="Take a BASE that is not a SHA-256 without judging it.")
+@click.option("--dry-run", is_flag=True, help="Report what each operation would do to the files as they are now.")
+@click.option("--recount", is_flag=True, help="Accept hunks with wrong line counts, as models write them.")
+@click.option("--trust-base", is_flag=True, help="Accept a BASE that is not a SHA-256 without checking it.")
 def command(log: str, root: str, dry_run: bool, recount: bool, trust_base: bool) -> int:
-    """Does the FILEOPs of LOG ("-" for standard input) inside a directory, in order, and says of each what it did.
+    """Applies the FILEOPs of LOG ("-" for standard input) inside a directory, in order, and reports each.
 
-    The first that is refused ends it: later ones may need it. Damaged messages are named on standard error and end it
-    before anything is done. Exits with 1 then, and with 4 where LOG has no FILEOP.
+    Stops at the first that is refused, since later ones may need it. If any message is damaged, nothing is changed and
+    the damage is reported on standard error. Exits with 1 in both cases, and with 4 if LOG has no FILEOP.
     """
     from turnwire.csp.fileop import apply
     from turnwire.csp.logs import read_log

@@ -17,14 +17,16 @@ SAMPLE = b'@a3|f0|c1|S0|d1|T1|g1|k1|q3|t"goal_1"#\n'
 ROUNDS, MOST = 20, 10_000
 
 
-@click.command("bench", short_help="Measure this installation beside msgspec.")
-@click.option("--data", type=options.FILE, help="nSLIP messages, one a line, in place of a made-up one.")
+@click.command("bench", short_help="Compare the speed of this installation with msgspec.")
+@click.option(
+    "--data", type=options.FILE, help="File with an nSLIP message on each line, instead of a generated message."
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 def command(data: str | None, as_json: bool) -> None:
-    """Measures decode, encode and a scan of nSLIP, and msgspec with a Struct of the same fields on JSON.
+    """Measures decoding, encoding and scanning of nSLIP, and msgspec with a Struct of the same fields on JSON.
 
-    The times are the best of twenty rounds, in nanoseconds a message. A ratio under 1 means that turnwire is faster;
-    trust the ratios more than the times.
+    Times are the best of twenty rounds, in nanoseconds per message. A ratio under 1 means that turnwire is faster;
+    trust the ratios, not the times.
     """
     import msgspec
 

@@ -19,26 +19,25 @@ _CODES = {FAILS: outcome.BAD_RECORDS, IS_OPEN: outcome.OPEN, CONFORMS: outcome.G
 """Verdict -> exit code; of several files the first of these that there is."""
 
 
-@click.command("conform", short_help="The conformance checklist over messages and whole histories.")
+@click.command("conform", short_help="Check files against every clause of a specification.")
 @click.argument("wire", type=options.WireName())
 @click.argument("files", nargs=-1, type=options.SOURCE, metavar="FILES...")
 @options.fences_option
 @options.policy_option
-@click.option("--now", type=options.moment, metavar="TIME", help='Judge what is unfinished as of then ("now" will do).')
-@click.option("--clauses", is_flag=True, help="Print the clauses of WIRE and what no log can show, and end.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
+@click.option("--now", type=options.moment, metavar="TIME", help='Check unfinished work as of this time (or "now").')
+@click.option("--clauses", is_flag=True, help="Print the clauses of WIRE and those that no log can show, then exit.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each file.")
 @options.exit_zero_option
 def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **settings: Any) -> int:
-    """Checks FILES by the checklist of WIRE: every clause of its specification that can be judged.
+    """Checks FILES against every clause of WIRE's specification that a log can show.
 
-    The messages of WIRE in a file are one history, wherever they are in it: they are the records that a scan finds,
-    and its rejects are faults. Each clause passes, fails, is open (something is unfinished where the file ends) or does
-    not apply. Unfinished is a fault once its time is over: on the clock of the messages, or as of --now.
-    A file with nothing but CSP/1 is judged as a document, in which other text is a fault.
-    Directories, globs, URLs and - for standard input will do, too; a directory gives one table.
+    The messages of WIRE in a file form one history: the records that a scan finds, whose rejects are faults. Each
+    clause passes, fails, is open (something is unfinished at the end of the file) or does not apply. Unfinished work
+    is a fault once its deadline has passed, by the clock of the messages or as of --now. A file with nothing but CSP/1
+    is a document, in which other text is a fault. FILES may be directories, globs, URLs or - for standard input; a
+    directory gives one table.
 
-    Exits with 1 when a clause fails, else with 5 when one is open, and with 4 when there is nothing to judge in any
-    file.
+    Exits with 1 if a clause fails, else with 5 if one is open, and with 4 if no file has a message.
     """
     found = registry.wire(wire)
     if found.checklist is None:

@@ -27,20 +27,22 @@ EXPORTS = ("jsonl", "openai", "anthropic", "otlp")
 _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 
 
-@click.command("convert", short_help="Messages of any wire as messages of another; what is lost is named.")
+@click.command("convert", short_help="Convert messages to another wire; report dropped fields.")
 @click.argument("files", nargs=-1, required=True, type=options.SOURCE, metavar="FILES...")
 @click.option("--to", "target", required=True, type=options.WireName(more=EXPORTS), help="The wire or form to write.")
-@click.option("--from", "source", type=options.WireName(formats=True), help="Take the messages of this wire only.")
-@click.option("--nearest", is_flag=True, help="Where there is no counterpart, take the nearest kind, and name it.")
-@click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
-@click.option("--restore", is_flag=True, help="Restore messages that were carried, where nothing contradicts them.")
-@click.option("--key", type=options.FILE, help="Sign what is carried with this key, or prove it.")
-@click.option("--context", type=options.FILE, help="TOML or JSON: names, numbers, defaults.")
-@click.option("--now", "use_clock", is_flag=True, help="A message without a time gets the time of now.")
-@click.option("--new-ids", is_flag=True, help="What has no id gets one: random UUIDs, the next numbers.")
+@click.option("--from", "source", type=options.WireName(formats=True), help="Convert only messages of this wire.")
+@click.option("--nearest", is_flag=True, help="Use the nearest kind where there is no counterpart, and report it.")
+@click.option("--carry", is_flag=True, help="Embed what the target has no field for, so that --restore is exact.")
+@click.option(
+    "--restore", is_flag=True, help="Restore messages that --carry embedded, if they match the message around them."
+)
+@click.option("--key", type=options.FILE, help="Sign embedded messages with this key, or verify them.")
+@click.option("--context", type=options.FILE, help="TOML or JSON file with names, numbers and defaults for the target.")
+@click.option("--now", "use_clock", is_flag=True, help="Give messages without a time the present one.")
+@click.option("--new-ids", is_flag=True, help="Give ids to messages without one: random UUIDs, the next numbers.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
 @options.verbose_option
-@click.option("-q", "--quiet", is_flag=True, help="Do not name dropped fields.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not report dropped fields.")
 def command(
     files: tuple[str, ...],
     target: str,
@@ -50,17 +52,17 @@ def command(
     verbose: bool,
     **settings: Any,
 ) -> int:
-    """Writes the messages in FILES, wherever they are in them, as messages of the wire --to.
+    """Converts the messages found in FILES to the wire --to.
 
-    What the target has no field for is named on standard error: for the first messages, or with -v for each. What the
-    target needs and a message lacks must come from --context (the fields of turnwire.Context), --now or --new-ids;
-    otherwise the message is refused, and every missing field is named. All FILES are one history: answers go to who
-    asked, clocks and turns are counted anew, and what the checklist of the wire would find wrong is refused. Exits
-    with 1 when a record could not be read or converted, with 4 when there is no message, with 5 when something is
-    unfinished that its source had finished.
+    Dropped fields are reported on standard error: for the first messages, or with -v for each. Values that the target
+    needs and a message lacks come from --context (the fields of turnwire.Context), --now or --new-ids; otherwise the
+    message is refused and every missing field reported. All FILES form one history: answers go to the asker, clocks
+    and turns are counted anew, and messages that break the checklist of the wire are refused. Exits with 1 if a
+    record could not be read or converted, with 4 without messages, and with 5 if something stays unfinished that its
+    source finished.
 
-    --to jsonl, openai, anthropic or otlp writes sessions of the formats of real traffic (coding agents, APIs, spans)
-    instead: columns and parts, messages as those APIs take them, or spans for OpenTelemetry.
+    --to jsonl, openai, anthropic or otlp writes sessions of coding agents and APIs instead: turns with columns and
+    parts, messages as those APIs take them, or spans for OpenTelemetry.
     """
     names = inputs.checked(files)
     if target in EXPORTS:

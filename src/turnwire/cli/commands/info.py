@@ -20,7 +20,7 @@ HINT = "(pip install 'turnwire[EXTRA]' brings what is missing; '.[EXTRA]' in a c
 @click.command("info", short_help="Show the version, the core in use, and what is installed.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(as_json: bool) -> None:
-    """Shows the version, which core is at work and why, the wires, the optional extras and the default limits."""
+    """Shows the version, the core in use and why, the wires, the installed extras and the default limits."""
     found = facts()
     if as_json:
         write_json([found])

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 _KEY = click.option("--sign", "key", type=FILE, help="A file with an Ed25519 private key: 32 bytes, or their hex.")
 _FILE = click.argument("file", type=FILE)
-_AFTER = click.option("--after", type=FILE, help="File with a kept head; the ledger must continue it.")
+_AFTER = click.option("--after", type=FILE, help="File with a saved head that the ledger must continue.")
 
 
-@click.group("ledger", short_help="Keep logs in a ledger, copy it, list its entries, give heads and proofs.")
+@click.group("ledger", short_help="Keep logs in a ledger; copy, export and prove it.")
 def command() -> None:
     """Works on ledger files; only "ingest" adds entries. "turnwire verify" proves one.
 
-    Exits with 1 when FILE is not a ledger, is broken, or does not continue a kept head, or when a proof does not hold.
+    Exits with 1 if FILE is not a ledger, is broken, or does not continue a saved head, or if a proof fails.
     """
 
 
-@command.command("backup", short_help="Copy a ledger, also while it is written.")
+@command.command("backup", short_help="Copy a ledger, even one in use.")
 @_FILE
 @click.argument("to", type=FILE)
 def backup(file: str, to: str) -> int:
-    """Copies the ledger FILE to the new file TO, also while it is written; prints the head of the copy."""
+    """Copies the ledger FILE to the new file TO, even while it is in use; prints the head of the copy."""
     with _opened(file) as ledger:
         write_lines([ledger.backup(to).to_json()])
     return GOOD
@@ -46,7 +46,7 @@ def backup(file: str, to: str) -> int:
 @_FILE
 @click.option("--kind", help="Only entries of one kind.")
 def export(file: str, kind: str | None) -> int:
-    """Prints every entry of the ledger FILE as a line of JSON: bodies as text where they are UTF-8, else in hex."""
+    """Prints every entry of the ledger FILE as a line of JSON; bodies that are not UTF-8 are in hex."""
     with _opened(file) as ledger:
         for entry in ledger.entries(kind=kind):
             fields: dict[str, Any] = entry._asdict()
@@ -64,8 +64,10 @@ def export(file: str, kind: str | None) -> int:
 @click.argument("sources", nargs=-1, required=True, type=options.SOURCE, metavar="SOURCES...")
 @click.option("--wire", type=options.WireName(formats=True), help="The wire or format; all formats by default.")
 def ingest(file: str, sources: tuple[str, ...], wire: str | None) -> int:
-    """Appends what is new in SOURCES to the ledger FILE, which is made where there is none: an entry a record, and one
-    for what is damaged. A further run goes on where the last one stopped. Exits with 1 when a record is damaged.
+    """Appends the new records and rejects of SOURCES to the ledger FILE, and creates it if necessary.
+
+    Each record is appended once: a further run continues where the last one stopped. Exits with 1 if a record is
+    damaged.
     """
     from turnwire.ledger import Ledger
     from turnwire.read.ingesting import ingest
@@ -85,18 +87,18 @@ def ingest(file: str, sources: tuple[str, ...], wire: str | None) -> int:
 @_AFTER
 @_KEY
 def head(file: str, after: str | None, key: str | None) -> int:
-    """Prints the head of the ledger FILE. With --sign it is signed, once every row is proved."""
+    """Prints the head of the ledger FILE; --sign checks every row first, then signs it."""
     with _opened(file, after=after, key=key) as ledger:
         write_lines([ledger.head().to_json()])
     return GOOD
 
 
-@command.command("prove", short_help="Print a proof that an entry is there, or nothing was rewritten.")
+@command.command("prove", short_help="Prove that an entry is in a ledger, or that nothing was rewritten.")
 @_FILE
 @click.argument("seq", type=click.IntRange(min=1), required=False)
-@click.option("--since", type=click.IntRange(min=0), help="That the ledger continues its first so many entries.")
+@click.option("--since", type=click.IntRange(min=0), help="Prove that the ledger continues its first N entries.")
 def prove(file: str, seq: int | None, since: int | None) -> int:
-    """Prints a proof (RFC 9162): that entry SEQ is in the ledger FILE, or with --since that it continues itself."""
+    """Prints a proof (RFC 9162) that entry SEQ is in the ledger FILE, or that it continues --since entries."""
     if (seq is None) == (since is None):
         raise click.UsageError("either SEQ or --since is needed")
     with _opened(file) as ledger, usage_errors((IndexError,)):
@@ -107,14 +109,14 @@ def prove(file: str, seq: int | None, since: int | None) -> int:
 
 @command.command("check", short_help="Check a proof against kept heads.")
 @click.argument("proof", type=FILE)
-@click.option("--head", "new", type=FILE, required=True, help="The head that it leads to.")
-@click.option("--old", type=FILE, help="The head that it starts from.")
+@click.option("--head", "new", type=FILE, required=True, help="The head that the proof leads to.")
+@click.option("--old", type=FILE, help="The head that the proof starts from.")
 @click.option("--leaf", help="The leaf hash of the entry, in hex.")
 @_KEY
 def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | None) -> int:
-    """Checks the PROOF that "turnwire ledger prove" printed against kept heads; no ledger is needed.
+    """Checks a PROOF of "turnwire ledger prove" against saved heads, without the ledger.
 
-    With --sign a witness countersigns the head, and prints it: after a proof that it continues --old, the head that the
+    With --sign a witness countersigns the head and prints it, after a proof that it continues --old, the head that the
     witness countersigned last.
     """
     from turnwire.ledger import ConsistencyProof, InclusionProof

@@ -38,11 +38,11 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 @click.command("mcp", short_help="Serve scan, validate, tokens, convert and extract as MCP tools.")
-@click.option("--http", "port", type=click.IntRange(1, 65535), help="Serve HTTP at this port, path /mcp, on loopback.")
+@click.option("--http", "port", type=click.IntRange(1, 65535), help="Serve HTTP on this port of 127.0.0.1, path /mcp.")
 def command(port: int | None) -> int:
     """Serves turnwire's tools to a model: on standard input and output, or with --http on a port of 127.0.0.1.
 
-    The tools read the text that they are given, and no files. Needs the extras mcp and schema.
+    The tools read only the text that they are given, no files. Needs the extras mcp and schema.
     """
     from turnwire.sap.transports import mcp
 

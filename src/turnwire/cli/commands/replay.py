@@ -26,7 +26,7 @@ _NEEDED = (
 )
 
 
-@click.command("replay", short_help="The state of a CSP/1 log at any point; the history of a name.")
+@click.command("replay", short_help="Show the state of a CSP/1 log at a checkpoint, or the history of a name.")
 @click.argument("logs", nargs=-1, required=True, type=options.SOURCE, metavar="LOG...")
 @click.option("--at", "at", type=options.name, metavar="Cn", help="The checkpoint to show instead of the last one.")
 @click.option(
@@ -34,7 +34,7 @@ _NEEDED = (
     "name",
     type=options.name,
     metavar="NAME",
-    help="Show who set this name, when, and from what, up to there.",
+    help="Show who set this name or law, when, and its former values.",
 )
 @click.option(
     "--diff",
@@ -42,7 +42,7 @@ _NEEDED = (
     nargs=2,
     type=options.name,
     metavar="A B",
-    help="Show what leads from one checkpoint to another.",
+    help="Show the operations between two checkpoints.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: the checkpoint, or one for each change.")
 @options.verbose_option
@@ -54,13 +54,12 @@ def command(
     as_json: bool,
     verbose: bool,
 ) -> int:
-    """Applies the messages of LOG in order and shows the state they lead to.
+    """Applies the messages of LOG in order and shows the resulting state.
 
-    LOG is text with CSP/1 messages in it ("-" for standard input), or a ledger file that a store was kept in; several
-    files, directories, globs and URLs are one history, in this order. What is before the first message as DEF and LAWS
-    is C0; behind it they are named on standard error and change nothing (token rule 1). So are damaged messages and
-    those that a store refuses, which make the exit code 1. So does a --name that was never defined. Without any message
-    it is 4.
+    LOG is text with CSP/1 messages ("-" for standard input), or a ledger file of a store; several files, directories,
+    globs and URLs form one history, in this order. DEF and LAWS lines before the first message are C0; later ones are
+    reported on standard error and change nothing (token rule 1). Damaged and refused messages are reported, too, and
+    set exit code 1, as does a --name that was never defined. Exits with 4 without messages.
     """
     if between and (at is not None or name is not None):
         raise click.UsageError("--diff names two checkpoints; it goes with neither --at nor --name")

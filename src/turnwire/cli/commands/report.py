@@ -19,7 +19,7 @@ from turnwire.progress import Progress
 MAX_MESSAGES = 2000
 
 
-@click.command("report", short_help="Make one self-contained HTML page about a log.")
+@click.command("report", short_help="Write one self-contained HTML page about a log.")
 @options.sources_argument
 @options.output_option("The page to write; - for standard output.")
 @options.by_options
@@ -32,23 +32,23 @@ MAX_MESSAGES = 2000
     show_default=False,
     type=options.SOURCE,
     metavar="NAME|none",
-    help="What tokens are counted with; by default o200k_base, where the extra tokens is installed.",
+    help="Tokenizer that counts tokens; by default o200k_base if the extra tokens is installed.",
 )
 @click.option(
     "--max-messages",
     type=click.IntRange(min=1),
     default=MAX_MESSAGES,
-    help="Messages to show in full, of the largest and the faulty conversations. The figures are those of all records.",
+    help="Messages to show in full, from the largest and the faulty conversations. Figures count all records.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 @options.exit_zero_option
 def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet: bool, **settings: Any) -> int:
     """Reads SOURCES, twice, and writes one HTML page about them.
 
-    It shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. SOURCES are
-    files, directories, globs, URLs, or - for standard input. The page needs nothing else, and loads nothing. It is
-    written whole or not at all. With --by, standard output has a table of the records, bytes, tokens and answers of
-    each value, with a page or without one. Exits with 1 when a record is damaged.
+    The page shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. It is
+    self-contained, loads nothing, and is written whole or not at all. SOURCES are files, directories, globs, URLs, or -
+    for standard input. --by prints the records, bytes, tokens and answers of each value, with or without a page. Exits
+    with 1 if a record is damaged.
     """
     grouping = {name: settings.pop(name) for name in ("by", "top", "as_json")}
     by = grouping["by"]

@@ -44,7 +44,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @options.format_option
 @click.option("--columns", metavar="A,B,...", help="The columns to read; all by default.")
 @click.option(
-    "--explain", is_flag=True, help="Say what each record came through, such as a Docker log: column carrier."
+    "--explain", is_flag=True, help="Add the column carrier: what each record was embedded in, such as a Docker log."
 )
 @click.option(
     "--errors",
@@ -62,33 +62,35 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @click.option(
     "--format",
     type=click.Choice(["parquet", "arrow", "csv", "ndjson"]),
-    help="The format of --output, where its name does not say.",
+    help="The format of --output, if its name does not tell.",
 )
-@click.option("--partition-by", type=click.Choice(["wire", "day"]), help="--output is a directory with a folder each.")
+@click.option(
+    "--partition-by", type=click.Choice(["wire", "day"]), help="Make --output a directory with a folder for each value."
+)
 @click.option(
     "--formulas",
     type=click.Choice(["guard", "keep"]),
     default="guard",
-    help="CSV: put an apostrophe before what a spreadsheet would take for a formula, or leave it.",
+    help="CSV: put an apostrophe before text that a spreadsheet would run as a formula, or keep it.",
 )
 @click.option(
     "--rejects",
     type=options.FILE,
     metavar="FILE|-",
-    help="Write damaged records as JSON lines to a file, or to the output.",
+    help="Write damaged records as JSON lines to a file, or to standard output (-).",
 )
 @options.scan_options
-@click.option("--follow", is_flag=True, help="Wait for more at the end of files, until interrupted.")
-@click.option("--resume", type=options.FILE, help="Continue at the position that an earlier scan kept in FILE.")
+@click.option("--follow", is_flag=True, help="Wait for more at the end of each file, until interrupted.")
+@click.option("--resume", type=options.FILE, help="Continue at the position in FILE, and save the new one there.")
 @cluster.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 @options.exit_zero_option
 def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:
     """Finds the records of all wires, or of one, in SOURCES and shows them, or writes them to files.
 
-    SOURCES are files, directories, globs, URLs, or - for standard input. Records may be anywhere among other text. The
-    table or the JSON lines go to standard output, a summary to standard error. Exits with 1 when a record is damaged,
-    with 6 when a part of a log that was rotated, cut or removed cannot be had.
+    SOURCES are files, directories, globs, URLs, or - for standard input. Records may be anywhere in other text. The
+    table or JSON lines go to standard output, a summary to standard error. Exits with 1 if a record is damaged, and
+    with 6 if part of a rotated, truncated or removed log is missing.
     """
     _check(settings)
     names = inputs.checked(sources)

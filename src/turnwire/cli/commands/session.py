@@ -18,8 +18,8 @@ from turnwire.errors import DecodeError
 from turnwire.progress import Progress
 
 _TEXT = click.argument("file", type=options.SOURCE)
-_EVENTS = click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
-_OUTPUT = options.output_option("The file to write, whole or not at all; - for standard output, which is the default.")
+_EVENTS = click.option("--events", is_flag=True, help="Read SOURCES as JSON lines of any objects, not as logs.")
+_OUTPUT = options.output_option("The file to write, whole or not at all; - for standard output (the default).")
 _RECORD = re.compile(
     r"^(?:%1(?![0-9])"  # a header
     r"|[\^.](?:0|[1-9][0-9]{0,17})(?: [@&]\S+)*(?: [0-9]{3})?[^A-Za-z0-9\s]{0,2}$"  # an anchor, an end
@@ -33,26 +33,30 @@ LOOKED_AT = 100
 
 @click.group("session", short_help="Pack events into few tokens for a model, unpack and check them.")
 def command() -> None:
-    """Sessions: many events as one text that a model reads with few tokens, nothing lost and loss detected."""
+    """Packs many events into one text of few tokens, without loss."""
 
 
 @command.command("pack", short_help="Write messages as a session.")
 @options.sources_argument
 @_EVENTS
 @click.option(
-    "--tokenizer", default="o200k_base", type=options.SOURCE, metavar="NAME|FILE", help="Whose tokens are saved."
+    "--tokenizer",
+    default="o200k_base",
+    type=options.SOURCE,
+    metavar="NAME|FILE",
+    help="The tokenizer whose tokens to save.",
 )
 @click.option(
-    "--key", multiple=True, metavar="PATH", help="Path of the member that names the conversation. Repeatable."
+    "--key", multiple=True, metavar="PATH", help="Path of the member that identifies the conversation. Repeatable."
 )
 @click.option("--every", type=click.IntRange(min=1), default=200, help="Events between two anchors.")
-@click.option("--plain", is_flag=True, help="Nothing that models find hard: no counters, no omissions, no aliases.")
+@click.option("--plain", is_flag=True, help="Avoid forms that models find hard: counters, omissions, aliases.")
 @_OUTPUT
 def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings: Any) -> int:
-    """Writes the messages in SOURCES as a session. Exits with 1 when a record is damaged, and then packs the rest;
-    with 4 when there is no message.
+    """Writes the messages in SOURCES as a session.
 
-    SOURCES are files, directories, globs, URLs, or - for standard input.
+    SOURCES are files, directories, globs, URLs, or - for standard input. Damaged records are left out. Exits with 1 if
+    a record is damaged, and with 4 without messages.
     """
     import turnwire
     from turnwire.session.writing import packed, paths_of
@@ -101,13 +105,13 @@ def _json_lines(names: Sequence[str]) -> Iterator[str]:
 
 @command.command("unpack", short_help="Write the events of a session as JSON lines.")
 @_TEXT
-@click.option("--salvage", is_flag=True, help="Of a damaged session all that is whole.")
+@click.option("--salvage", is_flag=True, help="Recover the intact events of a damaged session.")
 @_OUTPUT
 def unpack(file: str, salvage: bool, output: str | None) -> int:
-    """Writes the events of the session FILE as JSON lines, numbers as they were written.
+    """Writes the events of the session FILE as JSON lines, with numbers as they were written.
 
-    FILE is a file, a URL, or - for standard input. What is no session, damaged or not, is refused, and said to be none.
-    Exits with 1 then and when the session is damaged or incomplete, with 4 when the file is empty.
+    FILE is a file, a URL, or - for standard input. Exits with 1 if FILE is not a session, or is damaged or incomplete,
+    and with 4 if it is empty.
     """
     from turnwire.session import lines_of, salvage as salvaged
 
@@ -128,14 +132,14 @@ def unpack(file: str, salvage: bool, output: str | None) -> int:
     return code
 
 
-@command.command("check", short_help="Say whether a session is whole, and what is missing.")
+@command.command("check", short_help="Report whether a session is intact, and what is missing.")
 @_TEXT
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON.")
 def check(file: str, as_json: bool) -> int:
-    """Tells if the session FILE is whole, and what is missing. Exits with 1 when it is not, or is no session;
-    with 4 when the file is empty.
+    """Reports whether the session FILE is intact, and what is missing.
 
-    FILE is a file, a URL, or - for standard input.
+    FILE is a file, a URL, or - for standard input. Exits with 1 if it is not intact or not a session, and with 4 if
+    it is empty.
     """
     from turnwire.session import salvage
 

@@ -20,14 +20,14 @@ FOLDED = 200
 @click.argument("sources", nargs=-1, required=True, type=options.SOURCE, metavar="SESSION...")
 @click.option("--wire", type=options.WireName(wires=False, formats=True), help="Only the records of this format.")
 @click.option("--conversation", metavar="ID", help="Only the records of this conversation.")
-@click.option("--full", is_flag=True, help="Calls of tools and their results whole, not folded.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON line a record, nothing left out.")
+@click.option("--full", is_flag=True, help="Show tool calls and results in full, not folded.")
+@click.option("--json", "as_json", is_flag=True, help="Print each record as a JSON line, with all its parts.")
 def command(sources: tuple[str, ...], wire: str | None, conversation: str | None, full: bool, as_json: bool) -> int:
-    """Prints what was said in SESSION: who, when, with calls of tools and their results folded to a line.
+    """Prints what was said in SESSION, by whom and when, with each tool call and its result folded to a line.
 
-    SESSION is a file of a format of real traffic, such as a session of a coding agent, a folder, a glob, a URL, or -
-    for standard input. A record that is written again is shown once. Exits with 1 when a record is damaged, and with 4
-    when there is none.
+    SESSION is a session of a coding agent or a file of another format of real traffic, a folder, a glob, a URL, or -
+    for standard input. Repeated records are shown once. Exits with 1 if a record is damaged, and with 4 without
+    records.
     """
     from turnwire.read.conversation import turns
 

@@ -37,7 +37,7 @@ LAST = ("timed", "given_up", "backwards", "progress", "orphans", "ahead", "furth
 """Columns of answers that go before latencies do, where a terminal has no room for all."""
 
 
-@click.command("stats", short_help="Show what logs are made of: counts, answers, conversations.")
+@click.command("stats", short_help="Count records, damage and conversations; measure answer times.")
 @options.sources_argument
 @options.format_option
 @options.scan_options
@@ -47,10 +47,10 @@ LAST = ("timed", "given_up", "backwards", "progress", "orphans", "ahead", "furth
 def command(
     sources: tuple[str, ...], wire: str | None, by: str | None, top: int, as_json: bool, **settings: Any
 ) -> int:
-    """Counts what SOURCES hold: bytes, records, kinds, senders, receivers, reasons of damage, conversations, and how
-    long answers took. With --by, records, bytes and the answers of each value, those with the most bytes first.
+    """Counts bytes, records, kinds, senders, receivers, damage and conversations in SOURCES; measures answer times.
 
-    SOURCES are files, directories, globs, URLs, or - for standard input. Exits with 1 when a record is damaged.
+    SOURCES are files, directories, globs, URLs, or - for standard input. With --by, prints records, bytes and answers
+    of each value, those with the most bytes first. Exits with 1 if a record is damaged.
     """
     return _count(inputs.checked(sources), wire, by, top, as_json, settings)
 

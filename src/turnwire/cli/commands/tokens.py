@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHOWN = 5
 
 
-@click.command("tokens", short_help="Count the tokens of messages in logs, price them, keep a budget.")
+@click.command("tokens", short_help="Count and price the tokens of messages; enforce a budget.")
 @options.sources_argument
 @options.wire_option
 @click.option(
@@ -33,46 +33,46 @@ SHOWN = 5
     multiple=True,
     type=options.SOURCE,
     metavar="NAME|FILE",
-    help="Whose tokens; o200k_base by default. Repeatable.",
+    help="Tokenizer name or file; o200k_base by default. Repeatable.",
 )
 @click.option(
     "--per",
     type=click.Choice(["message", "conversation"]),
     default="message",
-    help="What is measured, and what --max limits.",
+    help="What to count, and what --max limits.",
 )
 @click.option(
-    "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 where one is over N tokens."
+    "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 if one has more than N tokens."
 )
 @options.by_options
-@click.option("--compare", is_flag=True, help="What a message costs in JSON, in TOON, as a session and in other wires.")
-@click.option("--advise", is_flag=True, help="What the log costs in other formats, and what to change first.")
+@click.option("--compare", is_flag=True, help="Count a sample in JSON, in TOON, as a session and in other wires.")
+@click.option("--advise", is_flag=True, help="Show what the log costs in other formats, and what to change first.")
 @click.option(
     "--price",
     metavar="IN[,CACHED]",
-    help="The price of a million tokens, and of cached ones; shows the advice, or the cost of each value of --by.",
+    help="Price of a million tokens, and of cached ones; shows the advice, or the cost of each value of --by.",
 )
 @click.option(
-    "--context", type=options.FILE, help="TOML or JSON with what other wires need: the fields of turnwire's Context."
+    "--context", type=options.FILE, help="TOML or JSON with the fields of turnwire.Context that other wires need."
 )
-@click.option("--sample", type=click.IntRange(min=1), default=500, help="Messages to try other wires on.")
+@click.option("--sample", type=click.IntRange(min=1), default=500, help="Messages of the sample.")
 @click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that count.")
 @click.option(
     "--mcp-schema",
     is_flag=True,
-    help="What each tool of MCP servers costs of a context: SOURCES have answers to "
-    "tools/list, or are a JSON list of tools.",
+    help="Count the tokens of each tool of MCP servers: SOURCES are logs with answers to "
+    "tools/list, or JSON lists of tools.",
 )
 @click.option("--html", type=options.FILE, help="Write a page with the advice.")
-@click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
+@click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; only the exit code shows findings.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 @options.exit_zero_option
 def command(sources: tuple[str, ...], **settings: Any) -> int:
     """Counts the tokens of all messages in SOURCES, as written.
 
-    SOURCES are files, directories, globs, URLs, or - for standard input. Text in messages that looks like a special
-    token is counted as text. Exits with 1 when a message or conversation is over --max, or a record is damaged; with 4
-    when --max had nothing to count.
+    SOURCES are files, directories, globs, URLs, or - for standard input. Special tokens in messages count as ordinary
+    text. Exits with 1 if a message or conversation is over --max, or a record is damaged; with 4 if --max had nothing
+    to count.
     """
     from turnwire.tokens.budget import spend
 

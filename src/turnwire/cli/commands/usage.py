@@ -15,17 +15,17 @@ BY = ["session", "project", "model", "tool", "day", "wire"]
 """``turnwire.read.usage.BY``, which needs NumPy."""
 
 
-@click.command("usage", short_help="Show what sessions of agents cost: tokens and dollars.")
+@click.command("usage", short_help="Add up the tokens and cost of agent sessions.")
 @click.argument("sources", nargs=-1, type=options.SOURCE, metavar="[SOURCES]...")
-@click.option("--by", type=click.Choice(BY), default="model", help="Add up by this.")
+@click.option("--by", type=click.Choice(BY), default="model", help="Group the responses by this value.")
 @click.option(
     "--wire", type=options.WireName(wires=False, formats=True), help="Only the records of this format; all by default."
 )
 @click.option(
     "--prices",
     type=options.FILE,
-    help="Prices, TOML or JSON: a table a model with input, output, cache_read, cache_write in dollars for a million "
-    "tokens, in place of the packaged ones.",
+    help="TOML or JSON that replaces the packaged prices: a table for each model with input, output, cache_read and "
+    "cache_write, in dollars per million tokens.",
 )
 @click.option("--json", "form", flag_value="json", help="JSON lines instead of a table.")
 @click.option("--csv", "form", flag_value="csv", help="CSV instead of a table.")
@@ -33,11 +33,11 @@ BY = ["session", "project", "model", "tool", "day", "wire"]
 def command(
     sources: tuple[str, ...], by: str, wire: str | None, prices: str | None, form: str | None, **settings: Any
 ) -> int:
-    """Adds up the tokens and the cost of the responses in SOURCES, each response once.
+    """Adds up the tokens and cost of the responses in SOURCES, each response once.
 
     SOURCES are files and folders of coding agents' sessions and other formats of real traffic, globs, URLs, or - for
-    standard input; without any, the known folders of this machine. Nothing is changed and nothing is sent. Exits with 1
-    when a record is damaged, and with 4 when there is no response.
+    standard input; by default the known folders of this machine. turnwire changes and sends nothing. Exits with 1 if a
+    record is damaged, and with 4 without responses.
     """
     from turnwire.contract import FORMATS
     from turnwire.formats import prices as packaged

@@ -90,22 +90,21 @@ class RecordValidator:
         return turnwire.scan(list(names), wire=self.wire, columns=columns, **choices)
 
 
-@click.command("validate", short_help="Check every record; name each fault with file, line and byte.")
+@click.command("validate", short_help="Check every record; list each fault with file, line and byte.")
 @options.sources_argument
 @options.wire_option
 @options.unknown_option
 @options.fences_option
 @options.policy_option
-@click.option("--strict", is_flag=True, help="Warnings of the wire's check count as faults.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines instead of lines for people.")
+@click.option("--strict", is_flag=True, help="Count warnings as faults.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines instead of text.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @options.exit_zero_option
 def command(sources: tuple[str, ...], wire: str | None, **settings: Any) -> int:
-    """Checks every record of SOURCES strictly and writes each fault as file:line: byte N: reason: text. Where no --wire
-    is named, the wire comes before the reason.
+    """Checks every record of SOURCES and writes each fault as file:line: byte N: wire: reason: text.
 
-    SOURCES are files, directories, globs, URLs, or - for standard input. Good records are also given to the wire's own
-    check; what it doubts is shown as a warning or info. Exits with 1 when there is a fault.
+    SOURCES are files, directories, globs, URLs, or - for standard input. With --wire, the wire is omitted. Good records
+    also go through the wire's check, whose issues are warnings or infos. Exits with 1 if there is a fault.
     """
     from turnwire.log.output.json_lines import json_line
 

@@ -16,19 +16,21 @@ if TYPE_CHECKING:
     from turnwire.ledger import Checkpoint, Verdict
 
 
-@click.command("verify", short_help="Prove a ledger file; say what was proved and what fails first.")
+@click.command("verify", short_help="Prove ledger files; report what was proved and the first failure.")
 @click.argument("files", nargs=-1, required=True, type=options.FILE, metavar="FILES...")
-@click.option("--head", "heads", multiple=True, type=options.FILE, help="File with a kept checkpoint; repeatable.")
+@click.option("--head", "heads", multiple=True, type=options.FILE, help="File with a saved head. Repeatable.")
 @click.option("--key", "keys", multiple=True, help="A trusted Ed25519 public key in hex; heads must be signed by one.")
-@click.option("--witness", "witnesses", multiple=True, help="The public key of a trusted witness, in hex; repeatable.")
-@click.option("--threshold", type=click.IntRange(min=0), help="How many of them must have countersigned (all).")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
+@click.option("--witness", "witnesses", multiple=True, help="The public key of a trusted witness, in hex. Repeatable.")
+@click.option(
+    "--threshold", type=click.IntRange(min=0), help="Number of witnesses that must have countersigned (default: all)."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each file.")
 def command(
     files: tuple[str, ...], heads: tuple[str, ...], threshold: int | None, as_json: bool, **keys: tuple[str, ...]
 ) -> int:
-    """Proves ledger FILES: their tables, every row, the hash chain, the Merkle tree, and kept heads.
+    """Proves ledger FILES: their tables, every row, the hash chain, the Merkle tree, and saved heads.
 
-    Exits with 1 when something fails or a file is not a ledger, with 3 when a file cannot be read.
+    Exits with 1 if something fails or a file is not a ledger, and with 3 if a file cannot be read.
     """
     from turnwire.ledger import verify_file
 
