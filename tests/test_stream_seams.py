@@ -91,6 +91,15 @@ def test_an_object_over_lines_comes_with_its_last_byte_wherever_it_is_cut(wire: 
         assert [len(decoder.feed(piece)) for piece in pieces] == [0, 1, 0], place
 
 
+def test_behind_an_object_over_lines_a_message_comes_with_its_last_byte() -> None:
+    """A brace of the object is none of the next line."""
+    decoder, whole = Decoder("sstp"), record("sstp", b"x")
+    lines = whole.replace(b"{", b"{\n", 1)
+    cut = lines.index(b"{", 3) + 1
+    assert (decoder.feed(lines[:cut]), len(decoder.feed(lines[cut:] + b"\n"))) == ([], 1)
+    assert len(decoder.feed(whole)) == 1
+
+
 def test_an_object_that_never_closes_does_not_keep_the_next_one_waiting() -> None:
     decoder, whole = Decoder("sap"), record("sap", b"x")
     over_lines = json.dumps(json.loads(whole), indent=1).encode()

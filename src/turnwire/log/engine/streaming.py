@@ -82,7 +82,7 @@ class _Braces:
     """
 
     def __init__(self, lines: bool = False) -> None:
-        self._lines = lines
+        self.lines = lines
         self.depth = 0
         self.inside = False  # a string
         self.escaped = False
@@ -96,7 +96,7 @@ class _Braces:
             place = match.end()
             found = match[0]
             if found == b"\n":
-                self.depth = self.depth if self._lines and not self.inside else 0
+                self.depth = self.depth if self.lines and not self.inside else 0
                 self.inside = False
             elif found == b'"':
                 self.inside = not self.inside and self.depth > 0
@@ -159,7 +159,6 @@ class BlockStream:
         """Nothing that waits is known to go on."""
         self._again = 0  # bytes at which lines that wait since what they belong to may go on are read; 0 for none
         self._braces = _Braces()
-        self._object: _Braces | None = None  # of the object over several lines that what waits begins with
         self._head = b""  # of the line that came last
         self._ended = False  # a line ended since what waits was looked at
         self._ending = False  # one began that can end what spans several lines
@@ -233,7 +232,7 @@ class BlockStream:
             raise error
         if not new:
             return
-        closed = (self._braces if self._object is None else self._object).closed(new)
+        closed = self._braces.closed(new)
         if closed >= 0:
             self._due = self._size + closed
         coming = self._head + new
@@ -255,7 +254,7 @@ class BlockStream:
             if not self._size:
                 self._state, self._plain = SearchState(), self._quick
             return bool(self._found)
-        closed = self._object is not None and not self._object.depth
+        closed = self._braces.lines and not self._braces.depth
         if self._ended and self._skip_blank():
             self._ended = self._ending = False
             return False
@@ -265,10 +264,10 @@ class BlockStream:
             self._allowed = max(self._allowed - self._size, 0)
             decided = self._take(self._joined().rfind(b"\n") + 1, False)
             self._again = 0 if decided else 2 * self._size
-            self._object = None if decided else self._open(self._offset == before)
+            self._follow(self._braces.lines and not decided and self._offset == before)
             self._ending = False
         self._ended = False
-        if self._due and self._size >= self._retry and (self._object or not self._again):
+        if self._due and self._size >= self._retry and (self._braces.lines or not self._again):
             self._try(self._due)
         return bool(self._found)
 
@@ -284,16 +283,18 @@ class BlockStream:
         self._forget(self._size, self._line + data.count(b"\n"))
         return True
 
-    def _open(self, same: bool) -> _Braces | None:
-        """The scan of braces for the object that waits and goes on in the next line; None if no object waits. same: it
-        begins where it did before, so the scan has seen all that came since."""
-        if not self._data.startswith((b"{", b"[")):
-            return None
-        braces = self._object if same else None
-        if braces is None:
-            braces = _Braces(lines=True)
-            self._due = max(braces.closed(self._data), 0)
-        return braces if braces.depth or self._due > self._data.rfind(b"\n") else None
+    def _follow(self, same: bool) -> None:
+        """Follows the braces of what waits: those of the object over several lines with which it begins, else those of
+        its last line. same: it is the same object as before, all of which was seen."""
+        line = self._data.rfind(b"\n") + 1
+        if not same and line and self._data.startswith((b"{", b"[")):
+            self._braces = _Braces(lines=True)
+            self._due = max(self._braces.closed(self._data), 0)
+            same = True
+        if not same or (not self._braces.depth and self._due <= line):
+            self._braces = _Braces()
+            closed = self._braces.closed(self._data[line:])
+            self._due = 0 if closed < 0 else line + closed
 
     def _joined(self) -> bytes:
         if self._coming:
@@ -320,10 +321,10 @@ class BlockStream:
         self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
         begun = self._joined()
         within = self._state.mid
-        if not within and self._object is None and _waits(begun.removeprefix(BOM)):
+        if not (within or self._braces.lines) and _waits(begun.removeprefix(BOM)):
             return
         text = _is_text(begun) and not self._further.goes_on(begun)
-        if self._object is None and not (within or text):
+        if not (self._braces.lines or within or text):
             return
         for _ in range(2):
             state = self._state.copy()
