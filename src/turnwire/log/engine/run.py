@@ -490,17 +490,17 @@ def _most_in_flight(threads: int) -> int:
 
 
 def _open_from(found: BlockResult) -> int | None:
-    """The place where a last line begins that has no end, or a reject behind which nothing stands; None where neither
-    is: what is there may go on in what is written next."""
+    """The place where a last line begins that has no end, or something refused that reaches into the last line; None
+    where neither is: what is there may go on in what is written next."""
     data, stop = found.buffer, found.position
-    line = max(line_end(data, 0, stop), 0)
+    line = max(line_end(data, 0, max(stop - 1, 0)), 0)
     if found.rejects:
         table, count = found.rejects[-1]
         first, size = (int(table[name][count - 1]) for name in ("offset", "length"))
         first -= found.block.base
-        if not bytes(data[first + size : stop]).strip():
+        if first + size > line or not bytes(data[first + size : stop]).strip():
             return min(first, line)
-    return None if line == stop else line
+    return line if stop and data[stop - 1] != ord("\n") else None
 
 
 def _tail(found: BlockResult, position: int) -> InputBlock:
