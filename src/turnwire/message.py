@@ -88,8 +88,8 @@ def _dumped(value: Serialisable, info: Any) -> Any:
 class Message(Serialisable):
     """A message of any wire.
 
-    ``wire kind sender receiver conversation sequence time subject`` are what the columns of these names say in a scan,
-    None where the wire or the message has none. They are looked up in the message whenever they are asked for.
+    ``wire kind sender receiver conversation sequence time subject`` have the values of these columns of a scan, or
+    None. They are computed on each access.
     """
 
     __slots__ = ()
@@ -103,22 +103,22 @@ class Message(Serialisable):
 
     @property
     def kind(self) -> str | None:
-        """Its kind: an act, an intent, a type; the names are the wire's own."""
+        """Its kind (an act, an intent, a type), by the wire's own name."""
         return _scanned(self, "kind")  # type: ignore[no-any-return]
 
     @property
     def sender(self) -> str | None:
-        """Who speaks; numbers are decimal text."""
+        """The sender; numbers are decimal text."""
         return _scanned(self, "sender")  # type: ignore[no-any-return]
 
     @property
     def receiver(self) -> str | None:
-        """Who is spoken to; numbers are decimal text."""
+        """The receiver; numbers are decimal text."""
         return _scanned(self, "receiver")  # type: ignore[no-any-return]
 
     @property
     def conversation(self) -> str | None:
-        """The group that it belongs to: a conversation, a session, a context, a correlation."""
+        """Its conversation, session, context or correlation."""
         return _scanned(self, "conversation")  # type: ignore[no-any-return]
 
     @property
@@ -128,12 +128,12 @@ class Message(Serialisable):
 
     @property
     def time(self) -> datetime | None:
-        """The moment that it names, in UTC."""
+        """Its time, in UTC."""
         return _scanned(self, "time")  # type: ignore[no-any-return]
 
     @property
     def subject(self) -> str | None:
-        """Its topic, in the wire's own words."""
+        """Its topic or main text."""
         return _scanned(self, "subject")  # type: ignore[no-any-return]
 
 
@@ -170,7 +170,7 @@ def expect_mapping(fields: object, wire: str, path: str | None = None) -> None:
 
 
 def enc_hook(value: Any) -> Any:
-    """A message as plain JSON values: ``enc_hook=`` of msgspec, ``default=`` of orjson and json.
+    """Returns a message as plain JSON values: ``enc_hook=`` of msgspec, ``default=`` of orjson and json.
 
     Objects inside messages that have a ``to_dict`` are taken, too. Raises TypeError for anything else.
     """
@@ -181,9 +181,9 @@ def enc_hook(value: Any) -> Any:
 
 
 def dec_hook(cls: type, value: Any) -> Any:
-    """A message of a class from the values of :func:`enc_hook`: ``dec_hook=`` of msgspec.
+    """Makes a message from the values of :func:`enc_hook`: ``dec_hook=`` of msgspec.
 
-    Raises NotImplementedError for a class that is no message of a wire, DecodeError for values that are no message.
+    Raises NotImplementedError for a class that is not a message class, DecodeError for values that are not a message.
     """
     if not isinstance(cls, type):
         raise TypeError(f"dec_hook takes a class, not {type(cls).__name__}")

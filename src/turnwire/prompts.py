@@ -11,11 +11,11 @@ SIZES = ("short", "full")
 
 
 def prompt(wire: str, size: str = "full") -> str:
-    """A text for a system prompt that teaches ``wire``: the form of its messages, its words and its rules, and with the
-    size "full" an example of each kind, act, intent or channel, all of which the wire's own decode and check take.
+    """Returns a text for a system prompt that teaches ``wire``: the form of its messages, its words and its rules,
+    and with the size "full" a valid example of each kind, act, intent or channel.
 
-    Fill in what is in angle brackets. A wire with one size gives that. Raises
-    UnknownName for another wire or size.
+    Replace the placeholders in angle brackets. Some wires have only one size. Raises UnknownName for an unknown
+    wire or size.
     """
     if size not in SIZES:
         raise UnknownName("size", size, SIZES, f"the sizes of a prompt are {' and '.join(SIZES)}, not {size!r}")

@@ -151,7 +151,7 @@ def _all() -> dict[str, Wire]:
 
 
 def wires() -> dict[str, Wire]:
-    """All wires by name: the five of turnwire, folders, entry points, registered ones, in this order."""
+    """All wires by name: the five of turnwire, then those of folders, entry points and ``register``."""
     return {name: found for name, found in _all().items() if not isinstance(found, FormatWire)}
 
 
@@ -198,8 +198,8 @@ def chosen(wires: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def register(descriptor: Wire) -> None:
-    """Adds a wire for this process. Raises TypeError for anything else, ValueError where its name is taken (once is
-    enough: the same object again changes nothing)."""
+    """Adds a wire for this process; adding the same object again changes nothing. Raises TypeError for other
+    objects, ValueError if the name is taken."""
     if not isinstance(descriptor, Wire):
         raise TypeError(f"register takes a turnwire.contract.Wire, not {type(descriptor).__name__}")
     _all()
@@ -231,7 +231,7 @@ def _in_order() -> Iterator[Wire]:
 
 
 def detect(data: str | Buffer) -> str | None:
-    """The wire of one record, or None. Looks at its beginning and shape only; it may still turn out to be damaged."""
+    """The name of a record's wire, or None. Looks only at its beginning and shape; the record may still be damaged."""
     raw = record_bytes(data)
     if raw is None:
         raise type_fault(data, None)
@@ -255,10 +255,10 @@ if TYPE_CHECKING:
 
 
 def decode(data: str | Buffer, wire: str | None = None) -> Any:
-    """One message from text or contiguous bytes; the wire is detected when it is not named.
+    """Reads one message from text or contiguous bytes; detects the wire unless it is named.
 
-    Raises DecodeError: unknown_wire where no wire fits, otherwise what the wire's own decode raises; UnknownName where
-    ``wire`` names none.
+    Raises DecodeError: unknown_wire if no wire fits, else what the wire's own decode raises. Raises UnknownName if
+    ``wire`` is unknown.
     """
     name = detect(data) if wire is None else wire
     if name is None:
@@ -302,20 +302,20 @@ def _wire_of(message: object) -> Wire:
 
 
 def encode(message: Any, strict: bool = True) -> str:
-    """The canonical text of a message in its own wire.
+    """Writes a message as the canonical text of its wire.
 
-    ``strict=False`` writes back what was read, whatever its issues. Raises EncodeError: wrong_type for an object that
-    is not a message, otherwise what the wire's own encode raises.
+    ``strict=False`` writes back what was read, with its issues. Raises EncodeError: wrong_type for an object that
+    is not a message, else what the wire's own encode raises.
     """
     found = _wire_of(message)
     return found.encode(message) if strict or found.always_strict else found.encode(message, strict=False)
 
 
 def check(message: Any, **context: Any) -> list[Issue]:
-    """The doubts about a message of any wire, as its own ``check`` says.
+    """Lists what is doubtful about a message of any wire, by the wire's own ``check``.
 
-    ``context`` is what that takes beside the message (see the wire's page). Raises EncodeError(wrong_type) for an
-    object that is not a message.
+    ``context`` are the further arguments of that ``check`` (see the wire's page). Raises EncodeError(wrong_type)
+    for an object that is not a message.
     """
     return _wire_of(message).check(message, **context)
 

@@ -71,18 +71,17 @@ class ScanResult(NamedTuple):
 
 
 class Scan(Generic[M]):
-    """A description of a scan, made by :func:`scan`: an iterable of :class:`Batch` that reads nothing by itself.
+    """A scan that :func:`scan` describes: an iterable of :class:`Batch` that reads nothing until it is iterated.
 
     Each ``iter()``, ``async for``, Arrow stream, :meth:`messages` and :meth:`errors` begins a run of its own, which
-    reads the sources from the start (or from ``resume=``); several may go on at the same time, in any threads. Nothing
-    that was read is kept. What can be read only once (a pipe, standard input, a file object), and ``follow=True``, has
-    one run: a second start raises ValueError.
+    reads the sources from the start (or from ``resume=``); runs may overlap, in any threads. Sources that can be read
+    only once (a pipe, standard input, a file object), and ``follow=True``, allow one run: a second start raises
+    ValueError.
 
-    ``rejects`` is the quarantine and ``counts`` the tally of the run that was begun last; both are complete when it is.
-    Before any was begun ``rejects`` raises RuntimeError: a file that was not read is not one without damage.
-    :meth:`read` runs to the end and gives the batches and the rejects. A scan is pickled and copied as its description,
-    where its source and options can be. Polars, DuckDB and pyarrow take a scan as it is (``polars.DataFrame(scan)``),
-    pandas by ``DataFrame.from_arrow``.
+    ``rejects`` and ``counts`` are those of the latest run, and complete when it ends; before the first run
+    ``rejects`` raises RuntimeError. :meth:`read` runs to the end and returns the batches and the rejects. A scan is
+    pickled and copied as a description, if its source and options can be. Polars, DuckDB and pyarrow read a scan
+    directly (``polars.DataFrame(scan)``), pandas by ``DataFrame.from_arrow``.
     """
 
     def __init__(
@@ -118,7 +117,7 @@ class Scan(Generic[M]):
 
     @property
     def rejects(self) -> Rejects:
-        """The damaged ranges that the latest run has found so far. Raises RuntimeError before the first run."""
+        """The rejects that the latest run has found so far. Raises RuntimeError before the first run."""
         if not self._starts.begun:
             raise RuntimeError(
                 "this scan has read nothing yet: iterate over it or call read() before you look at rejects"
@@ -127,7 +126,7 @@ class Scan(Generic[M]):
 
     @property
     def counts(self) -> Counts:
-        """Records, rejects and bytes that the latest run has read so far: all 0 before the first one."""
+        """The numbers of records, rejects and bytes of the latest run so far; 0 before the first run."""
         run = self._run
         rejects = run.rejects
         return Counts(
@@ -145,23 +144,23 @@ class Scan(Generic[M]):
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """The gaps that the run begun last met in logs that were rotated, cut or removed: see
+        """The gaps of the latest run in logs that were rotated, truncated or removed: see
         :class:`turnwire.log.Gap`. With ``errors="raise"`` the first one is raised as DecodeError."""
         return tuple(self._run.gaps)
 
     @property
     def refused(self) -> tuple[OSError, ...]:
-        """The refusals of files that the run begun last met in a folder, a glob or an archive of one, and that are no
-        logs: each was warned of (:class:`turnwire.errors.FileRefused`), and the rest was read. With ``errors="raise"``,
-        and where nothing else was there, the first one is raised; so is that of a file that is named itself."""
+        """The errors for files in folders, globs and archives that the latest run skipped because they are not
+        logs, each with a warning (:class:`turnwire.errors.FileRefused`). With ``errors="raise"``, if there was no
+        other file, or for a file named directly, the first one is raised."""
         return tuple(self._run.refused)
 
     @property
     def position(self) -> dict[str, Any]:
-        """The position of the latest run, after the batch that it gave last: for ``resume=`` of a later scan.
+        """The position of the latest run after its last batch, for ``resume=`` of a later scan.
 
-        Plain data that JSON can hold. It knows files by their device and inode and by their first bytes. Bytes, pipes
-        and URLs are not in it.
+        Plain JSON data. It identifies files by device and inode and by their first bytes. Bytes, pipes and URLs
+        have no position.
         """
         return self._run.position()
 
@@ -169,25 +168,26 @@ class Scan(Generic[M]):
         return self._begin(Run.batches)[1]
 
     def read(self) -> ScanResult:
-        """Runs to the end: all batches, which are kept in memory, and all rejects. Raises what iterating raises."""
+        """Runs to the end and returns all batches, which stay in memory, and all rejects. Raises what iterating
+        raises."""
         run, batches = self._begin(Run.batches)
         return ScanResult(list(batches), run.rejects)
 
     def messages(self) -> Iterator[Message[M]]:
-        """The records as message objects, each with its place: see :class:`turnwire.log.Message`.
+        """Yields the records as message objects, each with its place: see :class:`turnwire.log.Message`.
 
-        In the order of the input, one batch at a time in memory; of all records, or those that ``where`` wants,
-        whatever ``columns`` are named. Raises what iterating the scan raises.
+        In the order of the input, with one batch at a time in memory. ``where`` applies, ``columns`` does not.
+        Raises what iterating the scan raises.
         """
         from turnwire.log.output.messages import messages, places
 
         return messages(self._begin(Run.batches, places(self._finder.scanner))[1])
 
     def errors(self) -> Iterator[Reject]:
-        """The damaged ranges as objects: place, bytes and what is wrong (see :class:`turnwire.log.Reject`).
+        """Yields the rejects as objects with place, bytes and error: see :class:`turnwire.log.Reject`.
 
-        In the order of the input, whatever ``errors=`` says. They are handed out as found and not kept: of this
-        run, ``rejects`` has the counts only.
+        In the order of the input, for any ``errors=``. They are not kept: ``rejects`` of this run has only the
+        counts.
         """
         from turnwire.log.output.messages import errors
 
@@ -228,9 +228,9 @@ class Scan(Generic[M]):
         self.close()
 
     def close(self) -> None:
-        """Ends all runs, from any thread: an iteration that waits or goes on elsewhere ends after its batch.
+        """Ends all runs, from any thread; an iteration elsewhere ends after its batch.
 
-        Sources that can be read only once, and ``follow=True``, are not begun again; others can be read again.
+        Sources that can be read only once, and ``follow=True``, cannot be read again.
         """
         with self._lock:
             going = [(run, iteration()) for run, iteration in self._going]
@@ -356,37 +356,36 @@ def scan(
     fences: bool = False,
     limits: Limits = LIMITS,
 ) -> Scan:
-    """Finds the records of a wire, or of all of them, anywhere in logs and gives them as columns, in batches.
+    """Finds the records of one or all wires anywhere in logs and returns them as columns, in batches.
 
     Args:
         source: a path, directory or glob; "-" for standard input; a URL, a UPath or an OpenFile of a storage that
             fsspec knows (the extra ``fsspec``); a binary file object; bytes-like data itself; or a list of these. Their
             first bytes tell gzip, bzip2, xz and zstd.
-        wire: the wire to look for, such as "nslip", with its own columns; None for all of them in one pass, with the
-            columns that any wire has.
-        columns: the names of the columns to read (all by default); what is not named is not made.
-        where: which records are wanted: {column: a value, a set of values, or a half-open range (from, to)}; "text" is
-            what the bytes of the record must contain. Records that are not wanted still count in ``counts``.
-        errors: "collect" keeps damaged ranges in ``scan.rejects``, "skip" only counts them, "raise" raises DecodeError
-            at the first, after the batch with the records in front of it.
-        threads: how many threads scan; what comes out is the same for any number.
-        batch_bytes: bytes of input a batch, about; at most 256 MiB are taken.
-        resume: ``Scan.position`` of an earlier scan of the same files, to go on after it; {} for the first one. A last
-            line without its end is then left for the next time.
-        follow: wait for more at the end of files, also across rotation and truncation, until ``Scan.close()``.
+        wire: one wire, such as "nslip", with its own columns; None for all wires in one pass, with the common
+            columns.
+        columns: the names of the columns to read (all by default).
+        where: the records to select: {column: a value, a set of values, or a half-open range (from, to)}; "text"
+            gives bytes that the record must contain. Other records still count in ``counts``.
+        errors: "collect" keeps damaged ranges in ``scan.rejects``, "skip" only counts them, "raise" raises
+            DecodeError at the first, after the batch with the records before it.
+        threads: how many threads scan; the result is the same for any number.
+        batch_bytes: approximate input bytes of a batch, at most 256 MiB.
+        resume: ``Scan.position`` of an earlier scan of the same files, to continue after it; {} for the first scan.
+            An unfinished last line is then left for the next scan.
+        follow: wait for more at the end of files, across rotation and truncation, until ``Scan.close()``.
         progress: called as progress(bytes done, bytes in all or None, records, rejects), or True for a bar on a
             terminal.
-        borrow: scan a memory map of a path's file (or the buffer) itself. Fastest; a buffer that changes meanwhile is
-            the caller's risk, and a file that shrinks ends the process with the signal SIGBUS, also when batches of it
-            are looked at later. What cannot be mapped is read.
-        unknown: "keep" takes records with slots and frames that this version does not know.
-        fences: headers of Space documents inside code fences of Markdown are content.
+        borrow: scan a memory map of a path's file (or the buffer) itself. Fastest, but the buffer must not change,
+            and a file that shrinks kills the process with SIGBUS, even when its batches are used later.
+        unknown: "keep" accepts slots and frames that this version does not know.
+        fences: treat headers of Space documents inside Markdown code fences as content.
         limits: ``limits.message`` bounds one record, 512 MiB at most; ``ratio``, ``ratio_from`` and ``zstd_window``
             bound what is decompressed.
 
-    Returns a :class:`Scan`: iterate it for batches, or hand it to Polars, DuckDB, pandas or pyarrow. Nothing is read
-    before. Raises UnknownName (a ValueError) for names that there are not, ValueError or TypeError for other arguments
-    that make no sense, and OSError when a file cannot be read.
+    Returns a :class:`Scan`: iterate it for batches, or hand it to Polars, DuckDB, pandas or pyarrow. Nothing is
+    read before that. Raises UnknownName (a ValueError) for unknown names, ValueError or TypeError for other wrong
+    arguments, and OSError if a file cannot be read.
     """
     arguments = {name: value for name, value in locals().items() if name != "source"}
     if limits is not LIMITS:

@@ -22,23 +22,22 @@ else:
 
 
 class Decoder(Generic[M]):
-    """Takes bytes in pieces of any size and gives messages.
+    """Reads messages from bytes that arrive in pieces of any size.
 
-    Messages may be anywhere among other text, as in a log: they are those that :func:`turnwire.scan` finds in all
-    that is fed, and the errors are its rejects, however it is cut into pieces. One is complete as soon as its last byte
-    is there. :meth:`feed` raises DecodeError for a damaged one when its line ends, or what it is part of. Nothing else
-    is lost by that: the piece is taken whole, and what was complete before the damaged one, and everything behind it,
-    comes with the next call (``feed(b"")`` will do). ``pending`` of the error counts the messages before it that wait;
-    ``offset`` and ``line`` count from the first byte ever fed. Calls from several threads wait for one another; whose
-    piece comes first is theirs.
+    Messages may be anywhere in other text, as in a log: the decoder returns the records that :func:`turnwire.scan`
+    finds in all that is fed, and raises its rejects, however the input is cut. A message is complete with its last
+    byte. :meth:`feed` raises DecodeError for a damaged one when its line ends, or the text that it is part of.
+    Nothing is lost: the whole piece is taken, and messages before and after the damaged one come with the next call,
+    such as ``feed(b"")``. The error's ``pending`` counts the messages before it that wait; ``offset`` and ``line``
+    count from the first byte ever fed. Calls from several threads wait for one another.
 
     Args:
-        wire: the wire whose messages are wanted; None for those of all. What may belong to a CSP/1 message, whose lines
-            go on until one begins something else, waits for that line; in a line in which an object began that is no
-            message, in one of strings and arrays, and behind something damaged, messages come when their line ends; in
-            a part of one that CRI cut, with its last part. Where many lines of what waits began as one that could end
-            it (fences in a heredoc), the end is seen a sixteenth of its size later at most.
-        limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` what is held between two calls.
+        wire: the wire whose messages to return; None for all. A CSP/1 message ends where a line begins something
+            else, and waits for that line; in a line in which an object began that is no message, in one of strings
+            and arrays, and behind something damaged, messages come when their line ends; in a part of one that CRI
+            cut, with its last part. Where many lines of what waits began as one that could end it (fences in a
+            heredoc), the end is seen a sixteenth of its size later at most.
+        limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` the bytes kept between two calls.
     """
 
     if TYPE_CHECKING:
@@ -81,13 +80,13 @@ class Decoder(Generic[M]):
         self.wire = wire
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[M]:
-        """The messages that ``data`` completes, in order. Raises DecodeError at a damaged one (see the class), and
-        buffer_full, which changes nothing, when more is held back than ``limits.feed_buffer``."""
+        """Returns the messages that ``data`` completes, in order. Raises DecodeError for a damaged one (see the
+        class), and buffer_full, which changes nothing, if more than ``limits.feed_buffer`` would be kept."""
         with self._lock:
             return self._stream.feed(data)
 
     def close(self) -> list[M]:
-        """End the input and return the last messages. Raises DecodeError if one was cut off; call it again for
-        what is left. What is fed later starts afresh, while places count on."""
+        """Ends the input and returns the last messages. Raises DecodeError if one was cut off; call it again for
+        the others. Later input starts afresh, but offsets and lines continue."""
         with self._lock:
             return self._stream.close()

@@ -14,11 +14,11 @@ _AROUND = 40
 
 
 def explain(reject: Any) -> str:
-    """A text for a model so that it mends its answer: the wire, what is wrong, where, what is expected, an excerpt.
+    """Explains a fault to a model, so that it can correct its answer: wire, fault, place, expectation, excerpt.
 
-    reject: what ``extract(..., rejects=True)``, ``salvage(..., rejects=True)``, ``Scan.errors()`` or
-    ``finding.located`` gave for a near miss, or the DecodeError that ``decode`` or a ``Decoder`` raised. A few lines of
-    plain text; the excerpt is escaped. Raises TypeError for anything else, also for a message that was read.
+    reject: a near miss of ``extract(..., rejects=True)``, ``salvage(..., rejects=True)``, ``Scan.errors()`` or
+    ``finding.located``, or the DecodeError that ``decode`` or a ``Decoder`` raised. Returns a few lines of plain
+    text, with the excerpt escaped. Raises TypeError for anything else.
     """
     error, raw = _of(reject)
     wire = error.wire

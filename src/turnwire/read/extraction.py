@@ -67,11 +67,11 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool) -> 
 
 
 def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = False) -> Any:
-    """Every message of ``wires`` (a name or several; by default all) in ``text``, in order, with its span and wrapping.
+    """Returns every message of ``wires`` (one or more names; all by default) in ``text``, in order, with span and
+    wrapping.
 
-    They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what is inside a
-    message is its content. With ``rejects``, near misses are given among them (:class:`NearMiss`).
-    Raises UnknownName for a name that is not a wire.
+    They are the records that :func:`turnwire.scan` finds in its UTF-8; nothing is repaired. ``rejects=True`` also
+    returns near misses (:class:`NearMiss`). Raises UnknownName for an unknown wire.
     """
     if not isinstance(text, str):
         raise TypeError(f"the text to search is a str, not {type(text).__name__}")

@@ -95,11 +95,11 @@ class Columns:
 
 
 class Batch(Columns):
-    """Some records of one input, as columns. It owns its memory (or keeps it alive) and never changes.
+    """Records of one input, as columns. A batch owns its memory (or keeps it alive) and never changes.
 
-    ``batch["src"]`` is a NumPy array, ``batch["tag"]`` a :class:`TextColumn`, ``batch["act"]`` an array of the names of
-    an enum (None where a record has none), whose codes :meth:`codes` gives. Polars, DuckDB, pandas and pyarrow take a
-    batch as it is.
+    ``batch["src"]`` is a NumPy array, ``batch["tag"]`` a :class:`TextColumn`, ``batch["act"]`` an array of enum
+    names (None where absent), whose codes :meth:`codes` returns. Polars, DuckDB, pandas and pyarrow read batches
+    directly.
     """
 
     def __init__(self, scanner: BulkScanner, columns: tuple[Column, ...], rows: Rows) -> None:
@@ -115,12 +115,12 @@ class Batch(Columns):
 
     @property
     def file(self) -> str | None:
-        """The file that these records come from; None for bytes."""
+        """The file of these records; None for bytes."""
         return self._rows.file
 
     @property
     def scanned(self) -> int:
-        """The number of input bytes that the batch holds."""
+        """The number of input bytes in the batch."""
         return len(self._rows.buffer) + len(self._arena)
 
     def __getitem__(self, name: str) -> Any:
@@ -134,8 +134,8 @@ class Batch(Columns):
         return names[np.minimum(codes, len(column.names))]
 
     def codes(self, name: str) -> NDArray[np.uint8]:
-        """The codes of an enum column: places in ``batch.column(name).names``, of records that have a value. Raises
-        UnknownKey for a column that is not in this batch, TypeError for one that is no enum."""
+        """The codes of an enum column: indexes into ``batch.column(name).names``, meaningful where a record has a
+        value. Raises UnknownKey for a column that is not in this batch, TypeError for one that is not an enum."""
         column = self.column(name)
         if column.kind != "enum":
             raise TypeError(f"{name!r} is no enum and has no codes; it is {column.kind}")
@@ -143,7 +143,7 @@ class Batch(Columns):
         return codes
 
     def values(self, column: Column) -> Any:
-        """The value of a column of this batch as it is exported: ``batch[column.name]``, but of an enum the codes."""
+        """The exported values of a column: ``batch[column.name]``, or the codes of an enum."""
         name, rows = column.name, self._rows
         if column.kind == "file":
             files = np.empty(rows.count, object)
@@ -177,8 +177,8 @@ class Batch(Columns):
         return self._scanner.common.get(name, ("", ""))
 
     def picked(self, rows: Any = None, columns: Iterable[str] | None = None) -> Batch:
-        """Some of the records (a mask, a slice, or their numbers in order; all by default), and some of the columns. It
-        copies no text."""
+        """A batch of some records (a mask, a slice, or their numbers in order; all by default) and some columns.
+        Copies no text."""
         found = self._rows
         if rows is not None:
             kept = {"record": self.values(POSITIONS[1])}
@@ -232,15 +232,15 @@ class Batch(Columns):
         return name if how == "column" else column.name
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
-        """The names of files in here, and for each record the place of its own there (i32), or -1 for none."""
+        """The names of the files in this batch, and for each record the index of its file (i32), or -1."""
         return file_codes([(self.file, len(self))])
 
     def valid(self, name: str) -> NDArray[np.bool_]:
-        """The records that have a value in this column."""
+        """A bool array: the records that have a value in this column."""
         return rows_of(self.validity(name), len(self))
 
     def validity(self, name: str) -> Bits | NDArray[np.bool_] | None:
-        """The same in the form in which it is there: as bits, as a bool array, or None where all records have one."""
+        """The same as stored: as bits, as a bool array, or None if all records have a value."""
         return self.validity_of(self.column(name))
 
     def validity_of(self, column: Column) -> Bits | NDArray[np.bool_] | None:
@@ -290,17 +290,17 @@ class Batch(Columns):
         return TextColumn(self._rows.buffer, *self._spans, None, None, None, self._arena)
 
     def raw(self, row: int) -> memoryview:
-        """The bytes of one record as they are in the input; inside a JSON string, what the string says there."""
+        """The bytes of one record as in the input; inside a JSON string, unescaped."""
         place = range(len(self))[row]
         starts, sizes = self._spans
         return span_of(self._rows.buffer, self._arena, int(starts[place]), int(sizes[place]))
 
     def raws(self, rows: Any = slice(None)) -> Iterator[bytes]:
-        """The bytes of some records (a mask, or their numbers), or of all: quicker than ``raw`` for each."""
+        """The bytes of some records (a mask, or their numbers), or of all; faster than ``raw`` for each."""
         return cut(self._rows.buffer, self._arena, *(array[rows] for array in self._spans))
 
     def decoder(self, wire: str) -> Callable[[bytes | memoryview], Any]:
-        """Returns the function that makes messages of the bytes of records of a wire, as ``message`` does. Raises
+        """The function that decodes the bytes of a wire's records, as ``message`` does. Raises
         UnknownName for a wire that is not in this batch."""
         scanner = bulk_scanner(wire) if "wire" in own(self._scanner) else self._scanner
         if wire != scanner.wire:
