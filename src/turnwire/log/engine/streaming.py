@@ -168,7 +168,10 @@ class BlockStream:
         keeps back in ``pending``; DecodeError(buffer_full), and takes nothing, when more would wait than the limit; and
         TypeError for what is not bytes-like."""
         if self._plain and type(data) is bytes and data.startswith(_QUICK) and not (self._size or self._ready):
-            self._ready, data = self._lines(data)
+            messages, data = self._lines(data)
+            if messages and not data:
+                return messages
+            self._ready = messages
         self._write(data if type(data) is bytes else _taken(data))
         return self._messages()
 
@@ -196,24 +199,28 @@ class BlockStream:
     def _lines(self, data: bytes) -> tuple[list[Any], bytes]:
         """The messages of the lines that ``data`` begins with, each of which is one, and the rest of it: by the wire's
         decode alone, which takes a hundredth of a search."""
-        if self._found or len(data) > self._limits.feed_buffer:
+        size = data.rfind(b"\n") + 1
+        if not size or self._found or len(data) > self._limits.feed_buffer:
             return [], data
-        quick = _QUICK[:1] if _CARRIER.search(data) else _QUICK
         decode, limit = self._decode, self._limits.message
+        lines = data[: size - 1].split(b"\n")
         messages: list[Any] = []
-        lines = data.split(b"\n")
-        lines.pop()  # it has no end yet
         try:
-            for line in lines:
-                if not line.startswith(quick) or len(line) > limit:
-                    break
-                messages.append(decode(line))
+            if data.startswith(b"@a") and data.count(b"\n@a", 0, size) == len(lines) - 1 and size <= limit:
+                messages += map(decode, lines)
+            else:
+                quick = _QUICK[:1] if _CARRIER.search(data) else _QUICK
+                for line in lines:
+                    if not line.startswith(quick) or len(line) > limit:
+                        break
+                    messages.append(decode(line))
         except DecodeError:
             pass  # the search says what it is
-        if not messages:
-            return [], data
         count = len(messages)
-        size = data.rfind(b"\n") + 1 if count == len(lines) else sum(map(len, lines[:count])) + count
+        if not count:
+            return [], data
+        if count < len(lines):
+            size = sum(map(len, lines[:count])) + count
         self._state.begun = self._state.touched = True
         self._final = False
         self._offset += size
