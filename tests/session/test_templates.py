@@ -13,7 +13,7 @@ from turnwire import session
 from turnwire.errors import DecodeError, Reason
 from turnwire.session import Options
 from turnwire.session.planning import MOST_MISSED, Planner, again
-from turnwire.session.shapes import ARRAY, Event, Leaf, Shape, Shapes, flatten, minified, parsed, unflatten
+from turnwire.session.shapes import ARRAY, Event, Leaf, Member, Shape, Shapes, flatten, minified, parsed, unflatten
 from turnwire.session.templates import FARTHEST, State, Template, one_more, row_of, time_of, time_text
 from turnwire.session.writing import Composer, candidates, read_events
 
@@ -208,7 +208,7 @@ def test_fields_that_no_writer_makes_are_refused(fields: str) -> None:
     ],
 )
 def test_the_leaf_that_names_the_conversation_comes_first(paths: str, keys: tuple[str, ...], order: Any) -> None:
-    assert Shape(tuple((path, "", None) for path in paths)).order(keys) == order
+    assert Shape(tuple(Member(path, "", number) for number, path in enumerate(paths))).order(keys) == order
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_table_is_of_objects_with_the_same_keys(rows: list[Any], mark: str) ->
     leaves: list[Leaf] = []
     structure = flatten(value, leaves)
     assert structure[0][1].strip(ARRAY) == mark
-    assert minified(unflatten(structure, iter(leaves))) == minified(value)
+    assert minified(unflatten(structure, leaves)) == minified(value)
 
 
 @pytest.mark.parametrize("rows", ["[[1,2],[3]]", "[[1,2,3]]", "[[],[1,2]]", "[[1,2],3]", '[["x",1],"yz"]'])

@@ -2,7 +2,8 @@
 
 ``{act:ASK turn+:1 goal_id=conv_id text?:"a question"}`` is ``{"act":"ASK","turn+":1,"goal_id=conv_id":null,...}``: it
 takes a third fewer tokens. ``a={act:ASK}`` is an event and the template that later rows go by; ``b=a{act:INFORM}`` says
-what differs from it. JSON itself is read, too. What a definition says is a draft: its members in order.
+what differs from it. JSON itself is read, too. What a definition says is a draft: its members in order, where
+a node may also be a leaf, None for one that is left out, or the number of a leaf of the template that it changes.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from turnwire.session.shapes import ARRAY, LEAF, STYLES, Leaf, Structure, is_objects, leaf_of, quoted
+from turnwire.session.shapes import ARRAY, STYLES, Leaf, Member, Structure, is_objects, leaf_of, quoted
 
 REMOVED = "-"
 """The mark of a member that a template does not have where that which it is derived from has it."""
@@ -30,15 +31,6 @@ _END = ""
 _LITERALS = frozenset(["true", "false", "null"])
 ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that a reader might take for the end of a line, or lose."""
-
-
-class Member(NamedTuple):
-    """A member of a draft. node: a draft (a list; with the mark ARRAY, of items by their numbers), a leaf, None for one
-    that is left out, or the number of a leaf of the template that the draft is of."""
-
-    name: str
-    mark: str
-    node: Any
 
 
 def one_line(text: str) -> str:
@@ -75,13 +67,13 @@ def told(leaf: Leaf, mark: str) -> str:
     return word if _WORD(word) and not _SCALAR(word) else f'"{word}"'
 
 
-def written(structure: Structure, leaves: Iterator[tuple[str, str]], used: set[str]) -> str:
+def written(structure: Structure, leaves: Sequence[tuple[str, str]], used: set[str]) -> str:
     """The text of a definition. leaves: of each the mark, and the value as ``told`` gives it; ``null`` where that is
     left out. used: the first letters of its marks are added."""
     parts = []
     for name, mark, node in structure:
-        if node is LEAF:
-            own, text = next(leaves)
+        if type(node) is int:
+            own, text = leaves[node]
             mark = mark or own
         elif mark == ARRAY:
             text, mark = "[" + ",".join([written(item, leaves, used) for _, _, item in node]) + "]", ""
@@ -99,35 +91,26 @@ def written(structure: Structure, leaves: Iterator[tuple[str, str]], used: set[s
     return "{" + " ".join(parts) + "}"
 
 
-def draft_of(structure: Structure, leaves: Iterator[tuple[int, str]]) -> list[Member]:
-    """The draft of a template: a structure whose leaves have these numbers and marks."""
-    found = []
-    for name, mark, node in structure:
-        if node is LEAF:
-            number, own = next(leaves)
-            found.append(Member(name, mark or own, number))
-        else:
-            found.append(Member(name, mark, draft_of(node, leaves)))
-    return found
-
-
-def structure_of(draft: Sequence[Member], leaves: list[tuple[Any, str]]) -> Structure:
-    """The structure of a draft. The node and the mark of each of its leaves are added, in order.
+def structure_of(draft: Sequence[Member], leaves: list[tuple[Any, str]], marks: Sequence[str] = ()) -> Structure:
+    """The structure of a draft. The node and the mark of each of its leaves are added, in order. marks: of the leaves
+    of the template that the draft is of.
 
     Raises ValueError for what no structure has.
     """
-    found: list[tuple[str, str, Any]] = []
+    found: list[Member] = []
     for name, mark, node in draft:
-        if type(node) is list:
-            found.append((name, mark, structure_of(node, leaves)))
+        if type(node) in (list, tuple):
+            found.append(Member(name, mark, structure_of(node, leaves, marks)))
             continue
+        if type(node) is int:
+            mark = mark or marks[node]
         if mark == REMOVED:
             raise ValueError("a member is removed that is not there")
         is_table = mark[:1] == "#"
         if is_table and len(set(columns := mark[1:].split(","))) < len(columns):
             raise ValueError("a key appears twice")
+        found.append(Member(name, mark if is_table else "", len(leaves)))
         leaves.append((node, "?" if is_table else mark))
-        found.append((name, mark if is_table else "", LEAF))
     return tuple(found)
 
 
@@ -215,7 +198,7 @@ def _draft(members: dict[str, Any]) -> list[Member]:
 
 def _is_object(member: Member) -> bool:
     """True for a member that is derived from its like in another definition, not replaced."""
-    return type(member.node) is list and member.mark != ARRAY
+    return type(member.node) in (list, tuple) and member.mark != ARRAY
 
 
 def merged(base: Sequence[Member], changes: Sequence[Member]) -> list[Member]:

@@ -42,12 +42,13 @@ def again(clusters: Sequence[Cluster], events: Sequence[Event]) -> list[Cluster]
     known: dict[Shape, list[Cluster]] = {}
     for cluster in dict.fromkeys(clusters):
         known.setdefault(cluster.shape, []).append(cluster)
-    missed, found = 0, []
+    missed = 0
+    found: list[Cluster] = []
     for event in events:
         fitting = (each for each in known.get(event.shape, ()) if fits(each.marks, event.leaves, each.first))
-        if (cluster := next(fitting, None)) is None:
-            missed, cluster = missed + 1, Cluster(event, list(map(mark_alone, event.leaves, event.shape.tables)))
-        found.append(cluster)
+        cluster = next(fitting, None)
+        missed += cluster is None
+        found.append(cluster or Cluster(event, list(map(mark_alone, event.leaves, event.shape.tables))))
     return None if missed * MOST_MISSED > len(events) else found
 
 

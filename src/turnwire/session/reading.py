@@ -21,8 +21,8 @@ from turnwire.session.framing import (
     size_of,
     unfolded,
 )
-from turnwire.session.notation import Member, merged, read, structure_of
-from turnwire.session.shapes import Leaf, Shapes, flatten, leaf_of, minified, parsed, quoted, value_of
+from turnwire.session.notation import merged, read, structure_of
+from turnwire.session.shapes import Leaf, Member, Shapes, flatten, leaf_of, minified, parsed, quoted, value_of
 from turnwire.session.templates import LATER, State, Template, expected, leaves_of, split, what_is
 
 _ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
@@ -164,7 +164,7 @@ class Reader:
         draft, base = read(found[3]), None
         if found[2]:
             base = self._template(found[2])
-            draft = merged(base.draft, draft)
+            draft = merged(base.shape.structure, draft)
         return self._define(found[1], base, draft)
 
     def _template(self, name: str) -> Template:
@@ -176,7 +176,7 @@ class Reader:
     def _define(self, name: str, base: Template | None, draft: list[Member]) -> str:
         """The event of a definition, which is a template from now on where it has a name."""
         told: list[tuple[Any, str]] = []
-        shape = self._shapes[structure_of(draft, told)]
+        shape = self._shapes[structure_of(draft, told, base.marks if base else ())]
         marks = [mark for _, mark in told]
 
         def leaf_at(place: int) -> Leaf:

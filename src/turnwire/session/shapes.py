@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from json import encoder
 from typing import Any, NamedTuple
@@ -16,11 +16,21 @@ from turnwire.json import text as json_text
 
 Leaf = str | bytes
 """A JSON string as text, or any other value as JSON text in bytes: so "1" and 1 differ, and 1.0 stays 1.0."""
-Structure = tuple[tuple[str, str, Any], ...]
-"""An object without its leaves: of each member its name, its mark, and LEAF or the Structure of what it holds. The mark
-is ``#a,b`` for a leaf that is a table with these columns, ``$n`` for an object in a JSON string of style n (0: none),
-ARRAY for an array of objects, whose names are their numbers."""
-LEAF = None
+
+
+class Member(NamedTuple):
+    """A member of an object without its leaves. node: the number of its leaf, or the members of what it holds.
+
+    mark: ``#a,b`` for a leaf that is a table with these columns, ``$n`` for an object in a JSON string of style n (0:
+    none), ARRAY for an array of objects, whose names are their numbers.
+    """
+
+    name: str
+    mark: str
+    node: Any
+
+
+Structure = tuple[Member, ...]
 ARRAY = "["
 STYLES: tuple[dict[str, Any], ...] = (
     {"ensure_ascii": False, "separators": (",", ":")},
@@ -113,7 +123,7 @@ def is_objects(value: Any) -> bool:
 
 def flatten(value: dict[str, Any], leaves: list[Leaf]) -> Structure:
     """The structure of an object of ``parsed``. Its leaves are added in order."""
-    found: list[tuple[str, str, Any]] = []
+    found: list[Member] = []
     for key, each in value.items():
         mark, held = "", None
         if type(each) is str:
@@ -127,10 +137,10 @@ def flatten(value: dict[str, Any], leaves: list[Leaf]) -> Structure:
             elif len(each) <= MOST_OBJECTS:
                 mark, held = ARRAY, {str(number): one for number, one in enumerate(each)}
         if held:
-            found.append((key, mark, flatten(held, leaves)))
+            found.append(Member(key, mark, flatten(held, leaves)))
         else:
+            found.append(Member(key, mark, len(leaves)))
             leaves.append(leaf_of(each))
-            found.append((key, mark, LEAF))
     return tuple(found)
 
 
@@ -156,13 +166,13 @@ def _opened(text: str) -> tuple[str, dict[str, Any]] | None:
         return None
 
 
-def unflatten(structure: Structure, leaves: Iterator[Leaf]) -> dict[str, Any]:
+def unflatten(structure: Structure, leaves: Sequence[Leaf]) -> dict[str, Any]:
     """The object of a structure with these leaves, as a value of ``parsed``. Raises ValueError for a leaf that cannot
     stand where it does."""
     found: dict[str, Any] = {}
     for name, mark, node in structure:
-        if node is LEAF:
-            leaf = next(leaves)
+        if type(node) is int:
+            leaf = leaves[node]
             found[name] = _table(leaf, mark) if mark and type(leaf) is bytes and leaf[:2] == b"[[" else leaf
             continue
         inner = unflatten(node, leaves)
@@ -227,7 +237,7 @@ class Shape:
 
     def _add(self, structure: Structure, before: str) -> None:
         for name, mark, node in structure:
-            if node is LEAF:
+            if type(node) is int:
                 self.paths.append(before + name)
                 self.tables.append(mark != "")
             else:
@@ -246,7 +256,7 @@ class Shape:
 
     def text(self, leaves: Sequence[Leaf]) -> str:
         """The minified JSON text of the event with these leaves."""
-        return minified(unflatten(self.structure, iter(leaves)))
+        return minified(unflatten(self.structure, leaves))
 
 
 def _below(path: str) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
-from turnwire.session.notation import ODD, Member, draft_of, one_line
+from turnwire.session.notation import ODD, one_line
 from turnwire.session.shapes import Leaf, Shape, leaf_of, parsed, quoted
 
 FIXED, SAME, MORE, SEEN, TURN, LATER = "", "?", "+", "=", "^", "~"
@@ -113,11 +113,6 @@ class Template:
         self.fields = {leaf: field for field, leaf in enumerate([at for at, mark in enumerate(marks) if mark])}
         self.first = leaves
         self.last: dict[Leaf | None, Sequence[Leaf]] = {}
-
-    @cached_property
-    def draft(self) -> list[Member]:
-        """The definition as later ones may change it."""
-        return draft_of(self.shape.structure, iter(enumerate(self.marks)))
 
 
 class State:

@@ -125,7 +125,7 @@ class Composer(State):
 
         self.define(name, shape, marks, tell)
         used: set[str] = set()
-        whole = f"{name}={written(shape.structure, zip(marks, texts, strict=True), used)}"
+        whole = f"{name}={written(shape.structure, list(zip(marks, texts, strict=True)), used)}"
         if not name and len(whole) >= len(line):
             return one_line(line)
         self.used |= used
