@@ -83,6 +83,7 @@ def test_token_rules(code, bad, good):
     [
         (DEFS + task(rest="\nIN SRC,LICENSE"), ["info"]),  # which may be a file
         (DEFS + patch("- DEF LIB\n") + task(rest="\nIN LIB", ctx="C1"), ["warning"]),
+        ("DEF LIB = l\n\n" + patch("- DEF LIB\n") + task(rest="\nIN LIB", ctx="C1"), ["warning"]),  # nothing is left
         (DEFS + patch("+ DEF NEW = n\n") + task(rest="\nIN NEW", ctx="C0"), ["warning"]),
         (DEFS + task(rest="\nOWNER SOMEBODY"), []),  # an agent
         (DEFS + task(receiver="SOMEBODY"), []),

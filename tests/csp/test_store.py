@@ -113,6 +113,7 @@ def test_refusals_change_nothing(store, message, expected):
 
 def test_ids_are_opaque(store):
     store.apply(csp.message("A", "B", "C2", csp.Patch("P001", "C2", [], "C02")))
+    store.apply(csp.message("A", "B", "C02", csp.Generic("MEM", "M1", text="no letter of its own")))
     assert store.head == "C02"
 
 

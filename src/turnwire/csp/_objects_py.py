@@ -5,29 +5,12 @@ Writing and checking are done in ``turnwire.csp.codec``.
 
 from __future__ import annotations
 
-from typing import Any
-
 from turnwire.csp._lines_py import DEF_LINE, LAW_LINE
 from turnwire.csp.faults import decode_fault, issue
-from turnwire.csp.messages import (
-    AnyBlock,
-    CspMessage,
-    Error,
-    FileOp,
-    Generic,
-    Junk,
-    Op,
-    Patch,
-    Preamble,
-    Record,
-    Result,
-    Task,
-    Template,
-)
+from turnwire.csp.messages import AnyBlock, CspMessage, Junk, Op, Patch, Preamble, Record, Template, made_block
 from turnwire.csp.spec import BLOCK_WORD, FENCE, FIELDS, INTENTS, PREAMBLE, TEMPLATE, Intent
 from turnwire.errors import Issue, Reason
 
-_KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _INTENTS = tuple(Intent)
 _WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)
 
@@ -83,10 +66,7 @@ class Spans:
             spans = [(row[12 + 2 * slot], row[13 + 2 * slot], key) for slot, key in enumerate(keys)]
             spans.sort()
             fields = [(key, text(start, length)) for start, length, key in spans if length >= 0]
-            if word == "FILEOP":
-                return FileOp(name, text(row[18], row[19]), fields)
-            made: AnyBlock = _KINDS[word](name, fields)
-            return made
+            return made_block(word, name, fields, text(row[18], row[19]) if word == "FILEOP" else "")
         extras = self.extras[row[22] : row[22] + row[23]]
         if word == "PATCH":
             ops = [
@@ -94,7 +74,8 @@ class Spans:
                 for sign, key, size, start, length in extras
             ]
             return Patch(name, text(row[12], row[13]), ops, text(row[14], row[15]))
-        return Generic(word, name, [(text(key, size), text(start, length)) for _, key, size, start, length in extras])
+        fields = [(text(key, size), text(start, length)) for _, key, size, start, length in extras]
+        return made_block(word, name, fields, "")
 
 
 def _preamble(text: str, line: int, offset: int, issues: list[Issue] | None) -> Preamble:

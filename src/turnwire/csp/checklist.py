@@ -12,9 +12,9 @@ from typing import Any
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged, checklist_of
 from turnwire.csp.codec import check, doubts, parse
-from turnwire.csp.lints import TASK_ID, Classifier, Linter, Routing
-from turnwire.csp.logs import BOM, FilePreambles
-from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
+from turnwire.csp.lints import FINAL, Classifier, Linter, Routing
+from turnwire.csp.logs import BOM, Beside, FilePreambles
+from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Result, Task, task_of
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, expect
 from turnwire.fences import is_fence
@@ -98,7 +98,7 @@ class CspChecklist(checklists.RecordChecklist):
         self.routing: Routing | None = None
         self.waiting_tasks: dict[str, tuple[int, int | None, str]] = {}
         self._given_up = 0  # tasks without an answer that are no longer followed, beyond those that are told
-        self._waiting: list[tuple[int, int, Record | str]] = []  # beside messages: (offset, line, record or text)
+        self._waiting: list[Beside] = []
         self._next = 0
 
     def look(self, found: Any) -> None:
@@ -110,18 +110,19 @@ class CspChecklist(checklists.RecordChecklist):
         around = FilePreambles(found)
         if not around.any:
             return
-        beside, damaged = around.preambles()
-        for error in damaged:
-            self.refused(error, error.line or 1, error.offset)
-        self._waiting = [(offset, record.line, record) for offset, _, record in beside]
+        found_preambles = around.preambles()
+        for start, _, line, error in found_preambles:
+            if isinstance(error, DecodeError):
+                self.refused(error, line, start)
+        self._waiting = [one for one in found_preambles if not isinstance(one.record, DecodeError)]
         if around.is_document():
-            self._waiting += around.junk([(offset, length) for offset, length, _ in beside])
+            self._waiting += around.junk(self._waiting)
             if found.data.startswith(BOM):
                 self.fault("magic", 1, f"{Reason.BOM}: a byte order mark comes first", 0)
         else:
-            for offset, line, text in around.prose():
-                self.fault("magic", line, f"{Reason.JUNK}: {text[:60]!r}", offset)
-        self._waiting.sort(key=lambda one: one[0])
+            for one in around.prose():
+                self.fault("magic", one.line, f"{Reason.JUNK}: {str(one.record)[:60]!r}", one.offset)
+        self._waiting.sort(key=itemgetter(0))
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one record. Of a message that is read from a text its line there is its place."""
@@ -154,10 +155,10 @@ class CspChecklist(checklists.RecordChecklist):
         first = self._next
         last = len(waiting) if offset is None else bisect_left(waiting, offset, first, key=itemgetter(0))
         self._next = last
-        for place, line, beside in waiting[first:last]:
+        for place, _, line, beside in waiting[first:last]:
             if isinstance(beside, str):
                 self._text(beside, line, place)
-            else:
+            elif isinstance(beside, Preamble):
                 self._record(beside, line, place)
 
     def _text(self, text: str, line: int, offset: int) -> None:
@@ -210,13 +211,11 @@ class CspChecklist(checklists.RecordChecklist):
             found("fileop", line, f"{issue.reason}: {issue.text}", offset)
 
     def _tasks(self, message: CspMessage, line: int, offset: int | None) -> None:
-        block = message.block
-        if isinstance(block, Task):
-            self.waiting_tasks[block.id] = line, offset, block.get("OWNER") or message.receiver or ""
-        elif isinstance(block, Result) and block.get("STATUS") in ("OK", "FAIL"):
-            self.waiting_tasks.pop(block.id, None)
-        elif isinstance(block, Error) and TASK_ID.fullmatch(block.get("AT") or ""):
-            self.waiting_tasks.pop(block.get("AT") or "", None)
+        task, status = task_of(message) or ("", "PARTIAL")
+        if isinstance(message.block, Task):
+            self.waiting_tasks[task] = line, offset, message.block.get("OWNER") or message.receiver or ""
+        elif status in FINAL:
+            self.waiting_tasks.pop(task, None)
 
     def _laws(self, message: CspMessage, line: int, offset: int | None) -> None:
         if self.routing is None:

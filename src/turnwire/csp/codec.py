@@ -18,6 +18,7 @@ from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect, exp
 from turnwire.fences import BEGINNING, is_fence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
     from typing_extensions import Buffer
@@ -61,11 +62,9 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
     return Document(records)
 
 
-def preambles(data: bytes, limits: Limits = LIMITS) -> tuple[list[tuple[int, int, Preamble]], list[DecodeError]]:
-    """The preambles among lines, each with its offset and length, and what is wrong with those that are damaged.
-    Raises ValueError for 2 GiB or more."""
-    found: list[tuple[int, int, Preamble]] = []
-    damaged: list[DecodeError] = []
+def preambles(data: bytes, limits: Limits = LIMITS) -> Iterator[tuple[int, int, Preamble | DecodeError]]:
+    """The preambles among lines, each with its offset and length, or what is wrong with it and where. Raises ValueError
+    for 2 GiB or more."""
     rows, extras, _ = _core.tables(data, (limits.message, limits.fields, limits.key), "none")
     places = [row for row in rows if row[3] & 0xFF == PREAMBLE]
     source = Spans(data if places else b"", extras)
@@ -73,11 +72,10 @@ def preambles(data: bytes, limits: Limits = LIMITS) -> tuple[list[tuple[int, int
         try:
             record = source.record(row)
         except DecodeError as error:
-            damaged.append(error)
+            yield error.offset or 0, 0, error
         else:
             assert isinstance(record, Preamble), "the row says so"
-            found.append((row[0], row[1], record))
-    return found, damaged
+            yield row[0], row[1], record
 
 
 def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:

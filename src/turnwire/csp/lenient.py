@@ -26,7 +26,7 @@ _TITLE = re.compile(rb"(?mi)CSP/1[*`:. \t]*\r?$")
 
 def parse_leniently(raw: bytes, limits: Limits) -> Document:
     """All records of a text that is valid UTF-8, and what was forgiven, by line. Never raises."""
-    reader = _LenientReader(raw, limits)
+    reader = LenientReader(raw, limits)
     reader.read()
     return Document(reader.records, sorted(reader.issues, key=lambda found: int(found.where)))
 
@@ -50,7 +50,7 @@ def without_prefix(raw: bytes) -> bytes:
     return b"".join((before, b"CSP/1\n", *(line + b"\n" for line in bare)))
 
 
-class _LenientReader(Stream):
+class LenientReader(Stream):
     """Cuts as strictly as ever, and makes records of the rows, and issues and Junk of the rejects."""
 
     def __init__(self, raw: bytes, limits: Limits) -> None:
@@ -68,9 +68,11 @@ class _LenientReader(Stream):
         return bisect_left(self._feeds, offset)
 
     def blame(self, reason: Reason, offset: int) -> None:
+        """Keeps an issue of the line at an offset."""
         self.issues.append(issue(reason, self.line_of(offset) + 1))
 
     def junk(self, start: int, stop: int, reason: Reason | None = None) -> None:
+        """Keeps text that nothing can use."""
         text = self.raw[start:stop].decode()
         if text.count("\n") <= 1:
             text = text.removesuffix("\n").removesuffix("\r")

@@ -25,6 +25,7 @@ from turnwire.csp.messages import (
     Record,
     Result,
     Task,
+    task_of,
 )
 from turnwire.csp.prose import filler
 from turnwire.csp.state import State, bytes_of
@@ -33,7 +34,8 @@ from turnwire.errors import Issue, Reason, expect
 if TYPE_CHECKING:
     from turnwire.csp.store import Store
 
-TASK_ID = re.compile("T[0-9]+")
+FINAL = frozenset({"OK", "FAIL", "ERROR"})
+"""What ends a task: a STATUS, or an ERROR that is AT it."""
 _DEFINED_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
 _GIVEN_ID = re.compile(r"[A-Z][0-9]+")
 _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
@@ -221,7 +223,7 @@ def _expanded(record: CspMessage, linter: Linter) -> Iterator[str]:
 def _undefined(record: CspMessage, linter: Linter, scopes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """The keys and tokens that look like names, and are neither defined, nor agents, nor results."""
     defs = linter.state.at(record.ctx)
-    for key, value in (("TO", record.receiver or ""), *linter.values) if defs else ():
+    for key, value in (("TO", record.receiver or ""), *linter.values) if linter.state.defined else ():
         for token in _tokens(value) if key in scopes else ():
             if token in linter.agents or token in linter.produced or token in defs:
                 continue
@@ -249,21 +251,19 @@ def _undefined_anywhere(record: CspMessage, linter: Linter) -> Iterator[str]:
 
 @_rule(Reason.CTX_STALE, CspMessage, severity="warning")
 def _stale(record: CspMessage, linter: Linter) -> Iterable[str]:
-    state, block = linter.state, record.block
+    state = linter.state
     if record.ctx == state.head or record.ctx not in state.checkpoints:
         return []
-    task = block.id if isinstance(block, Result) else block.get("AT") if isinstance(block, Error) else None
-    if task is not None and linter.tasks.get(task) == record.ctx:  # an answer may be given where its task was
+    task = "" if isinstance(record.block, Task) else (task_of(record) or ("", ""))[0]
+    if task and linter.tasks.get(task) == record.ctx:  # an answer may be given where its task was
         return []
     return [f"CTX is {record.ctx}, the head is {state.head}"]
 
 
 @_rule(Reason.NO_TASK, Result, Error, severity="warning")
 def _no_task(record: Any, linter: Linter) -> Iterable[str]:
-    block = record.block
-    task = block.id if isinstance(block, Result) else block.get("AT") or ""
-    missing = task not in linter.tasks and (isinstance(block, Result) or TASK_ID.fullmatch(task))
-    return [f"no TASK {task} was given"] if missing else []
+    said = task_of(record)
+    return [] if said is None or said[0] in linter.tasks else [f"no TASK {said[0]} was given"]
 
 
 @_rule(Reason.DUP_RESULT, Result, severity="warning")

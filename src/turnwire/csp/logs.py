@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from glob import glob
 from itertools import groupby
@@ -14,7 +13,7 @@ from turnwire.checklists import log_lines, spoken, statement
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes, type_fault
 from turnwire.csp.codec import parse, preambles
 from turnwire.csp.faults import issue
-from turnwire.csp.messages import CspMessage, Document, Error, Preamble, Record, Result, Task
+from turnwire.csp.messages import CspMessage, Document, Preamble, Record, Task, task_of
 from turnwire.csp.spec import WIRE
 from turnwire.csp.state import State
 from turnwire.csp.store import Store
@@ -27,9 +26,17 @@ _FENCES = (b"```", b"~~~")
 _NEWLINE = 0x0A
 _RECORD = b"\n\0\n"
 """What stands for each record in a text without them."""
-Beside = list[tuple[int, int, Preamble]]
-_TASK = re.compile("T[0-9]+")
-_ANSWERED = {"OK": "answered", "FAIL": "failed"}
+_ANSWERED = {"OK": "answered", "FAIL": "failed", "ERROR": "failed"}
+
+
+class Beside(NamedTuple):
+    """What is beside messages: its byte, its length, its line (1-based), and a preamble, what is wrong with one, or
+    other text."""
+
+    offset: int
+    length: int
+    line: int
+    record: Preamble | DecodeError | str
 
 
 class Log(NamedTuple):
@@ -87,8 +94,16 @@ def _parts(source: Any, limits: Limits) -> Iterator[bytes]:
 
 def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeError]]:
     several = list(reading("located").pieces(raw, WIRE, limits=limits))
-    beside, damaged = FilePreambles(reading("surroundings").LocatedRecords(raw, several), limits).preambles()
-    records: list[tuple[tuple[int, int], Record]] = [((offset, -1), record) for offset, _, record in beside]
+    records: list[tuple[tuple[int, int], Record]] = []
+    damaged: list[DecodeError] = []
+    for start, _, line, beside in FilePreambles(
+        reading("surroundings").LocatedRecords(raw, several), limits
+    ).preambles():
+        if isinstance(beside, DecodeError):
+            damaged.append(DecodeError(beside.reason, beside.text, offset=start, line=line, wire=WIRE))
+        elif isinstance(beside, Preamble):
+            beside.line = line
+            records.append(((start, -1), beside))
     for one in (one for piece in several for one in piece.of()):
         if one.error is not None:
             damaged.append(one.error)
@@ -134,68 +149,51 @@ class FilePreambles:
         """True if nothing says that this is a log."""
         return self._alone and not any(log_lines(self._data[start:stop]) for start, stop in self._found.gaps)
 
-    def preambles(self) -> tuple[Beside, list[DecodeError]]:
-        """The preambles with their offsets and lengths, and what is wrong with those that are damaged."""
-        beside, damaged = preambles(self._data, self._limits)
+    def preambles(self) -> list[Beside]:
+        """The preambles, and what is wrong with those that are damaged."""
+        found = [Beside(start, size, one.line or 1, one) for start, size, one in preambles(self._data, self._limits)]
         if not self._on_lines() and _speaks_of_state(self._data):
-            for start, line, record in (*self._in_strings(), *self._behind_prefixes()):
-                if isinstance(record, DecodeError):
-                    damaged.append(DecodeError(record.reason, record.text, offset=start, line=line, wire=WIRE))
-                else:
-                    record.line = line
-                    beside.append((start, 0, record))
-        return beside, damaged
+            found += [*self._in_strings(), *self._behind_prefixes()]
+        return found
 
-    def _in_strings(self) -> Iterator[tuple[int, int, Preamble | DecodeError]]:
-        """Those in JSON strings with messages: the byte, the line, the preamble or what is wrong with it. One behind
-        the first message there is placed behind all of them."""
+    def _in_strings(self) -> Iterator[Beside]:
+        """Those in JSON strings with messages. One behind the first message there is placed behind all of them."""
         for start, said in self._found.strings(_RECORD):
             if _speaks_of_state(said):
-                line = self._found.line_of(start)
-                there, wrong = preambles(said, self._limits)
-                first = said.find(_RECORD)
-                yield from ((start - 1 if offset < first else start + 1, line, record) for offset, _, record in there)
-                yield from ((start, line, error) for error in wrong)
+                line, first = self._found.line_of(start), said.find(_RECORD)
+                for offset, _, record in preambles(said, self._limits):
+                    place = start if isinstance(record, DecodeError) else start - 1 if offset < first else start + 1
+                    yield Beside(place, 0, line, record)
 
-    def _behind_prefixes(self) -> Iterator[tuple[int, int, Preamble | DecodeError]]:
+    def _behind_prefixes(self) -> Iterator[Beside]:
         """Those in lines that begin as the first line of the message behind them does, or of the one before."""
         messages = self._found.places[0][self._found.of(WIRE)]
         lines = self._found.lines_behind_prefixes(WIRE)
         for _, several in groupby(lines, key=lambda one: int(messages.searchsorted(one.offset))):
             rows = list(several)
-            there, wrong = preambles(b"".join(one.text + b"\n" for one in rows), self._limits)
-            found: list[Preamble | DecodeError] = [*(one for _, _, one in there), *wrong]
-            for record in found:
+            for _, _, record in preambles(b"".join(one.text + b"\n" for one in rows), self._limits):
                 row = rows[(record.line or 1) - 1]
-                yield row.offset, row.line, record
+                yield Beside(row.offset, 0, row.line, record)
 
-    def _gaps(self) -> Iterator[tuple[int, int, int]]:
-        """The gaps that hold any text, each with how many lines are in front of it."""
-        for start, stop in self._found.gaps:
-            yield start, stop, self._found.line_of(start) - 1
-
-    def junk(self, taken: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
-        """The lines that are not blank and no fence: (offset, line, text). taken: offset and length of others."""
-        found: list[tuple[int, int, str]] = []
-        spans = iter((*taken, (len(self._data) + 1, 0)))
+    def junk(self, taken: list[Beside]) -> Iterator[Beside]:
+        """The lines that are not blank, no fence and no part of others."""
+        spans = iter([(one.offset, one.length) for one in taken] + [(len(self._data) + 1, 0)])
         here = next(spans)
-        for start, stop, line in self._gaps():
-            for row in self._data[start:stop].split(b"\n"):
-                line += 1
+        for start, stop in self._found.gaps:
+            for line, row in enumerate(self._data[start:stop].split(b"\n"), self._found.line_of(start)):
                 while sum(here) <= start:
                     here = next(spans)
                 text = row.removeprefix(BOM if start == 0 else b"").strip()
                 if text and here[0] > start and not is_fence(text):
-                    found.append((start, line, text.decode(errors="replace")))
+                    yield Beside(start, len(row), line, text.decode(errors="replace"))
                 start += len(row) + 1
-        return found
 
-    def prose(self) -> Iterator[tuple[int, int, str]]:
+    def prose(self) -> Iterator[Beside]:
         """The lines beside messages in the same strings and behind the same prefixes that have no place there: in a log
-        what speaks as a person does, elsewhere all that is no preamble and no fence. (offset, line, text) of each."""
+        what speaks as a person does, elsewhere all that is no preamble and no fence."""
         for one in self._found.lines_around(WIRE):
             if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
-                yield one.offset, one.line, one.text.decode(errors="replace")
+                yield Beside(one.offset, 0, one.line, one.text.decode(errors="replace"))
 
 
 def _speaks_of_state(text: bytes) -> bool:
@@ -286,19 +284,15 @@ def board(source: Document | Log | Iterable[CspMessage] | Any) -> Board:
     orphans: dict[str, dict[str, None]] = {}
     for message in _messages(source):
         expect(message, CspMessage, "a board is made of CSP/1 messages")
-        block = message.block
-        if isinstance(block, Task):
-            owners[block.id] = block.get("OWNER") or message.receiver or ""
-            states[block.id] = "open"
+        said = task_of(message)
+        if said is None:
             continue
-        if isinstance(block, Result):
-            task, state = block.id, _ANSWERED.get(block.get("STATUS") or "", "open")
-        elif isinstance(block, Error) and _TASK.fullmatch(block.get("AT") or ""):
-            task, state = block.get("AT") or "", "failed"
-        else:
-            continue
-        if task in states:
-            states[task] = state
+        task, status = said
+        if isinstance(message.block, Task):
+            owners[task] = message.block.get("OWNER") or message.receiver or ""
+            states[task] = "open"
+        elif task in states:
+            states[task] = _ANSWERED.get(status, "open")
         else:
             orphans.setdefault(message.sender or "", {})[task] = None
     found = Board({}, {}, {}, {name: list(tasks) for name, tasks in orphans.items()})

@@ -7,6 +7,7 @@ they take no part in comparisons.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -96,8 +97,10 @@ def _part(name: str, value: Any) -> Any:
     """A value of ``to_dict`` as the constructors take it."""
     if not _fits(value, _PARTS.get(name, _TEXT)):
         raise _fault(Reason.WRONG_TYPE, f"{name} cannot be {type(value).__name__} here", f"/{name}")
-    if name == "block":
-        return block_from(value)
+    if name == "block" and value is not None:
+        kind = value.get("kind")
+        cls: Any = CLASSES.get(kind) if isinstance(kind, str) else None
+        return (cls or Generic).from_dict({k: v for k, v in value.items() if cls is None or k != "kind"})
     return _INTENTS.get(value, value) if name == "intent" else value
 
 
@@ -324,18 +327,11 @@ CLASSES: dict[str, type[Block | Patch]] = {cls.kind: cls for cls in (Task, Resul
 """Word of a block that has a form -> its class."""
 
 
-def block_to(block: AnyBlock) -> dict[str, Any]:
-    """The values of a block, and its kind."""
-    return {"kind": block.kind, **block.to_dict()}
-
-
-def block_from(fields: Mapping[str, Any] | None) -> AnyBlock | None:
-    """The block of :func:`block_to`; None for None. Raises DecodeError."""
-    if fields is None:
-        return None
-    kind = fields.get("kind")
-    cls: Any = CLASSES.get(kind, Generic) if isinstance(kind, str) else Generic
-    found: AnyBlock = cls.from_dict(fields if cls is Generic else {k: v for k, v in fields.items() if k != "kind"})
+def made_block(kind: str, id: str, fields: Fields, op: str) -> AnyBlock:
+    """The block of a kind other than PATCH; op: of a FILEOP."""
+    cls: Any = CLASSES.get(kind)
+    parts = (kind, id, fields) if cls is None else (id, op, fields) if cls is FileOp else (id, fields)
+    found: AnyBlock = (cls or Generic)(*parts)
     return found
 
 
@@ -393,7 +389,21 @@ class CspMessage(_Parts, contract.Message):
 
     def to_dict(self) -> dict[str, Any]:
         """The headers by name, and the block with its kind."""
-        return {**super().to_dict(), "block": None if self.block is None else block_to(self.block)}
+        block = None if self.block is None else {"kind": self.block.kind, **self.block.to_dict()}
+        return {**super().to_dict(), "block": block}
+
+
+_TASK_ID = re.compile("T[0-9]+")
+
+
+def task_of(message: CspMessage) -> tuple[str, str] | None:
+    """The task that a message is about, and what it says of it: "" for the TASK itself, the STATUS of a RESULT, "ERROR"
+    for an ERROR that is AT it. None for any other message."""
+    block = message.block
+    if isinstance(block, (Task, Result)):
+        return block.id, block.get("STATUS") or ""
+    task = block.get("AT") or "" if isinstance(block, Error) else ""
+    return (task, "ERROR") if _TASK_ID.fullmatch(task) else None
 
 
 def message(sender: str, receiver: str, ctx: str, block: AnyBlock) -> CspMessage:

@@ -66,14 +66,13 @@ def _expanded(token: str, defs: Mapping[str, str]) -> str:
 #
 # A line that is neither is kept as it is, and an order is only rewritten where reading it back gives the same.
 
-_WORDS = ("TASK", "RESULT", "ERROR", "PATCH", "FILEOP", "PLAN", "QUERY", "MEM")
-_WORD = "|".join(_WORDS)
+_WORD = "TASK|RESULT|ERROR|PATCH|FILEOP|PLAN|QUERY|MEM"
 _KEY = "[A-Z][A-Z0-9_]*"
 _ORDER = re.compile(rf"({_WORD})((?: {_KEY}:.*?)+)")
 _PART = re.compile(rf" ({_KEY}):(.*?)(?= {_KEY}:|\Z)")
 _SHAPE = re.compile(rf"({_WORD})\{{({_KEY}(?:\[[^\]]*\])?(?:,{_KEY}(?:\[[^\]]*\])?)*)\}}")
 _SHAPE_PART = re.compile(rf"({_KEY})(\[[^\]]*\])?,?")
-_EXPANDED_KEY = re.compile(rf"({_KEY})(?: (.*))?")
+_EXPANDED_KEY = re.compile(rf"(?!(?:{_WORD})\Z)({_KEY})(?: (.*))?")
 
 
 def expand_orders(lines: list[str]) -> list[str]:
@@ -82,32 +81,24 @@ def expand_orders(lines: list[str]) -> list[str]:
 
 
 def _expand_line(line: str) -> list[str]:
-    order = _ORDER.fullmatch(line)
+    order, shape = _ORDER.fullmatch(line), _SHAPE.fullmatch(line)
     if order is not None:
         return [order[1], *(f"{key} {value}" for key, value in _PART.findall(order[2]))]
-    shape = _SHAPE.fullmatch(line)
     if shape is not None:
-        parts = _SHAPE_PART.findall(shape[2])
-        return [shape[1], *(f"{key} {inside}" if inside else key for key, inside in parts)]
+        return [shape[1], *(f"{key} {inside}".rstrip(" ") for key, inside in _SHAPE_PART.findall(shape[2]))]
     return [line]
 
 
 def compact_orders(lines: list[str]) -> list[str]:
     """Each run of expanded lines as its compact line."""
-    result: list[str] = []
-    place = 0
-    while place < len(lines):
-        stop = place + 1
-        if lines[place] in _WORDS:
-            while stop < len(lines) and _is_key_line(lines[stop]):
-                stop += 1
-        result += _compact_run(lines[place:stop])
-        place = stop
-    return result
-
-
-def _is_key_line(line: str) -> bool:
-    return line not in _WORDS and _EXPANDED_KEY.fullmatch(line) is not None and _expand_line(line) == [line]
+    runs: list[list[str]] = []
+    for line in lines:
+        goes_on = _EXPANDED_KEY.fullmatch(line) is not None and _expand_line(line) == [line]
+        if runs and goes_on and re.fullmatch(_WORD, runs[-1][0]):
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    return [line for run in runs for line in _compact_run(run)]
 
 
 def _compact_run(run: list[str]) -> list[str]:

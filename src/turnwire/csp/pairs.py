@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from turnwire.csp.codec import decode
+from turnwire.csp.messages import Error, task_of
 from turnwire.pairs import AnswerPattern, Key, PairRule, Work
 
 _BLOCK = re.compile(rb"^(TASK|RESULT|ERROR) (\S+)\r?$", re.MULTILINE)
@@ -30,13 +31,11 @@ def work(record: bytes) -> Work | None:
 
 
 def _of_message(record: bytes) -> Work | None:
-    block = decode(record).block
-    if block is None or block.kind not in ("TASK", "RESULT", "ERROR"):
-        return None
-    if block.kind == "ERROR":
-        at = block.get("AT") or ""
-        return Work(at if re.fullmatch("T[0-9]+", at) else None)
-    return Work(block.id, block.get("STATUS") != "PARTIAL")
+    message = decode(record)
+    said = task_of(message)
+    if said is not None:
+        return Work(said[0], said[1] != "PARTIAL")
+    return Work(None) if isinstance(message.block, Error) else None
 
 
 PAIRS = (

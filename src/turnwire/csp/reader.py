@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.csp._lines_py import (
     ABSENT,
@@ -30,7 +30,7 @@ from turnwire.csp._lines_py import (
     is_preamble_line,
 )
 from turnwire.csp._marks_py import EXACT, NEAR
-from turnwire.csp.messages import AnyBlock, CspMessage, Error, FileOp, Generic, Op, Patch, Result, Task
+from turnwire.csp.messages import AnyBlock, CspMessage, Op, Patch, made_block
 from turnwire.csp.spec import (
     BLOCK_WORD,
     ENUMS,
@@ -45,6 +45,9 @@ from turnwire.csp.spec import (
     Intent,
 )
 from turnwire.errors import Reason
+
+if TYPE_CHECKING:
+    from turnwire.csp.lenient import LenientReader
 
 OP_WORD = re.compile(rb"[A-Z][A-Z0-9_]*")
 CHANGE = re.compile(rb"([+~-]) DEF ([A-Z_][A-Z0-9_]*)(?: (.*))?", re.DOTALL)
@@ -66,7 +69,6 @@ _CHECKPOINT = {
     b"APPLY": (b"APPLY -> ", Reason.BAD_APPLY, Reason.MISSING_APPLY),
 }
 """Keys of a patch: how such a line begins, and the reasons for one of another form, and for none."""
-_KINDS: dict[bytes, Any] = {b"TASK": Task, b"RESULT": Result, b"ERROR": Error}
 _ASSIGN = {b"+": b"=", b"~": b":="}
 
 # Lines as models write them: indented, in a list or a heading, in bold, in another case, with a colon.
@@ -100,28 +102,12 @@ class Field(NamedTuple):
     heredoc: bool
 
 
-class Forgiving(Protocol):
-    """What lenient reading gives its issues and its Junk to."""
-
-    def blame(self, reason: Reason, offset: int) -> None:
-        """Keeps an issue of the line at an offset."""
-
-    def junk(self, start: int, stop: int) -> None:
-        """Keeps text that nothing can use."""
-
-    def skip(self, line: Line) -> int:
-        """The end of a heredoc that no field owns."""
-
-    def line_of(self, offset: int) -> int:
-        """0-based line of an offset."""
-
-
 class MessageReader:
     """One message from its CSP/1 line on. forgiving: reads leniently, where given; otherwise the first fault is a
     ScanFault. Values are spans, for lenient reading texts."""
 
     def __init__(
-        self, cursor: Cursor, first: Line, limits: tuple[int, int, int], forgiving: Forgiving | None = None
+        self, cursor: Cursor, first: Line, limits: tuple[int, int, int], forgiving: LenientReader | None = None
     ) -> None:
         self.cursor = cursor
         self.first = first
@@ -145,14 +131,13 @@ class MessageReader:
 
     # --- faults, lines and values ---
 
-    def blame(self, reason: Reason, offset: int) -> Forgiving:
-        """Tells a fault at a line. Returns only in lenient reading."""
+    def blame(self, reason: Reason, offset: int) -> None:
+        """Tells a fault at a line: lenient reading keeps it and goes on."""
         if self.forgiving is None:
             if reason in _HEADERLESS and is_look_alike(self.cursor, self.first):
                 reason, offset = Reason.LOOK_ALIKE, self.first.start
             raise ScanFault(reason, offset, self.place)
         self.forgiving.blame(reason, offset)
-        return self.forgiving
 
     def within(self, line: Line) -> None:
         """Raises for a line of the message that ends after the limit."""
@@ -525,11 +510,7 @@ class MessageReader:
             (field.key.decode(), "\n".join((field.value, *self.more.get(number, ()))))
             for number, field in enumerate(self.fields)
         ]
-        if self.word == b"FILEOP":
-            return FileOp(self.id, self.op, fields)
-        kind = _KINDS.get(self.word)
-        made: AnyBlock = Generic(self.word.decode(), self.id, fields) if kind is None else kind(self.id, fields)
-        return made
+        return made_block(self.word.decode(), self.id, fields, self.op)
 
 
 def change_span(text: bytes) -> tuple[int, int, int, int] | Reason:

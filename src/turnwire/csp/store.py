@@ -24,7 +24,7 @@ _FORMAT = 1
 _WHOLE_EVERY = 1024
 """A whole-state digest is due after this many operations, or as many as the state has names: linear cost."""
 _LETTERS = "TEPFC"
-_NUMBERED = re.compile(r"[A-Z][0-9]{1,18}")
+_NUMBERED = re.compile(rf"[{_LETTERS}][0-9]{{1,18}}")
 
 
 class Checkpoint(NamedTuple):
