@@ -173,12 +173,11 @@ def test_what_holds_nothing_of_a_wire_says_what_it_holds(name: str, tmp_path: Pa
 
 
 FOREIGN = {
-    "a session of Claude Code": '{"parentUuid": null, "sessionId": "s", "type": "user", "message": {}}',
-    "a rollout of Codex": '{"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": "1"}}',
-    "traces of OpenTelemetry (OTLP)": '{"resourceSpans": [{"resource": {}, "scopeSpans": []}]}',
-    "messages of MCP": '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}',
-    "messages of A2A": '{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {}}',
-    "a batch of OpenAI": '{"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {}}',
+    "claude_code": '{"type": "summary", "leafUuid": "u", "summary": "s"}',
+    "codex": '{"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": "1"}}',
+    "mcp": '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}',
+    "a2a": '{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {}}',
+    "openai": '{"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {}}',
     "a chat transcript": '{"messages": [{"role": "user", "content": "hello"}]}',
 }
 
@@ -189,7 +188,8 @@ def test_a_file_of_another_format_is_named(tmp_path: Path, command: str, what: s
     log = tmp_path / "a.jsonl"
     log.write_text(FOREIGN[what] + "\n")
     done = turnwire(command, log)
-    assert f"{log}: looks like {what}, which none of these wires is" in done.err
+    told = f"looks like {what}" if " " in what else f"there are records of other formats: {what} 1"
+    assert f"{log}: {told}" in done.err
     assert done.code == 0
 
 
@@ -197,7 +197,7 @@ def test_a_file_of_another_format_is_named(tmp_path: Path, command: str, what: s
 def test_other_text_gets_no_hint(tmp_path: Path, text: str) -> None:
     log = tmp_path / "a.json"
     log.write_text(text + "\n")
-    assert "looks like" not in turnwire("scan", log).err
+    assert f"{log}: " not in turnwire("scan", log).err
 
 
 def test_text_that_becomes_utf_16_is_named(tmp_path: Path) -> None:

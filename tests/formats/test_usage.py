@@ -194,7 +194,7 @@ def test_sessions_need_no_option(folder: Path, command: str) -> None:
     """Where nothing of the wires is there, what the files look like is read."""
     page = folder.parent / "page.html"
     done = turnwire(command, folder, *(("-o", page) if command == "report" else ("--json",)))
-    assert done.code == 0 and "Claude Code" in done.err
+    assert done.code == 0 and "claude_code" in done.err
     found = page.read_bytes() if command == "report" else done.out
     assert b"claude_code" in found and b"tool_call" in found
     (folder / "e.log").write_bytes(b"@a3|f0|c1|S0|d1|T1#\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from examples.mixed_log import Entry, Log, log
+from tests.formats import samples
 from tests.report.browser import Page
 from turnwire.registry import WIRES
 from turnwire.report import report
@@ -248,3 +249,12 @@ def test_latencies_are_those_between_question_and_answer(page: Page) -> None:
         assert (found["timed"], found["min"], found["max"]) == (len(exact), exact[0], exact[-1])
         median = exact[(len(exact) - 1) // 2]
         assert median <= found["p50"] <= median * 1.1
+
+
+def test_tools_stand_beside_the_latencies_and_in_the_sequence(opened: Open, tmp_path: Path) -> None:
+    """Of sessions: how many calls of each tool failed; a step names the tool that it calls."""
+    report(samples.text(samples.claude_code()), wire="claude_code", tokenizer=None).write(tmp_path / "tools.html")
+    page = opened(tmp_path / "tools.html")
+    cells = page.texts("#answers .scroll:last-child td")
+    assert {tuple(cells[at + 1 : at + 4]) for at in (0, 5)} == {("Bash", "15", "15"), ("Read", "15", "15")}
+    assert any("tool_call Bash" in step for step in page.texts("#diagram .step .said"))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ import click
 from turnwire.cli.outcome import CommandRefused
 from turnwire.cli.output import by_wire, complain, named
 from turnwire.cli.terminal import file_name
+from turnwire.contract import FORMATS
 from turnwire.errors import UnknownName
 from turnwire.phrases import counted
 
@@ -31,6 +33,9 @@ BEGINNING = 4096
 """Bytes of a file that tell whether it is text."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The marks with which such a text begins."""
+_UTF_16 = re.compile(rb"(?:[\x09-\x7e]\0){8}|(?:\0[\x09-\x7e]){8}")
+"""Such a text within bytes of another encoding."""
+_CHAT = re.compile(rb'"role"\s*:\s*"(?:user|assistant|system)"\s*,\s*"content"\s*:')
 SHOWN = 5
 """Files that are named because they look binary, or hold something else."""
 LOOKED_AT = 4 << 20
@@ -158,36 +163,27 @@ def tell_nothing(names: Sequence[str], wire: str | None, read: bool, option: str
 
 def _hint(name: str, wire: str | None, option: str) -> str | None:
     """The reason, in words, for which there is no record in a file, where its beginning tells."""
-    from turnwire.read.signs import looks_like, wide_from
-
     beginning = _beginning(name)
-    wide = 0 if beginning[:2] in UTF_16 else wide_from(beginning)
-    if wide is not None:
-        where = f"from byte {wide:,} on there is" if wide else "is"
+    if beginning[:2] in UTF_16 or (wide := _UTF_16.search(beginning)):
+        start = 0 if beginning[:2] in UTF_16 or wide is None else wide.start()
+        where = f"from byte {start:,} on there is" if start else "is"
         return f"{where} UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)"
     if looks_binary(name):
         return "looks binary"
     if wire is not None and (counts := wires_in(beginning)):
         first = f" in the first {LOOKED_AT >> 20} MiB" if len(beginning) == LOOKED_AT else ""
         return f"there are records of other wires: {counts}{first} (without {option}: all)"
-    found = looks_like(beginning)
-    if found is None:
-        return None
-    read = "" if "chat transcript" in found else f" ({option} formats reads it; turnwire usage, turnwire show)"
-    return f"looks like {found}, which none of these wires is{read}"
+    if counts := wires_in(beginning, FORMATS):
+        return f"there are records of other formats: {counts} ({option} formats, turnwire usage, turnwire show)"
+    return "looks like a chat transcript, which none of these wires is" if _CHAT.search(beginning) else None
 
 
 def of_formats(names: Sequence[str]) -> bool:
-    """True if a file of these inputs begins as one of a format of real traffic; tells that it is read as such. For who
-    found nothing of any wire in them, and may read them again."""
-    from turnwire.read.signs import looks_like
-
-    if STANDARD_INPUT in names:
-        return False
-    for name in files(names)[:SHOWN]:
-        found = looks_like(_beginning(name))
-        if found is not None and "chat transcript" not in found:
-            complain(f"{shown(name)}: looks like {found}, which none of these wires is: read with --wire formats")
+    """True if the beginning of a file of these inputs has records of a format of real traffic; tells that they are
+    read. For who found nothing of any wire in them, and may read them again."""
+    for name in () if STANDARD_INPUT in names else files(names)[:SHOWN]:
+        if counts := wires_in(_beginning(name), FORMATS):
+            complain(f"{shown(name)}: there are records of other formats: {counts}: read with --wire formats")
             return True
     return False
 
@@ -205,11 +201,12 @@ def _beginning(name: str) -> bytes:
         return b""
 
 
-def wires_in(data: bytes) -> str:
-    """The wires that bytes of a log have records of, with their numbers; "" where they have none."""
+def wires_in(data: bytes, wire: str | None = None) -> str:
+    """The wires, or with ``FORMATS`` the formats, that bytes of a log have records of, with their numbers; "" where
+    they have none."""
     import turnwire
 
-    found = turnwire.scan(data, columns=["wire"], errors="skip")
+    found = turnwire.scan(data, wire=wire, columns=["wire"], errors="skip")
     for _ in found:
         pass
     return by_wire(found.counts.wires)

@@ -15,6 +15,7 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.errors import expect_number, expect_one_of
+from turnwire.log.engine.all_wires import of_formats
 from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
 from turnwire.read.calls import COLUMNS as CALL_COLUMNS, Calls
@@ -35,8 +36,7 @@ COLUMNS = ("length", "wire", "kind", "sender", "receiver", "conversation", "time
 
 def columns_of(wire: str | None) -> tuple[str, ...]:
     """What is read of each record of a wire (None: of all wires): of formats of real traffic what calls tell, too."""
-    of_format = wire is not None and wire not in registry.names()
-    return (*COLUMNS, *CALL_COLUMNS) if of_format else COLUMNS
+    return (*COLUMNS, *CALL_COLUMNS) if of_formats(wire) else COLUMNS
 
 
 MEASURES = ("records", "bytes", "tokens")

@@ -9,7 +9,9 @@ from typing import Any
 
 from turnwire.atomic import AtomicFile
 from turnwire.errors import expect_number
+from turnwire.log.engine.all_wires import of_formats
 from turnwire.phrases import counted
+from turnwire.read.calls import COLUMNS as CALL_COLUMNS, Calls
 from turnwire.report.cube import Cube
 from turnwire.report.figures import ANSWER_COLUMNS, Answers, meter, tokens_of
 from turnwire.report.findings import findings
@@ -25,6 +27,9 @@ from turnwire.report.sample import (
     twice,
 )
 
+MOST_TOOLS = 60
+TOOL_COLUMNS = ("wire", "tool", "calls", "answered", "failed")
+"""Columns of the tools that are shown, those with the most failed calls first."""
 MAX_MESSAGES = 2000
 """Messages that a page shows in full unless another number is asked for."""
 
@@ -83,9 +88,10 @@ def report(
 
     expect_number(max_messages, "max_messages", 1)
     used = meter(tokenizer)
-    cube, answers, conversations, quarantine = Cube(), Answers(), Conversations(), Quarantine()
+    cube, answers, conversations, quarantine, calls = Cube(), Answers(), Conversations(), Quarantine(), Calls()
+    columns = (*COLUMNS, *CALL_COLUMNS) if of_formats(wire) else COLUMNS
     with twice(source) as again:
-        scan = turnwire.scan(again, wire=wire, columns=COLUMNS)
+        scan = turnwire.scan(again, wire=wire, columns=columns)
         told = 0
         for chunk in _chunks(scan):
             tokens = tokens_of(chunk, used)
@@ -96,6 +102,8 @@ def report(
             for asked, answered in answers.add(chunk):
                 conversations.settle(asked, answered)
             quarantine.add(rejects)
+            if of_formats(wire):
+                calls.take(chunk.batch)
             if progress is not None:
                 progress(scan.counts.bytes, cube.records)
         quarantine.add(list(scan.rejects.since(told)))
@@ -103,7 +111,7 @@ def report(
         extremes = {"slowest": answers.slowest, "dearest": conversations.most(measure)}
         sample = MessageSample(conversations.chosen(max_messages, extremes.values()), used.measure)
         for chunk in (
-            () if sample.complete else _chunks(turnwire.scan(again, wire=wire, columns=COLUMNS, errors="skip"))
+            () if sample.complete else _chunks(turnwire.scan(again, wire=wire, columns=columns, errors="skip"))
         ):
             sample.add(chunk)
             if sample.complete:
@@ -132,6 +140,7 @@ def report(
         "more_conversations": conversations.groups.folded > 0,
         "answer_columns": list(ANSWER_COLUMNS),
         "answers": answers.rows(),
+        "tools": [[row[name] for name in TOOL_COLUMNS] for row in calls.rows(MOST_TOOLS) if row["stat"] == "tool"],
         "reject_counts": [[wire, reason, count] for (wire, reason), count in sorted(quarantine.counts.items())],
         "reject_columns": list(REJECT_COLUMNS),
         "rejects": quarantine.kept,

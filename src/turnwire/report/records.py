@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire.errors import WireError
-from turnwire.read.coding import ABSENT, MOST_NAME, Coded, TextColumns, coded_column
+from turnwire.read.coding import ABSENT, MOST_NAME, Coded, TextColumns, coded_column, named
 from turnwire.read.grouping import group_keys
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ def details(chunk: Chunk, row: int, measure: Callable[[list[str]], list[int]] | 
     conversation, kind, sender, receiver, subject = (
         None if column.codes[row] == ABSENT else column.names[int(column.codes[row])] for column in coded
     )
+    if subject is None and "tool" in chunk.batch.names and chunk.batch.valid("tool")[row]:
+        subject = named(chunk.batch["tool"][row])
     raw = bytes(chunk.batch.raw(row))
     tokens = None if measure is None else measure([raw.decode("utf-8", "replace")])[0]
     values: tuple[Any, ...] = (

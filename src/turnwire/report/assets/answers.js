@@ -4,13 +4,21 @@ const answers = D.answers.map((row) => Object.fromEntries(D.answer_columns.map((
 function drawAnswers(holder) {
   const wires = new Set([...filter.wires].map(wireName));
   const found = answers.filter((one) => !wires.size || wires.has(one.wire));
+  const tools = D.tools.filter(([wire]) => !wires.size || wires.has(wire));
   if (!found.length) return holder.replaceChildren(empty(answers.length ? "These wires ask nothing here." : "No record here asks for an answer."));
   const number = (name) => ({ name, number: true });
   const heads = [{ name: "Wire" }, { name: "Question" }, number("Asked"), number("Answered"), number("Open"), number("Median (p50)"), number("p90"), number("p99"), number("Longest")];
   const time = (value) => (value === null ? "–" : duration(value));
   const rows = found.map((one) => [badge(one.wire), one.asks.join(", "), count(one.requests), count(one.answered), count(one.waiting + one.given_up),
     time(one.p50), time(one.p90), time(one.p99), time(one.max)]);
-  holder.replaceChildren(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of latencies" }, table("", heads, rows)), note(answerNotes(found)));
+  holder.replaceChildren(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of latencies" }, table("", heads, rows)), note(answerNotes(found)), ...toolTable(tools));
+}
+
+function toolTable(tools) {
+  if (!tools.length) return [];
+  const heads = [{ name: "Wire" }, { name: "Tool" }, ...["Calls", "Answered", "Failed"].map((name) => ({ name, number: true }))];
+  const rows = tools.map(([wire, tool, ...numbers]) => [badge(wire), saidOr(tool, "(none)"), ...numbers.map(count)]);
+  return [el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of tools" }, table("Calls of tools, in the whole log", heads, rows))];
 }
 
 function answerNotes(found) {
