@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from turnwire import atomic, csp
-from turnwire.atomic import PREFIX, SUFFIX, AtomicFile, atomic_directory, keep_access
+from turnwire.atomic import PREFIX, SUFFIX, AtomicFile, atomic_directory, explained, keep_access
 from turnwire.errors import NotFlushed, Reason, RuleError
-from turnwire.places import explained
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not hasattr(os, "fchmod"), reason="no permissions to keep")]
 

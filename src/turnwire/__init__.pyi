@@ -31,7 +31,6 @@ from turnwire.errors import (
 )
 from turnwire.log import Batch as Batch, Scan as Scan, scan as scan
 from turnwire.message import Message as Message, dec_hook as dec_hook, enc_hook as enc_hook
-from turnwire.prompts import prompt as prompt
 from turnwire.read.decoder import Decoder as Decoder
 from turnwire.read.explaining import explain as explain
 from turnwire.read.extraction import extract as extract
@@ -40,6 +39,7 @@ from turnwire.registry import (
     decode as decode,
     detect as detect,
     encode as encode,
+    prompt as prompt,
     register as register,
     wires as wires,
 )

@@ -39,6 +39,9 @@ _FORMATS = (*("claude_code", "anthropic", "openai", "codex", "a2a", "mcp", "otlp
 """The formats of real traffic that turnwire knows: modules of ``turnwire.formats``, in the order in which they are
 tried."""
 
+SIZES = ("short", "full")
+"""The sizes of a prompt."""
+
 GROUP = "turnwire.wires"
 """The entry point group: each entry names a Wire, e.g. ``morse = "morse.wire:DESCRIPTOR"``."""
 
@@ -318,6 +321,21 @@ def check(message: Any, **context: Any) -> list[Issue]:
     for an object that is not a message.
     """
     return _wire_of(message).check(message, **context)
+
+
+def prompt(wire: str, size: str = "full") -> str:
+    """Returns a text for a system prompt that teaches ``wire``: the form of its messages, its words and its rules,
+    and with the size "full" a valid example of each kind, act, intent or channel.
+
+    Replace the placeholders in angle brackets. Some wires have only one size. Raises UnknownName for an unknown
+    wire or size.
+    """
+    if size not in SIZES:
+        raise UnknownName("size", size, SIZES, f"the sizes of a prompt are {' and '.join(SIZES)}, not {size!r}")
+    from inspect import signature
+
+    found = _named(wire).prompt
+    return found(short=True) if size == "short" and "short" in signature(found).parameters else found()
 
 
 def _decoder(name: str) -> Any:

@@ -12,9 +12,9 @@ import pytest
 from turnwire import WIRES, registry
 from turnwire.checklists import FAIL
 from turnwire.kick.spec import DEFAULT_ROWS
-from turnwire.prompts import prompt
 from turnwire.read.extraction import extract
 from turnwire.read.judging import conformance
+from turnwire.registry import prompt
 
 pytestmark = pytest.mark.once
 

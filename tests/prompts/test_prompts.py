@@ -10,9 +10,8 @@ import pytest
 
 from turnwire import registry, sap, tokens
 from turnwire.errors import DecodeError, UnknownName
-from turnwire.prompts import prompt
 from turnwire.read.extraction import extract
-from turnwire.registry import WIRES
+from turnwire.registry import WIRES, prompt
 
 pytestmark = pytest.mark.once
 

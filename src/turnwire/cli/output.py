@@ -14,7 +14,6 @@ from typing import Any, BinaryIO, Self
 from turnwire.characters import escaped_json
 from turnwire.cli.terminal import printable, shown_as_lines
 from turnwire.phrases import counted
-from turnwire.places import explained
 
 STANDARD_OUTPUT = "standard output"
 
@@ -110,6 +109,8 @@ def opened(path: str) -> Output:
     try:
         return Output(open(path, "ab"), path)
     except OSError as error:
+        from turnwire.atomic import explained
+
         raise explained(error, path) from None
 
 

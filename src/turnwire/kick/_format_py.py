@@ -39,15 +39,8 @@ class _Header(NamedTuple):
 
 
 def _part(number: int, words: str) -> Any:
-    """A property of sections that is a part of their header."""
-
-    def part(section: Section) -> Any:
-        if section._parts is not None:
-            return section._parts[number]
-        assert section._source is not None
-        return split(header_line(section._source, section._start, section._body))[number]
-
-    return property(part, doc=words)
+    """A property of sections that is one of their parts."""
+    return property(lambda section: section._parts[number], doc=words)
 
 
 class Section(methods.SectionMethods):
@@ -56,18 +49,15 @@ class Section(methods.SectionMethods):
     Attributes: name, type, qualifier, place, index, inline (str or None where the header has none), content (str,
     without trailing blank lines), raw (the text as it was read, or None for a section that was built).
 
-    A section does not change. A parsed one keeps the whole document alive and cuts its parts out when asked. One that
-    is built takes no content that ends in a line end or blank lines (EncodeError, trailing_blank) unless ``trim``.
+    A section does not change. One that is built takes no content that ends in a line end or blank lines (EncodeError,
+    trailing_blank) unless ``trim``.
     """
 
     __wire__ = WIRE
-    __slots__ = ("_body", "_end", "_parts", "_source", "_start", "_stuffing")
+    __slots__ = ("_body", "_parts", "_stuffing")
     if TYPE_CHECKING:
-        _parts: tuple[Any, ...] | None
-        _source: str | None
-        _start: int
         _body: int
-        _end: int
+        _parts: tuple[Any, ...]
         _stuffing: bool
 
     def __init__(
@@ -83,7 +73,6 @@ class Section(methods.SectionMethods):
         *,
         trim: bool = False,
     ) -> None:
-        self._source = None
         self._parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw, trim=trim)
 
     name: str = _part(0, 'The part before the first "/".')
@@ -92,23 +81,16 @@ class Section(methods.SectionMethods):
     place: str | None = _part(3, 'The qualifier before its last "/", or None where the qualifier is empty or absent.')
     index: str | None = _part(4, 'The qualifier after its last "/", or None.')
     inline: str | None = _part(5, 'Text that follows ":" and white space in the header, or None.')
+    raw: str | None = _part(7, "The section exactly as it was read, blank lines included; None for a built one.")
 
     @property
     def content(self) -> str:
         """The body without its trailing blank lines."""
-        if self._parts is not None:
-            return self._parts[6]  # type: ignore[no-any-return]
-        assert self._source is not None
-        content = self._source[self._body : content_end(self._source, self._body, self._end)]
+        built, raw = self._parts[6:]
+        if built is not None:
+            return built  # type: ignore[no-any-return]
+        content: str = raw[self._body : content_end(raw, self._body, len(raw))]
         return methods.unstuffed(content) if self._stuffing else content
-
-    @property
-    def raw(self) -> str | None:
-        """The section exactly as it was read, line endings and blank lines included; None for a built one."""
-        if self._parts is not None:
-            return self._parts[7]  # type: ignore[no-any-return]
-        assert self._source is not None
-        return self._source[self._start : self._end]
 
 
 def header_line(text: str, start: int, body: int) -> str:
@@ -170,10 +152,10 @@ def parse(
     for start, end in pairwise(starts):
         body = text.find("\n", start, end) + 1 or end
         line = header_line(text, start, body)
+        header = split(line)
         if lenient:
-            issues = split(line).issues
-            if issues:
-                marks.append((start, issues))
+            if header.issues:
+                marks.append((start, header.issues))
         else:
             fault = judge(line)
             if fault >= 0 and line.strip():
@@ -181,8 +163,8 @@ def parse(
             if fault >= 0:
                 raise space_fault(text, Reason.EMPTY_HEADER, start)
         section = Section.__new__(Section)
-        section._source, section._parts, section._stuffing = text, None, stuffing
-        section._start, section._body, section._end = start, body, end
+        section._parts = *header[:6], None, text[start:end]
+        section._body, section._stuffing = body - start, stuffing
         sections.append(section)
     if source is text:
         return first, starts[0], sections, marks

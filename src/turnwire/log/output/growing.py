@@ -19,8 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from turnwire.atomic import AtomicFile, atomic_directory, done_before, locked, sweep, sync_directory
-from turnwire.places import explained
+from turnwire.atomic import AtomicFile, atomic_directory, done_before, explained, locked, sweep, sync_directory
 
 _SUFFIX = ".run"
 
