@@ -46,9 +46,9 @@ def again(clusters: Sequence[Cluster], events: Sequence[Event]) -> list[Cluster]
     found: list[Cluster] = []
     for event in events:
         fitting = (each for each in known.get(event.shape, ()) if fits(each.marks, event.leaves, each.first))
-        cluster = next(fitting, None)
-        missed += cluster is None
-        found.append(cluster or Cluster(event, list(map(mark_alone, event.leaves, event.shape.tables))))
+        one = next(fitting, None)
+        missed += one is None
+        found.append(one or Cluster(event, list(map(mark_alone, event.leaves, event.shape.tables))))
     return None if missed * MOST_MISSED > len(events) else found
 
 
