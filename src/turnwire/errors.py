@@ -141,8 +141,8 @@ def _rebuild(
 class DecodeError(WireError):
     """The bytes are not messages of the wire.
 
-    pending: of an error that a :class:`turnwire.Decoder` raised, how many messages were in front of the fault; they
-    come with the next call. raw: the damaged range itself, where it was found in a stream or a log.
+    pending: in an error of a :class:`turnwire.Decoder`, the number of messages before the fault, which come with
+    the next call. raw: the damaged bytes, if found in a stream or a log.
     """
 
     pending: int = 0
@@ -162,12 +162,12 @@ class RuleError(WireError):
 
 
 class ConvertError(WireError):
-    """A message has no form in the wire it should go to; ``missing`` names every field that prevents it.
+    """A message cannot be converted to the target wire; ``missing`` names every field that prevents it.
 
-    ``wire`` is the target, and the fields are its own; with the reasons no_extension and no_counterpart they are the
-    source's. ``known``: those of them that cannot say what the source says, with that fact. With no_counterpart,
-    ``there`` has the kinds of message that the target has, and ``nearest`` the one that ``nearest=True`` would take, or
-    None.
+    ``wire`` is the target, and the fields are the target's; with the reasons no_extension and no_counterpart they
+    are the source's. ``known``: fields that cannot express the source's value, with that value. With
+    no_counterpart, ``there`` lists the target's kinds of message, and ``nearest`` is the one that ``nearest=True``
+    would use, or None.
     """
 
     def __init__(
@@ -194,32 +194,32 @@ class ConvertError(WireError):
 
 
 class CallError(Exception):
-    """A call to another agent gave no usable Result. The base of all that clients raise for answers."""
+    """A call to another agent gave no usable Result. The base of the errors that clients raise for answers."""
 
 
 class Unreachable(CallError, ConnectionError):
-    """Nobody was reached, or the connection was lost: the task may have been accepted."""
+    """No agent was reached, or the connection was lost; the task may have been accepted."""
 
 
 class Unanswered(CallError, TimeoutError):
-    """There was no answer in time: the task may have been accepted."""
+    """No answer came in time; the task may have been accepted."""
 
 
 class BadAnswer(CallError):
-    """The answer cannot be used: unreadable, too large, or of another task, correlation or producer than was asked."""
+    """The answer cannot be used: unreadable, too large, or of another task, correlation or producer."""
 
 
 class NotFlushed(OSError):
-    """A file or a directory is written and has its name, but the system could not flush that name to the disk: all see
-    it now, and a loss of power may undo it. ``errno`` is the system's, ``filename`` what was written. Where a file
-    operation of CSP/1 raises it, the operation is done."""
+    """A file or directory was written under its name, but the system could not flush the name to the disk, so a
+    power cut may undo it. ``errno`` is the system's, ``filename`` names what was written. If a file operation of
+    CSP/1 raises it, the operation is done."""
 
 
 class FileRefused(UserWarning):
-    """A file of a folder, of what a glob matches or of an archive was not read, as it is no log: the rest was.
+    """A file in a folder, glob or archive was skipped because it is not a log.
 
     Attributes:
-        error: the OSError with which the same file is refused where it is named itself.
+        error: the OSError that the same file raises if it is named directly.
     """
 
     def __init__(self, error: OSError) -> None:
@@ -231,16 +231,14 @@ class FileRefused(UserWarning):
 
 
 class UnknownName(ValueError):
-    """An argument names what is not there: a wire, a column, a format, a mode. That is a mistake of the caller, not a
-    fault of a message, and ``except WireError`` does not take it.
+    """An argument names an unknown wire, column, format or mode. This is a mistake of the caller, not a fault of a
+    message, so it is not a WireError.
 
     Attributes:
         reason: unknown_wire for the name of a wire, unknown_name for any other.
-        what: what was to be named ("wire", "column", "mode", ...).
-        name: the name that was given.
-        known: the names there are.
-        nearest: the one of them that was probably meant, or None.
-        wires: for a column that a scan has only where one of these wires is named: those wires.
+        what: the kind of name ("wire", "column", "mode", ...). name: the given name. known: the known names. nearest:
+            the one that was probably meant, or None. wires: for a column that only scans of some wires have, those
+            wires.
         text: the explanation without the guess.
     """
 
@@ -327,7 +325,7 @@ def expect_number(value: Any, name: str, least: int | None = None, most: int | N
 
 
 class Issue(NamedTuple):
-    """A fault that lenient reading forgave, or a doubt that ``check`` found.
+    """A fault that lenient reading accepted, or a finding of ``check``.
 
     ``where`` is a line (int) for text wires and a JSON pointer (str) for JSON wires; ``severity`` is "warning"
     (strict writing refuses it) or "info" (may well be fine); session monitors also say "error" (a rule is broken;

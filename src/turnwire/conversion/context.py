@@ -22,7 +22,7 @@ _MAPPINGS: dict[str, type] = {"agents": int, "conversations": int, "ids": int, "
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The values that a target needs and a source lacks. Nothing else ever fills a field.
+    """Values that a target needs and a source lacks. Nothing else ever fills a field.
 
     Args:
         agents: name of an agent -> its number in nSLIP (src, dst).
@@ -30,19 +30,19 @@ class Context:
         ids: name of a task, parent task, goal, result or error code -> its number in nSLIP.
         uuids: name of a task or conversation -> its UUID in SAP and KickLang (KickLang wants version 4).
         roles: name of an agent in any other wire -> its role in KickLang.
-        now: the time of a message whose source has none, as ``YYYY-MM-DDTHH:MM:SSZ``, or a function that gives it.
-        new_id: gives a fresh UUID (version 4) for the id of an envelope, and the ids of a SAP Task that has none.
+        now: the time of a message whose source has none, as ``YYYY-MM-DDTHH:MM:SSZ``, or a function that returns it.
+        new_id: returns a fresh UUID (version 4) for the id of an envelope, and the ids of a SAP Task that has none.
         defaults: wire -> path of a field there -> its value, where the source says nothing of it; for instance
             ``{"sap": {"constitutionalContext.pressureLevel": "instant"}, "csp": {"ERROR:block.id": "E1"}}`` (a path
             may have the kind of message in front). Values are those of the wire, or functions that give one.
-        values: wire -> path of a field there -> what a source says (a word of ``tables``, a name, a text; a list or an
-            object as JSON text) -> the value that stands for it there, such as
-            ``{"csp": {"block.STATUS": {"blocked": "PARTIAL"}}}``.
+        values: wire -> path of a field there -> what a source says (a word of ``tables``, a name, a text; a list or
+            an object as JSON text) -> the value that stands for it there, such as ``{"csp": {"block.STATUS":
+            {"blocked": "PARTIAL"}}}``.
 
-    What a source says is never replaced: defaults, now and new_id fill what it says nothing of. Every mapping must be
-    one to one, since converting back reads it from right to left. A number without a name is written as decimal text
-    ("3"), a decimal text without a number is that number, and a name without a role is the role, as long as the mapping
-    gives neither side to something else. Raises ConvertError(bad_context).
+    Values of the source are never replaced: defaults, now and new_id fill absent fields only. Every mapping must be
+    one to one, since converting back reads it from right to left. A number without a name is written as decimal
+    text ("3"), a decimal text without a number is that number, and a name without a role is the role, as long as
+    the mapping gives neither side to something else. Raises ConvertError(bad_context).
     """
 
     agents: Mapping[str, int] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Context:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Context:
-        """A context from plain values, as a TOML or JSON file has them. Raises ConvertError(bad_context)."""
+        """Makes a context from the plain values of a TOML or JSON file. Raises ConvertError(bad_context)."""
         if not isinstance(values, Mapping):
             raise bad_context("a context is a table")
         known = {one.name for one in fields(cls) if one.init} - {"new_id"}

@@ -72,22 +72,22 @@ class _Recent(OrderedDict[Any, Any]):
 
 
 class Converter:
-    """Messages of any wires as one history of the target wire.
+    """Converts messages of any wires as one history of the target wire.
 
-    What :func:`convert` cannot know of a single message, a converter does: who asked for the work that an answer names,
-    and so to whom the answer goes; which conversation a task belongs to; turns and clocks, counted as the target counts
-    them; the state that CTX of CSP/1 names; ids of work, names and conversations, the same each time (where the context
-    has ``new_id``). What the target's checklist would find wrong with a message, after those before it, is refused
-    (``not_conforming``) and changes nothing. So what is written conforms; :meth:`close` tells what is unfinished.
-    Messages of the target itself, also those that are restored, go through as they are, or are refused so, too.
+    A converter knows what :func:`convert` cannot know of a single message: who asked for the work that an answer
+    names, and so receives the answer; which conversation a task belongs to; turns and clocks, counted as the target
+    counts them; the state that CTX of CSP/1 names; ids of work, names and conversations, the same each time (if the
+    context has ``new_id``). A message that would break the target's checklist is refused (``not_conforming``) and
+    changes nothing, so the output conforms; :meth:`close` reports what is unfinished. Messages of the target wire
+    pass unchanged, or are refused in the same way.
 
     Args:
         to: the target wire.
         context, carry, nearest, restore, key: see :func:`convert`.
-        remember: how many tasks, names and conversations are remembered of each, also by the target's checklist; of
-            older tasks and conversations the oldest are forgotten, further names are given no ids.
+        remember: how many tasks, names and conversations are remembered, also by the target's checklist; the oldest
+        tasks and conversations are forgotten, and further names get no ids.
 
-    Raises UnknownName for what is not a wire, ConvertError(bad_context).
+    Raises UnknownName for an unknown wire, ConvertError(bad_context).
     """
 
     def __init__(
@@ -135,8 +135,9 @@ class Converter:
         return self._names.as_context()
 
     def feed(self, message: Any) -> Converted:
-        """The next message. Raises what :func:`convert` raises, and ConvertError(not_conforming) for a message that has
-        no place in the history, with the clause of the target's checklist in ``path``; it changes nothing then."""
+        """Converts the next message. Raises what :func:`convert` raises, and ConvertError(not_conforming) for a
+        message that does not fit the history, with the clause of the target's checklist in ``path``; it then
+        changes nothing."""
         source, fields = split(message, self.to)
         changes: dict[tuple[Any, ...], int] = {}
         own = source == self.to or (self._options.restore and carrying.opened(fields, source, self.to) is not None)
@@ -164,11 +165,11 @@ class Converter:
 
     @property
     def unanswered(self) -> int:
-        """The number of requests that were written and have no final answer so far: what their source left open is."""
+        """The number of written requests without a final answer so far, as their source left them."""
         return self._unanswered
 
     def close(self) -> Closing:
-        """The findings of the target's checklist at the end: what is open in what was written, or faulty only now."""
+        """Ends the history; returns open items, and faults that only the end reveals, by the target's checklist."""
         if self._closing is None:
             if self._judge is None:
                 return Closing((), ())

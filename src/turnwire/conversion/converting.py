@@ -22,9 +22,9 @@ class Converted(NamedTuple):
     """The result of a conversion.
 
     message: the message of the target. dropped: the path of every field of the source that converting back from the
-    message alone would not bring back as it was, in the source's order, in the source's own names. surplus: of a
-    message that carried the one that is restored, the fields that a context had filled in around it: they say nothing
-    that was lost. nearest: what was taken where there was no counterpart, in words; else None.
+    message alone would not restore, in the source's order and names. surplus: for a restored message, the fields of
+    the carrying message that a context had filled in. nearest: the kind that replaced one without a counterpart, or
+    None.
     """
 
     message: Any
@@ -34,7 +34,7 @@ class Converted(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """True if the message says all that its source said, and nothing else."""
+        """True if the message has all that its source had, and nothing else."""
         return not self.dropped and self.nearest is None
 
 
@@ -57,25 +57,26 @@ def convert(
     restore: bool = False,
     key: bytes | None = None,
 ) -> Converted:
-    """A message of one wire as a message of another.
+    """Converts a message to another wire.
 
     Args:
         message: a message of any wire.
         to: the name of the target wire.
-        context: what the target needs and the source lacks, and which names are which numbers; see :class:`Context`.
-            It never replaces what the source says.
-        carry: put what is left over into the target's own extension place (SSTP: ``header.turnwire``; SAP:
-            ``meta.turnwire``; KickLang: a section ``⫻turnwire/carry``), so that converting back gives the same message.
-        nearest: where what the message does has no counterpart, take the kind that comes nearest, and name it.
-        restore: a message that carries one of the target wire gives that one back; the surplus is what the carrying
-            message had beyond it. Without it, what is carried is a field like any other.
-        key: signs what is carried (HMAC-SHA-256, over the message around it, too), and proves it when it is restored.
+        context: values that the target needs and the source lacks, and mappings of names to numbers; see
+            :class:`Context`. It never replaces values of the source.
+        carry: embed what the target cannot express in its extension field (SSTP: ``header.turnwire``; SAP:
+            ``meta.turnwire``; KickLang: a section ``⫻turnwire/carry``), so that converting back gives the same
+            message.
+        nearest: if the message's act has no counterpart, use the nearest kind, and name it.
+        restore: return the embedded message of the target wire; the surplus lists the other fields of the carrying
+            message. By default an embedded message is a field like any other.
+        key: signs the embedded message and the message around it (HMAC-SHA-256), and verifies them on restoring.
 
-    Raises ConvertError: no_counterpart, with what there is in ``there`` and the nearest in ``nearest``; missing_field,
-    with every missing field of the target in ``missing``; or the reason for which the target refuses a value;
-    no_extension where ``carry`` is asked of nSLIP or CSP and something is left over; bad_carry where what is carried
-    is damaged, says something else than the message around it, or is not signed with ``key``; unknown_wire; wrong_type
-    for what is not a message. Raises EncodeError for a message that its own wire cannot write.
+    Raises ConvertError: no_counterpart, with the target's kinds in ``there`` and the nearest in ``nearest``;
+    missing_field, with every missing field of the target in ``missing``; the reason for which the target refuses a
+    value; no_extension if ``carry`` would have to embed something in nSLIP or CSP; bad_carry if the embedded
+    message is damaged, contradicts the message around it, or is not signed with ``key``; unknown_wire; wrong_type
+    for an object that is not a message. Raises EncodeError for a message that its own wire cannot write.
     """
     expect(key, (bytes, NoneType), "a key is bytes")
     return converted(message, to, names_of(context), ConvertOptions(carry, nearest, restore, key))

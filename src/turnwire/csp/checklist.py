@@ -245,10 +245,11 @@ CHECKLIST = Specification(CLAUSES, UNJUDGED, CspChecklist, around=True, options=
 
 
 def conformance(*messages: Record | Document | str | bytes, classify: Classifier | None = None) -> Checklist:
-    """Judges a conversation: records, documents or texts, in order. Faults are placed by the line of a record.
+    """Checks a conversation (records, documents or texts, in order) against the specification. Faults have the line
+    of a record.
 
-    classify: ``classify(message, laws)`` gives the ids of the laws that a task falls under; by default those whose
-    subject its REQ begins with [PROJECT LAWS].
+    classify: ``classify(message, laws)`` returns the ids of the laws that apply to a task; by default those whose
+    subject begins its REQ [PROJECT LAWS].
     """
     judge = CspChecklist(classify)
     for message in messages:

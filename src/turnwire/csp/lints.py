@@ -132,8 +132,8 @@ def lint(document: Document | CspMessage, store: Store | None = None) -> list[Is
     """The token rules: facts as "warning" (undef of what was defined, ctx_stale, no_task, dup_result), heuristics as
     "info" (restate, expanded, filler, full_rewrite, synonym).
 
-    Judged against what the document itself and ``store`` (the state before it) define. ``where`` is the first line of
-    the record. Raises TypeError for what is neither.
+    Uses the definitions of the document and of ``store`` (the state before it). ``where`` is the first line of the
+    record. Raises TypeError for other objects.
     """
     expect(document, Record | Document, "a Document or a CSP/1 record is judged")
     records: list[Record] = document.records if isinstance(document, Document) else [document]

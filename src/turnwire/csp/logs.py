@@ -204,7 +204,7 @@ def _speaks_of_state(text: bytes) -> bool:
 
 
 class Replay(NamedTuple):
-    """The store that a document led to, and what it refused (record and error)."""
+    """The store that a document leads to, and the refused records with their errors."""
 
     store: Store
     refused: list[tuple[CspMessage | Preamble, WireError]]
@@ -263,10 +263,10 @@ def _records(source: Any, mode: str) -> Iterator[CspMessage | Preamble]:
 
 
 class Board(NamedTuple):
-    """Tasks by what became of them: owner -> ids, in the order of the log.
+    """Tasks by outcome: owner -> ids, in the order of the log.
 
-    open: no final answer yet (PARTIAL is not one); answered: RESULT OK; failed: RESULT FAIL or an ERROR; orphaned:
-    answers to tasks that nobody gave, under the one who answered.
+    open: no final answer yet (PARTIAL is not final); answered: RESULT OK; failed: RESULT FAIL or an ERROR;
+    orphaned: answers to unknown tasks, under the agent that answered.
     """
 
     open: dict[str, list[str]]

@@ -144,8 +144,8 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
 class Block(_Parts):
     """The body of a message: ``kind`` (its first word), ``id`` and ``fields`` (ordered pairs of key and value).
 
-    Fields may be given by keywords, too, in lower case (``Task("T1", req="find it", in_="SRC")``); they stand behind
-    the others. Raises TypeError for a key that blocks of the kind do not have, or that is given twice.
+    Fields may also be keywords in lower case (``Task("T1", req="find it", in_="SRC")``), which come after the
+    others. Raises TypeError for a key that blocks of the kind do not have, or that is given twice.
     """
 
     __slots__ = ("fields", "id")
@@ -253,19 +253,18 @@ class FileOp(Block):
         allow: Iterable[str] | None = None,
         deny: Iterable[str] = (),
     ) -> Plan:
-        """Does the operation inside the directory ``root``, or only says what it would do (``dry_run``).
+        """Applies the operation inside the directory ``root``, or only reports what it would do (``dry_run``).
 
-        recount: take hunks whose counts are wrong, as models write them. resolve: (file, base) -> whether a BASE that
-        is not a SHA-256 is the state of that file; it must not call ``apply`` on the same root.
+        recount: accept hunks with wrong counts, as models write them. resolve: (file, base) -> whether a BASE that is
+        not a SHA-256 matches the file; it must not call ``apply`` on the same root.
 
-        ``allow`` and ``deny`` are patterns as in ``.gitignore`` (:func:`turnwire.csp.fileop.matches`). What ``deny``
-        matches is refused; with ``allow``, so is what that does not match. The folders of version control (``.git``,
-        ``.hg``, ...) are refused unless a pattern of ``allow`` names them. Both hold for the path and for where its
-        links lead.
+        ``allow`` and ``deny`` are ``.gitignore`` patterns (:func:`turnwire.csp.fileop.matches`), matched against the
+        path and the target of its links. ``deny`` refuses matches; ``allow`` refuses everything else. Version control
+        folders (``.git``, ``.hg``, ...) are refused unless a pattern of ``allow`` names them.
 
         Raises RuleError (unknown_op, unsafe_path, file_exists, file_missing, not_a_file, base_mismatch, bad_diff,
-        diff_mismatch, missing_path, lone_surrogate) and OSError from the system; either way nothing has changed. Only
-        NotFlushed, an OSError, says that the operation is done, but may not outlast a loss of power.
+        diff_mismatch, missing_path, lone_surrogate) and OSError from the system; nothing has changed then. Only
+        NotFlushed, an OSError, means that the operation is done, but a power cut may undo it.
         """
         from turnwire.csp.fileop import apply
 
@@ -273,7 +272,7 @@ class FileOp(Block):
 
 
 class Generic(Block):
-    """A block the specification gives no form (PLAN, QUERY, MEM): any id, any keys, repeated or not."""
+    """A block whose form the specification leaves open (PLAN, QUERY, MEM): any id, any keys, repeated or not."""
 
     __slots__ = ("kind",)
     __match_args__ = ("kind", "id", "fields")
@@ -407,7 +406,7 @@ def task_of(message: CspMessage) -> tuple[str, str] | None:
 
 
 def message(sender: str, receiver: str, ctx: str, block: AnyBlock) -> CspMessage:
-    """A message around a block; the intent follows from the block."""
+    """Makes a message from a block; the block determines the intent."""
     expect(block, AnyBlock, "a message is made around a block")
     intent = next(intent for intent in Intent if BLOCK_WORD[intent] == block.kind)
     return CspMessage(sender, receiver, ctx, intent, block)
@@ -444,13 +443,13 @@ class Template(_Parts, contract.Message):
         return super().from_dict({"mode": False, **fields})
 
     def compact(self) -> Template:
-        """The same template with each order on one line: ``TASK REQ:x IN:y``, ``RESULT{STATUS,DATA[file:line]}``."""
+        """The same template with one order per line: ``TASK REQ:x IN:y``, ``RESULT{STATUS,DATA[file:line]}``."""
         from turnwire.csp.notation import compact_orders
 
         return Template(self.flags, compact_orders(self.lines), mode=self.mode, line=self.line)
 
     def expand(self) -> Template:
-        """The same template with one key a line, as in a block: ``TASK`` / ``REQ x`` / ``IN y``."""
+        """The same template with one key per line, as in a block: ``TASK`` / ``REQ x`` / ``IN y``."""
         from turnwire.csp.notation import expand_orders
 
         return Template(self.flags, expand_orders(self.lines), mode=self.mode, line=self.line)
@@ -485,7 +484,7 @@ Record = CspMessage | Template | Preamble | Junk
 
 
 class Document(_Record):
-    """The records of a text: ``records`` in order, and ``issues`` by line (what lenient reading forgave)."""
+    """The records of a text: ``records`` in order, and ``issues`` by line (what lenient reading accepted)."""
 
     __slots__ = ("issues", "records")
     __match_args__ = ("records", "issues")

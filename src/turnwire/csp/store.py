@@ -79,7 +79,7 @@ class Kept(NamedTuple):
 
 
 class StoreVerdict(NamedTuple):
-    """The result of a proof; true where nothing differs. ``place`` names the first difference."""
+    """The result of :meth:`Store.verify`; true if nothing differs. ``place`` names the first difference."""
 
     ok: bool
     place: str | None = None
@@ -184,18 +184,18 @@ def _bad_entry(entry: Any, text: str) -> RuleError:
 
 
 class Store:
-    """All checkpoints from C0 on, and the log of messages that were accepted.
+    """All checkpoints from C0 on, and the log of accepted messages.
 
     Args:
         defs, laws: the content of C0; laws stay frozen (reading 7).
-        journal: a ``turnwire.ledger.Ledger``; it gets ``("csp-init", C0 as JSON)`` and ``("csp", text)`` for each
-            entry, before that takes effect.
+        journal: a ``turnwire.ledger.Ledger``, to which ``("csp-init", C0 as JSON)`` and, before each entry takes
+        effect, ``("csp", text)`` are appended.
 
-    Of several stores on one journal it decides who was first: every entry is appended on condition that nothing came
-    before it, otherwise the store takes what came and judges again. A store on a journal that holds one with the same
-    C0 goes on with that; RuleError(bad_ledger) where it has another C0.
+    The journal decides the order of several stores: an entry is appended only if no other was first, else the store
+    reads the new entries and checks again. A store on a journal with the same C0 continues it; another C0 raises
+    RuleError(bad_ledger).
 
-    An interruption leaves a store good. Apply the same message again then: it is in the log once.
+    After an interruption, apply the same message again: it is in the log once.
     """
 
     def __init__(self, defs: FieldsLike = (), laws: FieldsLike = (), *, journal: Journal | None = None) -> None:
@@ -273,8 +273,8 @@ class Store:
 
     @property
     def skipped(self) -> dict[int, str]:
-        """Entries of the journal that a store refuses and takes as nothing: number -> why. A stale writer of an older
-        version left them, or an interruption and a second try."""
+        """Entries of the journal that the store ignores: number -> why. A stale writer of an older version left
+        them, or an interruption and a second try."""
         return dict(self._skipped)
 
     def __len__(self) -> int:
@@ -284,8 +284,8 @@ class Store:
         return name in self._now().checkpoints
 
     def next_id(self, letter: str) -> str:
-        """The id behind the highest one that begins with a letter: of the tasks (T), errors (E), patches (P) and file
-        operations (F) in the log, or of the checkpoints (C). It is as wide as that one: T010 behind T009.
+        """The next free id for a letter: tasks (T), errors (E), patches (P) and file operations (F) in the log, or
+        checkpoints (C). It keeps the width: T010 after T009.
 
         Raises UnknownName for another letter.
         """
@@ -303,7 +303,7 @@ class Store:
             raise refusal(Reason.CHECKPOINT_UNKNOWN, f"there is no checkpoint {name}", name) from None
 
     def diff(self, a: str, b: str) -> list[Op]:
-        """The operations that lead from checkpoint ``a`` to checkpoint ``b``, by name."""
+        """The operations from checkpoint ``a`` to checkpoint ``b``, by name."""
         old, new = self.at(a).defs, self.at(b).defs
         ops = []
         for name in old.changed(new):
@@ -366,12 +366,12 @@ class Store:
     # --- writing ---
 
     def apply(self, message: CspMessage | str | bytes) -> Checkpoint:
-        """Takes a message into the log; a PATCH makes a checkpoint. Everything is checked before anything changes.
+        """Adds a message to the log; a PATCH makes a checkpoint. Checks everything before it changes anything.
 
-        The same patch again (same bytes) is a no-op. Returns the checkpoint the patch leads to, for other messages
-        the one their CTX names.
+        The same patch again (same bytes) changes nothing. Returns the checkpoint of the patch; for other messages
+        that of their CTX.
 
-        Raises EncodeError or DecodeError for what is not a valid message, and RuleError (``path`` is the CTX or the
+        Raises EncodeError or DecodeError for an invalid message, and RuleError (``path`` is the CTX or the
         patch id) in this order: ctx_unknown, patch_id_reused, base_not_head, checkpoint_exists, op_conflict,
         def_exists, def_missing.
         """
@@ -407,9 +407,9 @@ class Store:
         self._log.append(kept)
 
     def catch_up(self) -> int:
-        """Takes what others have written to a shared journal; answers how many entries it has more now.
+        """Reads what others have written to a shared journal; returns the number of new entries.
 
-        :meth:`apply` does so itself where it matters. Raises RuleError(digest_mismatch) as :meth:`reopen` does.
+        :meth:`apply` does so itself if necessary. Raises RuleError(digest_mismatch) as :meth:`reopen` does.
         """
         before = self._seen
         if self._journal is not None:
@@ -438,12 +438,11 @@ class Store:
 
     @classmethod
     def reopen(cls, journal: Journal) -> Store:
-        """The store whose entries a journal kept, such as a ``turnwire.ledger.Ledger``; it goes on writing there.
+        """Reopens the store of a journal, such as a ``turnwire.ledger.Ledger``, and continues writing there.
 
-        Entries of other kinds are passed over. One that is there twice, or that a store refuses, is nothing
-        (:attr:`skipped`): whatever writers crashed or were late, a journal can be read. Raises RuleError(bad_ledger)
-        where there is no store or another one, digest_mismatch for an entry that no store writes; ``path`` names the
-        entry.
+        Entries of other kinds are ignored, as are duplicates and entries that a store refuses (:attr:`skipped`), so
+        a journal can be read after any crash. Raises RuleError(bad_ledger) if there is no store or another one,
+        digest_mismatch for an entry that no store writes; ``path`` names the entry.
         """
         expect(journal, Journal, "a store is kept in a Ledger")
         first = next((entry for entry in journal.entries() if entry.kind in (INIT, WIRE)), None)
@@ -476,7 +475,7 @@ class Store:
     # --- proof ---
 
     def verify(self) -> StoreVerdict:
-        """Builds the store again from C0 and its log, and names the first thing that differs."""
+        """Rebuilds the store from C0 and its log, and names the first difference."""
         self._now()
         root = self._checkpoints["C0"]
         again = Store(root.defs, root.laws)

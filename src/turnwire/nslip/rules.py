@@ -95,9 +95,9 @@ def _long(text: str, where: str) -> Issue:
 def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHEMA_VERSION) -> SlipMessage:
     """The META/CONTROL message that tells ``dst`` which schema version ``src`` writes (section 6).
 
-    nSLIP text has no place for a version that readers of v0.1 survive, so it travels in a message of its own, with the
-    TAG ``schema=1``. Raises EncodeError(wrong_type|negative|too_large|unsupported_version) for a version that is no
-    integer 1 .. 2**64-1; the other arguments are judged when the message is encoded.
+    nSLIP text has no field for a version, so it travels in a message of its own, with the TAG ``schema=1``. Raises
+    EncodeError(wrong_type|negative|too_large|unsupported_version) for a version that is no integer 1 .. 2**64-1;
+    the other arguments are judged when the message is encoded.
     """
     if checked_integer(version, "/version") == 0:
         raise EncodeError(Reason.UNSUPPORTED_VERSION, "versions count from 1", wire=WIRE, path="/version")

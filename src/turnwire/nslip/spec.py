@@ -100,7 +100,7 @@ and nothing else, since what was read can be written."""
 
 @runtime_checkable
 class ArtifactStore(Protocol):
-    """Gives the object of an id that a message names (sections 1, 2 and 5): a ``dict`` is one, of any framework."""
+    """Returns the artifact of an id (sections 1, 2 and 5); a ``dict`` is one."""
 
     def __getitem__(self, number: int, /) -> object:
         """The object with this id. Raises KeyError."""
