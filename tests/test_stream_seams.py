@@ -100,6 +100,14 @@ def test_behind_an_object_over_lines_a_message_comes_with_its_last_byte() -> Non
     assert len(decoder.feed(whole)) == 1
 
 
+@pytest.mark.parametrize("cut", [1, 60, 200, 240])
+def test_behind_a_message_in_a_line_of_cri_another_one_goes_on_in_the_next(cut: int) -> None:
+    whole, head = record("sstp", b"x"), b"2026-11-22T07:00:07Z stdout F "
+    data = head + whole + b" {\n" + head + whole[1:] + b"\n"
+    decoder = Decoder()
+    assert len(decoder.feed(data[:cut]) + decoder.feed(data[cut:]) + decoder.close()) == 2
+
+
 def test_an_object_that_never_closes_does_not_keep_the_next_one_waiting() -> None:
     decoder, whole = Decoder("sap"), record("sap", b"x")
     over_lines = json.dumps(json.loads(whole), indent=1).encode()

@@ -34,9 +34,9 @@ class Decoder(Generic[M]):
     Args:
         wire: the wire whose messages to return; None for all. A CSP/1 message ends where a line begins something
             else, and waits for that line; in a line in which an object began that is no message, in one of strings
-            and arrays, and behind something damaged, messages come when their line ends; in a part of one that CRI
-            cut, with its last part. Where many lines of what waits began as one that could end it (fences in a
-            heredoc), the end is seen a sixteenth of its size later at most.
+            and arrays, in one of CRI, and behind something damaged, messages come when their line ends; in a part of
+            one that CRI cut, with its last part. Where many lines of what waits began as one that could end it (fences
+            in a heredoc), the end is seen a sixteenth of its size later at most.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` the bytes kept between two calls.
     """
 

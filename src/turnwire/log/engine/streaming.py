@@ -68,10 +68,9 @@ def _is_text(beginning: bytes) -> bool:
 
 
 def _waits(begun: bytes) -> bool:
-    """True if a line that begins so may be one of strings and arrays, which is known at its end, or is a part of one
-    that CRI cut, which goes on in another."""
-    part = CRI.match(begun)
-    return begun.lstrip(b" \t").startswith((b"[", b'"')) or (part is not None and part[2] == b"P")
+    """True if a line that begins so may be one of strings and arrays, which is known at its end, or is one of CRI: what
+    begins behind a message in it may go on in another one."""
+    return begun.lstrip(b" \t").startswith((b"[", b'"')) or CRI.match(begun) is not None
 
 
 class _Braces:
