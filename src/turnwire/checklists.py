@@ -121,8 +121,8 @@ def _told(faults: tuple[ClauseFault, ...], word: str = "") -> list[str]:
 
 
 class Checklist(NamedTuple):
-    """All clauses of a wire, judged; true where it conforms. records: how many messages were judged; rejects: how many
-    more there are that cannot be read, where that is known apart."""
+    """The results of all clauses of a wire; true if the messages conform. records: how many messages were checked;
+    rejects: how many more cannot be read, if known separately."""
 
     wire: str
     records: int
@@ -131,8 +131,8 @@ class Checklist(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """ "nothing found" without a message, "does not conform" where a clause fails, "is open" where none fails and
-        one is open, else "conforms"."""
+        """ "nothing found" without messages, "does not conform" if a clause fails, "is open" if none fails and one
+        is open, else "conforms"."""
         found = {line.status for line in self.lines}
         if FAIL in found:
             return FAILS
@@ -147,7 +147,7 @@ class Checklist(NamedTuple):
         return iter(self.lines)
 
     def line(self, name: str) -> Line:
-        """The line of a clause by its id. Raises UnknownKey, a KeyError, where there is none."""
+        """The line of a clause, by its id. Raises UnknownKey, a KeyError, for an unknown id."""
         for line in self.lines:
             if line.clause.id == name:
                 return line

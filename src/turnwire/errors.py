@@ -236,9 +236,11 @@ class UnknownName(ValueError):
 
     Attributes:
         reason: unknown_wire for the name of a wire, unknown_name for any other.
-        what: the kind of name ("wire", "column", "mode", ...). name: the given name. known: the known names. nearest:
-            the one that was probably meant, or None. wires: for a column that only scans of some wires have, those
-            wires.
+        what: the kind of name ("wire", "column", "mode", ...).
+        name: the given name.
+        known: the known names.
+        nearest: the one that was probably meant, or None.
+        wires: for a column that only scans of some wires have, those wires.
         text: the explanation without the guess.
     """
 

@@ -43,7 +43,7 @@ __all__ = ["Deadlines", "Event", "Monitor", "Unfinished"]
 
 
 class Event(NamedTuple):
-    """One thing the monitor saw.
+    """An event that the monitor reports.
 
     kind: an :class:`EventKind`. task: the task that it is about or that the envelope names (a question names none), or
     None. envelope_id: the envelope that caused it, None for
@@ -60,12 +60,12 @@ class Event(NamedTuple):
 
     @property
     def fault(self) -> bool:
-        """True if something is wrong, as opposed to under way."""
+        """True for a fault, False for normal progress."""
         return self.kind in FAULTS
 
 
 class Deadlines(NamedTuple):
-    """Seconds until something is overdue; None for never.
+    """Seconds until something is overdue; None: never.
 
     accept: a dispatch without a report. finish: a dispatch (or resumption) without an end. answer: a question without
     an answer. escalate: a violation without ``⫻command/escalate``.
@@ -141,13 +141,13 @@ class Monitor:
     """Follows tasks, questions and violations through a stream of envelopes.
 
     Args:
-        policy: who may send what; an envelope that it refuses changes nothing.
+        policy: the table of who may send what; an envelope that it refuses changes nothing.
         deadlines: when something is overdue, in seconds.
-        task_of, status_of, artifact_of: what is read out of an envelope's content: the task id (or None), the status
-            word, the artifact's path.
+        task_of, status_of, artifact_of: functions that extract from an envelope's content the task id (or None), the
+            status word, the artifact's path.
         words: status word -> Signal.
-        remember: how many envelope ids, closed tasks, answered questions and escalated violations are remembered, to
-            tell a duplicate, a late report or a late answer from an unknown one.
+        remember: how many envelope ids, closed tasks, answered questions and escalated violations are remembered,
+        to recognise duplicates, late reports and late answers.
     """
 
     def __init__(
@@ -183,10 +183,10 @@ class Monitor:
     # --- what the host asks --------------------------------------------------------------------------------------
 
     def feed(self, envelope: Envelope, now: float | None = None) -> list[Event]:
-        """The events that one envelope brings about, and (with ``now``) what fell overdue before it.
+        """Returns the events that an envelope causes, and (with ``now``) those of deadlines that passed before it.
 
-        now: the host's time in seconds, never going back. Without it, deadlines start at the envelope's own timestamp
-        and nothing falls overdue until :meth:`overdue` is asked.
+        now: the host's time in seconds, which never goes back. Without it, deadlines start at the envelope's own
+        timestamp, and only :meth:`overdue` reports overdue work.
         """
         expect(envelope, codec._core.Envelope, "a monitor is fed envelopes")
         events: list[Event] = []
@@ -238,11 +238,11 @@ class Monitor:
         self._seen.put(envelope.id, mark)
 
     def overdue(self, now: float) -> list[Event]:
-        """The events of what fell due before ``now`` and was not reported yet."""
+        """Returns the events of deadlines that passed before ``now`` and were not reported yet."""
         return [_overdue(kind, what) for _, kind, what in self._alarms.due(now)]
 
     def resume(self, name: str, now: float | None = None) -> list[Event]:
-        """The host lets a paused task go on (so does ``⫻command/resume``, or dispatching the task again)."""
+        """Resumes a paused task (as ``⫻command/resume`` or another dispatch of the task does)."""
         task = self.task(name)
         if task is None or not task.paused:
             return []
@@ -250,14 +250,13 @@ class Monitor:
         return [Event(EventKind.RESUMED, task.name, None, task.id, "resumed by the host")]
 
     def task(self, name: str | None) -> Task | None:
-        """The latest task of that id, as long as it is remembered."""
+        """The latest task of that id, while it is remembered."""
         found: Task | None = self._table.last(NAME, name)
         return found
 
     @property
     def unfinished(self) -> list[Unfinished]:
-        """Everything that has begun and not ended: tasks, questions without an answer, violations that are not
-        escalated."""
+        """All unfinished work: open tasks, questions without an answer, violations that are not escalated."""
         found = []
         for task in self.tasks:
             paused = " and paused" if task.paused else ""
@@ -272,7 +271,7 @@ class Monitor:
         return found
 
     def forget(self, room: int) -> Iterator[str]:
-        """Follows the oldest open tasks, questions and violations beyond ``room`` of each no longer; their ids."""
+        """Forgets the oldest open tasks, questions and violations beyond ``room`` of each; returns their ids."""
         for word in (OPEN, ASKED, WAITING):
             while self._table.count(word) > room:
                 [oldest] = self._table.all(word, most=1)

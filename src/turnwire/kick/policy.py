@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Row(NamedTuple):
     """One row of the table.
 
-    channel: "family/name", or "family/*" for the rest of a family. type: the one type that goes there, or "*".
-    senders, receivers: names; "*" is anyone, "!name" takes one out again. correlation: whether a correlation_id is
+    channel: "family/name", or "family/*" for the rest of a family. type: the only type allowed there, or "*".
+    senders, receivers: names; "*" is anyone, "!name" excludes one. correlation: whether a correlation_id is
     required. The first row whose channel matches decides.
     """
 
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     correlation: bool = False
 
     def matches(self, family: str, name: str) -> bool:
-        """True if the row speaks of ``⫻family/name``."""
+        """True if the row applies to ``⫻family/name``."""
         mine, _, pattern = self.channel.partition("/")
         return mine == family and pattern in ("*", name)
 
@@ -42,13 +42,13 @@ _MEMORY = 4096  # how many (sender, receiver, type, channel) a policy remembers
 
 @dataclass(frozen=True)
 class Policy:
-    """A table of rows and the roles that are known.
+    """A table of rows, and the known roles.
 
     Args:
         rows: Row objects, in the order in which they are tried.
         roles: the known roles; any other sender or receiver is an issue of severity "info".
 
-    A policy does not change; :meth:`with_rows` gives a new one with rows in front.
+    A policy is immutable; :meth:`with_rows` returns a new one with further rows.
     """
 
     rows: tuple[Row, ...]
@@ -64,7 +64,7 @@ class Policy:
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def with_rows(self, *rows: Row) -> Policy:
-        """A policy with these rows in front of the present ones."""
+        """Returns a policy with these rows before the present ones."""
         return Policy((*rows, *self.rows), self.roles)
 
     def row_for(self, channel: str) -> Row | None:
@@ -75,7 +75,7 @@ class Policy:
         return next((row for row in self.rows if row.matches(family, name)), None)
 
     def issues(self, envelope: Envelope) -> list[Issue]:
-        """The unknown roles, and every refusal of an envelope; the text names the row that said no."""
+        """Lists the unknown roles in an envelope and every refusal; the text names the row."""
         key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
         known = self.known.get(key)
         if known is not None and (envelope.correlation_id or not known[0]):
@@ -113,7 +113,7 @@ class Policy:
     def from_dict(cls, table: Mapping[str, Any]) -> Policy:
         """A policy from ``{"roles": [...], "row": [{channel, type, senders, receivers, correlation}, ...]}``.
 
-        Raises DecodeError(bad_policy) with ``path``; nothing is guessed and no key is ignored.
+        Raises DecodeError(bad_policy) with ``path``, also for unknown keys.
         """
         if not isinstance(table, Mapping):
             raise _bad(f"a policy is a table, not {type(table).__name__}", None)

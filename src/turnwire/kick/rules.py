@@ -132,8 +132,8 @@ def unknown_key(key: str) -> Issue:
 def lint(space: Space) -> list[Issue]:
     """Doubts about a document beyond its syntax, all "info": sections that appear twice, gaps in their numbering.
 
-    Sections are alike when name, type and place are; ``where`` is the number of the section, from 1. A number is an
-    index of digits alone; the first one may be anything, each next one is one more.
+    Sections are equal if name, type and place are; ``where`` is the number of the section, from 1. Numbers are
+    indexes of digits; the first may be any number, each next one is one more.
     """
     expect(space, Space, "a Space document is judged")
     issues = []

@@ -41,8 +41,8 @@ class Space(contract.Message):
     Attributes:
         preamble: the text before the first header, verbatim.
         sections: list of :class:`Section`, in order; change it freely.
-        issues: what lenient reading forgave (``where`` is a line).
-        bom: whether a byte order mark was (and is written) in front of the preamble.
+        issues: faults that lenient reading accepted (``where`` is a line).
+        bom: whether the text begins with a byte order mark, which is written back.
         fences, stuffing: the options it was read with, which writing follows.
     """
 
@@ -108,7 +108,7 @@ class Space(contract.Message):
         return header_text(first) if first.raw is None else first.raw.partition("\n")[0].rstrip()
 
     def to_dict(self) -> dict[str, Any]:
-        """The text, under ``document``, and the options it was read with that are not the usual ones."""
+        """The text, under ``document``, and the options it was read with, except defaults."""
         options = ("fences", "stuffing")
         return {"document": self.text(strict=False), **{name: True for name in options if getattr(self, name)}}
 

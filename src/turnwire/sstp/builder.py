@@ -17,9 +17,9 @@ _DEFAULTS: dict[str, Any] = {"texts": [], "list": [], "text_or_null": None}
 
 
 class Agent:
-    """One speaker in one session. Every message that it gives is one that strict writing takes, with the next clock.
+    """A speaker in a session. It makes only messages that strict writing accepts, with the next clock.
 
-    A message that would be refused raises EncodeError and uses up no clock. Safe to share between threads.
+    A message that would be refused raises EncodeError and uses no clock. Safe to share between threads.
 
     Args:
         actor_id: the agent's name.
@@ -34,11 +34,11 @@ class Agent:
         self._lock = Lock()
 
     def say(self, kind: type[Sent], text: str, **fields: Any) -> Sent:
-        """The next message, of a class such as ``sstp.Query``.
+        """Makes the next message, of a class such as ``sstp.Query``.
 
-        text: what it says, in the first field of its template that reading needs (goal, question, content, task,
-        decision, claim, summary). fields: the others of its payload, of which lists of texts are empty and
-        ``supersedes`` is None where they are not given; and policy_labels, provenance, risk_score of the header.
+        text: the main field of the kind (goal, question, content, task, decision, claim, summary). fields: the
+        other fields of the payload (lists default to empty, ``supersedes`` to None), and policy_labels, provenance,
+        risk_score of the header.
         """
         rows = PAYLOADS[kind.KIND]
         refuse_unknown(kind, fields, [*(row.name for row in rows), *_OPTIONAL])

@@ -214,9 +214,10 @@ CHECKLIST = Specification(CLAUSES, UNJUDGED, SstpChecklist, around=True)
 
 
 def conformance(*messages: Message | str | bytes) -> Checklist:
-    """Judges the messages of a conversation, or their texts, in order. Faults are placed by number, from 1.
+    """Checks the messages of a conversation, or their texts, in order. Faults have the number of their message, from
+    1.
 
-    One text alone may be a whole transcript, as the command ``conform`` reads it: then faults are placed by its lines.
+    A single text may be a whole transcript, as for the command ``conform``; then faults have its lines.
     """
     if len(messages) == 1 and isinstance(messages[0], (str, bytes)) and messages[0].strip():
         checklist: Checklist = reading("judging").conform(WIRE, record_bytes(messages[0]) or b"")

@@ -39,9 +39,9 @@ def kinds() -> list[tuple[str, type, str, tuple[Any, ...], tuple[Any, ...]]]:
 
 
 def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Message:
-    """The message in ``data`` (text or contiguous bytes): one JSON object, nothing around it but white space.
+    """Reads the message in ``data`` (text or contiguous bytes): one JSON object with only white space around it.
 
-    Unknown fields stay where they are, null stays null, absent stays absent. Raises DecodeError with reason, byte
+    Unknown fields, nulls and absent fields stay as they are. Raises DecodeError with reason, byte
     offset, line and ``path`` (a JSON pointer) where a required field is missing, a type is wrong, a kind unknown, the
     clock negative, or the text no strict JSON; ``check`` tells what is only doubtful.
     """
@@ -50,7 +50,7 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Message:
 
 
 def from_fields(fields: dict[str, Any]) -> Message:
-    """The message over a JSON object that was read elsewhere; the object is taken, not copied. Raises DecodeError."""
+    """Makes a message of a JSON object that was read elsewhere; the object is not copied. Raises DecodeError."""
     if not isinstance(fields, dict):
         raise DecodeError(
             Reason.WRONG_TYPE, f"the fields of a message are a dict, not {type(fields).__name__}", wire=WIRE
@@ -75,8 +75,8 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
 
 
 def check(message: Message) -> list[Issue]:
-    """The doubts about a message, with JSON pointers: severity "warning" is what strict writing refuses, "info"
-    may well be fine, and "error" (in messages made by hand) is what reading would refuse."""
+    """Lists what is doubtful about a message, with JSON pointers: strict writing refuses a "warning", an "info" may
+    be fine, and reading would refuse an "error" (in messages made by hand)."""
     if _plain_codec.is_known(message):
         return []
     if isinstance(message, Message) and (message._plain or _plain_codec.is_plain(message._fields)):
@@ -86,10 +86,10 @@ def check(message: Message) -> list[Issue]:
 
 
 def encode(message: Message, strict: bool = True) -> str:
-    """The JSON text of a message: keys in their own order, no white space. The numbers of a message that was read, and
-    of which nothing changeable was handed out, are written as they were read.
+    """Writes a message as JSON text: keys in their own order, no white space. An unchanged message keeps the spelling
+    of its numbers.
 
-    Strict writing refuses every finding above "info" and wants session_id in every kind; ``strict=False`` writes back
+    Strict writing refuses every issue above "info" and needs session_id in every kind; ``strict=False`` writes back
     whatever reading accepts. Raises EncodeError with reason and ``path``.
     """
     text = _plain_codec.text(message, strict)
@@ -143,7 +143,7 @@ def detect(data: str | Buffer) -> bool:
 
 
 class Salvaged(NamedTuple):
-    """One message that was found.
+    """A message found in a text.
 
     start, end: its span in the text, in characters. how: "bare" (it is the whole text), "prose", "fence" or "json"
     (inside a larger JSON value); inside a JSON string, "json_string/" is before that, once for each level.
@@ -156,7 +156,7 @@ class Salvaged(NamedTuple):
 
     @property
     def error(self) -> None:
-        """Nothing is wrong with it; of a near miss this says what."""
+        """None for a message; the error of a near miss."""
         return None
 
 
@@ -169,10 +169,10 @@ def salvage(text: str, *, rejects: bool) -> list[Any]: ...
 
 
 def salvage(text: str, *, rejects: bool = False) -> list[Any]:
-    """Every SSTP message in ``text``, in order, and how each was wrapped ("Output raw JSON only" is seldom followed).
+    """Finds every SSTP message in ``text``, in order, and how each was wrapped.
 
-    Each message has passed what ``decode`` asks for; objects that do not are left out, or with ``rejects`` come among
-    them as ``turnwire.read.extraction.NearMiss``. Nothing is repaired.
+    Each message is one that ``decode`` accepts; with ``rejects``, near misses are returned, too, as
+    ``turnwire.read.extraction.NearMiss``. Nothing is repaired.
     """
     found = reading("extraction").extract(text, (WIRE,), rejects=rejects)
     return [one if one.error else Salvaged(one.message, one.start, one.end, one.wrapped) for one in found]

@@ -51,8 +51,8 @@ class Message(contract.Message):
         payload: the fields of the payload.
         extras: further keys of the top-level object.
 
-    Values are judged when the message is checked or encoded, not when they are set. Messages are mutable, compare by
-    value, copy and pickle.
+    Values are validated when the message is checked or encoded, not when they are set. Messages are mutable,
+    compare by value, copy and pickle.
     """
 
     __slots__ = ("__weakref__", "_fields", "_text", "_plain")
@@ -76,7 +76,7 @@ class Message(contract.Message):
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Self:
-        """A message over ``fields`` itself, unjudged."""
+        """A message that wraps ``fields`` itself, without validation."""
         message = cls.__new__(cls)
         message._fields = fields
         message._plain, message._text = False, None
@@ -89,19 +89,19 @@ class Message(contract.Message):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The whole JSON object in its own order; the live truth after everything else."""
+        """The whole JSON object, in its own order; changes to the message change it."""
         fields = fields_of(self)
         self._plain, self._text = False, None
         return fields
 
     @property
     def header(self) -> Fields:
-        """The header, live."""
+        """The header; changes to it change the message."""
         return _live(self.fields, "header")
 
     @property
     def payload(self) -> Fields:
-        """The payload, live."""
+        """The payload; changes to it change the message."""
         return _live(self.fields, "payload")
 
     @property
@@ -159,7 +159,7 @@ class Message(contract.Message):
 
     @property
     def retention_days(self) -> int | None:
-        """The days of the policy label ``retention:Nd``, the smallest where there are several, or None."""
+        """The days of the policy label ``retention:Nd`` (the smallest of several), or None."""
         labels = fields_of(self)["header"].get("policy_labels")
         texts = (label for label in labels if isinstance(label, str)) if isinstance(labels, list) else ()
         return min((int(found[1]) for found in map(_RETENTION.fullmatch, texts) if found is not None), default=None)
@@ -285,14 +285,14 @@ class Commit(Message):
 
 
 class EvidenceBundle(Message):
-    """Gives proof for a claim: claim, artifacts, verdict, checks_run."""
+    """Proves a claim: claim, artifacts, verdict, checks_run."""
 
     __slots__ = ()
     KIND = Kind.EVIDENCE_BUNDLE
 
 
 class MemoryDelta(Message):
-    """Emits a learning: memory_type, summary, derived_rule, propagation."""
+    """Records something learned: memory_type, summary, derived_rule, propagation."""
 
     __slots__ = ()
     KIND = Kind.MEMORY_DELTA

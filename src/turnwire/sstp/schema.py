@@ -11,11 +11,10 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema(kind: Kind | str | None = None, *, strict: bool = True) -> dict[str, Any]:
-    """The schema of one kind, or of any message when no kind is named.
+    """The JSON Schema of one kind, or of any message.
 
-    ``strict`` describes what strict writing takes; without it, what reading accepts. What a schema cannot say is left
-    to ``check``: that directed_to agrees where it appears twice, and placeholders. Unknown fields are allowed. Raises
-    UnknownName for a kind that there is not.
+    ``strict`` describes what strict writing accepts, else what reading accepts. Only ``check`` finds placeholders
+    and two different directed_to. Unknown fields are allowed. Raises UnknownName for an unknown kind.
     """
     if kind is not None:
         if kind not in list(Kind):

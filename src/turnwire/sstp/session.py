@@ -127,16 +127,16 @@ class _SessionFindings(NamedTuple):
 
 
 class Session:
-    """Watches one session.
+    """Monitors one session.
 
     Args:
-        roster: the names of the actors, or a mapping from each name to the identity (or identities) under which the
-            transport knows it. With a roster, speakers and addressees outside it are found at once.
-        strict: raise RuleError for findings of severity "error" instead of returning them; a message that is refused
-            changes nothing.
+        roster: the names of the actors, or a mapping from each name to the identity (or identities) by which the
+            transport knows it. With a roster, other speakers and addressees are issues.
+        strict: raise RuleError for issues of severity "error" instead of returning them; a refused message changes
+            nothing.
         session_id: the session's id; without it, that of the first message that has one. A message without session_id
             belongs to the session.
-        acknowledgements: the forms of what contributes nothing, as ``acknowledgements.words`` makes them.
+        acknowledgements: the acknowledgements, as ``acknowledgements.words`` makes them.
     """
 
     def __init__(
@@ -176,12 +176,12 @@ class Session:
 
     @property
     def open_queries(self) -> list[Message]:
-        """The queries that have no answer yet: for each agent that is asked, in order."""
+        """The queries without an answer, by the agent that was asked, in order."""
         return [query for several in self._queries.values() for query in several]
 
     @property
     def open_delegations(self) -> list[Message]:
-        """The delegations to which nobody has answered yet, in the same order."""
+        """The delegations without an answer, in the same order."""
         return [one for several in self._delegations.values() for one in several]
 
     def _of(self, session_id: str | None) -> str | None:
@@ -201,20 +201,20 @@ class Session:
         return 1 if clocks is None else clocks.last + 1
 
     def grant(self, actor: str) -> None:
-        """The host gives the floor to ``actor`` alone."""
+        """Gives the floor to ``actor`` alone."""
         self.turn = Turn(ADDRESSEE, actor)
 
     def time_out(self) -> None:
-        """The host stops waiting for whoever has the floor: anyone may speak."""
+        """Takes the floor from its holder: anyone may speak."""
         self.turn = Turn(ANYONE)
 
     def feed(self, message: Message, identity: str | None = None) -> list[Issue]:
-        """The findings of the session's rules in the next message; ``identity`` is who sent it, as the transport knows
-        it.
+        """Returns the issues that the session's rules find in the next message; ``identity`` is its sender, as the
+        transport knows it.
 
-        A message that reading would refuse is found with reading's reason and changes nothing. A message sent under
-        another's name is found, remembered as using up that clock, and else changes neither clocks nor queries; it does
-        free the floor. Raises RuleError for an error when the monitor is strict.
+        A message that reading would refuse is an issue with that reason and changes nothing. A message in another's
+        name is an issue, uses that clock and frees the floor, and changes nothing else. A strict session raises
+        RuleError for errors.
         """
         found = self._found(message, identity)
         for issue in found.issues if self.strict else ():
