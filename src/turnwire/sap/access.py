@@ -62,12 +62,11 @@ class Authoriser(Protocol):
 def authorise(
     principal: Named, action: Action | str, message: Task | Result | None = None, access: Authoriser | None = None
 ) -> Denial | None:
-    """The reason why ``principal`` may not do this, or None. Asked before any look-up, any row in a transcript and any
-    job.
+    """Returns why ``principal`` may not do this, or None. Runs before any look-up, transcript row or job.
 
-    None as the principal (unknown credentials) is denied whatever the action. A Task is judged by ``access``, if there
-    is one; a Result may be delivered by its producer, or by anybody where nobody is authenticated. Reading and
-    cancelling need no rule: whoever asks reaches tasks of its own only.
+    None as the principal (unknown credentials) is denied everything. ``access``, if given, decides on a Task; a
+    Result may come from its producer, or from anyone if the transport authenticates nobody. Reading and cancelling
+    need no rule: principals reach only their own tasks.
     """
     caller = principal_of(principal)
     if caller is None:
@@ -99,7 +98,7 @@ class Rule(NamedTuple):
 
 
 class Access:
-    """Rules that are tried in order; whoever no rule allows is refused.
+    """Rules that are tried in order; a task that no rule allows is refused.
 
     Args:
         rules: what is allowed.
@@ -111,8 +110,9 @@ class Access:
     def refusal(self, task: Task, principal: Named = ANONYMOUS, /) -> Denial | None:
         """The reason why a task is refused, or None.
 
-        principal: who the transport knows the sender to be; of ANONYMOUS the issuer's own word is taken. UNAUTHORIZED:
-        the issuer is not who was authenticated, or nobody knows it; FORBIDDEN: it may do other things, not this one.
+        principal: the sender that the transport authenticated; for ANONYMOUS the issuer's claim counts.
+        UNAUTHORIZED: no rule names the issuer, or it is not the principal; FORBIDDEN: its rules allow other
+        capabilities.
         """
         caller = principal_of(principal)
         if caller is None:

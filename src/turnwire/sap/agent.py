@@ -90,21 +90,20 @@ class Agent:
     Args:
         producer: the agentId, or a Producer.
         cache, learning, transcript: a Cache, a LearningLoop, a Ledger; each may be None.
-        access: who may ask for what (an :class:`~turnwire.sap.access.Access`, or your own); None lets everybody.
-        vet: who judges outcomes before they leave: one vetter or several, asked in order, before those of a capability.
-        queue: how many accepted tasks of one capability may wait; one more is refused with a Nack.
-        workers: how many of one capability are executed at a time.
-        handlers: how many calls of one capability may be left behind when their time was over; then its tasks are
-            refused with a Nack. No capability takes the places of another.
+        access: the rules for callers (an :class:`~turnwire.sap.access.Access`, or your own); None allows everyone.
+        vet: one or more vetters of outcomes, asked in order, before those of a capability.
+        queue: how many accepted tasks of one capability may wait; further ones are refused with a Nack.
+        workers: how many tasks of one capability are executed at a time.
+        handlers: how many calls of one capability may still run after their time is over; then its tasks are refused
+            with a Nack.
         signer: an Ed25519 private key, or its 32 raw bytes, that signs the terminal Results (extra ``sign``).
-        seconds: how long a task may take that brings neither deadline nor budget; None for no limit.
-        lease: seconds after which a task in a shared transcript is free when its agent is not heard of.
+        seconds: time limit of a task without deadline and budget; None for no limit.
+        lease: seconds after which another agent may take a task of a silent agent from a shared transcript.
         remembered: how many finished tasks are remembered for redelivery, besides those in the transcript.
-        memory: bytes of tasks, Results and bodies being read that it has in its hands, at most. Before more are taken
-            the oldest finished tasks are forgotten; then tasks are refused (RATE_LIMIT), and a Result that finds no
-            room becomes a small FAILED one.
-        max_result: bytes that a Result may have; a larger one becomes a small FAILED one.
-        objects: where the outputs of Results go that are too large, instead (see :mod:`turnwire.sap.objects`).
+        memory: most bytes of tasks, Results and bodies. If they do not suffice, the oldest finished tasks are
+            forgotten, then tasks are refused (RATE_LIMIT), and a Result without room becomes a small FAILED one.
+        max_result: most bytes of a Result; a larger one becomes a small FAILED one.
+        objects: store for outputs of Results that are too large (see :mod:`turnwire.sap.objects`).
 
     Use it as an async context manager.
     """
@@ -165,21 +164,21 @@ class Agent:
 
     @property
     def running(self) -> bool:
-        """True if somebody works on accepted tasks."""
+        """True if the agent is started and works on accepted tasks."""
         return self._running
 
     @property
     def waiting(self) -> int:
-        """The number of accepted tasks that wait for their turn."""
+        """The number of accepted tasks in the queue."""
         return sum(line.waiting for line in self._lines.values()) if self._running else 0
 
     @property
     def unfinished(self) -> int:
-        """The number of its tasks that are not done, those being admitted and those being delivered included."""
+        """The number of unfinished tasks, including those being accepted or delivered."""
         return len(self._jobs)
 
     def add_route(self, scheme: str, route: Route) -> None:
-        """Sends Results whose replyTo has this scheme there, unless there is such a route already."""
+        """Sends Results whose replyTo has this scheme to a route, unless the scheme already has one."""
         self.routes.setdefault(scheme, route)
 
     def capability(
@@ -195,16 +194,16 @@ class Agent:
         workers: int | None = None,
         handlers: int | None = None,
     ) -> Callable[[Handler], Handler]:
-        """A decorator that offers a capability.
+        """Decorator: offers a capability.
 
         Args:
-            description: words for people and models; default: the handler's docstring.
+            description: text for people and models; by default the handler's docstring.
             schema: JSON Schema of the payload; a task that breaks it FAILS, UNPROCESSABLE (extra ``schema``).
             vet: further vetters, for this capability.
-            redeliver: of a task that was started before and never finished, "again" executes it once more, "fail" gives
-                it a FAILED Result.
+            redeliver: what to do with a task that was started and never finished: "again" executes it again, "fail"
+                gives it a FAILED Result.
             isolated: run the handler in a forked process, which is killed when its time is over or its task is
-                cancelled (POSIX alone; what the handler changes in memory is not seen here).
+                cancelled (POSIX only; changes in its memory are lost).
             queue, workers, handlers: as those of the agent, for this capability.
         """
         expect_one_of(redeliver, "redeliver", ("again", "fail"))
@@ -280,12 +279,12 @@ class Agent:
     ) -> Ack | Nack:
         """Accepts or refuses a task at once; results go to ``reply`` and to the task's replyTo.
 
-        principal: who the transport knows the sender to be; None is somebody unknown, who is refused. kept: whether the
-        sender will send the task again if this agent ends before its Result. The same task of the same principal again
-        is acknowledged, not executed again, and its Result sent again. A Nack's reason starts with a code of section 8:
-        INVALID_TASK (with a JSON pointer), UNAUTHORIZED, FORBIDDEN, NOT_FOUND (unroutable), RATE_LIMIT (the queue is
-        full, all handlers are stuck, or there is no memory for it), INTERNAL (the agent is not running, or the task
-        could not be recorded within its time).
+        principal: the sender that the transport authenticated; None (unknown) is refused. kept: whether the sender
+        will send the task again if this agent ends before its Result. A repeated task of the same principal is
+        acknowledged, not executed again, and its Result sent again. A Nack's reason starts with a code of section
+        8: INVALID_TASK (with a JSON pointer), UNAUTHORIZED, FORBIDDEN, NOT_FOUND (unroutable), RATE_LIMIT (the
+        queue is full, all handlers are stuck, or there is no memory for it), INTERNAL (the agent is not running, or
+        the task could not be recorded within its time).
         """
         job = await self.receive(task, reply, principal=principal, kept=kept)
         return job if isinstance(job, Nack) else ack(task)
@@ -301,11 +300,11 @@ class Agent:
         given: bool = False,
         cancelled: bool = False,
     ) -> Job | Nack:
-        """As :meth:`submit`, and answers with the job of an accepted task. For transports.
+        """Like :meth:`submit`, but returns the job of an accepted task. For transports.
 
-        limit: bytes that the transport takes; a larger Result becomes a small FAILED one before it is recorded.
-        given: the task is the agent's now, whoever read it changes it no more; of others it makes a copy.
-        cancelled: its sender has asked for its end already.
+        limit: most bytes of a message of the transport; a larger Result becomes a small FAILED one before it is
+        recorded. given: the caller will not change the task, so no copy is made. cancelled: the sender has already
+        cancelled it.
         """
         if type(task) is not Task:
             expect(task, Task, "a Task is submitted")
@@ -421,8 +420,8 @@ class Agent:
     # ---------------------------------------------------------------- memory
 
     def reserve(self, size: int) -> bool:
-        """Takes bytes of the agent's memory; the oldest finished tasks are forgotten for them. False where that is not
-        enough. For transports, which do it for the bodies that they read."""
+        """Reserves bytes of the agent's memory, forgetting the oldest finished tasks if necessary; returns False if
+        that does not suffice. For transports that read bodies."""
         if size > self.room():
             return False
         while not self._memory.take(size):
@@ -430,11 +429,11 @@ class Agent:
         return True
 
     def release(self, size: int) -> None:
-        """Gives bytes back that were reserved."""
+        """Releases reserved bytes."""
         self._memory.give_back(size)
 
     def room(self) -> int:
-        """Bytes that could be reserved."""
+        """The number of bytes that can be reserved."""
         return self._memory.limit - self._memory.used + self._ended_bytes
 
     def _forget_oldest(self) -> None:
@@ -779,7 +778,8 @@ class Agent:
     # ---------------------------------------------------------------- what may be asked about tasks
 
     async def call(self, task: Task, *, principal: Named = ANONYMOUS) -> Result:
-        """The final Result of a task. Raises Refused for a Nack, RuntimeError outside ``async with agent:``."""
+        """Executes a task and returns its final Result. Raises Refused for a Nack, RuntimeError outside ``async
+        with agent:``."""
         if not self._running:  # nobody would ever work on it
             raise RuntimeError("an agent works only while it is entered: async with agent: ...")
         job = await self.receive(task, principal=principal)
@@ -788,7 +788,8 @@ class Agent:
         return await job.wait()
 
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
-        """The final Result of a task of this principal, from the transcript if need be, or the Ack while there is none.
+        """Returns the final Result of a principal's task, from the transcript if necessary, or the Ack while there is
+        none.
 
         Raises KeyError for an unknown task, and for those of others.
         """
@@ -804,7 +805,7 @@ class Agent:
         return result
 
     async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
-        """Cancels a task of this principal and answers with its Result, which may be another one if that came first.
+        """Cancels a principal's task and returns its Result, which is another one if that came first.
 
         Raises KeyError for an unknown task, and for those of others.
         """
@@ -815,7 +816,7 @@ class Agent:
         return await job.wait()
 
     def holds(self, task_id: str, principal: Principal) -> bool:
-        """True if a task of this principal is here, or was a short while ago."""
+        """True if the agent has a task of this principal, or had it a short while ago."""
         key = key_of(principal, task_id)
         return key in self._jobs or key in self._ended
 

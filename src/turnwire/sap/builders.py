@@ -79,14 +79,15 @@ NOBODY = Issuer(agent_id="anonymous", agent_kind=AgentKind.USER)
 
 
 def make_task(capability: str, payload: Mapping[str, Any], **fields: Unpack[TaskFields]) -> Task:
-    """A Task with fresh ids, issued now. What is None is left out; without a ``context`` its pressureLevel is instant.
+    """Makes a Task with fresh ids, issued now. None values are omitted; without a ``context`` its pressureLevel is
+    instant.
 
     Args:
         issuer: the agentId of an agent, or an Issuer.
         context: a ConstitutionalContext, or its fields by their names on the wire.
-        agent_id: the agent that is to do it. cache: a mode, or a whole CachePolicy.
+        agent_id: the agent that should execute it. cache: a mode, or a whole CachePolicy.
         deadline: an aware datetime or its text. seconds, tokens: the budget.
-        parent: the parent Task, or its id; its correlationId is taken over.
+        parent: the parent Task, or its id; the Task inherits its correlationId.
         routing_hints, output_schema, output_format, priority, trace, reply_to, expect_ack, tags, meta, task_id,
             correlation_id: the fields of these names.
     """
@@ -141,7 +142,7 @@ NOTHING: Any = _Nothing()
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome that a capability made of a task. Only what is given is written.
+    """The outcome of a task. Only given fields are written.
 
     output: anything JSON has, or NOTHING. status: where None, from ``alignment`` and ``error``. alignment: where None,
     or VALID without policy checks, the outcome is not vetted. error: (code, message) or an AgentError. The rest as in
@@ -169,13 +170,12 @@ def producer_of(agent: str | Producer) -> Producer:
 
 
 def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: datetime | None = None) -> Result:
-    """The Result of ``task``: its ids, the time, the outcome and its evidence; right by construction.
+    """Makes the Result of ``task``: its ids, the time, the outcome and its evidence.
 
-    A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a message
-    gets its code for one. The alignment is VALID only of a success whose outcome says so and brings policy checks, of
-    which none failed, and no violations; else it is ESCALATE, with the policy check "not vetted" where nobody judged it
-    or VALID was said of a failure. Raises ValueError for a status or an
-    alignment that is none.
+    A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a
+    message gets its code as message. The alignment is VALID only for a success whose outcome says so, with policy
+    checks of which none failed, and without violations; else it is ESCALATE, with the policy check "not vetted" if
+    there was no verdict or a failure claimed VALID. Raises ValueError for an invalid status or alignment.
     """
     if not isinstance(outcome, Outcome):
         raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
@@ -260,7 +260,7 @@ _SHOWN = 500  # characters of an error in a reason
 
 
 class Refused(CallError):
-    """A task was refused before any work; ``nack`` says why."""
+    """A task was refused before execution; ``nack`` says why."""
 
     def __init__(self, nack: Nack) -> None:
         super().__init__(nack.reason)
@@ -273,7 +273,7 @@ class Refused(CallError):
 
 
 class Failed(CallError):
-    """A task that was called for by its capability ended without success; ``result`` says how."""
+    """A task ended without success; ``result`` says how."""
 
     def __init__(self, result: Result) -> None:
         error = result.error

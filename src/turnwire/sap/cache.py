@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Essence(NamedTuple):
-    """A way to draw the essence from a payload.
+    """A named function that extracts the essence of a payload.
 
     name: with its version, e.g. "topic-only/2"; it is part of every key, so that another version never meets the rows
     of an older one. extract: payload -> JSON value.
@@ -37,7 +37,7 @@ class Essence(NamedTuple):
     extract: Callable[[Mapping[str, Any]], Any]
 
     def of(self, task: Task) -> Any:
-        """The essence of a task's payload, with the name of this extractor; the whole payload has nothing around it."""
+        """The essence of a task's payload, with the name of this extractor, or the whole payload alone."""
         if self is WHOLE_PAYLOAD:
             return fields_of(task)["payload"]
         return {"essence": self.extract(task.fields["payload"]), "extractor": self.name}
@@ -156,7 +156,7 @@ Moment = datetime | str
 
 
 class Hit(NamedTuple):
-    """A record that answers the task. record: the stored object (section 6); age_sec: whole seconds; seq: its row."""
+    """A cached record for a task. record: the stored object (section 6); age_sec: whole seconds; seq: its row."""
 
     cache_key: str
     age_sec: int
@@ -165,7 +165,7 @@ class Hit(NamedTuple):
 
     @property
     def output(self) -> Any:
-        """The cached output (None where there was none)."""
+        """The cached output, or None."""
         return self.record.get("output")
 
     def result(self, task: Task, producer: str | Producer, *, now: Moment | None = None) -> Result:
@@ -190,8 +190,8 @@ class Hit(NamedTuple):
 
 
 class Miss(NamedTuple):
-    """No record answers the task. reason: "bypass", "absent", "stale", "unaligned", "unvetted" or "no key"; text: more
-    of it."""
+    """No record suits the task. reason: "bypass", "absent", "stale", "unaligned", "unvetted" or "no key"; text: an
+    explanation."""
 
     reason: str
     cache_key: str | None = None
@@ -228,14 +228,14 @@ class Store:
 
 
 class Cache(Store):
-    """The cache of one tenant, in a ledger: rows are never changed, a new outcome is a further row.
+    """The cache of one tenant, in a ledger: rows never change, and each new outcome is a further row.
 
     Args:
         path: the ledger file; several processes may share it. ``":memory:"`` keeps the cache in memory.
-        essence: how the essence is drawn from a payload (default: all of it).
+        essence: extracts the essence of a payload (default: all of it).
         salt: a tenant's salt; keys of different salts never meet.
         align: the check behind mustAlign (default :func:`turnwire.sap.cache.aligned`).
-        unvetted: store successes that nobody vetted, too (alignment ESCALATE); a hit then says so again.
+        unvetted: also store unvetted successes (alignment ESCALATE), which hits repeat.
     """
 
     def __init__(
@@ -257,12 +257,12 @@ class Cache(Store):
         return cache_key(task, essence=self.essence, salt=self._salt)
 
     def get(self, task: Task, now: Moment | None = None) -> Hit | Miss:
-        """The newest record that the task's cachePolicy allows, or why there is none.
+        """Returns the newest record that the task's cachePolicy allows, or why there is none.
 
-        ``now``: for ageSec (default: the clock). A record must be younger than maxAgeSec, not from the future (of
-        clocks that differ, 5 seconds are forgiven), and with mustAlign (the default) aligned with the task's context.
-        Of a key the last 85 records are looked at. Without a policy or a mode the cache is bypassed. Raises
-        RuleError(ledger_broken) for a record that is not as it was appended.
+        ``now``: for ageSec (default: the clock). A record must be younger than maxAgeSec, at most 5 seconds in the
+        future, and with mustAlign (the default) aligned with the task's context. Only the last 85 records of a key
+        count. Without a policy or a mode the cache is bypassed. Raises RuleError(ledger_broken) for a record that
+        was changed.
         """
         expect(task, Task, "a Task is looked up")
         context = fields_of(task)["constitutionalContext"]
@@ -298,12 +298,11 @@ class Cache(Store):
         return miss
 
     def put(self, task: Task, result: Result, now: Moment | None = None) -> int | None:
-        """Stores an outcome and answers its row, or None for what is not stored.
+        """Stores an outcome and returns its row, or None if it is not stored.
 
-        Stored are SUCCEEDED and VALID results of tasks that do not bypass the cache (with ``unvetted``, SUCCEEDED and
-        ESCALATE as well); never one with violations or failed checks, that came out of the cache, or that is larger
-        than a message may be. Raises
-        RuleError(wrong_task, wrong_correlation) when the result is not the task's.
+        Stores SUCCEEDED and VALID results of tasks that do not bypass the cache (with ``unvetted``, also SUCCEEDED
+        and ESCALATE), but none with violations or failed checks, from the cache itself, or larger than a message.
+        Raises RuleError(wrong_task, wrong_correlation) if the result is not the task's.
         """
         row = self.row(task, result, now)
         return None if row is None else self.ledger.append(row[0], row[1], key=row[2])
@@ -311,7 +310,7 @@ class Cache(Store):
     def row(
         self, task: Task, result: Result, now: Moment | None = None, *, key: str | None = None
     ) -> tuple[str, str, str] | None:
-        """(kind, body, key) of what :meth:`put` appends, None where that is nothing. Raises as it does.
+        """(kind, body, key) of the row that :meth:`put` would append, or None. Raises what it raises.
 
         key: the task's, where it is known.
         """

@@ -36,10 +36,10 @@ class Caller:
     """The base of the clients of all transports (the bus, HTTP, MCP, NATS), which add ``_asked`` and ``_told``.
 
     Args:
-        issuer: who issues the tasks that :meth:`task` and :meth:`call` make: an agentId, or an Issuer.
-        producer: the agentId that Results must come from, where a task names no agent itself; None takes any.
+        issuer: the issuer of tasks that :meth:`task` and :meth:`call` make: an agentId, or an Issuer.
+        producer: the agentId that Results must come from if the task names no agent; None accepts any.
         keys: agentId -> Ed25519 public key (32 raw bytes): Results must be signed by their producer (extra ``sign``).
-        objects: where outputs are fetched from that went by reference (see :mod:`turnwire.sap.objects`).
+        objects: the store of outputs sent by reference (see :mod:`turnwire.sap.objects`).
     """
 
     def __init__(self, **options: Unpack[CallerOptions]) -> None:
@@ -49,30 +49,31 @@ class Caller:
         self._objects = options.get("objects")
 
     def task(self, capability: str, payload: Mapping[str, Any], /, **fields: Unpack[TaskFields]) -> Task:
-        """A Task of the client's issuer; ``fields`` as those of :func:`turnwire.sap.make_task`."""
+        """Makes a Task of the client's issuer; ``fields`` are those of :func:`turnwire.sap.make_task`."""
         return make_task(capability, payload, **{"issuer": self._issuer, **fields})  # type: ignore[arg-type]
 
     async def send(self, task: Task) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt, for which it waits ``ack_seconds``.
+        """Sends a task and returns its receipt, after waiting up to ``ack_seconds`` for it.
 
-        Where replyTo.expectAck is false nobody sends one, and the Ack is the transport's own word that it was taken.
-        Raises EncodeError for a task that may not be written, CallError where no receipt comes.
+        If replyTo.expectAck is false, the Ack only says that the transport took the task. Raises EncodeError for a
+        task that cannot be written, CallError if no receipt comes.
         """
         return self.receipt(task, await self._asked(task, receipt=True))
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
-        """The Results of a task, progress (of one with ``trace``) before the terminal one, as they come. MCP tells
-        progress in notifications of its own. Raises as :meth:`call`."""
+        """Yields the Results of a task as they come, with ``trace`` progress before the terminal one. Over MCP,
+        progress comes as notifications. Raises what :meth:`call` raises."""
         yield self.answered(task, await self._asked(task))
 
     async def result(self, task_id: str) -> Result | None:
-        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task, and
-        BadAnswer for a Result of another one, or not of whom ``producer`` and ``keys`` of the client say."""
+        """Returns the final Result of a task sent before, or None while there is none. Raises KeyError for an
+        unknown task, and BadAnswer for a Result of another task, or that contradicts the client's ``producer`` or
+        ``keys``."""
         found = self.answer_to(task_id, await self._told(Action.READ, task_id))
         return found if found is not None and is_final(found) else None
 
     async def cancel(self, task_id: str) -> Result:
-        """Ends a task of one's own, and answers with its Result, which may be another one if that came first. Raises
+        """Cancels one of the caller's tasks and returns its Result, which is another one if that came first. Raises
         KeyError for an unknown task, and for those of others; CallError."""
         found = self.answer_to(task_id, await self._told(Action.CANCEL, task_id))
         if found is None or not is_final(found):
@@ -103,12 +104,12 @@ class Caller:
         retries: int | None = None,
         **fields: Any,
     ) -> Any:
-        """Calls a Task for its final Result, or a capability with its payload for the output. An output that went by
-        reference is fetched, where the client has ``objects``.
+        """Sends a Task and returns its final Result, or calls a capability with a payload and returns the output.
+        Fetches outputs sent by reference if the client has ``objects``.
 
         Args:
-            retries: how often the same task is sent again after RATE_LIMIT or a lost connection; it is not executed
-                twice, since its taskId stays (default: 0 for a Task, 2 for a capability).
+            retries: how often to send the same task again after RATE_LIMIT or a lost connection; its taskId prevents
+                a second execution (default: 0 for a Task, 2 for a capability).
             fields: as those of :func:`turnwire.sap.make_task`.
 
         Raises the family of :class:`~turnwire.errors.CallError`: Refused for a Nack, Unreachable, Unanswered, BadAnswer

@@ -321,13 +321,13 @@ CHECKLIST = Specification(CLAUSES, UNJUDGED, SapChecklist, options=("learning", 
 def conformance(
     *messages: Message | str | bytes, learning: LearningLoop | None = None, now: float | None = None
 ) -> Checklist:
-    """Judges objects, or the history of tasks, by the checklist of section 12 and what else can be judged. Faults are
-    placed by number, from 1.
+    """Checks objects, or the history of tasks, against section 12 and other rules. Faults have the number of their
+    message, from 1.
 
     Args:
-        messages: tasks, results and receipts in the order in which they were seen, or their texts.
+        messages: tasks, results and receipts in order, or their texts.
         learning: where signals should have been recorded; without it a signal is what a Result carries.
-        now: the moment as of which deadlines are judged, seconds since 1970-01-01 UTC; without it that of the messages.
+        now: the time for deadlines, in seconds since 1970-01-01 UTC; by default that of the messages.
     """
     found: Checklist = reading("judging").conformance(WIRE, enumerate(messages, 1), learning=learning, now=now)
     return found

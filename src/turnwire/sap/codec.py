@@ -80,15 +80,15 @@ def findings(message: JsonObject) -> list[Issue]:
 
 
 def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ack | Nack:
-    """One message from JSON text, strictly: a Task, a Result, an Ack or a Nack.
+    """Reads one message from JSON text, strictly: a Task, a Result, an Ack or a Nack.
 
     Args:
         data: text or contiguous bytes.
         limits: bounds on what is read.
 
     Raises DecodeError with reason, byte offset, line and ``path`` (a JSON pointer): everything that strict JSON refuses
-    (duplicate keys, NaN, junk behind the object ...), a MUST that is missing, a wrong type, a value outside a closed
-    set, a bad UUID or time, another protocolVersion. What is only doubtful is found by ``check``. Unknown fields stay.
+    (duplicate keys, NaN, junk behind the object ...), a missing MUST, a wrong type, a value outside a closed set, a
+    bad UUID or time, another protocolVersion. ``check`` finds what is only doubtful. Unknown fields stay.
     """
     raw = data if type(data) is str or type(data) is bytes else json_text.input_bytes(data, WIRE)
     messages = _makers[_core]
@@ -163,14 +163,14 @@ def kind_of(fields: Mapping[str, Any]) -> type[Message] | None:
 
 
 def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
-    """The JSON text of a message, keys in the message's own order, no white space.
+    """Writes a message as JSON text: keys in the message's own order, no white space.
 
     Args:
         message: a Task, Result, Ack or Nack, or a dict with the fields of one.
-        strict: refuse whatever ``check`` calls a warning; False writes the content back exactly as it is.
+        strict: refuse what ``check`` warns of; False writes the content back exactly as it is.
 
-    Raises EncodeError with ``path``. The numbers of a message that was read, and of which nothing changeable was handed
-    out, are written as they were read; but a pressure of 41.0 is written 41.
+    Raises EncodeError with ``path``. An unchanged message keeps the spelling of its numbers, except that a pressure
+    of 41.0 is written 41.
     """
     text = _makers[_core].text(message, strict)
     if text is not None:

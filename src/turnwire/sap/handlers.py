@@ -37,10 +37,11 @@ Made = tuple[Any, BaseException | None]
 
 
 class Context(NamedTuple):
-    """The circumstances of a task, for its handler.
+    """The context of a task, for its handler.
 
-    trace: deep tracing was requested. seconds: time left, or None. budget: of telemetry. principal: the name of the
-    caller, "" where nobody was authenticated. attempt: 1, or more for a task that was started before and not finished.
+    trace: whether deep tracing was requested. seconds: time left, or None. budget: that of telemetry. principal:
+    the name of the caller, "" if not authenticated. attempt: 1, or more for a task that was started before and not
+    finished.
     """
 
     trace: bool

@@ -402,7 +402,7 @@ class LearningLoop(Store):
 
     Args:
         path: the ledger file (or a Ledger, to share one with cache and transcript).
-        sink: where new artifacts go (default: the folder ``<path>.library``; of a ledger in memory, nowhere else).
+        sink: where new artifacts go (default: the folder ``<path>.library``; none for a ledger in memory).
         essence: as in the cache, for the fingerprints.
     """
 
@@ -415,7 +415,7 @@ class LearningLoop(Store):
         self.sink = sink
 
     def record(self, signal: Signal) -> int:
-        """Appends a signal and answers its number."""
+        """Appends a signal and returns its number."""
         kind, body, key = self.row(signal)
         return self.ledger.append(kind, body, key=key)
 
@@ -431,7 +431,7 @@ class LearningLoop(Store):
     def judge(
         self, task: Task, *, rating: int | None = None, note: str | None = None, approval: bool | None = None
     ) -> int:
-        """Records an operator's opinion of what came of a task: rating 1 to 5, corrective note, approval."""
+        """Records an operator's judgement of an outcome: rating 1 to 5, corrective note, approval."""
         expect(task, Task, "an opinion is about a Task")
         said: dict[str, Any] = {"rating": rating, "note": note, "approval": approval}
         pressure = task.fields["constitutionalContext"].get("pressure", {})
@@ -443,9 +443,9 @@ class LearningLoop(Store):
             yield entry.seq, Signal.from_dict(entry.json())
 
     def derive(self) -> list[Artifact]:
-        """The artifacts of all signals so far, sorted; new versions are recorded and given to the sink.
+        """Derives the artifacts of all signals so far, sorted; records new versions and gives them to the sink.
 
-        Deterministic: the same signals give the same artifacts, and deriving twice changes nothing.
+        Deterministic: the same signals give the same artifacts.
         """
         scopes: dict[tuple[str, str | None], list[tuple[int, Signal]]] = {}
         for seq, signal in self.signals():

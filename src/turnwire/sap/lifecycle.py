@@ -55,10 +55,10 @@ class TaskProgress:
 
 
 class Lifecycle:
-    """Follows tasks from nothing to a terminal state; ids and correlation must be kept on the way.
+    """Follows tasks to a terminal state; ids and correlation must stay the same.
 
     Args:
-        strict: raise RuleError for a broken rule; False gives it back as a warning and keeps the state as it was.
+        strict: raise RuleError for a broken rule; False returns it as a warning and keeps the state.
     """
 
     def __init__(self, *, strict: bool = True) -> None:
@@ -66,7 +66,7 @@ class Lifecycle:
         self._tasks: dict[str, TaskProgress] = {}
 
     def feed(self, message: Task | Result) -> list[Issue]:
-        """Takes the next task or result. The same one again is a no-op.
+        """Adds the next task or result. A repeated one changes nothing.
 
         Raises RuleError (when strict): bad_transition, wrong_correlation, duplicate (a task id with other content).
         Returns issues; an "info" of unknown_task for a result whose task was not seen.
@@ -123,5 +123,5 @@ class Lifecycle:
         return task_id in self and self[task_id].done
 
     def forget(self, task_id: str) -> None:
-        """Drops what is known of a task, so that a long-lived lifecycle stays small."""
+        """Forgets a task, so that a long-lived lifecycle stays small."""
         self._tasks.pop(uuid_key(task_id), None)

@@ -34,10 +34,10 @@ class Objects(Protocol):
 
 
 class Folder:
-    """Objects as files of a directory, which agent and client both reach; their URIs are ``file:`` ones.
+    """Stores objects as files in a directory that agent and client share, with ``file:`` URIs.
 
     Args:
-        path: the directory; it is made where it is not there.
+        path: the directory, which is created if necessary.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -45,7 +45,7 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
 
     async def put(self, name: str, data: bytes, /) -> str:
-        """Writes the file, whole or not at all; one that is there already has the same name, so the same bytes."""
+        """Writes the file, whole or not at all; an existing file of that name has the same bytes."""
         place = self._place(name)
         if not place.exists():
             await asyncio.to_thread(_write, place, data)

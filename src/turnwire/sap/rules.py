@@ -23,7 +23,7 @@ _USUAL_SCHEMES = frozenset({"https", "file", "ubos"})
 
 
 def check(message: Any, *, task: Task | None = None) -> list[Issue]:
-    """The faults and doubts about a Task, Result, Ack or Nack (sections 3 to 8 and 11).
+    """Lists what is wrong or doubtful about a Task, Result, Ack or Nack (sections 3 to 8 and 11).
 
     Args:
         message: the message, or any of their nested objects.
@@ -56,8 +56,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
 
 
 def lint(message: JsonObject) -> list[Issue]:
-    """The lints, which may well be meant but are better done otherwise: secrets in a payload, odd or telling URIs
-    (section 11)."""
+    """Lists questionable content: secrets in a payload, unusual URIs, URIs with credentials (section 11)."""
     expect(message, JsonObject, "a SAP message is judged")
     fields = message._fields
     issues: list[Issue] = []

@@ -18,8 +18,8 @@ _log = logging.getLogger("turnwire.sap")
 
 @dataclass(frozen=True)
 class Vetting:
-    """The finding of a vetter. policy_checks and violations as in section 4.2; without a check one is made of the
-    word."""
+    """The verdict of a vetter. policy_checks and violations as in section 4.2; without a check, the alignment makes
+    one."""
 
     alignment: Alignment | str
     policy_checks: Sequence[JsonObject | Mapping[str, Any]] = ()

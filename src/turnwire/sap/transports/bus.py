@@ -110,7 +110,7 @@ class Bus(BusClient):
     Args:
         transcript: ledger file (or Ledger) for the transcript; without one, a new file in the system's folder for
             temporary files, see ``transcript.path``.
-        issuer: who issues the tasks that :meth:`call` makes of a capability and a payload.
+        issuer: the issuer of tasks that :meth:`call` makes from a capability and a payload.
         objects: as in :class:`turnwire.sap.Caller`.
         ack_seconds: how long :meth:`send` waits for a receipt, and :meth:`statuses` until the task is accepted. Of a
             task with replyTo.expectAck false, :meth:`send` then gives an Ack that is the bus's own word.
@@ -153,7 +153,7 @@ class Bus(BusClient):
     def register(self, agent: Agent, *, labels: Mapping[str, Any] | None = None) -> Agent:
         """Adds an agent (before the bus is entered); the bus's transcript becomes its own if it has none.
 
-        labels: what target.routingHints are compared with where several agents have a capability, e.g. ``shard``.
+        labels: values that target.routingHints choose by if several agents have a capability, e.g. ``shard``.
         """
         if self._stack is not None:
             raise RuntimeError("agents are registered before the bus is entered")
@@ -169,7 +169,7 @@ class Bus(BusClient):
 
     @property
     def agent_id(self) -> None:
-        """None: tasks need name no agent."""
+        """None: tasks need not name an agent."""
 
     @property
     def running(self) -> bool:
@@ -178,21 +178,21 @@ class Bus(BusClient):
 
     @property
     def capabilities(self) -> dict[str, Capability]:
-        """The capabilities of all agents; of several with one capability, what the first registered says of it."""
+        """The capabilities of all agents; the first registered agent describes a shared one."""
         found: dict[str, Capability] = {}
         for provider in self._providers.values():
             found = {**provider.agent.capabilities, **found}
         return found
 
     def add_route(self, scheme: str, route: Route) -> None:
-        """Sends Results whose replyTo has this scheme there, for each agent that has no such route already."""
+        """Sends Results whose replyTo has this scheme to a route, for each agent that has none for it."""
         for provider in self._providers.values():
             provider.agent.add_route(scheme, route)
 
     async def receive(
         self, task: Task, reply: Reply | None = None, *, principal: Named = ANONYMOUS, **how: Any
     ) -> Job | Nack:
-        """As :meth:`turnwire.sap.Agent.receive`, of the agent that the task is routed to."""
+        """Like :meth:`turnwire.sap.Agent.receive` of the agent that the task is routed to."""
         if not self.running:
             return nack(task, ErrorCode.INTERNAL, "the bus is not running: async with bus: ...")
         caller = principal_of(principal)
@@ -204,12 +204,12 @@ class Bus(BusClient):
         return await agent.receive(task, reply, principal=principal, **how)
 
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
-        """As :meth:`turnwire.sap.Agent.look_up`, of whichever agent has the task."""
+        """Like :meth:`turnwire.sap.Agent.look_up` of the agent that has the task."""
         found: Result | Ack = await self._of_any(task_id, lambda agent: agent.look_up(task_id, principal=principal))
         return found
 
     async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
-        """As :meth:`turnwire.sap.Agent.cancel`, of whichever agent has the task."""
+        """Like :meth:`turnwire.sap.Agent.cancel` of the agent that has the task."""
         found: Result = await self._of_any(task_id, lambda agent: agent.cancel(task_id, principal=principal))
         return found
 
@@ -226,11 +226,11 @@ class Bus(BusClient):
         return found
 
     def reserve(self, size: int) -> bool:
-        """As :meth:`turnwire.sap.Agent.reserve`, for what is not with an agent yet."""
+        """Like :meth:`turnwire.sap.Agent.reserve`, for tasks that no agent has yet."""
         return self._bodies.take(size)
 
     def release(self, size: int) -> None:
-        """As :meth:`turnwire.sap.Agent.release`."""
+        """Like :meth:`turnwire.sap.Agent.release`."""
         self._bodies.give_back(size)
 
     # ---------------------------------------------------------------- in this process
@@ -244,7 +244,7 @@ class Bus(BusClient):
         return mailbox
 
     def acting(self, principal: Named) -> BusClient:
-        """A client for one caller, who is known to be ``principal``."""
+        """A client for one caller, authenticated as ``principal``."""
         name = principal.name if isinstance(principal, Principal) else principal
         return BusClient(self, principal, name or None, self._objects)
 
