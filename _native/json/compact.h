@@ -1,5 +1,5 @@
-/* A text that was read, as it is written while nothing of it has changed: without white space, its strings with the escapes
- * that writing gives them, its numbers as they were read. */
+/* Compacts JSON text: removes the white space between tokens, and writes each escape in a string as the writer would. Numbers and
+ * the order of keys stay. An unchanged message is written this way, from the text that it was read from. */
 #ifndef TURNWIRE_JSON_COMPACT_H
 #define TURNWIRE_JSON_COMPACT_H
 
@@ -7,7 +7,8 @@
 #include "runs.h"
 #include "strings.h"
 
-/* Behind the escape at p, which is written to *out as writing has it. */
+/* Writes the escape at p to *out in the writer's form: the character itself, a backslash with one letter, or \u with small hex
+ * digits. Returns the place behind it. */
 static inline const uint8_t *tw_compact_escape(const uint8_t *p, const uint8_t *end, uint8_t **out)
 {
     uint8_t said[4];
@@ -18,7 +19,7 @@ static inline const uint8_t *tw_compact_escape(const uint8_t *p, const uint8_t *
     } else if (letter) {
         *(*out)++ = '\\';
         *(*out)++ = (uint8_t)letter;
-    } else {                                 /* \u001f: of its digits, the last may be a capital letter */
+    } else {                                 /* as \u001F: only its last digit may be a capital letter */
         memcpy(*out, p - 6, 6);
         (*out)[5] |= (*out)[5] >= 'A' ? 32 : 0;
         *out += 6;
@@ -26,7 +27,7 @@ static inline const uint8_t *tw_compact_escape(const uint8_t *p, const uint8_t *
     return p;
 }
 
-/* How many bytes of the good text [p, end) are left in `out`, which has room for as many. */
+/* Compacts the valid JSON text [p, end) into `out`, which has room for as many bytes; returns how many were written. */
 static size_t tw_compact(const uint8_t *p, const uint8_t *end, uint8_t *out)
 {
     const uint8_t *start = out;
@@ -53,7 +54,7 @@ static size_t tw_compact(const uint8_t *p, const uint8_t *end, uint8_t *out)
     return (size_t)(out - start);
 }
 
-/* The text of a source (bytes or a str) that was read and found good. */
+/* The compact form, as a str, of bytes or a str that was read and found valid. NULL with an error set where memory is short. */
 static inline PyObject *tw_compacted(PyObject *source)
 {
     const char *text = PyBytes_CheckExact(source) ? PyBytes_AS_STRING(source) : NULL;

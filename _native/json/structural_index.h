@@ -1,4 +1,5 @@
-/* Indexes the quotes of JSON text in blocks of 64 bytes, and checks its UTF-8, with AVX2. */
+/* Looks at JSON text in blocks of 64 bytes with AVX2: finds quotes, backslashes and control characters, checks UTF-8, compares
+ * bytes, and removes escapes. levels.h has the scalar forms. */
 #ifndef TURNWIRE_JSON_MARKS_H
 #define TURNWIRE_JSON_MARKS_H
 
@@ -14,18 +15,20 @@ enum { TW_SCALAR, TW_USE_AVX2 };
 /* A bit for each byte: quotes, backslashes, control characters, bytes over 127. */
 typedef struct { uint64_t quote, slash, control, high; } tw_structurals;
 
-/* By the low and by the high half of a byte: both have a bit where it is one of those that stand behind a backslash by
- * themselves: "/ \ b f n r t and the quote. */
+/* A byte makes an escape together with one backslash if it is a quote or one of / \ b f n r t. Then these two tables, looked up
+ * by its low four bits and by its high four bits, have a bit in common; for any other byte they have none. */
 static TW_ALIGNED(16) const uint8_t tw_simple_low[16] = { 0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1 };
 static TW_ALIGNED(16) const uint8_t tw_simple_high[16] = { 0, 0, 1, 0, 0, 2, 4, 8 };
 
-/* Filled at import: constants the compiler knows it would make anew for each string instead of reading them. */
+/* One byte 32 times each, filled at import: if the compiler knew these constants, it would build them anew for each string
+ * instead of reading them. */
 static struct { uint8_t quote[32], slash[32], space[32]; } TW_ALIGNED(32) tw_signs;
 #define TW_SIGN_256(name) _mm256_load_si256((const __m256i *)tw_signs.name)
 
-/* What UTF-8 has to know of the block before: its bytes (the last 32 of them), and whether anything was wrong so far. */
+/* The state of the UTF-8 check between blocks: the last 32 bytes of the block before, and the faults so far (zero: none). */
 typedef struct { __m256i before, faults; } tw_utf8_avx2;
 
+/* The bits of the 64 bytes at p. */
 TW_JSON_AVX2 TW_ALWAYS void tw_structurals_of_avx2(const uint8_t *p, tw_structurals *m)
 {
     uint32_t quote[2], slash[2], control[2], high[2];
@@ -43,7 +46,7 @@ TW_JSON_AVX2 TW_ALWAYS void tw_structurals_of_avx2(const uint8_t *p, tw_structur
     m->high = high[0] | (uint64_t)high[1] << 32;
 }
 
-/* The bytes that make an escape with the backslash before them, and no further byte. */
+/* Which of the 64 bytes at p make an escape of two bytes with a backslash before them: a bit for each. */
 TW_JSON_AVX2 TW_ALWAYS uint64_t tw_simple_avx2(const uint8_t *p)
 {
     const __m256i nibble = _mm256_set1_epi8(0x0F);
@@ -60,7 +63,7 @@ TW_JSON_AVX2 TW_ALWAYS uint64_t tw_simple_avx2(const uint8_t *p)
     return ~(other[0] | (uint64_t)other[1] << 32);
 }
 
-/* The quotes, and in *others whatever is neither a quote nor plain ASCII. */
+/* The quotes among the 64 bytes at p; in *others the backslashes, control characters and bytes over 127. */
 TW_JSON_AVX2 TW_ALWAYS uint64_t tw_quotes_avx2(const uint8_t *p, uint64_t *others)
 {
     uint32_t quote[2], other[2];
@@ -99,6 +102,7 @@ TW_JSON_AVX2 TW_ALWAYS int tw_utf8_good_avx2(const tw_utf8_avx2 *u)
     return _mm256_testz_si256(u->faults, u->faults);
 }
 
+/* Whether the glue of a step (all bytes from behind one value to the next, with the key between them) stands at p. */
 TW_JSON_AVX2 TW_ALWAYS int tw_is_glue_avx2(const uint8_t *p, const tw_step *step)
 {
     __m256i a = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)p), _mm256_loadu_si256((const __m256i *)step->glue));
@@ -111,7 +115,7 @@ TW_JSON_AVX2 TW_ALWAYS int tw_is_glue_avx2(const uint8_t *p, const tw_step *step
     return !((uint32_t)(step->mask >> 32) & ~high);
 }
 
-/* Whether the n bytes at p are those at `text`, behind which 64 more may be read. */
+/* Whether n bytes at p and at `text` are equal. 64 more bytes may be read behind `text`. */
 TW_JSON_AVX2 TW_ALWAYS int tw_is_text_avx2(const uint8_t *p, const uint8_t *text, size_t n)
 {
     size_t i = 0;
@@ -127,10 +131,12 @@ TW_JSON_AVX2 TW_ALWAYS int tw_is_text_avx2(const uint8_t *p, const uint8_t *text
     return _mm256_movemask_epi8(same) == -1;
 }
 
-/* Of eight bytes those that are kept, by a bit for each: their places, for a shuffle. Filled at import. */
+/* By a mask of eight bits: the places of the bits that are set, by which a shuffle moves the bytes that are kept to the front.
+ * Filled at import. */
 static uint8_t tw_kept_of_eight[256][8];
 
-/* The bytes of a block that an escape is left of: *escaped, with its own byte, and where the next block begins. */
+/* Which of the 64 bytes at p stay when escapes are removed: all but the backslashes that begin one. *m: the bits of the block;
+ * *escaped: the bytes behind such backslashes; *size: where the next block begins, 63 if the last byte begins an escape. */
 TW_JSON_AVX2 TW_ALWAYS uint64_t tw_kept_avx2(const uint8_t *p, tw_structurals *m, uint64_t *escaped, size_t *size)
 {
     uint64_t carried = 0;
@@ -140,7 +146,7 @@ TW_JSON_AVX2 TW_ALWAYS uint64_t tw_kept_avx2(const uint8_t *p, tw_structurals *m
     return ~(m->slash & ~*escaped);
 }
 
-/* As tw_unescape, the text from p on as far as it can be read in blocks; moves *p and *out. */
+/* Does what tw_unescape does while whole blocks are left; moves *p and *out, and leaves the rest to the caller. */
 TW_JSON_AVX2 static void tw_unescape_avx2(const uint8_t **p, const uint8_t *end, uint8_t **out)
 {
     while (end - *p >= 64) {
@@ -153,7 +159,7 @@ TW_JSON_AVX2 static void tw_unescape_avx2(const uint8_t **p, const uint8_t *end,
         for (uint64_t letters = escaped & ~(m.quote | m.slash); letters; letters &= letters - 1) {
             int place = tw_low_zeros(letters);
             if (tw_letters[from[place]]) continue;
-            size = (size_t)place - 1;        /* a longer escape, or none */
+            size = (size_t)place - 1;        /* up to its backslash: tw_unescape_one reads \u, or what is no escape */
             kept &= ((uint64_t)1 << size) - 1;
             break;
         }
@@ -178,7 +184,8 @@ TW_JSON_AVX2 static void tw_unescape_avx2(const uint8_t **p, const uint8_t *end,
     }
 }
 
-/* Walks through what a string says, in blocks, up to `left` bytes of it: where it stands then; *left: those that are left. */
+/* Steps over *left bytes of a string's unescaped text, in blocks: returns the place behind them and sets *left to 0. Where a
+ * block has a longer escape or fewer than 64 bytes remain, it returns the place reached, and *left says how many are missing. */
 TW_JSON_AVX2 static const uint8_t *tw_walk_avx2(const uint8_t *p, const uint8_t *end, size_t *left)
 {
     while (end - p >= 64) {
@@ -202,7 +209,8 @@ TW_JSON_AVX2 static const uint8_t *tw_walk_avx2(const uint8_t *p, const uint8_t 
 
 #endif
 
-/* The best that this processor and `allowed` permit. To be asked before anything else here is used. */
+/* Fills the tables above and returns the best level that this processor has, at most `allowed`. Call it before anything else
+ * here. */
 static int tw_best_level(int allowed)
 {
     int best = TW_SCALAR;

@@ -1,6 +1,9 @@
-/* Damaged bytes that carry the marks of a wire, and why they are no JSON object: what json/plan.py's Judgement.torn says, without a
- * call of Python. Which marks a wire has is a table (Sign in json/plan.py). The place where reading fails is known from the reader
- * (json/parse.h); why it fails is what json/text.pyx says of it, in its order. What is not certain here is asked of Python. */
+/* Judges damaged JSON: of which wire it was a message, why it is no JSON object, and where. The answer is that of Judgement.torn in
+ * json/plan.py, which is asked only where this is not certain.
+ *
+ * A wire is known by its signs: keys in quotes and beginnings of their strings (Sign in json/plan.py), compiled into a table. The
+ * reader (json/parse.h) says how far the text is good; the tw_why functions say what is wrong there, checking the reasons in the
+ * same order as json/text.pyx. They return 1 with *reason and *place, or 0 where they cannot say. */
 #ifndef TURNWIRE_JSON_TORN_H
 #define TURNWIRE_JSON_TORN_H
 
@@ -15,25 +18,26 @@ enum {
     TW_WHY_FENCE, TW_WHY_NO_OBJECT, TW_WHY_PROSE, TW_WHY_LARGE, TW_WHYS
 };
 
-/* A key in quotes, and behind how many others of its first letter the next one stands. */
+/* A key in quotes; next: the number of another key with the same first letter, or TW_NO_SIGN. */
 typedef struct { tw_token text; uint8_t next; } tw_sign_key;
-/* How the string behind one of these keys (bits) begins, in letters of either case unless `cased`. */
+/* The beginning of a string that is the value of one of these keys (a bit for each). cased: small and capital letters differ. */
 typedef struct { tw_token text; uint64_t keys; uint8_t cased; } tw_sign_value;
-/* So many of the keys, or one of the values if there are any. */
+/* One sign, a bit for each key and value of the table. It is there with one of its values, or, if it has none, with `least` keys. */
 typedef struct { uint64_t keys, values; uint8_t least; } tw_torn_sign;
 
 typedef struct tw_torn_table {
     tw_sign_key keys[TW_MOST_SIGN_KEYS];
     tw_sign_value values[TW_MOST_SIGN_VALUES];
-    tw_torn_sign signs[TW_MOST_SIGNS];            /* one alternative behind the other, wire by wire: */
-    uint8_t last[TW_MOST_SIGNS];             /* 1: it ends an alternative */
-    uint8_t first[256];                      /* by the byte behind the quote: a key, or TW_NO_SIGN */
-    uint8_t reasons[TW_WHYS];                /* codes */
+    tw_torn_sign signs[TW_MOST_SIGNS];            /* wire by wire, alternative by alternative */
+    uint8_t last[TW_MOST_SIGNS];             /* 1: the sign is the last of an alternative, all of whose signs have to be there */
+    uint8_t first[256];                      /* by the first letter: the number of a key, or TW_NO_SIGN */
+    uint8_t reasons[TW_WHYS];                /* by TW_WHY_...: the code of the reason in rejects; TW_NO_SIGN: none */
     int value_count, sign_count;
-    int until[16];                           /* by wire: behind its last sign; the first one of no table is -1 */
-    uint64_t doubts[16];                     /* keys with which only Python can say that a wire has no mark */
+    int until[16];                           /* by wire: the number behind that of its last sign; -1: it has no signs, ask Python */
+    uint64_t doubts[16];                     /* by wire: if one of these keys is there and no alternative is, ask Python */
 } tw_torn_table;
 
+/* Whether the bytes are equal but for the case of letters. */
 static int tw_same_letters(const uint8_t *p, const uint8_t *q, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -43,7 +47,7 @@ static int tw_same_letters(const uint8_t *p, const uint8_t *q, size_t size)
     return 1;
 }
 
-/* Which keys and values of the table are in [p, end). */
+/* The keys and values of the table that are in [p, end), a bit for each. */
 static void tw_find_signs(const tw_torn_table *t, const uint8_t *p, const uint8_t *end, uint64_t *keys, uint64_t *values)
 {
     *keys = *values = 0;
@@ -68,6 +72,7 @@ static void tw_find_signs(const tw_torn_table *t, const uint8_t *p, const uint8_
 
 /* --- why bytes are no JSON --- */
 
+/* Returns 1 with this reason and place. */
 static int tw_why(int why, const uint8_t *fault, int *reason, const uint8_t **place)
 {
     *reason = why;
@@ -75,14 +80,14 @@ static int tw_why(int why, const uint8_t *fault, int *reason, const uint8_t **pl
     return 1;
 }
 
-/* Bytes that are no UTF-8. */
+/* Why the bytes at p are no UTF-8: half of a surrogate pair, or anything else. */
 static int tw_why_bytes(const uint8_t *p, const uint8_t *end, int *reason, const uint8_t **place)
 {
     int half = end - p >= 3 && *p == 0xED && p[1] >= 0xA0 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80;
     return tw_why(half ? TW_WHY_SURROGATE : TW_WHY_UTF8, p, reason, place);
 }
 
-/* The byte at p cannot stand there, or the text ends. */
+/* Why no value and no sign of JSON can begin at p, or that the text ends there. */
 static int tw_why_here(const uint8_t *p, const uint8_t *end, int *reason, const uint8_t **place)
 {
     if (p >= end) return tw_why(TW_WHY_CUT_OFF, end, reason, place);
@@ -92,7 +97,7 @@ static int tw_why_here(const uint8_t *p, const uint8_t *end, int *reason, const 
     return tw_why(*p == '+' || *p == '.' ? TW_WHY_NUMBER : TW_WHY_JSON, p, reason, place);
 }
 
-/* Four hex digits: their value, -1 where they are none, -2 where the text ends among them. */
+/* The value of four hex digits at p; -1 where they are none, -2 where the text ends among them. */
 static int tw_hex_of(const uint8_t *p, const uint8_t *end)
 {
     for (int i = 0; i < 4; i++) {
@@ -103,7 +108,7 @@ static int tw_hex_of(const uint8_t *p, const uint8_t *end)
     return tw_hex4(p, end);
 }
 
-/* The string whose quote is at `quote`. */
+/* Why the string that opens at `quote` is bad; 0 where it is not. hard: up to here memory may be read. */
 static int tw_why_string(const uint8_t *quote, const uint8_t *end, const uint8_t *hard, int *reason, const uint8_t **place)
 {
     for (const uint8_t *p = quote + 1;;) {
@@ -138,7 +143,7 @@ static int tw_why_string(const uint8_t *quote, const uint8_t *end, const uint8_t
     }
 }
 
-/* The number at `start`, which is none. */
+/* Why the number that begins at `start` is bad, which the reader refused. */
 static int tw_why_number(const uint8_t *start, const uint8_t *end, int *reason, const uint8_t **place)
 {
     const uint8_t *p = start + (*start == '-'), *first = p;
@@ -164,7 +169,8 @@ static int tw_why_number(const uint8_t *start, const uint8_t *end, int *reason, 
     return tw_why(TW_WHY_NUMBER, start, reason, place);
 }
 
-/* The object at p, which cannot be read further than to `fault`: all before it is good. 0: who knows. */
+/* Why the object at p is bad, which the reader refused at `fault`: all before that is good. Walks there to find out what was
+ * expected. 0: too deep to say. */
 static int tw_why_object(const tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *fault, int *reason, const uint8_t **place)
 {
     uint64_t arrays[TW_DEEPEST_TORN / 64] = { 0 };
@@ -200,7 +206,7 @@ static int tw_why_object(const tw_json *x, const uint8_t *p, const uint8_t *end,
     return tw_why_here(p, end, reason, place);
 }
 
-/* Text that does not begin with an object; p: behind its white space. */
+/* Why text that does not begin with "{" is no object. start: where it begins; p: behind its white space. */
 static int tw_why_opening(const uint8_t *start, const uint8_t *p, const uint8_t *end, int *reason, const uint8_t **place)
 {
     size_t size = (size_t)(end - start), left = (size_t)(end - p), most = left < 12 ? left : 12;
@@ -219,7 +225,7 @@ static int tw_why_opening(const uint8_t *start, const uint8_t *p, const uint8_t 
     return tw_why(TW_WHY_PROSE, p, reason, place);
 }
 
-/* Why [p, end) is no object: 0 where it may be one. */
+/* Why [p, end) is no object; 0 where it may be one. */
 static int tw_why_torn(tw_lines *k, const uint8_t *p, const uint8_t *end, const uint8_t *hard, int *reason, const uint8_t **place)
 {
     tw_json *x = &k->json;
@@ -234,7 +240,8 @@ static int tw_why_torn(tw_lines *k, const uint8_t *p, const uint8_t *end, const 
     return tw_why(TW_WHY_TRAILING, behind, reason, place);
 }
 
-/* What damaged bytes are: a reject of the first wire whose marks they carry, or nobody's. 0: a callback raised. */
+/* Judges damaged bytes: a reject of the first wire whose signs they have, or nobody's (TW_TRIED_OTHER). Returns 0 if a call of
+ * Python raised, else 1. */
 static int tw_judge_torn(tw_lines *k, const uint8_t *p, size_t size, const uint8_t *hard, tw_verdict *verdict)
 {
     const tw_torn_table *t = k->plan->signs;
