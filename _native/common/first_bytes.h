@@ -1,5 +1,5 @@
-/* The wire of one record by its first bytes, and for JSON objects by the names in them: what the wires' own "detect"
- * says, where that is sure. The marks are those of these functions (turnwire.sstp.codec, .sap.codec, .kick.codec). */
+/* Tells the wire of one record by its first bytes, and of a JSON object by the keys in it. It says what the wires' own
+ * "detect" functions say (turnwire.sstp.codec, .sap.codec, .kick.codec), or TW_UNSURE; then these are asked. */
 #ifndef TURNWIRE_FIRST_BYTES_H
 #define TURNWIRE_FIRST_BYTES_H
 
@@ -12,7 +12,8 @@
 
 enum { TW_NSLIP, TW_CSP, TW_SSTP, TW_SAP, TW_KICK, TW_UNSURE };
 
-/* Names in quotes. A name counts wherever it stands, as it does for "detect". */
+/* The keys that tell the JSON wires apart, a bit for each ("marks"). A key counts at any depth and even inside a string,
+ * as it does for "detect". TW_SIGIL: "channel" is there, and its value begins with the sigil of KickLang. */
 enum {
     TW_HEADER = 1, TW_ORIGIN = 2, TW_VERSION = 4, TW_TASK_ID = 8, TW_MESSAGE_ID = 16, TW_CORRELATION_ID = 32,
     TW_ACK = 64, TW_NACK = 128, TW_SENDER = 256, TW_RECEIVER = 512, TW_CHANNEL = 1024, TW_SIGIL = 2048
@@ -21,7 +22,8 @@ static inline int tw_is_blank(uint8_t c) { return c == ' ' || (c >= '\t' && c <=
 static inline int tw_is_json_blank(uint8_t c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 static inline int tw_is_letter(uint8_t c) { return (uint8_t)((c | 32) - 'a') < 26; }
 
-/* Whether a value that begins with the sigil of KickLang follows a name that ends at p. */
+/* Whether a string that begins with the sigil of KickLang, U+2AFB as UTF-8 or as an escape, is the value of the key that ends
+ * at p. */
 static int tw_sigil_follows(const uint8_t *p, const uint8_t *end)
 {
     while (p < end && tw_is_blank(*p)) p++;
@@ -35,7 +37,7 @@ static int tw_sigil_follows(const uint8_t *p, const uint8_t *end)
 #define TW_MARK(name, bit) \
     if ((size_t)(end - p) >= sizeof name - 1 && memcmp(p, name, sizeof name - 1) == 0) return bit
 
-/* The bit of the name that begins at p, behind a quote; 0 for any other. */
+/* The bit of the key that begins at p, behind its quote; 0 for a key of no wire. */
 static inline unsigned tw_mark(const uint8_t *p, const uint8_t *end)
 {
     switch (*p) {
@@ -55,13 +57,14 @@ static inline unsigned tw_mark(const uint8_t *p, const uint8_t *end)
     return 0;
 }
 
+/* The bits of all keys in [p, end). */
 static unsigned tw_marks_in(const uint8_t *p, const uint8_t *end)
 {
     unsigned found = 0;
 #if defined(__SSE2__)
     const __m128i quote = _mm_set1_epi8('"');
     for (; end - p > 16; p += 16) {
-        /* A quote and behind it a first letter of a name: those of the table lie in A, N, and c to t. */
+        /* A quote, and behind it a byte from "A" to DEL: all keys of the table begin with a letter. */
         __m128i here = _mm_loadu_si128((const __m128i *)p), next = _mm_loadu_si128((const __m128i *)(p + 1));
         __m128i quotes = _mm_cmpeq_epi8(here, quote);
         if (_mm_movemask_epi8(quotes) == 0) continue;
@@ -79,6 +82,7 @@ static unsigned tw_marks_in(const uint8_t *p, const uint8_t *end)
     return found;
 }
 
+/* The wire of the text at p, which begins with a brace. */
 static int tw_json_wire(const uint8_t *p, const uint8_t *end)
 {
     for (p++; p < end && tw_is_json_blank(*p); p++) {}
@@ -92,6 +96,7 @@ static int tw_json_wire(const uint8_t *p, const uint8_t *end)
     return (found & TW_SENDER) && (found & TW_RECEIVER) && (found & TW_CHANNEL) ? TW_KICK : TW_UNSURE;
 }
 
+/* The wire of the record [p, p + size). */
 static int tw_wire_of(const uint8_t *p, size_t size)
 {
     const uint8_t *end = p + size;

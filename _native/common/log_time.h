@@ -1,5 +1,5 @@
-/* Reads the times of log lines: ISO 8601 calendar date and time in the extended format, as RFC 3339 has it and a little
- * wider. Rules: see json/times.py. */
+/* Reads the times of log lines: dates and times as RFC 3339 writes them, and some other spellings of ISO 8601. The rules are
+ * in turnwire/json/times.py. */
 #ifndef TURNWIRE_LOG_TIME_H
 #define TURNWIRE_LOG_TIME_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The number that two digits make, or -1 where they are none. */
 static inline int tw_two(const uint8_t *p)
 {
     uint8_t high = (uint8_t)(p[0] - '0'), low = (uint8_t)(p[1] - '0');
@@ -26,10 +27,12 @@ static inline int64_t tw_days(int year, int month, int day)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-/* The time at the start of [p, p + size): bytes that it takes, or 0 where there is none; *micros since 1970, UTC.
- * YYYY-MM-DD, "T", "t", "_" or one space, HH:MM, then ":SS" and a fraction behind "." or ",", and a zone: "Z", "z",
- * +HH:MM, +HHMM or +HH, before which one space may stand. Seconds may be missing, so may the zone (then it is UTC);
- * second 60 reads as 59. */
+/* Reads the time at the start of [p, p + size) into *micros (microseconds since 1970, UTC). Returns its length in bytes, 0 where
+ * there is no time.
+ *
+ * A time is YYYY-MM-DD, then "T", "t", "_" or one space, then HH:MM. These may follow: ":SS", behind which "." or "," and a
+ * fraction may stand; and a zone ("Z", "z", +HH:MM, +HHMM, +HH, or these with "-"), with or without one space before it.
+ * Without a zone the time is UTC. Second 60 reads as 59. */
 static inline size_t tw_time_prefix(const uint8_t *p, size_t size, int64_t *micros)
 {
     if (size < 16 || p[4] != '-' || p[7] != '-' || p[13] != ':') return 0;
@@ -73,11 +76,12 @@ static inline size_t tw_time_prefix(const uint8_t *p, size_t size, int64_t *micr
     return at;
 }
 
-/* The last time in some place: the text up to its seconds, and what it says with none. Times of one log mostly differ in no
- * more than seconds. */
+/* The minute of the last time that was read in some place: its text up to the seconds ("2026-01-31T12:30:"), and the moment at
+ * which it begins. The next time of a log is mostly in the same minute; then only its seconds are read. */
 typedef struct { uint8_t text[17]; int64_t moment; } tw_minute;
 
-/* Whether [p, p + size) is a time of that minute, with "Z" and no more behind its seconds. */
+/* Whether [p, p + size) is a time of that minute that ends with "Z" behind its seconds and their fraction; it is put into
+ * *micros. */
 static inline int tw_of_minute(const tw_minute *minute, const uint8_t *p, size_t size, int64_t *micros)
 {
     uint64_t words[4];
@@ -94,7 +98,8 @@ static inline int tw_of_minute(const tw_minute *minute, const uint8_t *p, size_t
     return 1;
 }
 
-/* [p, p + size) is a time, and it says this: keeps its minute where it is written with seconds and "Z" behind them. */
+/* Keeps the minute of the time [p, p + size), `micros`, for tw_of_minute. Only times with seconds, no fraction and "Z"
+ * are kept. */
 static inline void tw_keep_minute(tw_minute *minute, const uint8_t *p, size_t size, int64_t micros)
 {
     if (size != 20 || p[19] != 'Z' || p[16] != ':' || (uint8_t)(p[17] - '0') > 5) return;
@@ -102,7 +107,8 @@ static inline void tw_keep_minute(tw_minute *minute, const uint8_t *p, size_t si
     minute->moment = micros - ((p[17] - '0') * 10 + p[18] - '0') * (int64_t)1000000;
 }
 
-/* Surely a time as RFC 3339 writes it (section 5.6); rare ones (leap seconds, the first and last years) are not sure. */
+/* Whether [p, p + size) is surely a time of RFC 3339 (section 5.6), and which. No for rare ones: leap seconds, and the years
+ * 0, 1 and 9999. */
 static inline int tw_is_rfc3339(const uint8_t *p, size_t size, int64_t *micros)
 {
     if (size < 20 || p[16] != ':' || (p[10] | 32) != 't' || p[17] > '5') return 0;
@@ -114,7 +120,7 @@ static inline int tw_is_rfc3339(const uint8_t *p, size_t size, int64_t *micros)
     return tw_time_prefix(p, size, micros) == size;
 }
 
-/* Of a text that tw_is_rfc3339 is not sure of: whether it may be a time all the same. */
+/* Whether a text to which tw_is_rfc3339 says no may be one of those rare times. */
 static inline int tw_may_be_rfc3339(const uint8_t *p, size_t size)
 {
     if (size < 20 || tw_two(p) < 0 || tw_two(p + 2) < 0) return 0;
@@ -122,7 +128,8 @@ static inline int tw_may_be_rfc3339(const uint8_t *p, size_t size)
     return p[17] == '6' || year < 2 || year > 9998;
 }
 
-/* The time at the head of the line [p, p + size): behind white space and one of ( [ < " ' at most. */
+/* Whether the line [p, p + size) begins with a time, which is put into *micros. White space and one of ( [ < " ' may stand before
+ * it. */
 static inline int tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
 {
     size_t at = 0;
