@@ -82,9 +82,9 @@ class Checkpoint(NamedTuple):
     ) -> Checkpoint:
         """This checkpoint with the signature of a witness.
 
-        ``after``: the last one of this ledger that the witness countersigned, None for its first; ``proof`` that this
-        one continues it. A witness that keeps to that guarantees one history. Raises
-        RuleError(bad_checkpoint) where the proof does not hold.
+        ``after``: the last head of this ledger that the witness countersigned, None for its first; ``proof``: that
+        this one continues it. So a witness guarantees one history. Raises RuleError(bad_checkpoint) if the proof
+        fails.
         """
         if after is not None and not self._continues(after, proof):
             raise _bad_checkpoint("this does not continue the checkpoint that was countersigned last")
@@ -101,7 +101,7 @@ class Checkpoint(NamedTuple):
         return proof is not None and (proof.old, proof.new) == (after.size, self.size) and proof.holds(after, self)
 
     def witnessed_by(self, keys: Iterable[Ed25519PublicKey | bytes | str]) -> int:
-        """The number of these keys that countersigned it."""
+        """How many of these keys countersigned it."""
         trusted = {public_key(key).public_bytes_raw().hex() for key in keys}
         good = {
             key
@@ -111,7 +111,7 @@ class Checkpoint(NamedTuple):
         return len(good)
 
     def signed_by(self, key: Ed25519PublicKey | bytes | str) -> bool:
-        """True if the signature is good and made with ``key`` (a public key, its 32 bytes, or their hex)."""
+        """True if the signature is valid and made with ``key`` (a public key, its 32 bytes, or their hex)."""
         if self.signature is None or self.key is None:
             return False
         public = public_key(key).public_bytes_raw().hex()
@@ -174,7 +174,7 @@ def public_key(key: Ed25519PublicKey | bytes | str) -> Ed25519PublicKey:
 
 
 class InclusionProof(NamedTuple):
-    """That entry ``seq`` (1-based) is in the ledger of ``size`` entries. leaf, root, path: 32-byte hashes."""
+    """Proof that entry ``seq`` (1-based) is in the ledger of ``size`` entries. leaf, root, path: 32-byte hashes."""
 
     seq: int
     size: int
@@ -200,7 +200,7 @@ class InclusionProof(NamedTuple):
 
 
 class ConsistencyProof(NamedTuple):
-    """That the ledger of ``new`` entries continues the ledger of ``old`` entries. path and roots: 32-byte hashes."""
+    """Proof that the ledger of ``new`` entries continues that of ``old`` entries. path and roots: 32-byte hashes."""
 
     old: int
     new: int

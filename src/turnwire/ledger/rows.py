@@ -40,7 +40,7 @@ Row = tuple[int, int, str, str, bytes, bytes]  # seq, at, kind, key, body, chain
 
 
 class Fault(NamedTuple):
-    """The first place that fails. ``seq``: the entry, None where it is in no entry; ``where``: what was looked at."""
+    """The first failure. ``seq``: the entry, or None; ``where``: the part that was checked."""
 
     where: str
     seq: int | None
@@ -55,7 +55,8 @@ class ProofFailed(Exception):
 
 
 class Entry(NamedTuple):
-    """One entry. seq: 1, 2, 3 ...; at: UTC microseconds since 1970; key: what it is found by ("" for none)."""
+    """One entry. seq: 1, 2, 3 ...; at: UTC microseconds since 1970; key: the name for :meth:`Ledger.find` ("" for
+    none)."""
 
     seq: int
     at: int

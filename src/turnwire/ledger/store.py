@@ -43,22 +43,22 @@ class Ledger:
     returned is on the disk; concurrent appends of several threads share a commit. Several processes may write.
 
     Args:
-        path: the file; made when it is not there. The text ``":memory:"`` is a ledger in memory: this object's alone,
-            for its threads only, gone when it is closed.
+        path: the file, which is created if necessary; ``":memory:"`` keeps the ledger in memory, for this object and
+            its threads, until it is closed.
         signer: an Ed25519 private key, or its 32 raw bytes, that signs heads (extra ``sign``).
-        synchronous: SQLite's "FULL" (default), "EXTRA" or "NORMAL" (a crash of the machine may lose the last commits).
+        synchronous: SQLite's "FULL" (default), "EXTRA" or "NORMAL" (a crash of the machine may lose the last
+            commits).
         timeout: seconds to wait for another process's lock.
-        after: a head that was kept elsewhere; the file must continue it. All rows are read for that.
-        read_only: reads a file that is there, also where it cannot be written, and makes none. Nothing is appended.
+        after: a head kept elsewhere that the file must continue; this reads all rows.
+        read_only: open an existing file for reading, even if it cannot be written.
 
     Attributes:
         path, read_only: as given. in_memory: whether there is no file. id: 32 hex digits that no other ledger has.
 
-    Raises RuleError(bad_ledger) for a file that is something else, RuleError(ledger_broken) for one whose tables or
+    Raises RuleError(bad_ledger) for a file that is not a ledger, RuleError(ledger_broken) for one whose tables or
     triggers were changed, that is damaged, or that does not continue ``after`` (both are ValueErrors),
-    sqlite3.OperationalError for a full disk or a lock that is never released. With ``read_only``: OSError for a file
-    that is not there or cannot be read, io.UnsupportedOperation for what would write. Do not share one object across
-    a fork.
+    sqlite3.OperationalError for a full disk or a lock that is never released. With ``read_only``: OSError for a
+    missing or unreadable file, io.UnsupportedOperation for writing. Do not share one object across a fork.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Closes the file. What was appended stays."""
+        """Closes the file."""
         with suppress(OSError), self._writer.lock if self._writer else nullcontext():  # each reader was told of those
             if self._writer is not None:
                 self._writer.connection.close()
@@ -109,23 +109,23 @@ class Ledger:
     # ---------------------------------------------------------------- writing
 
     def append(self, kind: str, body: Any, *, key: str = "", expect: int | None = None) -> int:
-        """Appends one entry and answers its number (1, 2, 3 ...) when it is safe on the disk.
+        """Appends one entry and returns its number (1, 2, 3 ...) once it is on the disk.
 
         Args:
             kind: what the entry is, e.g. "task".
-            body: bytes or a str are kept as they are (a str as UTF-8); any other JSON value as canonical JSON.
-            key: a name by which :meth:`find` finds it, e.g. a task id.
-            expect: the number of the last entry as the caller knows it (0: none). It is compared inside the
-                transaction; where the ledger ends with another, RuleError(append_conflict) and nothing is written.
+            body: bytes or a str are stored unchanged (a str as UTF-8), any other JSON value as canonical JSON.
+            key: a name for :meth:`find`, e.g. a task id.
+            expect: the number of the last entry that the caller knows (0: none). If the ledger ends with another one,
+            nothing is written and RuleError(append_conflict) is raised.
 
-        Any other error leaves open whether the entry was written; with ``expect`` the same call can be made again.
+        After any other error the entry may have been written; with ``expect`` the same call can be repeated.
         """
         return self._write([item(kind, body, key)], expect)
 
     def append_many(
         self, entries: Iterable[tuple[str, Any] | tuple[str, Any, str]], *, expect: int | None = None
     ) -> range:
-        """Appends (kind, body) or (kind, body, key) tuples in one commit, all or none; answers their numbers.
+        """Appends (kind, body) or (kind, body, key) tuples in one commit, all or none; returns their numbers.
 
         ``expect``: see :meth:`append`.
         """
@@ -169,7 +169,7 @@ class Ledger:
         return self._rows(1, _FARTHEST, None, lambda row: Entry(*row[1:]))
 
     def entries(self, start: int = 1, stop: int | None = None, *, kind: str | None = None) -> Iterator[Entry]:
-        """Entries ``start`` up to, not including, ``stop``, in order; of one kind when ``kind`` is given. Raises
+        """Entries from ``start`` up to, not including, ``stop``, in order; only of one ``kind`` if given. Raises
         RuleError(ledger_broken)."""
         return self._rows(start, _FARTHEST if stop is None else stop, kind, self._proved)
 
@@ -202,11 +202,10 @@ class Ledger:
     # ---------------------------------------------------------------- proofs
 
     def head(self) -> Checkpoint:
-        """The checkpoint of now: signed when the ledger has a signer. Keep it where this machine cannot change it.
+        """The present checkpoint, signed if the ledger has a signer. Keep it where this machine cannot change it.
 
-        It reads the rows that came since the last head or proof (all of them, the first time), so that every head of
-        one object continues those before. Raises RuleError(ledger_broken) and signs nothing where a row is not what
-        the chain says.
+        Checks the rows since the last head or proof (the first time all), so every head of one object continues
+        those before. Raises RuleError(ledger_broken) and signs nothing if a row does not fit the chain.
         """
         with self._proved_rows() as (rows, connection):
             if self._signer is not None:
@@ -228,7 +227,7 @@ class Ledger:
                 self._reader.execute("COMMIT")
 
     def prove(self, seq: int, size: int | None = None) -> InclusionProof:
-        """That entry ``seq`` is among the first ``size`` (default: all) entries, which it reads as :meth:`head` does.
+        """Proof that entry ``seq`` is among the first ``size`` (default: all) entries, checked as by :meth:`head`.
         Raises IndexError, RuleError(ledger_broken)."""
         with self._proved_rows() as (rows, connection):
             size, nodes = rows.sized(size), rows.nodes(connection)
@@ -236,8 +235,8 @@ class Ledger:
             return InclusionProof(seq, size, nodes(0, seq - 1), path, merkle.root(size, nodes))
 
     def consistency(self, a: int, b: int | None = None) -> ConsistencyProof:
-        """That the ledger of ``b`` (default: all) entries continues the ledger of ``a`` entries. Raises as
-        :meth:`prove` does."""
+        """Proof that the ledger of ``b`` (default: all) entries continues that of ``a`` entries. Raises what
+        :meth:`prove` raises."""
         with self._proved_rows() as (rows, connection):
             b, nodes = rows.sized(b), rows.nodes(connection)
             path = tuple(merkle.consistency(a, b, nodes))
@@ -265,7 +264,8 @@ class Ledger:
         )
 
     def backup(self, path: str | os.PathLike[str]) -> Checkpoint:
-        """Copies the ledger to a new file while it is written, proves the copy, and answers its head (unsigned).
+        """Copies the ledger to a new file, even while it is written, proves the copy, and returns its head
+        (unsigned).
 
         The copy is one file and needs no others beside it. It is there when it is whole, or not at all. Raises
         FileExistsError, OSError (NotFlushed where it is there), RuleError(ledger_broken).

@@ -21,9 +21,9 @@ _CACHE = -4000  # KiB, twice that of SQLite: each row is looked up in the index,
 
 
 class Verdict(NamedTuple):
-    """The result of a verification. True when nothing failed.
+    """The result of a verification; true if nothing failed.
 
-    size, root, chain: of the entries that were read before the fault, or of all. proved: sentences. fault: or None.
+    size, root, chain: of the entries before the fault, or of all. proved: sentences. fault: the first, or None.
     """
 
     size: int
@@ -73,7 +73,7 @@ def verify_file(
     ``trusted``: public keys (Ed25519, raw bytes or hex); with any, every head must be signed by one of them.
     ``witnesses``: keys of others, of whom ``threshold`` (default: all) must have countersigned every head.
 
-    Without a kept head nobody can see a tail that was cut off, or a file forged from the start. Raises
+    Only a kept head shows a tail that was cut off, or a file forged from the start. Raises
     FileNotFoundError, or OSError for a file that cannot be read.
     """
     asked = Trusted(trusted, witnesses, threshold)
@@ -138,7 +138,7 @@ def _prove_pages(connection: sqlite3.Connection) -> None:
 
 
 def require(verdict: Verdict) -> Verdict:
-    """The verdict itself when nothing failed. Raises RuleError(ledger_broken) with the first fault."""
+    """Returns the verdict if nothing failed. Raises RuleError(ledger_broken) with the first fault."""
     expect(verdict, Verdict, "the Verdict of a ledger is required")
     if verdict.fault is not None:
         with faults_told():

@@ -73,7 +73,7 @@ def explanation(parts: Collection[str] = ALL, checks: bool = True, letter: str =
 
 
 def prompt() -> str:
-    """A short text that explains the form to a model, for sessions that were written without (``prompt=False``)."""
+    """Returns a short text that explains the form to a model, for sessions written with ``prompt=False``."""
     return explanation() + "\n"
 
 

@@ -35,7 +35,7 @@ that of the end, which has its number, too."""
 
 
 class Reader:
-    """Reads a session piece by piece: ``reader.feed(text)`` gives the events that are complete, ``close()`` the rest.
+    """Reads a session piece by piece: ``reader.feed(text)`` returns the complete events, ``close()`` the last ones.
 
     An event is complete when the next record begins. sealed: whether the records have checks. Raises DecodeError as
     ``decode`` does; nothing is read after an error. values: whether events are given as ``decode`` gives them, not as
@@ -56,7 +56,7 @@ class Reader:
         self._line, self._offset = 1, 0
 
     def feed(self, text: str) -> list[Any]:
-        """The events that are complete now."""
+        """Returns the events that are complete now."""
         if not isinstance(text, str):
             raise DecodeError(Reason.WRONG_TYPE, f"a session is text, not {type(text).__name__}", wire="session")
         before = self._pieces[-1][-1:] if self._pieces else ""  # no more of what came before is looked at again
@@ -66,7 +66,7 @@ class Reader:
         return self._take(False) if is_complete else []
 
     def close(self, strict: bool = True) -> list[Any]:
-        """The last events. strict: whether the end must be there."""
+        """Returns the last events. strict: whether the end is required."""
         found = self._take(True)
         if strict and self.begun and not self.ended:
             raise DecodeError(Reason.CUT_OFF, "the session has no end", offset=self._offset, wire="session")
@@ -227,30 +227,29 @@ def json_line(line: str) -> str:
 
 
 def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
-    """The events of a session, or of JSON lines: objects as dicts, keys in order; text that was not an object as text.
+    """Reads the events of a session, or of JSON lines: objects as dicts, keys in order; other text as text.
 
-    strict: whether the end must be there. sealed: whether the records have checks. Raises DecodeError with reason,
-    byte offset and line at the first record that is damaged: digest_mismatch (its check), mismatch (a count),
-    bad_encoding (no writer makes it), bad_json, cut_off (no end), trailing_junk (records after the end).
+    strict: whether the end is required. sealed: whether the records have checks. Raises DecodeError with reason,
+    byte offset and line at the first damaged record: digest_mismatch (its check), mismatch (a count), bad_encoding
+    (invalid form), bad_json, cut_off (no end), trailing_junk (records after the end).
     """
     reader = Reader(sealed)
     return reader.feed(text) + reader.close(strict)
 
 
 def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
-    """The events of a session as minified JSON, each number as it was written; text that is not an object as a string.
+    """Reads the events of a session as minified JSON, with numbers as written; other text as strings.
 
-    Takes what ``decode`` takes, and raises what it raises, but for a number beyond the range of doubles, which it
-    gives as it is written.
+    Takes and raises what ``decode`` does, except that numbers beyond the range of doubles are returned as written.
     """
     reader = Reader(sealed, False)
     return reader.feed(text) + reader.close(strict)
 
 
 def seal(text: str) -> str:
-    """A session without checks as one with checks; a header and an end are added where they are missing.
+    """Adds checks to a session without them, and a header and an end if they are missing.
 
-    Raises DecodeError for a record that cannot be read: what is sealed is whole.
+    Raises DecodeError for a record that cannot be read.
     """
     if beginning(text) == len(text):  # JSON lines hold text as it is, records behind a mark
         text = f"{HEADER}\n" + re.sub('^"', '!"', text, flags=re.MULTILINE)
@@ -269,7 +268,7 @@ def seal(text: str) -> str:
 
 
 class Part(NamedTuple):
-    """Events that are whole and follow each other. first: the number of the first in the session, from 0 on."""
+    """Consecutive intact events. first: the number of the first in the session, from 0."""
 
     first: int
     events: list[Any]
@@ -278,9 +277,9 @@ class Part(NamedTuple):
 class Salvage(NamedTuple):
     """The result of ``salvage``.
 
-    parts: whole events. doubtful: those right before a damage, which are probably whole. missing: (first, behind the
-    last) of the events that are lost or doubtful; the second is None where nothing says how many there were.
-    complete: whether nothing is missing and nothing is wrong. faults: what is wrong, in order.
+    parts: intact events. doubtful: those directly before damage, which are probably intact. missing: half-open
+    ranges (first, stop) of events that are lost or doubtful; stop is None if the number of events is unknown.
+    complete: whether nothing is missing or damaged. faults: the damage, in order.
     """
 
     parts: list[Part]
@@ -291,15 +290,15 @@ class Salvage(NamedTuple):
 
     @property
     def events(self) -> list[Any]:
-        """All events that are whole."""
+        """All intact events."""
         return [event for part in self.parts for event in part.events]
 
 
 def salvage(text: str) -> Salvage:
-    """All that is whole in a session, whatever happened to it. Never raises for text.
+    """Returns all intact events of a damaged session. Never raises for text.
 
-    Where a record's check fails, or the text ends without an end record, the events before it count but for the last
-    two; reading goes on at the next anchor, also where the header is lost. What stands behind the end is not read.
+    Where a record's check fails, or the text has no end, the last two events before it are doubtful; reading
+    continues at the next anchor, even if the header is lost. Text after the end is not read.
     """
     return _Salvor(text).salvaged()
 

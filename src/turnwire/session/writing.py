@@ -53,9 +53,9 @@ def _meter(tokenizer: str | os.PathLike[str] | Tokenizer | None) -> Meter:
 
 
 class Options(NamedTuple):
-    """Options of a session. every: events from one anchor to the next. prompt: whether it begins with a text that
-    explains it. plain: nothing that models find hard: no values left out, "one more", distances of times, aliases, nor
-    UUIDs without hyphens. checks: two marks at the end of each record."""
+    """Options of a session. every: events between anchors. prompt: whether it begins with its explanation. plain:
+    avoid forms that models find hard: omitted values, "one more", time differences, aliases, UUIDs without hyphens.
+    checks: whether each record ends with a check."""
 
     every: int = EVERY
     prompt: bool = True
@@ -168,15 +168,15 @@ def encode(
     key: str | Sequence[str] | None = None,
     **options: Any,
 ) -> str:
-    """Events as one text that a model reads with far fewer tokens than JSON lines; ``decode`` gives them back exactly.
+    """Writes events as one text with far fewer tokens than JSON lines; ``decode`` returns them exactly.
 
-    events: messages of any wire, dicts, or text. An object in text keeps its numbers as they are written; other text is
-    an event, too. tokenizer: whose tokens are saved, as ``turnwire.tokens.load`` takes it; None: guess by characters,
-    without the extra ``tokens``. key: the path (or paths) of the member that names the conversation, such as
-    "header.session_id"; None: what saves most; (): none. options: those of :class:`Options`.
+    events: messages of any wire, dicts, or text. An object in text keeps the spelling of its numbers; other text is
+    an event, too. tokenizer: the tokenizer whose tokens to save, as for ``turnwire.tokens.load``; None: estimate by
+    characters, without the extra ``tokens``. key: the path (or paths) of the member that identifies the conversation,
+    such as "header.session_id"; None: the one that saves most; (): none. options: those of :class:`Options`.
 
-    Until something is saved, the text that explains the session counted, events are JSON lines. Raises EncodeError for
-    events that JSON cannot carry (``path`` begins with the event's number), MissingDependency, ValueError.
+    Events stay JSON lines if a session and its explanation would save nothing. Raises EncodeError for events that
+    JSON cannot carry (``path`` begins with the event's number), MissingDependency, ValueError.
     """
     return "".join(packed(events, tokenizer, key, **options))
 
@@ -268,12 +268,12 @@ def candidates(events: Sequence[Event]) -> list[str]:
 
 
 class Writer:
-    """Writes a session event by event: ``text = writer.add(event)`` is what comes next, ``close()`` ends it.
+    """Writes a session event by event: ``writer.add(event)`` returns the next text, ``close()`` the end.
 
-    Until a session has gained more than its explanation costs, events are JSON lines; then its header comes. tokenizer,
-    key, options: as ``encode`` takes them (key None: no conversations are told apart; there are no aliases). Every
-    ``every`` events, and whenever ``anchor()`` is called, an anchor makes what follows readable by itself: call it when
-    the context of the model was compacted. Not for several threads at once.
+    Events are JSON lines until a session saves more than its explanation costs; then the header follows. tokenizer,
+    key, options: as for ``encode`` (key None: conversations are not distinguished; there are no aliases). Every
+    ``every`` events, and whenever ``anchor()`` is called, an anchor makes the following text readable by itself:
+    call it when the context of the model was compacted. Not for several threads at once.
     """
 
     def __init__(
@@ -304,7 +304,7 @@ class Writer:
         self._planned = self._seen = self._since = 0
 
     def add(self, event: Any) -> str:
-        """The text of the next event, with its line feed. Raises EncodeError, and writes nothing then."""
+        """Returns the text of the next event, with its line feed. Raises EncodeError, and then writes nothing."""
         if self.closed:
             raise ValueError("the session is closed")
         made = self._shapes.event(event)
@@ -325,14 +325,14 @@ class Writer:
         return line + self._chain.sealed(self._header)
 
     def anchor(self) -> str:
-        """The text that makes all that follows readable without what came before: "" where there is no header yet."""
+        """Returns an anchor, after which all text is readable by itself: "" if there is no header yet."""
         if not self._begun:
             return ""
         self._begin()
         return self._chain.sealed(self._settings.line(f"^{self.events}"))
 
     def close(self) -> str:
-        """The end of the session: "" where all events are JSON lines."""
+        """Returns the end of the session: "" if all events are JSON lines."""
         self.closed = True
         return self._chain.sealed(f".{self.events}") if self._begun else ""
 

@@ -54,8 +54,8 @@ class Cost(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Something that can be done: what it saved where it was tried, in tokens, as a share, and in money (None: no
-    price). It was tried on all messages, or on a sample, whose share is then taken for all."""
+    """A possible change, with what it saves in tokens, as a share, and in money (None: no price), measured on all
+    messages, or on a sample and extrapolated."""
 
     log: str
     tokenizer: str
@@ -72,7 +72,7 @@ class Advice(Report):
     Attributes:
         costs: for each wire in the log and each tokenizer, its own wire first, then what was tried, "json", "toon", and
         one session last.
-        changes: the most saving first.
+        changes: those that save most first.
         absent: what could not be tried, and why. facts: messages, sampled, damaged, tokenizers, prices,
         context (whether one was given).
     """
@@ -89,7 +89,7 @@ class Advice(Report):
         return f"<Advice on {sum(self.facts['messages'].values())} messages>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-able values."""
+        """Everything as plain JSON values."""
         return {
             "costs": [{**cost._asdict(), "dropped": list(cost.dropped)} for cost in self.costs],
             "changes": [change._asdict() for change in self.changes],
@@ -177,11 +177,11 @@ def advise(
     sample: int = SAMPLE,
     threads: int = 1,
 ) -> Advice:
-    """The cost of the messages of a log for a model, and what to change first.
+    """Counts what the messages of a log cost a model, and suggests what to change first.
 
     source: as ``turnwire.scan`` takes it. prices: tokenizer -> a Price, a number or (input, cached), for a million
-    tokens; tokenizers that are priced need not be named again. Every message is counted as written; other wires are
-    tried on a sample of ``sample`` messages of each wire, and what they save there is taken for all.
+    tokens; priced tokenizers need not be named again. Counts every message as written, tries other wires on
+    ``sample`` messages of each wire, and extrapolates what they save.
 
     Raises ValueError (no message in the log, a bad price, an unknown name), OSError, and what ``load`` raises.
     """

@@ -18,9 +18,9 @@ COLUMNS = ("line", "wire", "conversation")
 
 
 class Price(NamedTuple):
-    """The price of a million tokens that a model reads.
+    """The price of a million input tokens.
 
-    input: tokens that it has not read before. cached: tokens of a prefix that it has read before; None: no discount.
+    input: uncached tokens. cached: tokens of a cached prefix; None: no discount.
     """
 
     input: float

@@ -28,16 +28,15 @@ class Row(NamedTuple):
     """One format with one tokenizer.
 
     Attributes:
-        format: a wire or a reference format; kind says which ("wire", "reference"). Messages of several wires also have
-        the row "each in its own wire".
-        bytes, tokens: of all messages. legend: tokens of what a reader needs beside them: of a
-        conversation the wire's prompt, once.
+        format: a wire or a reference format; kind: "wire" or "reference". Messages of several wires also have the row
+            "each in its own wire".
+        bytes, tokens: of all messages. legend: tokens of the wire's prompt, counted once for a conversation.
         shared: tokens of the beginning that all messages have in common.
-        dropped: fields that the format could not carry, with how many messages had them.
-        round_trip: whether every message came back from its text alone, equal to what it was.
-        ratio: tokens and legend to those of minified JSON; None where that was not measured.
+        dropped: fields that the format cannot carry, with the number of messages that have them.
+        round_trip: whether every message can be read back unchanged from its text alone.
+        ratio: tokens and legend relative to minified JSON; None if that was not measured.
         rank: among the formats with round_trip, 1 is the cheapest; None for the others.
-        note: why messages did not come back, or what a reader must know.
+        note: why messages cannot be read back, or what a reader must know.
     """
 
     format: str
@@ -78,8 +77,8 @@ class Comparison(Report):
         return f"<Comparison of {self.facts['messages']} messages, {len(self.rows)} rows>"
 
     def sorted(self, tokenizer: str) -> list[Row]:
-        """The rows of a tokenizer: ranked ones first, the cheapest at the top, then those that leave something out.
-        Raises UnknownName for one that was not compared with."""
+        """The rows of a tokenizer: ranked ones first, from the cheapest on, then those that drop fields. Raises
+        UnknownName for a tokenizer that was not used."""
         if tokenizer not in self.facts["tokenizers"]:
             raise UnknownName("tokenizer", tokenizer, self.facts["tokenizers"])
         rows = [row for row in self.rows if row.tokenizer == tokenizer]
@@ -105,11 +104,11 @@ class Comparison(Report):
         return title, f"{intro} Formats: {versions}." if versions else intro
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The rows as JSON-able dicts."""
+        """The rows as plain dicts."""
         return [{**row._asdict(), "dropped": list(row.dropped)} for row in self.rows]
 
     def to_arrow(self) -> Any:
-        """A ``pyarrow.Table``, a row each. Raises MissingDependency without the extra ``arrow``."""
+        """The rows as a ``pyarrow.Table``. Raises MissingDependency without the extra ``arrow``."""
         try:
             import pyarrow
         except ImportError as missing:
@@ -171,16 +170,16 @@ def compare(
     per: str = "message",
     threads: int = 1,
 ) -> Comparison:
-    """The cost of messages in wires and reference formats.
+    """Compares what messages cost in wires and reference formats.
 
-    messages: one message, its text, or an iterable of these, of any wires. context: what ``turnwire.convert`` adds
-    where a wire needs more than a message says. per: "message" counts each text by itself; "conversation" counts all
-    as one text, lines under each other; the wire's ``prompt``, which a reader of it needs, is counted beside it, once.
-    formats: names of ``turnwire.tokens.formats.FORMATS``.
+    messages: one message, its text, or an iterable of these, of any wires. context: values for ``turnwire.convert``
+    that a wire needs and a message lacks. per: "message" counts each text by itself; "conversation" counts all as one
+    text, one message per line, and the wire's ``prompt`` once as well. formats: names of
+    ``turnwire.tokens.formats.FORMATS``.
 
     Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises UnknownName, ValueError
-    (no message), what ``load`` raises, and EncodeError or DecodeError for what is not a message
-    (its own wire must be able to write it, as it was read).
+    (no message), what ``load`` raises, and EncodeError or DecodeError for what is not a message, or cannot be
+    written in its own wire.
     """
     expect_one_of(per, "per", PER)
     wires = registry.chosen(wires)

@@ -113,13 +113,13 @@ def splintr() -> ModuleType:
 
 
 def tokenizers() -> tuple[str, ...]:
-    """Names of the tokenizers that work here without a network. Raises MissingDependency without the extra."""
+    """The names of the tokenizers that work offline. Raises MissingDependency without the extra."""
     splintr()
     return tuple(VOCABULARIES)
 
 
 def vocabulary(name: str) -> Vocabulary:
-    """A tokenizer's entry: who uses it, and how far it was checked. Raises UnknownName for a name that there is not."""
+    """A tokenizer's entry: who uses it, and how it was verified. Raises UnknownName for an unknown name."""
     try:
         return VOCABULARIES[_ALIASES.get(name, name)]
     except KeyError:
@@ -134,12 +134,12 @@ def vocabulary(name: str) -> Vocabulary:
 
 
 def load(tokenizer: str | os.PathLike[str] | Tokenizer, *, pattern: str | None = None) -> Tokenizer:
-    """A tokenizer by its name, or from your own ``tokenizer.json`` (Hugging Face) or ``.tiktoken`` file.
+    """Loads a tokenizer by name, or from your own ``tokenizer.json`` (Hugging Face) or ``.tiktoken`` file.
 
-    pattern: what a .tiktoken file is cut with, a name (``o200k_base``, ``cl100k_base``, ``r50k_base``, ``llama3``,
-    ``qwen2``, ``kimi``, ``mistral_v3``) or a regular expression: the file does not say. The files that OpenAI publishes
-    are known by their digest and need none. Raises UnknownName, ValueError (no pattern, a file that is
-    no vocabulary), OSError, and MissingDependency without the extra ``tokens``.
+    pattern: splits text for a .tiktoken file, which does not contain it: a name (``o200k_base``, ``cl100k_base``,
+    ``r50k_base``, ``llama3``, ``qwen2``, ``kimi``, ``mistral_v3``) or a regular expression. The files that OpenAI
+    publishes are recognised by their digest and need none. Raises UnknownName, ValueError (no pattern, a file that
+    is no vocabulary), OSError, and MissingDependency without the extra ``tokens``.
     """
     if isinstance(tokenizer, Tokenizer):
         return tokenizer
@@ -215,7 +215,7 @@ def _expect_ranks(data: bytes, name: str) -> None:
 
 
 def count(text: str, tokenizer: str | os.PathLike[str] | Tokenizer = DEFAULT) -> int:
-    """The number of tokens of a text, special tokens counted as the text that they are.
+    """Counts the tokens of a text; special tokens count as ordinary text.
 
     tokenizer: a name of ``tokenizers()``, a path of your own vocabulary, or what ``load`` gave. Raises
     EncodeError(lone_surrogate, wrong_type), what ``load`` raises, and MissingDependency without the extra ``tokens``.
@@ -226,9 +226,10 @@ def count(text: str, tokenizer: str | os.PathLike[str] | Tokenizer = DEFAULT) ->
 def count_many(
     texts: Iterable[str], tokenizer: str | os.PathLike[str] | Tokenizer = DEFAULT, threads: int = 1
 ) -> list[int]:
-    """The tokens of each text, in order. The same as ``count`` of each, many times faster; raises what it raises.
+    """Counts the tokens of each text, in order; many times faster than ``count`` of each, and raises what that
+    raises.
 
-    threads: how many work at once, without Python's lock. An EncodeError's ``path`` is the number of the text.
+    threads: how many threads count, without Python's lock. An EncodeError's ``path`` is the number of the text.
     """
     if isinstance(texts, str):
         texts = [texts]

@@ -47,7 +47,7 @@ class Tokenizer:
 
     Attributes:
         name: as ``count`` takes it, or the path of your file.
-        provenance: how sure its ids are, in words.
+        provenance: how its ids were verified, in words.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Tokenizer:
         return f"<Tokenizer {self.name}>"
 
     def ids(self, text: str) -> list[int]:
-        """The token ids of a text, nothing around it. Raises EncodeError(lone_surrogate, wrong_type)."""
+        """The token ids of a text, without added special tokens. Raises EncodeError(lone_surrogate, wrong_type)."""
         text = self._normalized(_checked(text))
         native = self._careful() if LONG_S in text else self._native
         if self._symbols is not None:
@@ -131,7 +131,7 @@ class Tokenizer:
         return self._count([text])[0]
 
     def count_many(self, texts: Iterable[str], threads: int = 1) -> list[int]:
-        """The tokens of each text, counted by that many threads; the texts are read as they are needed.
+        """Counts the tokens of each text with that many threads; texts are read as needed.
 
         Raises EncodeError as ``count`` does (``path`` is the number of the text), ValueError for less than one thread.
         """
