@@ -22,7 +22,7 @@ else:
 
 
 class Limits(NamedTuple):
-    """Bounds on what is read; each has a reason of its own (in the comment beside it). Sizes are bytes."""
+    """Limits on input; each has its own reason (in the comment beside it). Sizes are bytes."""
 
     message: int = 16 << 20  # message_too_large
     nesting: int = 128  # too_deep
@@ -96,10 +96,10 @@ _OPTIONAL = {
 
 
 class Wire:
-    """All that turnwire needs to know of a wire. ``<package>/wire.py`` holds it as ``DESCRIPTOR``.
+    """The description of a wire. ``<package>/wire.py`` has it as ``DESCRIPTOR``.
 
-    Each attribute is given as the thing itself or as a reference: "module:name", or ".module:name" within ``package``
-    (".codec:decode"). A reference is imported when its attribute is first asked for, so a descriptor costs nothing.
+    Each attribute is an object or a reference: "module:name", or ".module:name" within ``package`` (".codec:decode").
+    References are imported on first use.
 
     Every wire has:
 
@@ -113,7 +113,7 @@ class Wire:
     - prompt: () -> the text that teaches an LLM the wire; with ``short=True``, if it takes that, without an example of
       everything.
 
-    A wire may have more. Whatever needs what it lacks says so:
+    A wire may have more; functions that need a missing part say so:
 
     - plan: how a scan finds it: a ``turnwire.json.plan.WirePlan`` for style "object", else a :class:`TextPlan`.
     - bulk: a :class:`BulkScanner` (``scan(wire=...)``); of a ``TextPlan`` a scan makes one.

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 class JsonFormatter(logging.Formatter):
-    """A JSON line a record: ``time`` (RFC 3339), ``level``, ``logger``, ``message``, and ``error`` where there is one.
+    """Formats each record as a JSON line with ``time`` (RFC 3339), ``level``, ``logger``, ``message``, and ``error``
+    if any.
 
-    A message of a wire that is logged itself, ``log.info(message)``, is its text on the wire. A scan finds it in the
-    line, with the time of the line, whatever else is logged around it.
+    A message of a wire, ``log.info(message)``, is written as its text on the wire. A scan finds it in the line,
+    with the time of the line.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -45,8 +46,8 @@ def _written(text: str) -> str:
 
 
 class LogHandler(logging.FileHandler):
-    """Appends what is logged to a file, as :class:`JsonFormatter` writes it. ``logging``'s own handlers take that
-    formatter, too."""
+    """Appends log records to a file, formatted by :class:`JsonFormatter`, which other handlers of ``logging``
+    accept, too."""
 
     def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
         super().__init__(path, encoding="utf-8", **options)
@@ -54,12 +55,11 @@ class LogHandler(logging.FileHandler):
 
 
 def langchain_callback(path: str | os.PathLike[str]) -> BaseCallbackHandler:
-    """A callback handler of LangChain that appends a span of OpenTelemetry (JSON of OTLP) for each response of a model
-    and each call of a tool: ``chain.invoke(..., config={"callbacks": [langchain_callback("agent.jsonl")]})``.
+    """Returns a LangChain callback handler that appends an OpenTelemetry span (OTLP JSON) for each response of a
+    model and each tool call: ``chain.invoke(..., config={"callbacks": [langchain_callback("agent.jsonl")]})``.
 
-    A scan with ``wire="otlp"``, ``turnwire usage`` and ``turnwire stats`` read the file, and so does a collector. Runs
-    of one root are one trace. Raises OSError for a file that cannot be written, MissingDependency without
-    langchain-core.
+    A scan with ``wire="otlp"``, ``turnwire usage``, ``turnwire stats`` and collectors read the file. Runs of one
+    root form one trace. Raises OSError for a file that cannot be written, MissingDependency without langchain-core.
     """
     try:
         from langchain_core.callbacks import BaseCallbackHandler

@@ -22,10 +22,10 @@ def export_spans(
 ) -> int:
     """Exports a span for each response of a model and each call of a tool in the sessions of logs; answers how many.
 
-    exporter: a ``SpanExporter`` of ``opentelemetry.sdk``; it is not shut down. source, wire, conversation, options: as
-    :func:`turnwire.read.exporting.export` takes them. The ids of spans are made from those in the log: what is exported
-    twice has the same ones. Raises OSError where the exporter refuses spans, MissingDependency without the SDK, and
-    what a scan raises.
+    exporter: a ``SpanExporter`` of ``opentelemetry.sdk``; it is not shut down. source, wire, conversation, options:
+    as :func:`turnwire.read.exporting.export` takes them. Span ids are made from ids in the log, so repeated exports
+    have the same ones. Raises OSError if the exporter refuses spans, MissingDependency without the SDK, and what a
+    scan raises.
     """
     try:
         from opentelemetry.sdk.trace.export import SpanExportResult

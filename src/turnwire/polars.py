@@ -1,4 +1,4 @@
-"""Logs as a Polars LazyFrame: only what a query wants is read.
+"""Logs as a Polars LazyFrame: reads only what a query needs.
 
 Polars hands the columns, the filters and the ``head`` of a query to the scan. A filter judges the columns that it
 names, batch by batch, and of the others only what it leaves is made. The answer is that of a filter of
@@ -26,20 +26,19 @@ _ROW = "turnwire row"
 
 
 def scan(source: Any, *, wire: str | None = None, **options: Any) -> pl.LazyFrame:
-    """A LazyFrame of the records in logs; each ``collect`` reads them anew.
+    """Returns a LazyFrame of the records in logs; each ``collect`` reads them again.
 
     Args:
         source, wire: as for :func:`turnwire.scan`.
-        options: what else it takes (``columns``, ``where``, ``errors``, ``threads``, ``limits`` and so on), but
-            ``follow`` and ``resume``.
+        options: its other options (``columns``, ``where``, ``errors``, ``threads``, ``limits`` ...), except
+        ``follow`` and ``resume``.
 
-    Columns and types are those of ``polars.DataFrame(turnwire.scan(source, ...))``. Only the columns that a query needs
-    are made, and of those that its filter does not name only the values of the rows that the filter leaves; ``head``
-    ends the scan early. Damaged ranges are passed over, unless ``errors="raise"``; ``turnwire.scan(source).errors()``
-    gives them.
+    Columns and types are those of ``polars.DataFrame(turnwire.scan(source, ...))``. A query makes only the columns
+    and rows that it needs; ``head`` ends the scan early. Rejects are skipped, unless ``errors="raise"``;
+    ``turnwire.scan(source).errors()`` yields them.
 
-    Raises MissingDependency without Polars 1.22 or newer, TypeError or ValueError for arguments that make no sense.
-    What reading raises comes out of ``collect``.
+    Raises MissingDependency without Polars 1.22 or newer, TypeError or ValueError for wrong arguments. ``collect``
+    raises what reading raises.
     """
     from turnwire.log.input.sources import Starts
     from turnwire.log.scanning import scan as read

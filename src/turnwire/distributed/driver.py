@@ -45,18 +45,18 @@ def dask_scan(
 
     Args:
         paths: as :func:`turnwire.log.plan` takes them; every worker must reach them, and ``out``, by these names.
-        client: a ``distributed.Client``; by default the current one, or a cluster of this machine while it lasts.
+        client: a ``distributed.Client``; by default the current one, or a temporary cluster on this machine.
         out: a directory, new or empty: ``records/``, ``rejects/`` and ``manifest.ndjson``.
         wire, block_bytes, options: as :func:`turnwire.log.plan` takes them; ``errors`` is "collect" or "skip".
-        resume: go on in an ``out`` that was begun: blocks that are done, and whose files are what the manifest says,
-            are not run again; files of blocks that are no longer part of the plan are removed.
+        resume: continue in an ``out`` of an earlier run: finished blocks with unchanged files are not run again;
+            files of blocks that left the plan are removed.
         patience: seconds without any worker after which it gives up with TimeoutError.
-        progress: called with the manifest whenever a block has ended.
-        run: what is run for each block, if not :func:`run_block`; it is given block, out and index.
+        progress: called with the manifest after each block.
+        run: replaces :func:`run_block`; called with block, out and index.
 
-    A worker that dies costs nothing but time: its blocks run again elsewhere. Blocks that were on workers when these
-    died too often run once more, each alone; the one whose worker dies then too is "quarantined" in the manifest. An
-    error in a block makes it "failed"; the others go on. Nothing is raised for either: look at ``manifest.complete``.
+    If a worker dies, its blocks run again elsewhere. Blocks whose workers die too often run once more, each alone;
+    one whose worker dies again is "quarantined" in the manifest. A block with an error is "failed"; the others
+    continue. Neither raises: check ``manifest.complete``.
 
     Raises ValueError, OSError, TimeoutError and MissingDependency.
     """

@@ -97,7 +97,7 @@ class Manifest:
                     yield batch
 
     def add(self, row: dict[str, Any]) -> None:
-        """Appends a row to the file at once: who is interrupted now can go on from here. Raises OSError that names the
+        """Appends a row to the file at once, so that an interrupted run can continue. Raises OSError that names the
         file."""
         self.rows.append(row)
         fresh = not self.path.exists()
@@ -139,8 +139,8 @@ class Manifest:
         return row
 
     def finish(self) -> None:
-        """Rewrites all rows in their order, with ``first_record``, and removes files of blocks that are not of the
-        plan, and what killed workers left half written."""
+        """Rewrites all rows in order, with ``first_record``, and removes files of blocks outside the plan, and
+        half-written ones of killed workers."""
         self.rows.sort(key=lambda row: row["index"])
         first: int | None = 0
         for row in self.rows:

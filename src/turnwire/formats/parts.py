@@ -28,7 +28,7 @@ class Part(NamedTuple):
 
 
 class PartRule(NamedTuple):
-    """Objects that are a part of one kind, and the paths of its values in them.
+    """A rule for parts of one kind: where they are, and the paths of their values.
 
     at: the path of the object in the record, of several in an array with "*", or "" for the record itself. types: the
     words one of which is its ``type``; () for any. A string in place of the object is a part of the kind of the first

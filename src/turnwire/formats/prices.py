@@ -47,15 +47,14 @@ _OF = re.compile(r"^(?:.*/|(?:[a-z]{2,6}\.)?(?:anthropic|openai)\.)")
 
 
 def price_of(model: str, prices: Mapping[str, ModelPrice]) -> ModelPrice | None:
-    """The price of a model by its name, else by that without its vendor and the date of its making; None where the
-    table has neither."""
+    """The price of a model by its name, else by the name without vendor and date, or None."""
     found = prices.get(model)
     return prices.get(_MADE.sub("", _OF.sub("", model))) if found is None else found
 
 
 def priced(table: Mapping[str, Any] | None) -> dict[str, ModelPrice]:
     """The prices of a user, model -> ``{"input": ..., "output": ..., "cache_read": ..., "cache_write": ...}`` in US
-    dollars for a million tokens; the packaged ones for None. Raises ValueError for what is no such table."""
+    dollars per million tokens; the packaged ones for None. Raises ValueError for an invalid table."""
     if table is None:
         return dict(PRICES)
     found = {}

@@ -53,27 +53,27 @@ _MOST_CLUE = 4  # members by which the search sees that an object is worth a clo
 
 
 class Words(NamedTuple):
-    """A kind by the word that stands at a path: other words leave the kind as it is."""
+    """The kind by the word at a path; other words leave the kind unchanged."""
 
     path: str
     kinds: Mapping[str, str]
 
 
 class Present(NamedTuple):
-    """A kind of those objects that have a member."""
+    """The kind of objects that have a member."""
 
     path: str
     kind: str
 
 
 class Loose(NamedTuple):
-    """The source of a column whose member may also be something else than the column takes: then it has no value."""
+    """The source of a column that ignores members of another type."""
 
     path: str
 
 
 class Digits(NamedTuple):
-    """The source of a text that may be written as a whole number, too, or of a number that may be written as text."""
+    """The source of a text that may also be a whole number, or of a number that may also be text."""
 
     path: str
 
@@ -89,13 +89,13 @@ Columns = Mapping[str, Source | tuple[Source, ...]]
 
 
 class Layout(NamedTuple):
-    """One form in which a format writes its objects: a version of it, or a part.
+    """One form of a format's objects, such as a version of it.
 
-    signs: the members that are there in every such object and together in no other: path -> the words one of which
-    stands there; () for anything. kind: that of its records, unless one of ``kinds`` says another, the last that does.
-    columns: column -> where it comes from, the first of several that is there. needs: path -> the kinds of JSON values
-    of a member without which such an object is damaged. marks: keys, so many of which show that damaged bytes were one.
-    nested: whether such an object is looked for in other good ones, too.
+    signs: up to four members that every such object has, and together no other: path -> the allowed words; () for
+    any value. kind: that of its records, unless ``kinds`` (the last that applies) says another. columns: column ->
+    its path, or several paths of which the first present counts. needs: path -> the allowed JSON types of a
+    required member. marks: keys, so many of which identify damaged bytes. nested: whether such objects are also
+    searched inside other valid ones.
     """
 
     signs: Mapping[str, tuple[str, ...]]
@@ -110,13 +110,12 @@ class Layout(NamedTuple):
 class Format(NamedTuple):
     """A format of real traffic.
 
-    copy_of: the columns that together say which response a record is about: what was said before with the same ones is
-    said again, and sums count it once, the copy with the most tokens. A value that is missing makes no copy, but in the
-    second and further columns. carried: columns that a record without them takes from the one before it in its file.
-    cached_is_input: whether ``input_tokens`` counts those that were read from a cache, too. folders: where the files of
-    the format are on somebody's disk. asks, answers: the kinds of records that call and of those that answer a call, by
-    its ``call_id``. parts: what a record says, calls and results among it. provider: of its models, by the name that
-    OpenTelemetry has for it, where the format has models of one only.
+    copy_of: the columns that together identify a response; records with the same values are copies, and sums count
+    only the one with the most tokens. A record without a value in the first column is no copy. carried: columns
+    that a record without them takes from the one before it in its file. cached_is_input: whether ``input_tokens``
+    includes cached tokens. folders: the usual folders of the format's files. asks, answers: the kinds of records
+    that make and that answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record.
+    provider: OpenTelemetry's name for the provider, if the format has only its models.
     """
 
     name: str
@@ -132,7 +131,7 @@ class Format(NamedTuple):
     provider: str | None = None
 
     def descriptor(self) -> Wire:
-        """The wire descriptor that the table compiles to. Raises ValueError for a table that makes no sense."""
+        """The wire descriptor that the table compiles to. Raises ValueError for a wrong table."""
         reading = Reading(self.name, tuple(Compiled(self.name, layout) for layout in self.layouts))
         made = _Made(self, reading)
         call = Key(("task",), needs=("task",))

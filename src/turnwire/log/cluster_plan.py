@@ -92,7 +92,7 @@ class FileState(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A part of one file, or some small files, and all that is needed to scan it as the whole would be scanned.
+    """A part of one file, or some small files, with all that a scan of it needs to agree with a scan of the whole.
 
     files: the file, or all of them. start, stop: the bytes of the file, ``stop`` None where only reading can tell
     (compressed files) and of several files; line: 1-based number of the first line. wire and options: what
@@ -112,7 +112,7 @@ class Block(NamedTuple):
     ahead: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """This block as JSON can hold it."""
+        """This block as JSON values."""
         files = [{**one._asdict(), "name": plain(one.name), "inode": list(one.inode)} for one in self.files]
         return {**self._asdict(), "files": files, "options": plain(self.options)}
 
@@ -143,7 +143,7 @@ class Block(NamedTuple):
 
     @property
     def key(self) -> str:
-        """32 hex digits that another file, part, state of the file, wire or option would not have."""
+        """32 hex digits that identify file, part, state of the file, wire and options."""
         from hashlib import sha256
 
         files = tuple(one._replace(inode=(0, *one.inode[1:])) for one in self.files)  # devices get other numbers
@@ -156,9 +156,9 @@ def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES,
 
     Args:
         paths: a path, directory or glob, or a list of these, as :func:`turnwire.scan` takes them.
-        wire: the wire to look for.
-        block_bytes: bytes of a block, about: files that are larger are searched, and cut where nothing is open. Small
-            files are joined to blocks of that size. Compressed files are not cut.
+        wire: the wire to scan for.
+        block_bytes: approximate bytes of a block. Larger files are searched, and cut where no record is open; small
+            files share blocks of that size. Compressed files are not cut.
         options: what else :func:`turnwire.scan` takes and does not depend on where a scan began: ``columns``,
             ``where``, ``errors``, ``unknown``, ``batch_bytes``, ``limits``.
 
@@ -179,7 +179,7 @@ def planned(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYT
 
 
 def read_block(block: Block, **changes: Any) -> Scan:
-    """The scan of one block: iterate it for batches; ``rejects`` and ``counts`` are those of the block.
+    """Scans one block: iterate the result for batches; ``rejects`` and ``counts`` are those of the block.
 
     ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Raises OSError,
     DecodeError(file_changed) when a file is not the one that was planned with, also when it changes while it is read,

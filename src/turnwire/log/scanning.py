@@ -45,10 +45,9 @@ MOST_THREADS = 64
 class Counts(NamedTuple):
     """Counts of a scan so far.
 
-    records, rejects: how many; selected: how many of the records ``where`` wanted. record_bytes, reject_bytes,
-    text_bytes: how many bytes these and all other text have, which add up to ``bytes``. wires, reasons: records by
-    their wire, rejects by their reason. gaps: how many there are in what could be read (see :attr:`Scan.gaps`), whose
-    bytes are unknown.
+    records, rejects: how many; selected: how many records ``where`` selected. record_bytes, reject_bytes,
+    text_bytes: bytes of records, rejects and other text, which add up to ``bytes``. wires, reasons: records by
+    wire, rejects by reason. gaps: how many (see :attr:`Scan.gaps`).
     """
 
     records: int
@@ -64,7 +63,7 @@ class Counts(NamedTuple):
 
 
 class ScanResult(NamedTuple):
-    """All that a scan found: its batches in order, and the quarantine."""
+    """The results of a scan: its batches in order, and its rejects."""
 
     batches: list[Batch]
     rejects: Rejects

@@ -221,8 +221,8 @@ class Grouped(NamedTuple):
     tokens: bool
 
     def rows(self, most: int | None = None) -> Iterator[dict[str, Any]]:
-        """The dearest values first, by tokens where these were counted, else by bytes: ``most`` of them, and a row
-        without a value for all others. Times are RFC 3339, p50 and p95 of the answers in seconds."""
+        """The ``most`` largest values, by tokens if they were counted, else by bytes, and a row without a value for
+        all others. Times are RFC 3339, p50 and p95 of the answers in seconds."""
         shown = self.groups.top(most, "tokens" if self.tokens else "bytes")
         for (wire, value), one in shown:
             first, last = times([one.first, one.last])
@@ -260,7 +260,7 @@ def group_by(
     open_requests: int = OPEN,
     **options: Any,
 ) -> Grouped:
-    """Adds up the records of logs by a value of theirs: which conversations cost most, how quickly each agent answers.
+    """Groups the records of logs by a value: which conversations cost most, how quickly each agent answers.
 
     source, wire: as :func:`turnwire.scan` takes them, as well as options such as ``where`` and ``threads``. by:
     "conversation", "sender", "receiver", "kind", "wire", "model" (what JSON says under that key) or "day" (by UTC);
@@ -298,12 +298,12 @@ class Stats(NamedTuple):
 
     @property
     def conversations(self) -> dict[tuple[str | None, str], Group]:
-        """The conversations that are told apart, by wire and name."""
+        """The conversations that are counted separately, by wire and name."""
         return self.by_conversation.found
 
     @property
     def folded(self) -> int:
-        """The number of records of conversations that are no longer told apart."""
+        """The number of records of conversations that are no longer counted separately."""
         return self.by_conversation.folded
 
     def busiest(self, most: int) -> list[tuple[tuple[str | None, str], Group]]:
@@ -311,8 +311,8 @@ class Stats(NamedTuple):
         return self.by_conversation.top(most, "records", "bytes")
 
     def rows(self, most: int = 20) -> Iterator[dict[str, Any]]:
-        """All of it as dicts for JSON lines: "stat" says what one is about. Lists end after ``most`` values; what is
-        missing is in a row of its own, without a value. Times are RFC 3339."""
+        """Everything as dicts for JSON lines; "stat" names the list. Lists have ``most`` values and a row without a
+        value for the rest. Times are RFC 3339."""
         counts = self.counts
         yield {
             "stat": "total",
@@ -372,7 +372,7 @@ def statistics(gathered: Aggregation, counts: Counts) -> Stats:
 def stats(
     source: Any, *, wire: str | None = None, room: int = ROOM, open_requests: int = OPEN, **options: Any
 ) -> Stats:
-    """Statistics of logs: see :class:`Stats`, and each wire's page for what answers what.
+    """Computes statistics of logs: see :class:`Stats`.
 
     source, wire: as :func:`turnwire.scan` takes them, as well as options such as ``where`` and ``threads``. room: how
     many values are counted apart in each list at least (see :class:`Groups`); open_requests: how many requests

@@ -43,10 +43,10 @@ COLUMNS = (
 class Usage(NamedTuple):
     """The result of :func:`usage`.
 
-    by: one of ``BY``. rows: a value each (None: records that have none), the dearest first: ``by`` with its value,
-    responses, the tokens (``TOKENS``; input without what was read from a cache), tokens in all, and cost in US dollars.
-    total: the same of all. copies: how many times something was said again and not counted. unpriced: model -> its
-    tokens, of models that the table of prices does not have and the file names no cost for. counts: of the scan.
+    by: one of ``BY``. rows: one for each value (None: records without one), the most expensive first: ``by`` with
+    its value, responses, the tokens (``TOKENS``; input without cached ones), all tokens, and cost in US dollars.
+    total: the same for all. copies: how many repeated responses were not counted. unpriced: model -> its tokens,
+    for models without a price or cost. counts: those of the scan.
     """
 
     by: str
@@ -170,13 +170,13 @@ class UsageSum:
 def usage(
     source: Any, by: str = "model", *, wire: str = FORMATS, prices: Mapping[str, Any] | None = None, **options: Any
 ) -> Usage:
-    """Adds up tokens and cost of the responses in the files of agents, each response once.
+    """Adds up the tokens and cost of the responses in agents' files, each response once.
 
     source: as :func:`turnwire.scan` takes it. by: one of ``BY``. wire: one format; all by default. prices: model ->
-    {"input", "output", "cache_read", "cache_write"} in US dollars for a million tokens, in place of those that turnwire
-    has (``turnwire.formats.prices``, of the date there). A cost that the file itself says goes before. Of what is said
-    again (``Format.copy_of``) the copy with most tokens counts. Raises what a scan raises, UnknownName for another
-    ``by`` and ValueError for prices that are none.
+    {"input", "output", "cache_read", "cache_write"} in US dollars per million tokens, instead of the packaged ones
+    (``turnwire.formats.prices``, with their date). A cost in the file takes precedence. Of repeated responses
+    (``Format.copy_of``) the copy with the most tokens counts. Raises what a scan raises, UnknownName for another
+    ``by`` and ValueError for invalid prices.
     """
     expect_one_of(by, "by", BY)
     priced(prices)

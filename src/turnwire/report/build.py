@@ -38,7 +38,7 @@ Progress = Callable[[int, int], object]
 
 
 class Report:
-    """A finished report. ``data`` is what its page shows: plain dicts and lists, as documented in docs/report.md."""
+    """A finished report. ``data`` is the content of its page: plain dicts and lists, documented in docs/report.md."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
@@ -47,7 +47,7 @@ class Report:
         return f"<Report of {counted(self.data['totals']['records'], 'record')}>"
 
     def html(self) -> str:
-        """The page: one document that needs nothing else."""
+        """Returns the page, one self-contained HTML document."""
         return render(self.data)
 
     def write(self, path: str | Path) -> None:
@@ -67,7 +67,7 @@ def report(
     now: datetime | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Reads a log, twice, and tells about it: volume, parties, conversations, latencies, rejects, tokens.
+    """Reads a log, twice, and reports on it: volume, parties, conversations, latencies, rejects, tokens.
 
     Args:
         source: what :func:`turnwire.scan` takes.
@@ -77,7 +77,7 @@ def report(
             "not measured" otherwise; None measures nothing.
         max_messages: messages shown in full, of the largest conversations and of those with a fault. The figures are
             those of all records whatever it is.
-        now: the time that the page says it was made; the present by default.
+        now: the time of making that the page shows; the present by default.
         progress: called after each batch with how many bytes and records were read.
 
     Memory is bounded whatever the size of the log; a stream is copied to a temporary file. Raises OSError where a file

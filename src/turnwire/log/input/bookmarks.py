@@ -218,7 +218,7 @@ def checked(mark: Bookmark) -> Bookmark:
 
 
 class Gap(NamedTuple):
-    """Bytes of a log that cannot be had, or cannot be shown not to be missing.
+    """A range of a log that is lost, or may be.
 
     file: the name of the log; start: the byte (as decompressed) from which on; stop: the byte in front of which that
     ends, None where unknown; why:  ``file_shrunk`` (it was cut: what was written after the copy, or after the last
@@ -232,12 +232,12 @@ class Gap(NamedTuple):
     why: Reason
 
     def to_dict(self) -> dict[str, Any]:
-        """The gap as a line of JSON has it: from, and to, which is null where unknown."""
+        """The gap as a dict for JSON; ``to`` is None if unknown."""
         return {"gap": True, "file": self.file, "from": self.start, "to": self.stop, "why": str(self.why)}
 
     @property
     def text(self) -> str:
-        """The gap in words for people, without the name of the file."""
+        """The gap in words, without the name of the file."""
         end = "an unknown end" if self.stop is None else f"byte {self.stop}"
         return f"gap from byte {self.start} to {end}: {_WORDS[self.why]}"
 

@@ -26,7 +26,7 @@ _PLACES = ("file", "offset", "length", "line", "wire", "inner")
 
 
 class Message(NamedTuple, Generic[M]):
-    """One record of a scan, decoded, and where it is.
+    """One record of a scan, decoded, with its place.
 
     message: the message object of its wire. file: the name of its file, None for bytes. offset, length: its bytes in
     the input (decompressed, where that is compressed); inside a JSON string, offset is that of the string. line: the
@@ -64,7 +64,7 @@ class Reject(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The fault in words: what ``decode`` says of these bytes, where it refuses them for the same reason."""
+        """The fault in words, as ``decode`` explains it for the same reason."""
         return explained(self.wire, self.reason, self.raw, self.inner)[0]
 
     def __str__(self) -> str:

@@ -100,15 +100,15 @@ def write(
     """Writes the records of a scan to a file, or to a directory with one folder for each value of a partition.
 
     Args:
-        found: what :func:`turnwire.scan` gave (or anything else that yields batches and has ``columns``).
-        path: the file; with ``partition_by`` a directory: new, empty, or written so before, which takes further files.
+        found: a scan (or anything else that yields batches and has ``columns``).
+        path: the file; with ``partition_by`` a directory that is new, empty, or has partitions of an earlier call.
         format: "parquet", "arrow" (the file format of Arrow IPC), "csv" or "ndjson"; by default what the name ends
             with, and "parquet" for a directory.
         partition_by: "wire" (``wire=nslip/part-0.parquet``) or "day" (``day=2026-11-22``, by UTC).
         formulas: "guard" makes cells of CSV safe for spreadsheets (see :func:`guarded`), "keep" leaves them alone.
 
-    Returns the names of the files. They are there when everything is written and on the disk, or not at all: nothing
-    is left behind when the scan or the disk fails. Raises OSError, ValueError and MissingDependency.
+    Returns the names of the files. They appear when everything is on the disk, or not at all: a failure of the scan
+    or the disk leaves nothing behind. Raises OSError, ValueError and MissingDependency.
     """
     name = os.fspath(path)
     if not hasattr(found, "columns"):

@@ -119,11 +119,11 @@ class Rejects(Columns):
         return file_codes((file, len(part["offset"])) for file, part in self._parts)
 
     def rows(self) -> list[dict[str, Any]]:
-        """All rejects, one dict each, with plain Python values."""
+        """All rejects as dicts of plain Python values."""
         return list(self.since(0))
 
     def since(self, start: int) -> Iterator[dict[str, Any]]:
-        """The rejects from number ``start`` on, as :meth:`rows` gives them, read one by one, also during a scan."""
+        """Yields the rejects from number ``start`` on, as :meth:`rows` returns them, even during a scan."""
         number = place = 0
         for file, part in self._parts:
             skipped = max(start - number, 0)
@@ -143,7 +143,7 @@ class Rejects(Columns):
                 yield {name: reject[name] for name in self.names}
 
     def forget(self) -> None:
-        """Keeps the counts only, and no longer the ranges found so far."""
+        """Forgets the rejects found so far, except their counts."""
         self._parts.clear()
         self._raw.seek(0)
         self._raw.truncate()

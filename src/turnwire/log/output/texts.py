@@ -42,7 +42,7 @@ def rows_of(which: Bits | NDArray[np.bool_] | None, count: int) -> NDArray[np.bo
 
 
 class TextColumn(Sequence["str | None"]):
-    """Text of one column, as spans of a buffer: nothing is copied until it is used.
+    """The text of one column as spans of a buffer, copied only when used.
 
     offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and after its end into ``arena`` (what JSON strings
     said); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still holds the

@@ -52,15 +52,15 @@ def format_of(path: str, named: str | None = None) -> str:
 
 
 def guarded(text: str) -> str:
-    """Text as a cell of a CSV file that no spreadsheet takes for a formula: an apostrophe goes before what starts
+    """Returns text for a CSV cell that no spreadsheet runs as a formula: adds an apostrophe before text that starts
     with ``= + - @`` (also full-width, small, or behind white space and invisible characters), a tab, a carriage
-    return or a newline, also where apostrophes come before that already."""
+    return or a newline, even behind other apostrophes."""
     expect(text, str, "the text of a cell is guarded")
     return f"'{text}" if _FORMULA.match(text) else text
 
 
 def unguarded(text: str) -> str:
-    """The text that :func:`guarded` was given."""
+    """Reverses :func:`guarded`."""
     expect(text, str, "the text of a cell is read")
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
