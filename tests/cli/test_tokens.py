@@ -57,12 +57,10 @@ def test_a_budget_of_messages(good: Path, below: int) -> None:
 @pytest.mark.parametrize("below", [0, 1])
 def test_a_budget_of_conversations(good: Path, below: int) -> None:
     most = max(2 * count(GOOD)[0], count(WIDE)[0])
-    arguments = ("tokens", good, "--wire", "nslip", "--per", "conversation", "--max", most - below)
-    done = turnwire(*arguments)
+    done = turnwire("tokens", good, "--wire", "nslip", "--by", "conversation", "--max", most - below, "--json")
     assert done.code == below
-    assert ("conversation 1: " in done.err) == bool(below)
-    (row,) = turnwire(*arguments, "--json").records
-    assert (row["conversations"], row["largest"], row["conversation"]) == (2, most, "1")
+    assert ("nslip conversation 1: " in done.err) == bool(below)
+    assert (len(done.records), done.records[0]["tokens"], done.records[0]["conversation"]) == (2, most, "1")
 
 
 def test_a_budget_of_nothing_is_not_kept(tmp_path: Path) -> None:
@@ -78,12 +76,12 @@ def test_a_budget_of_nothing_is_not_kept(tmp_path: Path) -> None:
         '"type":"Info","channel":"⫻report/progress","content":"done"}\n'
     )
     assert turnwire("tokens", alone, "--wire", "kick", "--max", 1000).code == 0
-    done = turnwire("tokens", alone, "--wire", "kick", "--per", "conversation", "--max", 1000)
-    assert done.code == 4 and "no message here is of a conversation" in done.err
+    done = turnwire("tokens", alone, "--wire", "kick", "--by", "conversation", "--max", 1000)
+    assert done.code == 4 and "no message here has a conversation" in done.err
     with alone.open("a") as file:
         file.write('{"id":1,"channel":"⫻report/progress"}\n')
-    done = turnwire("tokens", alone, "--wire", "kick", "--per", "conversation", "--max", 1000)
-    assert done.code == 1 and "no message here is of a conversation" in done.err, "what is damaged counts more"
+    done = turnwire("tokens", alone, "--wire", "kick", "--by", "conversation", "--max", 1000)
+    assert done.code == 1 and "no message here has a conversation" in done.err, "what is damaged counts more"
 
 
 def test_damaged_records_are_not_counted(log: Path) -> None:
@@ -143,7 +141,7 @@ def test_standard_input() -> None:
         ["--price", "1,2,3,4"],
         ["--price", "-1"],
         ["--max", "-1"],
-        ["--per", "day"],
+        ["--by", "hour"],
         ["--wire", "morse"],
     ],
     ids=" ".join,

@@ -10,8 +10,8 @@ import re
 import stat
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from turnwire.log.input.sources import Source
 
 STANDARD_INPUT = "-"
-MOST_AT_ONCE = (1 << 31) - 1
 SETTINGS = 64 << 20
 """Most bytes of a file that is not a log: a position, a context, a kept head."""
 BEGINNING = 4096
@@ -40,7 +39,6 @@ SHOWN = 5
 """Files that are named because they look binary, or hold something else."""
 LOOKED_AT = 4 << 20
 """Bytes of a file in which other wires are looked for."""
-_PIECE = 1 << 20
 
 
 def checked(names: Sequence[str], output: str | None = None) -> tuple[str, ...]:
@@ -212,38 +210,18 @@ def wires_in(data: bytes, wire: str | None = None) -> str:
     return by_wire(found.counts.wires)
 
 
-def opened(name: str) -> AbstractContextManager[Any]:
-    """An input, a file behind a URL too, to ``read`` from as it is. Raises OSError, MissingDependency."""
-    if name == STANDARD_INPUT:
-        return nullcontext(sys.stdin.buffer)
-    if not is_url(name):
-        return open(name, "rb", buffering=0)
-    from turnwire.log.input.urls import stored
-
-    found = stored(name)
-    if len(found) != 1:
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
-    file: AbstractContextManager[Any] = found[0].open()
-    return file
-
-
-def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
-    """All bytes of an input, for what is judged as a whole. Raises OSError, and CommandRefused if there are more
-    than ``most``: a device may have no end."""
+def content(name: str) -> bytes:
+    """All bytes of a file that is not a log, or of standard input. Raises OSError, and CommandRefused if there are more
+    than ``SETTINGS``: a device may have no end."""
     from turnwire.log.input.signatures import HEAD, refuse_binary
 
-    parts: list[bytes] = []
-    left = most
     try:
-        with opened(name) as file:
-            while left >= 0 and (part := file.read(min(left + 1, _PIECE))):
-                parts.append(part)
-                left -= len(part)
+        with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else open(name, "rb") as file:
+            data: bytes = file.read(SETTINGS + 1)
     except OSError as error:
-        raise named(error, error.filename or name) from None
-    if left < 0:
-        raise CommandRefused([f"{shown(name)}: more than {most >> 20:,} MiB cannot be read at once"])
-    data = b"".join(parts)
+        raise named(error, name) from None
+    if len(data) > SETTINGS:
+        raise CommandRefused([f"{shown(name)}: more than {SETTINGS >> 20:,} MiB cannot be read at once"])
     refuse_binary(data[:HEAD], name)
     return data
 
@@ -254,9 +232,9 @@ def whole(name: str) -> bytes:
     from turnwire.read.contents import contents
 
     try:
-        found = list(contents(content(name), most=MOST_AT_ONCE))
+        found = list(contents(name))
     except OSError as error:
-        raise named(error, name) from None
+        raise named(error, error.filename or name) from None
     except ValueError as error:
         raise CommandRefused([f"{shown(name)}: {error}"]) from None
     if len(found) != 1:

@@ -295,7 +295,7 @@ def settings_of(path: str, read: Callable[[dict[str, Any]], Any]) -> Any:
     """
     import tomllib
 
-    text = inputs.content(path, inputs.SETTINGS)
+    text = inputs.content(path)
     form = "JSON" if path.lower().endswith(".json") else "TOML"
     try:
         found = json.loads(text) if form == "JSON" else tomllib.loads(text.decode())
@@ -343,7 +343,7 @@ def position(path: str | None) -> Any:
     if path is None:
         return None
     try:
-        place = json.loads(inputs.content(path, inputs.SETTINGS))
+        place = json.loads(inputs.content(path))
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError):

@@ -80,7 +80,7 @@ def command(
     if settings["new_ids"]:
         context = context.replace(new_id=lambda: str(uuid.uuid4()))
     choices: dict[str, Any] = {name: settings[name] for name in ("carry", "nearest", "restore")}
-    choices["key"] = settings["key"] and inputs.content(settings["key"], inputs.SETTINGS).strip()
+    choices["key"] = settings["key"] and inputs.content(settings["key"]).strip()
     converter = turnwire.Converter(target, context=context, **choices)
     writer = _Writer(target, as_json, quiet, verbose)
     first: tuple[str, Located, WireError] | None = None  # that was refused for want of what others would say

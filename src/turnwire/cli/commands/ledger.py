@@ -123,7 +123,7 @@ def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | No
 
     to, before = read_head(new), None if old is None else read_head(old)
     try:
-        fields = json.loads(inputs.content(proof, inputs.SETTINGS))
+        fields = json.loads(inputs.content(proof))
         found: Any = (ConsistencyProof if "old" in fields else InclusionProof).from_dict(fields)
         wanted = None if leaf is None else bytes.fromhex(leaf)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -149,7 +149,7 @@ def _why(error: Exception) -> str:
 
 
 def _private(file: str) -> bytes:
-    raw: bytes = inputs.content(file, inputs.SETTINGS)
+    raw: bytes = inputs.content(file)
     if len(raw) != 32:
         try:
             raw = bytes.fromhex(raw.decode("ascii"))

@@ -62,7 +62,7 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     if by is not None:
         with usage_errors():
             counter = _tokenizer(settings["tokenizer"])
-        counts = show_groups(names, counter, {**settings, **grouping, "quiet": quiet})
+        counts = show_groups(names, counter, {**settings, **grouping, "quiet": quiet}).counts
         damaged = counts.rejects
         if not counts.records + damaged and not quiet:
             inputs.tell_nothing(names, settings["wire"], bool(counts.bytes))

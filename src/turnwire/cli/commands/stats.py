@@ -17,7 +17,7 @@ from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
-    from turnwire.log import Counts
+    from turnwire.read.grouping import Grouped
 
 TITLES = {
     "wire": "wires",
@@ -30,6 +30,8 @@ TITLES = {
     "tool": "tools",
     "tree": "trees of spans",
 }
+MOST_IN_BUDGET = 1_000_000
+"""Values that are told apart at least where a budget is kept."""
 LATENCIES = ("min s", "p50 s", "p90 s", "p99 s", "max s")
 RARE = frozenset({"progress", "orphans", "ahead", "further"})
 """Columns of answers that are shown where there are any."""
@@ -97,12 +99,13 @@ def _conclude(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: 
 
 def show_groups(
     names: Sequence[str], counter: Any, settings: dict[str, Any], more: Any = None, title: str = ""
-) -> Counts:
-    """Shows the records of each value of --by, with the tokens of a tokenizer (None: without); gives the counts of the
-    scan. more: what becomes of each row."""
-    from turnwire.read.grouping import group_by
+) -> Grouped:
+    """Shows the records of each value of --by, with the tokens of a tokenizer (None: without); gives them all.
+    more: what becomes of each row."""
+    from turnwire.read.grouping import ROOM, group_by
 
     chosen = {"wire": settings["wire"], "threads": settings.get("threads", 1)}
+    chosen["room"] = ROOM if settings.get("budget") is None else MOST_IN_BUDGET  # which a rare value may go over
     with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
         found = group_by(list(names), settings["by"], tokenizer=counter, progress=progress.of_scan, **chosen)
     rows = [row if more is None else more(row) for row in found.rows(settings["top"])]
@@ -110,7 +113,7 @@ def show_groups(
         write_json(rows)
     elif rows:
         write_text(title + group_table(rows))
-    return found.counts
+    return found
 
 
 def group_table(rows: Sequence[dict[str, Any]]) -> str:

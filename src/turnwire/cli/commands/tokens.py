@@ -36,12 +36,6 @@ SHOWN = 5
     help="Tokenizer name or file; o200k_base by default. Repeatable.",
 )
 @click.option(
-    "--per",
-    type=click.Choice(["message", "conversation"]),
-    default="message",
-    help="What to count, and what --max limits.",
-)
-@click.option(
     "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 if one has more than N tokens."
 )
 @options.by_options
@@ -83,14 +77,15 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     if settings["mcp_schema"]:
         return _tools(names, counters, settings)
     if settings["by"] is not None:
-        if any(settings[name] for name in ("advise", "html", "compare")) or settings["budget"] is not None:
-            raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise, --html nor --max")
+        if any(settings[name] for name in ("advise", "html", "compare")):
+            raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise nor --html")
         return _by(names, counters, price, settings)
-    budget = settings["budget"] if settings["per"] == "message" else None
     kept = settings["sample"] if advised or settings["compare"] else 0
     chosen = {name: settings[name] for name in ("wire", "threads")}
     with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
-        found = spend(list(names), counters, budget=budget, sample=kept, progress=progress.of_scan, **chosen)
+        found = spend(
+            list(names), counters, budget=settings["budget"], sample=kept, progress=progress.of_scan, **chosen
+        )
     _show(found, settings)
     if settings["compare"] and found.spent:
         _compare(found, counters, context, settings["as_json"], advised)
@@ -102,13 +97,25 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
 
 
 def _by(names: Sequence[str], counters: list[Tokenizer], price: Price | None, settings: dict[str, Any]) -> int:
-    """Shows the tokens of each value, and what they cost to read once, for each tokenizer."""
-    code = GOOD
+    """Shows the tokens of each value, and what they cost to read once, for each tokenizer. A budget is that of a
+    value."""
+    code, by, budget = GOOD, settings["by"], settings["budget"]
     for counter in counters:
         named = {"tokenizer": counter.name} if settings["as_json"] else {}
         title = f"{printable(counter.name)}\n" if len(counters) > 1 else ""
-        counts = show_groups(names, counter, settings, lambda row, named=named: {**named, **_priced(row, price)}, title)
-        code = BAD_RECORDS if counts.rejects else code
+        found = show_groups(names, counter, settings, lambda row, named=named: {**named, **_priced(row, price)}, title)
+        counts = found.counts
+        groups = [] if budget is None else found.groups.top(None, "tokens")
+        over = [
+            (one.tokens, f"{wire or ''} {by} {value}".strip()) for (wire, value), one in groups if one.tokens > budget
+        ]
+        _tell_over(over, len(over), f"{by}s", counter.name, settings)
+        code = BAD_RECORDS if counts.rejects or over else code
+        if budget is not None and not groups:
+            code = code or NOTHING  # nothing was measured, so nothing keeps to the budget
+            if counts.records and not settings["quiet"]:
+                complain(f"no message here has a {by}")
+    tell_left_out(0 if settings["quiet"] else counts.rejects)
     if not counts.records + counts.rejects and not settings["quiet"]:
         inputs.tell_none(names, settings["wire"])
     return code
@@ -169,41 +176,22 @@ def _price(text: str) -> Price:
 
 
 def _show(found: CountedLog, settings: dict[str, Any]) -> None:
-    rows = [_row(spent, settings["per"]) for spent in found.spent.values()]
+    rows = [_row(spent) for spent in found.spent.values()]
     if settings["as_json"]:
         write_json(rows)
     elif rows:
-        for row in rows:
-            row["where"] = _place(row)
-        counts = "conversations" if settings["per"] == "conversation" else "messages"
-        names = ["wire", "tokenizer", counts, "bytes", "tokens", "mean", "largest", "where"]
-        write_text(table(names, [[row[name] for name in names] for row in rows]))
+        names = ["wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"]
+        places = [f"{inputs.shown(row['file'])}:{row['line']}" for row in rows]
+        cells = [[*(row[name] for name in names), place] for row, place in zip(rows, places, strict=True)]
+        write_text(table([*names, "where"], cells))
 
 
-def _row(spent: Spent, per: str) -> dict[str, Any]:
-    """One line of the result. Messages without a conversation are in none of the conversations, but in the tokens."""
-    row: dict[str, Any] = {
-        "wire": spent.wire,
-        "tokenizer": spent.tokenizer,
-        "messages": spent.messages,
-        "bytes": spent.bytes,
-        "tokens": spent.tokens,
-    }
-    if per == "conversation":
-        held = spent.conversations
-        most = max(held, key=lambda name: held[name], default=None)
-        mean = round(sum(held.values()) / len(held), 1) if held else None
-        largest = None if most is None else held[most]
-        return {**row, "conversations": len(held), "mean": mean, "largest": largest, "conversation": most}
+def _row(spent: Spent) -> dict[str, Any]:
+    """One line of the result."""
+    row = {name: getattr(spent, name) for name in ("wire", "tokenizer", "messages", "bytes", "tokens")}
     first = spent.largest[0]
     mean = round(spent.tokens / spent.messages, 1)
     return {**row, "mean": mean, "largest": first.tokens, "file": first.file, "line": first.line}
-
-
-def _place(row: dict[str, Any]) -> str:
-    if "conversation" in row:
-        return str(row["conversation"] or "")
-    return f"{inputs.shown(row['file'])}:{row['line']}"
 
 
 DIGITS = {"alone": 1, "ratio": 2, "together": 1, "ratio together": 2, "bytes": 1}
@@ -262,36 +250,23 @@ def _advise(found: CountedLog, counters: list[Tokenizer], context: Any, price: A
 def _verdict(found: CountedLog, settings: dict[str, Any]) -> int:
     """The exit code. Says which are over the budget, and how many records could not be counted."""
     code = GOOD
-    say = (lambda _: None) if settings["quiet"] else complain
     if found.damaged:
         tell_left_out(0 if settings["quiet"] else found.damaged)
         code = BAD_RECORDS
-    budget, per = settings["budget"], settings["per"]
-    if budget is None:
-        return code
-    if not found.spent:
+    budget = settings["budget"]
+    if budget is not None and not found.spent:
         return code or NOTHING  # nothing was measured, so nothing keeps to the budget
-    if per == "conversation" and not any(spent.conversations for spent in found.spent.values()):
-        say("no message here is of a conversation")
-        return code or NOTHING
-    for spent in found.spent.values():
-        over = _over(spent, per, budget)
-        for tokens, what in over[:SHOWN]:
-            say(f"{what}: {tokens:,} tokens ({spent.tokenizer}), {tokens - budget:,} over {budget:,}")
-        count = spent.over if per == "message" else len(over)
-        if count > SHOWN:
-            say(f"... and {count - SHOWN:,} more {spent.wire} {per}s over {budget:,}")
-        if count:
-            code = BAD_RECORDS
+    for spent in found.spent.values() if budget is not None else ():
+        large = [(one.tokens, f"{inputs.shown(one.file)}:{one.line}") for one in spent.largest if one.tokens > budget]
+        _tell_over(large, spent.over, f"{spent.wire} messages", spent.tokenizer, settings)
+        code = BAD_RECORDS if spent.over else code
     return code
 
 
-def _over(spent: Spent, per: str, budget: int) -> list[tuple[int, str]]:
-    """The dearest that are over the budget, with their names."""
-    if per == "message":
-        return [
-            (each.tokens, f"{inputs.shown(each.file)}:{each.line}") for each in spent.largest if each.tokens > budget
-        ]
-    held = spent.conversations
-    over = [(tokens, f"{spent.wire} conversation {name}") for name, tokens in held.items() if tokens > budget]
-    return sorted(over, key=lambda each: -each[0])
+def _tell_over(over: list[tuple[int, str]], count: int, what: str, tokenizer: str, settings: dict[str, Any]) -> None:
+    """Tells which are over the budget, the first of ``count``."""
+    budget = settings["budget"]
+    for tokens, name in () if settings["quiet"] else over[:SHOWN]:
+        complain(f"{name}: {tokens:,} tokens ({tokenizer}), {tokens - budget:,} over {budget:,}")
+    if count > SHOWN and not settings["quiet"]:
+        complain(f"... and {count - SHOWN:,} more {what} over {budget:,}")

@@ -54,7 +54,7 @@ def read_head(file: str) -> Checkpoint:
     """The checkpoint that a file holds. Raises UsageError, OSError."""
     from turnwire.ledger import Checkpoint
 
-    text = inputs.content(file, inputs.SETTINGS)
+    text = inputs.content(file)
     if not text:
         raise click.UsageError(printable(f"{file} holds no head of a ledger: it is empty"))
     try:
