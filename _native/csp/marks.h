@@ -1,5 +1,5 @@
 /* Decides whether a line that says CSP/1, or nearly, begins a message, by the few lines that follow. The twin of
- * csp/_marks_py.py, which explains the rules. */
+ * csp/_lines_py.py, which explains the rules. */
 #ifndef TURNWIRE_CSP_MARKS_H
 #define TURNWIRE_CSP_MARKS_H
 

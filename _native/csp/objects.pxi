@@ -372,7 +372,7 @@ cdef inline bint put_header(tw_draft *draft, const char *key, Py_ssize_t size, o
 
 
 cdef bint put_heredoc(tw_draft *draft, const char *text, Py_ssize_t size, bint exact) except -1:
-    """As ``turnwire.csp.writer.heredoc``: the key's line is written, the heredoc follows."""
+    """As ``turnwire.csp.codec.heredoc``: the key's line is written, the heredoc follows."""
     cdef Py_ssize_t run = 3, at = 0, place
     cdef const char *found
     cdef bint ended = size == 0 or text[size - 1] == c"\n"

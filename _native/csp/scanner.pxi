@@ -310,7 +310,7 @@ cdef int heredoc(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcep
     return BAD
 
 
-# --- lines that say CSP/1, or nearly: the rules are in csp/_marks_py.py -----------------------------------------------
+# --- lines that say CSP/1, or nearly: the rules are in csp/_lines_py.py -----------------------------------------------
 
 
 cdef inline int classify_magic_line(Scanner *s, Line *first, int kind) noexcept nogil:

@@ -12,7 +12,7 @@ from tests.csp.generate import ODD_LINES, document
 from tests.log.engines import ENGINES, LIMIT, Read, read
 from tests.nslip.twins import rounds
 from turnwire.csp import spec
-from turnwire.csp._marks_py import EXACT, NEAR, TEXT, classify_magic_line
+from turnwire.csp._lines_py import EXACT, NEAR, TEXT, classify_magic_line
 from turnwire.csp.bulk import decode
 from turnwire.csp.messages import FileOp, Generic, Op, Patch, Template
 

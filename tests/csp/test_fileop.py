@@ -16,8 +16,7 @@ import pytest
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
-from turnwire.csp.diff import apply_diff
-from turnwire.csp.fileop import FileOp, apply, matches
+from turnwire.csp.fileop import FileOp, apply, apply_diff, matches
 from turnwire.errors import NotFlushed, RuleError, WireError
 
 pytestmark = pytest.mark.once

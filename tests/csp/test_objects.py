@@ -13,8 +13,8 @@ from tests.csp.generate import document as generated
 from turnwire import csp
 from turnwire.contract import LIMITS
 from turnwire.csp import codec
+from turnwire.csp.codec import write
 from turnwire.csp.lenient import parse_leniently
-from turnwire.csp.writer import write
 from turnwire.errors import DecodeError, EncodeError, Reason
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"

@@ -9,8 +9,7 @@ from tests import vectors
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.csp import lints
-from turnwire.csp.lints import LAW_TEXT_LEAST, Routing, routing_laws
-from turnwire.csp.prose import filler
+from turnwire.csp.lints import LAW_TEXT_LEAST, Routing, filler, routing_laws
 
 DEFS = "DEF SRC = src/\nDEF LIB = lib/\nDEF CODER = coder\n\n"
 

@@ -15,7 +15,7 @@ from tests.log.engines import Read, read
 from tests.nslip.twins import rounds
 from turnwire import DecodeError, csp
 from turnwire.csp import _codec_py as pure, spec
-from turnwire.csp._marks_py import are_flags
+from turnwire.csp._lines_py import are_flags
 from turnwire.csp.spec import REASONS
 from turnwire.errors import Reason
 

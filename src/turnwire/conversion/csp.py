@@ -7,9 +7,9 @@ from typing import Any
 
 from turnwire.conversion.shapes import Fields, Shape
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
+from turnwire.csp.codec import write
 from turnwire.csp.messages import AnyBlock, CspMessage, Error, FileOp, Generic, Patch, Result, Task
 from turnwire.csp.spec import BLOCK_WORD, Intent
-from turnwire.csp.writer import write
 from turnwire.errors import Issue, Reason
 
 _OWN = own_acts("csp")

@@ -14,19 +14,21 @@ import re
 from turnwire.csp._lines_py import (
     ABSENT,
     MAGIC,
+    NEAR,
     OPENING,
+    TEMPLATE as TEMPLATE_LINE,
     Cursor,
     Line,
     ScanFault,
     Span,
     Table,
+    has_title,
     heredoc_closing,
     is_blank,
     is_delimiter,
     is_look_alike,
     is_preamble_line,
 )
-from turnwire.csp._marks_py import NEAR, TEMPLATE as TEMPLATE_LINE, has_title
 from turnwire.csp.reader import MessageReader
 from turnwire.csp.spec import FENCE, INSIDE_UNCLOSED, PREAMBLE, REASONS, TEMPLATE
 from turnwire.errors import Reason

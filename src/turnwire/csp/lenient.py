@@ -11,8 +11,7 @@ from bisect import bisect_left
 from itertools import takewhile
 
 from turnwire.contract import Limits
-from turnwire.csp._lines_py import MAGIC, Cursor, Line, ScanFault, Table
-from turnwire.csp._marks_py import has_title
+from turnwire.csp._lines_py import MAGIC, Cursor, Line, ScanFault, Table, has_title
 from turnwire.csp._objects_py import Spans
 from turnwire.csp._scanner_py import Stream
 from turnwire.csp.faults import issue

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.csp._lines_py import (
     ABSENT,
     CHECKPOINT,
+    EXACT,
     KEY,
     MAGIC,
+    NEAR,
     OPENING,
     TOKEN,
     Cursor,
@@ -29,7 +31,6 @@ from turnwire.csp._lines_py import (
     is_look_alike,
     is_preamble_line,
 )
-from turnwire.csp._marks_py import EXACT, NEAR
 from turnwire.csp.messages import AnyBlock, CspMessage, Op, Patch, made_block
 from turnwire.csp.spec import (
     BLOCK_WORD,

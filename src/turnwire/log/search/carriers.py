@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from turnwire.csp._marks_py import LOOK_ALIKE_LINE, is_header_like
+from turnwire.csp._lines_py import LOOK_ALIKE_LINE, is_header_like
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time

@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
 from turnwire.csp._lines_py import (
-    LOOKS_LIKE_MAGIC,
-    OPENING,
-    Cursor,
-    Line,
-    ScanFault,
-    heredoc_closing,
-    is_blank,
-)
-from turnwire.csp._marks_py import (
     EXACT,
     LOOK_ALIKE,
+    LOOKS_LIKE_MAGIC,
     NEAR,
+    OPENING,
     TEXT,
+    Cursor,
+    Line,
     NeedMore,
+    ScanFault,
     are_flags,
     classify_magic_line,
+    heredoc_closing,
+    is_blank,
     is_header_like,
 )
 from turnwire.csp._scanner_py import TEMPLATE_HEAD, Stream
@@ -101,7 +99,7 @@ class _LogCursor(Cursor):
 
 class _LogStream(Stream):
     """One message or template of a log, of which the first line says CSP/1 or nearly so. Where what follows does not,
-    that line is text (``csp/_marks_py.py``). A damaged message ends where a line cannot be its own: lines with a key
+    that line is text (``csp/_lines_py.py``). A damaged message ends where a line cannot be its own: lines with a key
     or an operation, heredocs, and a header or a block after blank lines can. So nothing behind is waited for."""
 
     def classify(self, first: Line, kind: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from turnwire.csp._marks_py import NeedMore
+from turnwire.csp._lines_py import NeedMore
 from turnwire.csp._scanner_py import TEMPLATE_HEAD
 from turnwire.log.search import carriers
 from turnwire.log.search.state import Match, More, SearchState, Walk
