@@ -120,8 +120,8 @@ class CspChecklist(checklists.RecordChecklist):
             if found.data.startswith(BOM):
                 self.fault("magic", 1, f"{Reason.BOM}: a byte order mark comes first", 0)
         else:
-            for one in around.prose():
-                self.fault("magic", one.line, f"{Reason.JUNK}: {str(one.record)[:60]!r}", one.offset)
+            for offset, line, text in around.prose():
+                self.fault("magic", line, f"{Reason.JUNK}: {text[:60]!r}", offset)
         self._waiting.sort(key=itemgetter(0))
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
@@ -156,17 +156,8 @@ class CspChecklist(checklists.RecordChecklist):
         last = len(waiting) if offset is None else bisect_left(waiting, offset, first, key=itemgetter(0))
         self._next = last
         for place, _, line, beside in waiting[first:last]:
-            if isinstance(beside, str):
-                self._text(beside, line, place)
-            elif isinstance(beside, Preamble):
+            if not isinstance(beside, DecodeError):
                 self._record(beside, line, place)
-
-    def _text(self, text: str, line: int, offset: int) -> None:
-        """Judges a line that is not a record: of all rules, only one has more to say of it."""
-        self.fault("magic", line, f"{Reason.JUNK}: {text[:60]!r}", offset)
-        filler = self.linter.filler("the text", text)
-        if filler is not None:
-            self.doubt("filler", line, f"{Reason.FILLER}: {filler}", offset)
 
     def _record(self, record: Record, line: int, offset: int | None, strictly: bool = False) -> None:
         """strictly: it was read strictly, and has nothing that ``check`` warns of."""

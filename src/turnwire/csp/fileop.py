@@ -97,9 +97,11 @@ def apply(
     if not top.is_dir():
         raise refusal(Reason.NOT_A_FILE, f"{top} is not a directory", path)
     parts = _inside(top, path)
-    rules = Rules(allow, deny)
+    if isinstance(allow, (str, bytes)) or isinstance(deny, (str, bytes)):
+        raise TypeError("patterns are a list of strings, not one string")
+    allowed, denied = None if allow is None else tuple(allow), tuple(deny)
     for asked in {parts, tuple(part for part in PurePosixPath(path).parts if part != ".")}:
-        if reason := rules.refused(asked):
+        if reason := forbidden(asked, allowed, denied):
             raise refusal(Reason.UNSAFE_PATH, reason, path)
     file = top.joinpath(*parts)
     with nullcontext() if dry_run else locked(top):
@@ -333,29 +335,19 @@ def matches(pattern: str, parts: Sequence[str], *, fold: bool = False) -> bool:
     return True
 
 
-class Rules:
-    """The rules of ``allow=`` and ``deny=`` of a file operation. Raises TypeError for a str instead of patterns."""
-
-    def __init__(self, allow: Iterable[str] | None, deny: Iterable[str]) -> None:
-        for patterns in (allow, deny):
-            if isinstance(patterns, (str, bytes)):
-                raise TypeError("patterns are a list of strings, not one string")
-        self._allow = None if allow is None else tuple(allow)
-        self._deny = tuple(deny)
-
-    def refused(self, parts: Sequence[str]) -> str | None:
-        """The reason, in words, why a path may not be touched, or None."""
-        for pattern in self._deny:
-            if matches(pattern, parts, fold=True):
-                return f"the path is denied by {pattern!r}"
-        if self._allow is not None and not any(matches(pattern, parts) for pattern in self._allow):
-            return "no pattern allows the path"
-        named = {plain(part) for pattern in self._allow or () for part in pattern.split("/")}
-        for part in parts:
-            # Elsewhere a backslash is a separator, and a folder may be shared with such a system.
-            if any(plain(piece) in PROTECTED - named for piece in part.split("\\")):
-                return f"{part} belongs to version control and is denied unless an allowed pattern names it"
-        return None
+def forbidden(parts: Sequence[str], allow: Sequence[str] | None, deny: Sequence[str]) -> str | None:
+    """The reason, in words, why a path may not be touched by ``allow=`` and ``deny=`` of a file operation, or None."""
+    for pattern in deny:
+        if matches(pattern, parts, fold=True):
+            return f"the path is denied by {pattern!r}"
+    if allow is not None and not any(matches(pattern, parts) for pattern in allow):
+        return "no pattern allows the path"
+    named = {plain(part) for pattern in allow or () for part in pattern.split("/")}
+    for part in parts:
+        # Elsewhere a backslash is a separator, and a folder may be shared with such a system.
+        if any(plain(piece) in PROTECTED - named for piece in part.split("\\")):
+            return f"{part} belongs to version control and is denied unless an allowed pattern names it"
+    return None
 
 
 # --- unified diffs of one file, as git and GNU diff write them, applied as ``git apply`` does -------------------------

@@ -78,7 +78,7 @@ class Linter:
     def found(self, record: Record) -> list[Issue]:
         """The same of a record that is not taken in."""
         block = record.block if isinstance(record, CspMessage) else None
-        self.values = []
+        self.values = [("the text", record.text)] if isinstance(record, Junk) else []
         if block is not None and not isinstance(block, Patch):
             self.values = block.fields
             if isinstance(block, FileOp):  # content of files is no value
@@ -270,13 +270,8 @@ def _answered(record: Any, linter: Linter) -> Iterable[str]:
     return [f"{task} was answered already: {linter.final[task]}"] if task in linter.final else []
 
 
-@_rule(Reason.FILLER, Junk)
-def _filler_text(record: Junk, linter: Linter) -> Iterable[str]:
-    return filter(None, [linter.filler("the text", record.text)])
-
-
-@_rule(Reason.FILLER, CspMessage)
-def _filler(record: CspMessage, linter: Linter) -> Iterable[str]:
+@_rule(Reason.FILLER, CspMessage, Junk)
+def _filler(record: CspMessage | Junk, linter: Linter) -> Iterable[str]:
     return filter(None, [linter.filler(key, value) for key, value in linter.values])
 
 
@@ -297,22 +292,19 @@ def _created_again(record: Any, linter: Linter) -> Iterable[str]:
     return [f"{block.get('PATH')} is there already: send a PATCH"] if again else []
 
 
-@_rule(Reason.SYNONYM, Preamble)
-def _synonym(record: Preamble, linter: Linter) -> Iterable[str]:
-    return [] if linter.state.begun else _synonyms(list(record.defs.items()), "C0", linter)
-
-
-@_rule(Reason.SYNONYM, Patch)
-def _patched_synonym(record: Any, linter: Linter) -> Iterable[str]:
-    block = record.block
-    return _synonyms([(op.name, op.value or "") for op in block.ops if op.sign != "-"], block.base, linter, block.ops)
-
-
-def _synonyms(new: list[tuple[str, str]], base: str, linter: Linter, changed: Iterable[Any] = ()) -> Iterator[str]:
+@_rule(Reason.SYNONYM, Preamble, Patch)
+def _synonym(record: Any, linter: Linter) -> Iterator[str]:
     state = linter.state
-    names, here = {op.name for op in changed}, dict[str, str]()
+    changed, base = set[str](), "C0"
+    new: Iterable[tuple[str, str]] = record.defs.items() if isinstance(record, Preamble) else ()
+    if isinstance(record, CspMessage) and isinstance(record.block, Patch):
+        changed, base = {op.name for op in record.block.ops}, record.block.base or ""
+        new = [(op.name, op.value or "") for op in record.block.ops if op.sign != "-"]
+    elif state.begun:
+        return
+    here = dict[str, str]()
     for name, value in new:
-        other = here.setdefault(value, state.name_of(value, state.at(base), names) or name)
+        other = here.setdefault(value, state.name_of(value, state.at(base), changed) or name)
         if value and other != name:
             yield f"{name} and {other} both stand for {value!r}"
 

@@ -13,7 +13,7 @@ from turnwire.checklists import log_lines, spoken, statement
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes, type_fault
 from turnwire.csp.codec import parse, preambles
 from turnwire.csp.faults import issue
-from turnwire.csp.messages import CspMessage, Document, Preamble, Record, Task, task_of
+from turnwire.csp.messages import CspMessage, Document, Junk, Preamble, Record, Task, task_of
 from turnwire.csp.spec import WIRE
 from turnwire.csp.state import State
 from turnwire.csp.store import Store
@@ -36,7 +36,7 @@ class Beside(NamedTuple):
     offset: int
     length: int
     line: int
-    record: Preamble | DecodeError | str
+    record: Preamble | DecodeError | Junk
 
 
 class Log(NamedTuple):
@@ -185,15 +185,15 @@ class FilePreambles:
                     here = next(spans)
                 text = row.removeprefix(BOM if start == 0 else b"").strip()
                 if text and here[0] > start and not is_fence(text):
-                    yield Beside(start, len(row), line, text.decode(errors="replace"))
+                    yield Beside(start, len(row), line, Junk(line, text.decode(errors="replace")))
                 start += len(row) + 1
 
-    def prose(self) -> Iterator[Beside]:
+    def prose(self) -> Iterator[tuple[int, int, str]]:
         """The lines beside messages in the same strings and behind the same prefixes that have no place there: in a log
-        what speaks as a person does, elsewhere all that is no preamble and no fence."""
+        what speaks as a person does, elsewhere all that is no preamble and no fence. (offset, line, text) of each."""
         for one in self._found.lines_around(WIRE):
             if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
-                yield Beside(one.offset, 0, one.line, one.text.decode(errors="replace"))
+                yield one.offset, one.line, one.text.decode(errors="replace")
 
 
 def _speaks_of_state(text: bytes) -> bool:
