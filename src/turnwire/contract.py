@@ -122,8 +122,8 @@ class Wire:
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
     - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
       Of a format a tuple, since a record may make or answer several calls.
-    - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``.
-    - documents: a :class:`DocumentPlan`, if it has documents beside messages.
+    - checklist: the rules for its messages, a ``turnwire.checklists.Specification``.
+    - documents: a :class:`DocumentPlan`, if it also has documents.
     - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
 
     Raises ValueError for a name that is not a word in lower case, and for an unknown style.
@@ -225,8 +225,8 @@ def _no_faults(data: Any, /, *, fences: bool = False) -> list[Any]:
 
 
 class DocumentPlan(NamedTuple):
-    """The ``documents`` of a wire: whole texts beside its messages. Each goes from its first header line in a file, or
-    in a code fence, in front of which there is no record or reject, to the end of that.
+    """The ``documents`` of a wire: whole texts, from the first header line of a file or code fence with no record or
+    reject before it, to its end.
 
     kind: of their records. message: the class of what reading one gives. opening: the bytes with which each header line
     begins; header: a pattern that matches from there on where it is one. columns: (bytes, fences=) -> what a document

@@ -308,7 +308,7 @@ def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str
 
 
 def expect_one_of(value: Any, what: str, known: Iterable[str]) -> None:
-    """Raises UnknownName("mode is strict or lenient, not 'lax'") for what is none of the known names."""
+    """Raises UnknownName("mode is strict or lenient, not 'lax'") for an unknown name."""
     names = tuple(known)
     if value not in names:
         raise UnknownName(what, value, names)
@@ -330,7 +330,7 @@ class Issue(NamedTuple):
     """A fault that lenient reading accepted, or a finding of ``check``.
 
     ``where`` is a line (int) for text wires and a JSON pointer (str) for JSON wires; ``severity`` is "warning"
-    (strict writing refuses it) or "info" (may well be fine); session monitors also say "error" (a rule is broken;
+    (strict writing refuses it) or "info" (may be fine); session monitors also say "error" (a rule is broken;
     a strict monitor raises it).
     """
 

@@ -1,7 +1,7 @@
 """Logs as a Polars LazyFrame: reads only what a query needs.
 
-Polars hands the columns, the filters and the ``head`` of a query to the scan. A filter judges the columns that it
-names, batch by batch, and of the others only what it leaves is made. The answer is that of a filter of
+Polars passes the columns, filters and ``head`` of a query to the scan. A filter reads its columns batch by batch;
+other columns are made only for the rows that remain. The result is that of filtering
 ``polars.DataFrame(turnwire.scan(...))``.
 """
 

@@ -28,7 +28,7 @@ class Context:
         agents: name of an agent -> its number in nSLIP (src, dst).
         conversations: name of a conversation (CTX, session_id, correlationId ...) -> its number in nSLIP (conv_id).
         ids: name of a task, parent task, goal, result or error code -> its number in nSLIP.
-        uuids: name of a task or conversation -> its UUID in SAP and KickLang (KickLang wants version 4).
+        uuids: name of a task or conversation -> its UUID in SAP and KickLang (KickLang needs version 4).
         roles: name of an agent in any other wire -> its role in KickLang.
         now: the time of a message whose source has none, as ``YYYY-MM-DDTHH:MM:SSZ``, or a function that returns it.
         new_id: returns a fresh UUID (version 4) for the id of an envelope, and the ids of a SAP Task that has none.

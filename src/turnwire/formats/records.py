@@ -100,8 +100,8 @@ class Reading:
         return any(self.is_of(layout, data) for layout in self.layouts)
 
     def decode(self, data: str | Buffer, *, limits: Limits = LIMITS, unknown: str = "error") -> Record:
-        """The record in ``data``: one JSON object, white space around it is dropped. Raises DecodeError where it is no
-        strict JSON, has not the signs of the format, or a member that the table names is missing or of another type."""
+        """Reads the record in ``data``: one JSON object, with white space around it ignored. Raises DecodeError if
+        it is not strict JSON, lacks the signs of the format, or a required member is missing or of another type."""
         fields = read_object(data, self.wire, limits=limits)
         refused = self.fault(fields)
         if refused is not None:

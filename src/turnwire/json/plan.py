@@ -65,8 +65,8 @@ NO_NUMBER = 0xFF
 
 
 class Value(NamedTuple):
-    """A value that matters. form: "" or what a string there has to be: "uuid", "time", "word" (one of ``words``)
-    or "channel". text: in ``items/*/name``, whether it must be a string for the array to be "records"."""
+    """A value that the plan reads. form: "" or the required form of a string: "uuid", "time", "word" (one of
+    ``words``) or "channel". text: in ``items/*/name``, whether it must be a string for the array to be "records"."""
 
     path: str
     form: str = ""

@@ -205,7 +205,7 @@ class EnvelopeMethods(Message):
 
     @property
     def time(self) -> datetime | None:
-        """The moment of ``timestamp``, in UTC where it names no zone; None where it is none, or before the year 1."""
+        """The time of ``timestamp``, UTC by default; None if it is invalid or before the year 1."""
         found = seconds(self.timestamp) if isinstance(self.timestamp, str) else None
         return None if found is None else moment(found)
 

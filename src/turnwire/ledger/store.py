@@ -267,7 +267,7 @@ class Ledger:
         """Copies the ledger to a new file, even while it is written, proves the copy, and returns its head
         (unsigned).
 
-        The copy is one file and needs no others beside it. It is there when it is whole, or not at all. Raises
+        The copy is one file, which appears whole or not at all. Raises
         FileExistsError, OSError (NotFlushed where it is there), RuleError(ledger_broken).
         """
         place = Path(os.path.abspath(path))

@@ -97,8 +97,7 @@ class Block(NamedTuple):
     files: the file, or all of them. start, stop: the bytes of the file, ``stop`` None where only reading can tell
     (compressed files) and of several files; line: 1-based number of the first line. wire and options: what
     :func:`turnwire.scan` is given. carried: the state of the search where the block begins, left: where it stops, as
-    bookmarks have it; ahead: how many bytes behind it tell that nothing in it goes on. Who reads the block sees that it
-    is so.
+    bookmarks have it; ahead: how many bytes after it show that nothing in it continues, which reading checks.
     """
 
     files: tuple[FileState, ...]

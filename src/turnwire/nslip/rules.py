@@ -97,7 +97,7 @@ def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHE
 
     nSLIP text has no field for a version, so it travels in a message of its own, with the TAG ``schema=1``. Raises
     EncodeError(wrong_type|negative|too_large|unsupported_version) for a version that is no integer 1 .. 2**64-1;
-    the other arguments are judged when the message is encoded.
+    the other arguments are validated when the message is encoded.
     """
     if checked_integer(version, "/version") == 0:
         raise EncodeError(Reason.UNSUPPORTED_VERSION, "versions count from 1", wire=WIRE, path="/version")

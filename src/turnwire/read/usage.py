@@ -1,4 +1,4 @@
-"""Adds up what responses of models cost in the formats of real traffic, each response once, whatever was said again."""
+"""Adds up what responses of models cost in the formats of real traffic, each response once even if files repeat it."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def usage(
 
 
 def known_folders() -> Iterator[str]:
-    """The folders of this machine in which the formats have their files, as far as they are there."""
+    """The existing folders of this machine in which the formats keep their files."""
     import os
 
     for found in registry.formats().values():

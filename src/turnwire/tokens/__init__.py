@@ -1,4 +1,4 @@
-"""Token budgets: what messages cost a model, in every wire, beside other formats, counted offline."""
+"""Token counts and budgets: what messages cost a model in every wire and in other formats, counted offline."""
 
 from turnwire._lazy import attach
 
