@@ -76,15 +76,9 @@ _ASSIGN = {b"+": b"=", b"~": b":="}
 _LOOSE_CHANGE = re.compile(
     r"[ \t]*(?:[-*•][ \t]+)?([+~-])[ \t]*DEF[ \t]+([A-Z_][A-Z0-9_]*)[ \t]*(?:(?::?=|:)[ \t]?(.*))?", re.DOTALL
 )
-_LOOSE_CHECKPOINTS = (
-    (b"BASE", re.compile(r"[ \t]*BASE(?:[ \t]*[:=][ \t]*|[ \t]+)(.*)", re.DOTALL | re.IGNORECASE), "BASE {}"),
-    (b"APPLY", re.compile(r"[ \t]*APPLY[ \t]*(?:->|→|:)?[ \t]*(.*)", re.DOTALL | re.IGNORECASE), "APPLY -> {}"),
-)
 _BEFORE = r"[ \t]*(?:(?:[-*•]|#{1,6}|[0-9]{1,2}[.)])[ \t]+)?[*_`\[]{0,3}"
 _BEHIND = r"[*_`]{0,3}[ \t]*"
-_LOOSE_HEADER = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(:|=|->|→)?{_BEHIND}(.*)")
-_LOOSE_BLOCK = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(?::{_BEHIND}|(?<=[ \t]))(.*)")
-_LOOSE_FIELD = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}([:=]?){_BEHIND}(.*)")
+_LOOSE = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(:|=|->|→)?{_BEHIND}(.*)", re.DOTALL)
 _RULE = re.compile(r"[ \t]*(?:[-=*_]{3,}|END|EOF|</?[A-Za-z]+>)[ \t]*")
 """A line that only ends or parts something."""
 _ENCLOSED = re.compile(
@@ -237,13 +231,13 @@ class MessageReader:
 
     def loose_header(self, text: str) -> tuple[bytes, str] | None:
         """The key and the value of a header line that is written in another form; None for any other line."""
-        match = _LOOSE_HEADER.fullmatch(text)
-        key = b"" if match is None else match[1].upper().encode()
-        if match is None or key not in _HEADER or key in self.header:
+        loose = _loose(text)
+        key = b"" if loose is None else loose.word.encode()
+        if loose is None or key not in _HEADER or key in self.header:
             return None
-        value = _word(match[3])
-        if match[2] in (":", "="):
-            self.marks.add(f"{match[2]} ".encode())
+        value = _word(loose.rest)
+        if loose.mark in (":", "="):
+            self.marks.add(f"{loose.mark} ".encode())
         return (key, value) if TOKEN.fullmatch(value.encode()) else None
 
     # --- the block ---
@@ -298,8 +292,8 @@ class MessageReader:
 
     def note_style(self, line: Line) -> None:
         """Keeps the case in which the first word of a line is written, if it is not upper case."""
-        match = _LOOSE_FIELD.fullmatch(line.text.decode())
-        self.styles |= {style for style in (str.islower, str.istitle) if match is not None and style(match[1])}
+        loose = _loose(line.text.decode())
+        self.styles |= {style for style in (str.islower, str.istitle) if loose is not None and style(loose.said)}
 
     def odd_line(self, line: Line, reason: Reason) -> None:
         """Takes a line of a block that is none of its own: leniently, of a value in one line it is what follows."""
@@ -368,11 +362,14 @@ class MessageReader:
     def loose_field(self, text: str, keys: Collection[bytes]) -> tuple[str, str] | None:
         """The key and the value of a field that is written in another form; of one that is not in upper case, with a
         colon behind it or in a case that the block is in, since a line of a value may begin with such a word."""
-        match = _LOOSE_FIELD.fullmatch(text)
-        if match is None or not (match[2] or match[1].isupper() or any(style(match[1]) for style in self.styles)):
+        loose = _loose(text)
+        if loose is None or not (
+            loose.mark in (":", "=") or loose.said.isupper() or any(style(loose.said) for style in self.styles)
+        ):
             return None
-        key = match[1].upper()
-        return (key, match[3]) if key.encode() in keys and key.encode() not in self.seen else None
+        key = loose.word.encode()
+        value = loose.rest if loose.mark in (None, ":", "=") else f"{loose.mark} {loose.rest}"
+        return (loose.word, value) if key in keys and key not in self.seen else None
 
     def value(self, line: Line, key: bytes) -> tuple[Any, bool]:
         """The value of a field, and whether it is a heredoc."""
@@ -446,16 +443,16 @@ class MessageReader:
 
     def plain_checkpoint(self, line: Line) -> Line:
         """A line with BASE or APPLY in another form as it would be; any other line as it is."""
-        for key, pattern, form in _LOOSE_CHECKPOINTS:
-            match = pattern.fullmatch(line.text.decode())
-            if match is not None:
-                word = _word(match[1])
-                good = CHECKPOINT.fullmatch(word.encode()) is not None
-                text = form.format(word if good else match[1]).encode()
-                if good and key not in self.checkpoints and text != line.text:
-                    self.blame(_CHECKPOINT[key][1], line.start)
-                return line._replace(text=text)
-        return line
+        loose = _loose(line.text.decode())
+        key = b"" if loose is None else loose.word.encode()
+        if loose is None or key not in _CHECKPOINT:
+            return line
+        word = _word(loose.rest).encode()
+        good = CHECKPOINT.fullmatch(word) is not None
+        text = _CHECKPOINT[key][0] + (word if good else loose.rest.encode())
+        if good and key not in self.checkpoints and text != line.text:
+            self.blame(_CHECKPOINT[key][1], line.start)
+        return line._replace(text=text)
 
     def change(self, line: Line) -> None:
         """One operation of a patch: ``+ DEF N = v``, ``~ DEF N := v`` or ``- DEF N``."""
@@ -531,6 +528,21 @@ def change_span(text: bytes) -> tuple[int, int, int, int] | Reason:
     return start, stop - start, value, len(text) - value
 
 
+class Loose(NamedTuple):
+    """A line as models write it: its first word in upper case and as it is said, the sign behind it, and the rest."""
+
+    word: str
+    said: str
+    mark: str | None
+    rest: str
+
+
+def _loose(text: str) -> Loose | None:
+    """The parts of a line in another form, None where it does not begin with a word."""
+    match = _LOOSE.fullmatch(text)
+    return None if match is None else Loose(match[1].upper(), *match.groups())
+
+
 def _word(value: str) -> str:
     """A value that is one word, without what is around it; any other value without white space around it."""
     match = _ENCLOSED.fullmatch(value)
@@ -545,10 +557,10 @@ def _one_of(value: bytes, words: Collection[bytes]) -> str:
 
 def _loose_block(text: str) -> tuple[str, str] | None:
     """The word and what follows it, of the first line of a block that is written in another form, or None."""
-    match = _LOOSE_BLOCK.fullmatch(text)
-    if match is None or match[1].upper().encode() not in _WORDS:
+    loose = _loose(text)
+    if loose is None or loose.word.encode() not in _WORDS:
         return None
-    word, rest = match[1].upper(), match[2].rstrip(" \t*_`]").lstrip("*_`")
+    word, rest = loose.word, loose.rest.rstrip(" \t*_`]").lstrip("*_`")
     letter = ID_LETTER.get(word)
     return (word, rest) if letter is None or re.match(rf"#?{letter}[0-9]+(?!\w)", rest) else None
 
