@@ -221,35 +221,49 @@ def test_hooks_refuse_what_is_no_message() -> None:
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
+WIRES = {"nslip": nslip, "csp": csp, "sstp": sstp, "sap": sap, "kick": kick}
+BASES = {csp.Block, sstp.Message, sap.Signal, kick.Policy}
+"""Classes with a ``from_dict`` that no message and no part of one is of."""
+
+
 def samples(backend: str) -> dict[str, Any]:
-    """A message of each public class, SlipMessage and Envelope of the core under test."""
+    """A message of each public class, SlipMessage and Envelope of the core under test, and a part of each class."""
     core = {name: importlib.import_module(module) for name, module in _MODULES[backend].items()}
-    result = sap.decode(next(text for text in MESSAGES["sap"] if '"producer"' in text))
     task = sap.decode(next(text for text in MESSAGES["sap"] if '"issuer"' in text))
     found = {
-        "slip": core["nslip"].decode('@a3|f0|c3|S0|d1|T1|gH|u"ok"#'),
-        "slip, kept": core["nslip"].decode("@a3|f0|c3|S0|d1|T1|zZ#", unknown="keep"),
+        "SlipMessage": core["nslip"].decode('@a3|f0|c3|S0|d1|T1|gH|u"ok"#'),
         "slip, large": core["nslip"].decode("@a3|f0|cLygHa16AHYF|SLygHa16AHYF|d1|T1#"),
+        "slip, kept": core["nslip"].decode("@a3|f0|c3|S0|d1|T1|zZ#", unknown="keep"),
         "Envelope": core["kick"].decode(MESSAGES["kick"][0]),
         "Envelope, more": core["kick"].Envelope.from_dict({**json.loads(MESSAGES["kick"][0]), "more": [1]}),
         "Space": kick.parse_space("\u2afbtask/dispatch:WePlan/001\nGo.\n"),
         "Section": kick.Section("task", "dispatch", place="WePlan", index="001", content="Go."),
         "Section, read": kick.parse_space("\u2afbtask/dispatch:WePlan\nGo.\n\n").sections[0],
-        "Task": task,
         "Task, more": sap.Task.from_dict({**task.to_dict(), "unknownField": {"a": [1]}}),
         "Task, odd": sap.Task.from_dict({**task.to_dict(), "replace": 1, "x-y": 2}),
-        "Result": result,
-        "Ack": sap.Ack(message_id="1", correlation_id=None),
-        "Template": csp.Template(["A", "B"], ["TASK REQ:x"]),
+        "csp Template": csp.Template(["A", "B"], ["TASK REQ:x"]),
     }
-    for text in MESSAGES["sstp"]:
-        message = sstp.decode(text)
-        found[type(message).__name__] = message
-    for text in MESSAGES["csp"]:
-        csp_message = csp.decode(text)
-        assert csp_message.block is not None
-        found[f"csp {csp_message.block.kind}"] = csp_message
+    for cls in (sap.CachePolicy, sap.CacheEvidence, sap.Violation, sap.Artifact, sap.Attachment, sap.ReplyTo):
+        found[f"sap {cls.__name__}"] = cls.from_dict({"more": [1]})
+
+    def add(wire: str, value: Any) -> None:
+        name = type(value).__name__
+        if hasattr(value, "from_dict") and name not in ("SlipMessage", "Envelope"):
+            found.setdefault(f"{wire} {name}", value)
+            for part in (getattr(value, name) for name in value.__match_args__ if hasattr(value, name)):
+                for one in part if isinstance(part, list | tuple) else [part]:
+                    add(wire, one)
+
+    for wire in WIRES:
+        for example in turnwire.extract(turnwire.prompt(wire)):
+            add(wire, example.message)
     return found
+
+
+def test_there_is_a_sample_of_each_public_class() -> None:
+    public = [getattr(package, name) for package in WIRES.values() for name in package.__all__]
+    dicts = {cls for cls in public if inspect.isclass(cls) and hasattr(cls, "from_dict")} - BASES
+    assert {type(message) for message in samples(turnwire.backend).values()} == dicts
 
 
 _MODULES = {
@@ -350,9 +364,9 @@ def test_a_library_gives_a_message_back_or_raises(backend: str, library: str) ->
         pytest.importorskip(library.split()[0])
     given = 0
     for name, message in samples(backend).items():
-        if backend != turnwire.backend and library == "pickle" and name.startswith("slip"):
+        if backend != turnwire.backend and library == "pickle" and name.startswith(("slip", "SlipMessage")):
             continue  # a pickle of nSLIP is of the core that reads it
-        if library == "cattrs" and (isinstance(message, sap.Task | sap.Result) or name == "slip, kept"):
+        if library == "cattrs" and (name.startswith(("sap ", "Task")) or name == "slip, kept"):
             continue  # cattrs asks a class for its fields, never an object: docs/start/what_else.md names the hooks
         try:
             back = LIBRARIES[library](message)
@@ -367,7 +381,7 @@ def test_a_library_gives_a_message_back_or_raises(backend: str, library: str) ->
 
 def test_msgspec_gives_slip_messages_back(backend: str) -> None:
     pytest.importorskip("msgspec")
-    for name in ("slip", "slip, large"):
+    for name in ("SlipMessage", "slip, large"):
         message = samples(backend)[name]
         assert by_msgspec(message) == message == by_msgspec_hooks(message)
     slots = {str(int(nslip.Slot.TAG)): "x"}  # as JSON writes the keys of slipcore's slots
@@ -405,7 +419,7 @@ def test_types_and_signatures(backend: str) -> None:
 
 
 def test_slip_message_is_the_dataclass_that_slipcore_s_is(backend: str) -> None:
-    cls = type(samples(backend)["slip"])
+    cls = type(samples(backend)["SlipMessage"])
     names = ["conv_id", "turn", "src", "dst", "act", "frame", "slots"]
     made = dataclasses.make_dataclass("SlipMessage", names)
     assert repr(cls.__dataclass_params__) == repr(vars(made)["__dataclass_params__"])
@@ -426,7 +440,9 @@ def test_slip_message_is_the_dataclass_that_slipcore_s_is(backend: str) -> None:
     assert turnwire.slip.__version__ == "0.1.0"
 
 
-@pytest.mark.parametrize(("name", "types"), [("slip", {"act": nslip.Act, "conv_id": int}), ("Envelope", {"id": str})])
+@pytest.mark.parametrize(
+    ("name", "types"), [("SlipMessage", {"act": nslip.Act, "conv_id": int}), ("Envelope", {"id": str})]
+)
 def test_hypothesis_builds_messages(backend: str, name: str, types: dict[str, type]) -> None:
     from hypothesis import given, settings, strategies as st
 
@@ -443,7 +459,7 @@ def test_hypothesis_builds_messages(backend: str, name: str, types: dict[str, ty
 def test_a_subclass_that_libraries_make(backend: str) -> None:
     """Some make an object without its constructor."""
     msgspec = pytest.importorskip("msgspec")
-    base = type(samples(backend)["slip"])
+    base = type(samples(backend)["SlipMessage"])
     cls = type("Own", (base,), {})
     fields = {"conv_id": 1 << 40, "turn": 1, "src": 0, "dst": 1, "act": 3, "frame": 0, "slots": {20: "x"}}
     made = msgspec.convert(fields, cls)
@@ -475,7 +491,7 @@ def test_an_endpoint_returns_and_takes_messages() -> None:
     assert (answer.status_code, answer.json()) == (200, {**SLIP, "turn": 2})
     assert web.post("/turn", json={**SLIP, "act": "SHOUT"}).status_code == 422
     assert web.post("/task", json={}).status_code == 422
-    fields = samples("pure")["Task"].to_dict()
+    fields = samples("pure")["sap Task"].to_dict()
     assert web.post("/task", json=fields).json() == fields
     schema = web.get("/openapi.json").json()
     assert schema["paths"]["/turn"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]["act"]

@@ -26,7 +26,3 @@ class _Maker(type):
 
 class NamedTuple(metaclass=_Maker):
     """``typing.NamedTuple``, as far as it is used here."""
-
-
-class Protocol:
-    """``typing.Protocol`` for protocols that nobody asks ``isinstance`` of."""

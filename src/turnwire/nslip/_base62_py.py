@@ -82,18 +82,7 @@ def encode_array(numbers: ArrayLike) -> NDArray[np.bytes_]:
     """
     import numpy as np
 
-    values = integer_column(numbers)
-    rows = np.zeros((len(values), WIDTH), dtype=np.uint8)
-    alphabet = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
-    powers = np.array([62**power for power in range(1, WIDTH)], dtype=np.uint64)
-    lengths = np.searchsorted(powers, values, side="right") + 1
-    for length in np.unique(lengths):
-        chosen = np.flatnonzero(lengths == length)
-        rest = values[chosen]
-        for place in range(length - 1, -1, -1):
-            rest, digit = np.divmod(rest, np.uint64(62))
-            rows[chosen, place] = alphabet[digit]
-    return rows.reshape(-1).view(f"S{WIDTH}")
+    return np.array([written(number) for number in integer_column(numbers).tolist()], dtype=f"S{WIDTH}")
 
 
 def decode_array(texts: NDArray[np.bytes_]) -> NDArray[np.uint64]:
@@ -105,23 +94,13 @@ def decode_array(texts: NDArray[np.bytes_]) -> NDArray[np.uint64]:
     """
     import numpy as np
 
-    raw, count, width = text_rows(texts)
-    numbers = np.zeros(count, dtype=np.uint64)
-    rows = raw.reshape(count, width)
-    table = np.full(256, 255, dtype=np.uint8)
-    table[np.frombuffer(ALPHABET.encode(), dtype=np.uint8)] = np.arange(62)
-    present = rows != 0
-    lengths = np.where(present.any(axis=1), width - np.argmax(present[:, ::-1], axis=1), 0) if width else numbers
-    suspect = lengths == 0
-    for place in range(int(lengths.max(initial=0))):
-        used = lengths > place
-        digit = table[rows[:, place]].astype(np.uint64)
-        suspect |= used & (digit == 255)
-        if place >= WIDTH - 1:  # ten digits always fit into 64 bits
-            suspect |= used & (numbers > (np.uint64(MAX_INTEGER) - digit) // np.uint64(62))
-        numbers = np.where(used, numbers * np.uint64(62) + digit, numbers)
-    if suspect.any():
-        raise element_fault(texts, int(np.argmax(suspect)))
+    text_rows(texts)  # refuses what is no column of texts
+    numbers = np.zeros(len(texts), dtype=np.uint64)
+    for index, digits in enumerate(texts.tolist()):
+        try:
+            numbers[index] = decode(digits.decode("latin-1"))
+        except DecodeError:
+            raise element_fault(texts, index) from None
     return numbers
 
 
