@@ -160,12 +160,27 @@ def _output_bytes(data: bytes) -> bytes:
     return data
 
 
-def _read_text(data: bytes, first: int, end: int, path: str) -> str:
-    """The text in ``data[first:end]``. Raises DecodeError(bad_utf8) at its bad byte."""
+def _text(raw: bytes, first: int, path: str) -> str:
+    """The text of the bytes at ``first``. Raises DecodeError(bad_utf8) at its bad byte."""
     try:
-        return data[first:end].decode()
+        return raw.decode()
     except UnicodeDecodeError as error:
         raise _fault(Reason.BAD_UTF8, "the text is not valid UTF-8", first + error.start, path) from None
+
+
+class _Input:
+    """The bytes of a message, or of a part of one, which are read from ``place`` to ``end``."""
+
+    def __init__(self, data: bytes, place: int, end: int) -> None:
+        self.data, self.place, self.end = data, place, end
+
+    def take(self, size: int) -> bytes:
+        """The next so many bytes. Raises DecodeError(bad_encoding) where there are less."""
+        first = self.place
+        if size > self.end - first:
+            raise _fault(Reason.BAD_ENCODING, "the data ends in the middle of a value", self.end)
+        self.place = first + size
+        return self.data[first : self.place]
 
 
 def _fault(reason: Reason, text: str, offset: int | None = None, path: str | None = None) -> DecodeError:
@@ -227,78 +242,65 @@ def from_cbor(data: Buffer) -> SlipMessage:
     Raises DecodeError(bad_encoding|trailing_junk|too_deep|unsupported_version|missing_field|duplicate|wrong_type|...)
     with the offset in ``data`` and the field in ``path``.
     """
-    raw = _input_bytes(data)
-    items = _known_items(raw)
-    values = {name: (_plain(raw, item, f"/{name}"), item.start) for name, item in items.items() if name != "slots"}
-    return _message(values, _entries(raw, items.get("slots")))
-
-
-# --- items, judged before anything is built -------------------------------------------------------------------------
+    items = _known_items(_input_bytes(data))
+    values = {name: (_plain(item, f"/{name}"), item.start) for name, item in items.items() if name != "slots"}
+    return _message(values, _entries(items.get("slots")))
 
 
 class Item(NamedTuple):
-    """One item: its bytes, its major type and argument, where what follows them begins, and the items inside."""
+    """One item: its start, the start of its content, its major type and argument, the bytes or items that it holds."""
 
     start: int
-    end: int
+    first: int
     major: int
     argument: int
-    after: int
+    content: bytes
     inside: list[Item]
 
 
-def _head(data: bytes, place: int) -> tuple[int, int, int]:
-    """(major type, argument, offset after them) of the first bytes of an item."""
-    if place >= len(data):
-        raise _fault(Reason.BAD_ENCODING, "the data ends in the middle of an item", len(data))
-    major, short = data[place] >> 5, data[place] & 31
-    if short < _SHORT:
-        return major, short, place + 1
-    if short >= _SHORT + len(_WIDTHS):
-        what = "an indefinite length" if short == 31 else "a reserved head"
-        raise _fault(Reason.BAD_ENCODING, f"{what} is not taken", place)
-    width = _WIDTHS[short - _SHORT]
-    after = place + 1 + width
-    if after > len(data):
-        raise _fault(Reason.BAD_ENCODING, "the data ends in the middle of an item", len(data))
-    argument = int.from_bytes(data[place + 1 : after], "big")
-    if major == _SIMPLE and width == 1 and argument < 32:
-        raise _fault(Reason.BAD_ENCODING, "a simple value below 32 takes one byte", place)
-    return major, argument, after
+def _head(data: _Input) -> tuple[int, int]:
+    """The major type and the argument of an item."""
+    start = data.place
+    byte = data.take(1)[0]
+    major, argument = byte >> 5, byte & 31
+    if argument >= _SHORT + len(_WIDTHS):
+        what = "an indefinite length" if argument == 31 else "a reserved head"
+        raise _fault(Reason.BAD_ENCODING, f"{what} is not taken", start)
+    if argument >= _SHORT:
+        width = _WIDTHS[argument - _SHORT]
+        argument = int.from_bytes(data.take(width), "big")
+        if major == _SIMPLE and width == 1 and argument < 32:
+            raise _fault(Reason.BAD_ENCODING, "a simple value below 32 takes one byte", start)
+    return major, argument
 
 
-def _item(data: bytes, start: int) -> Item:
-    """The well-formed item at ``start``; it may hold anything, nested as deep as the limit says."""
-    announced = 1
+def _item(data: _Input) -> Item:
+    """The next well-formed item; it may hold anything, nested as deep as the limit says."""
+    announced, whole = 1, data.place
 
-    def read(start_here: int, depth: int) -> Item:
+    def read(depth: int) -> Item:
         nonlocal announced
-        major, argument, after = _head(data, start_here)
-        place = after
-        if major in (_BYTES, _TEXT):
-            if argument > len(data) - place:
-                raise _fault(Reason.BAD_ENCODING, "a string is longer than the data", len(data))
-            place += argument
+        start = data.place
+        major, argument = _head(data)
+        first = data.place
+        content = data.take(argument) if major in (_BYTES, _TEXT) else b""
         count = {_ARRAY: argument, _MAP: 2 * argument, _TAG: 1}.get(major, 0)
-        if count > len(data) - place:
-            raise _fault(Reason.BAD_ENCODING, "more items are announced than there are bytes", len(data))
+        if count > data.end - data.place:
+            raise _fault(Reason.BAD_ENCODING, "more items are announced than there are bytes", data.end)
         announced += count
         if announced > _MAX_ITEMS:
-            raise _fault(Reason.TOO_MANY_FIELDS, f"a value of more than {_MAX_ITEMS} items", start)
+            raise _fault(Reason.TOO_MANY_FIELDS, f"a value of more than {_MAX_ITEMS} items", whole)
         if count and depth >= LIMITS.nesting:
-            raise _fault(Reason.TOO_DEEP, f"items nest deeper than {LIMITS.nesting}", start_here)
-        inside = []
-        for _ in range(count):
-            inside.append(read(place, depth + 1))
-            place = inside[-1].end
-        return Item(start_here, place, major, argument, after, inside)
+            raise _fault(Reason.TOO_DEEP, f"items nest deeper than {LIMITS.nesting}", start)
+        return Item(start, first, major, argument, content, [read(depth + 1) for _ in range(count)])
 
-    return read(start, 1)  # the message itself is around it
+    return read(1)  # the message itself is around it
 
 
-def _known_items(data: bytes) -> dict[str, Item]:
-    """The values of the known keys in the one map that ``data`` is."""
-    major, count, place = _head(data, 0)
+def _known_items(raw: bytes) -> dict[str, Item]:
+    """The values of the known keys in the one map that the bytes are."""
+    data = _Input(raw, 0, len(raw))
+    major, count = _head(data)
     if major != _MAP:
         raise _fault(Reason.WRONG_TYPE, "a message is a map", 0)
     if count > LIMITS.fields:
@@ -306,42 +308,38 @@ def _known_items(data: bytes) -> dict[str, Item]:
     found: dict[str, Item] = {}
     seen = set()
     for _ in range(count):
-        key = _item(data, place)
+        key = _item(data)
         if key.major not in (_UNSIGNED, _NEGATIVE, _TEXT):
-            raise _fault(Reason.WRONG_TYPE, "keys are integers or text", place)
-        identity = key.major, data[key.after : key.end] or key.argument
+            raise _fault(Reason.WRONG_TYPE, "keys are integers or text", key.start)
+        identity = key.major, key.content or key.argument
         if identity in seen:
-            raise _fault(Reason.DUPLICATE, "a key appears twice", place)
+            raise _fault(Reason.DUPLICATE, "a key appears twice", key.start)
         seen.add(identity)
-        value = _item(data, key.end)
+        value = _item(data)
         if key.major == _UNSIGNED and key.argument in _KEY_NAMES:
             found[_KEY_NAMES[key.argument]] = value
-        place = value.end
-    if place < len(data):
-        raise _fault(Reason.TRAILING_JUNK, "nothing may follow the message", place)
+    if data.place < data.end:
+        raise _fault(Reason.TRAILING_JUNK, "nothing may follow the message", data.place)
     return found
 
 
-# --- known items --------------------------------------------------------------------------------------------------
-
-
-def _plain(data: bytes, item: Item, path: str) -> int | str:
+def _plain(item: Item, path: str) -> int | str:
     """An integer or a text; everything else is of the wrong type here."""
     if item.major == _UNSIGNED:
         return item.argument
     if item.major == _NEGATIVE:
         return -1 - item.argument
     if item.major == _TEXT:
-        return _read_text(data, item.after, item.end, path)
+        return _text(item.content, item.first, path)
     if item.major == _TAG and item.argument in (_BIGNUM, _NEGATIVE_BIGNUM):
         inner = item.inside[0]
-        if inner.major == _BYTES and len(data[inner.after : inner.end].lstrip(b"\0")) > 8:
+        if inner.major == _BYTES and len(inner.content.lstrip(b"\0")) > 8:
             reason = Reason.TOO_LARGE if item.argument == _BIGNUM else Reason.NEGATIVE
             raise _fault(reason, "integers go from 0 to 2**64-1", item.start, path)
     raise _fault(Reason.WRONG_TYPE, "an integer or a text is needed", item.start, path)
 
 
-def _entries(data: bytes, slots: Item | None) -> list[Entry]:
+def _entries(slots: Item | None) -> list[Entry]:
     if slots is None:
         raise _fault(Reason.MISSING_FIELD, "slots is required", None, "/slots")
     if slots.major != _ARRAY:
@@ -352,7 +350,7 @@ def _entries(data: bytes, slots: Item | None) -> list[Entry]:
     for index, entry in enumerate(slots.inside):
         if entry.major != _ARRAY or entry.argument < 2:
             raise _fault(Reason.WRONG_TYPE, "an entry is [slot, value]", entry.start, "/slots")
-        key, value = (_plain(data, item, f"/slots/{index}") for item in entry.inside[:2])
+        key, value = (_plain(item, f"/slots/{index}") for item in entry.inside[:2])
         entries.append(Entry(key, value, entry.start))
     return entries
 
@@ -430,22 +428,22 @@ def from_protobuf(data: Buffer) -> SlipMessage:
     raw = _input_bytes(data)
     values: Values = {}
     entries: list[Entry] = []
-    for field, start, first, end in _known_fields(raw, 0, len(raw), MESSAGE):
-        if field.name == "slots":
-            entries.append(_entry(raw, start, first, end))
+    for field, start, first, value in _known_fields(_Input(raw, 0, len(raw)), MESSAGE):
+        if field.name == "slots" and isinstance(value, bytes):
+            entries.append(_entry(_Input(raw, first, first + len(value)), start))
         else:
-            _put(values, field, _value(raw, field, first, end), start)
+            _put(values, field, _value(field, first, value), start)
     return _message(values, entries)
 
 
-def _entry(data: bytes, offset: int, first: int, end: int) -> Entry:
+def _entry(data: _Input, offset: int) -> Entry:
     parts: Values = {}
-    for field, start, begin, stop in _known_fields(data, first, end, ENTRY):
-        _put(parts, field, (field.name, _value(data, field, begin, stop)), start)
+    for field, start, first, value in _known_fields(data, ENTRY):
+        _put(parts, field, (field.name, _value(field, first, value)), start)
     if len(parts) < 2:
         raise _fault(Reason.MISSING_FIELD, "an entry has a slot or prefix, and a value", offset, "/slots")
-    (key, name), (value, kept) = parts["key"][0], parts["value"][0]
-    if (key == "prefix") != (value == "kept"):
+    (key, name), (content, kept) = parts["key"][0], parts["value"][0]
+    if (key == "prefix") != (content == "kept"):
         raise _fault(Reason.WRONG_TYPE, "a prefix goes with kept, a slot with number or text", offset, "/slots")
     return Entry(name, kept, offset)
 
@@ -456,25 +454,10 @@ def _put(values: Values, field: Field, value: Any, start: int) -> None:
     values[field.group] = value, start
 
 
-# --- the bytes ----------------------------------------------------------------------------------------------------
-
-
-def _known_fields(data: bytes, first: int, end: int, known: dict[int, Field]) -> Iterator[tuple[Field, int, int, int]]:
-    """(field, offset of its tag, offset of its value, end of that) of what is known in ``data[first:end]``."""
-    for number, wire, start, begin, stop in _records(data, first, end):
-        field = known.get(number)
-        if field is None:
-            continue
-        if wire != (_VARINT if field.bits else _SIZED):
-            raise _fault(Reason.WRONG_TYPE, f"wire type {wire} is not that of {field.name}", start, f"/{field.name}")
-        yield field, start, begin, stop
-
-
-def _value(data: bytes, field: Field, first: int, end: int) -> int | str:
+def _value(field: Field, first: int, value: int | bytes) -> int | str:
     path = f"/{field.name}"
-    if not field.bits:
-        return _read_text(data, first, end, path)
-    value = _varint(data, first, end)[0]
+    if isinstance(value, bytes):
+        return _text(value, first, path)
     if field.bits == _ENUM and value >> 63:
         raise _fault(Reason.NEGATIVE, "codes are non-negative", first, path)
     if value >> field.bits:
@@ -482,56 +465,56 @@ def _value(data: bytes, field: Field, first: int, end: int) -> int | str:
     return value
 
 
-def _records(data: bytes, place: int, end: int) -> Iterator[tuple[int, int, int, int, int]]:
-    """(field number, wire type, offset of the tag, offset of the value, its end) of each record; groups are skipped."""
+def _known_fields(data: _Input, known: dict[int, Field]) -> Iterator[tuple[Field, int, int, int | bytes]]:
+    """(field, offset of its tag, offset of its value, that value) of each field that is known; groups are skipped."""
     groups: list[int] = []
     count = 0
-    while place < end:
-        start = place
+    while data.place < data.end:
+        start = data.place
         count += 1
         if count > LIMITS.fields:
             raise _fault(Reason.TOO_MANY_FIELDS, f"more than {LIMITS.fields} fields", start)
-        tag, place = _varint(data, place, end)
+        tag = _varint(data)
         number, wire = tag >> 3, tag & 7
         if not 0 < number < 1 << 29 or wire > _FIXED32:
             raise _fault(Reason.BAD_ENCODING, "no field has such a tag", start)
-        first = place
+        first = data.place
+        value: int | bytes = 0
         if wire == _VARINT:
-            place = _varint(data, place, end)[1]
+            value = _varint(data)
         elif wire == _SIZED:
-            length, first = _varint(data, place, end)
-            place = first + length
+            size = _varint(data)
+            first = data.place
+            value = data.take(size)
         elif wire in (_FIXED64, _FIXED32):
-            place += 8 if wire == _FIXED64 else 4
+            data.take(8 if wire == _FIXED64 else 4)
         elif wire == _START:
             groups.append(number)
             if len(groups) > LIMITS.nesting:
                 raise _fault(Reason.TOO_DEEP, f"groups nest deeper than {LIMITS.nesting}", start)
-        elif not groups or groups.pop() != number:
+        elif wire == _END and (not groups or groups.pop() != number):
             raise _fault(Reason.BAD_ENCODING, "a group ends that was not begun", start)
-        if place > end:
-            raise _fault(Reason.BAD_ENCODING, "a value is longer than what holds it", end)
-        if wire != _END and len(groups) == (wire == _START):
-            yield number, wire, start, first, place
+        field = known.get(number)
+        if field is None or wire == _END or len(groups) != (wire == _START):
+            continue
+        if wire != (_VARINT if field.bits else _SIZED):
+            raise _fault(Reason.WRONG_TYPE, f"wire type {wire} is not that of {field.name}", start, f"/{field.name}")
+        yield field, start, first, value
     if groups:
-        raise _fault(Reason.BAD_ENCODING, "a group is never ended", end)
+        raise _fault(Reason.BAD_ENCODING, "a group is never ended", data.end)
 
 
-def _varint(data: bytes, place: int, end: int) -> tuple[int, int]:
-    """(value, offset after it) of at most ten bytes and 64 bits."""
+def _varint(data: _Input) -> int:
+    """A number of at most ten bytes and 64 bits."""
+    start = data.place
     value = shift = 0
-    start = place
-    while True:
-        if place >= end:
-            raise _fault(Reason.BAD_ENCODING, "the data ends in the middle of a number", end)
-        byte = data[place]
-        value |= (byte & 127) << shift
-        place += 1
-        shift += 7
-        if byte < 128:
-            break
+    byte = 128
+    while byte >= 128:
         if shift == 70:
             raise _fault(Reason.BAD_ENCODING, "a number of more than ten bytes", start)
+        byte = data.take(1)[0]
+        value |= (byte & 127) << shift
+        shift += 7
     if value >> 64:
         raise _fault(Reason.TOO_LARGE, "a number of more than 64 bits", start)
-    return value, place
+    return value
