@@ -154,7 +154,7 @@ class Wire:
 
         def __getattr__(self, name):
             try:
-                found = _meant(self._references[name], self.package)
+                found = referred(self._references[name], self.package)
             except KeyError:
                 raise AttributeError(f"a Wire has no attribute {name!r}") from None
             self.__dict__[name] = found
@@ -270,7 +270,7 @@ class TextPlan(NamedTuple):
     damaged: Callable[[bytes], bool] | None = None
 
 
-def _meant(reference: Any, package: str) -> Any:
+def referred(reference: Any, package: str = "") -> Any:
     """The object that "module:name" refers to; anything else stands for itself."""
     if not isinstance(reference, str):
         return reference

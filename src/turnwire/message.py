@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turnwire import registry
-from turnwire.contract import OBJECT
+from turnwire.contract import OBJECT, referred
 from turnwire.errors import DecodeError, Reason
 
 TYPE_CHECKING = False
@@ -140,11 +140,11 @@ class Message(Serialisable):
 class Signature:
     """``__signature__`` of a compiled class and its twin, and of subclasses that do not replace the constructor.
 
-    function: has the arguments of the constructor, ``self`` among them.
+    twin: "module:class" of the twin in Python, whose constructor tells its arguments.
     """
 
-    def __init__(self, function: Callable[..., None]) -> None:
-        self.function = function
+    def __init__(self, twin: str) -> None:
+        self.twin = twin
 
     def __get__(self, message: Any, owner: type) -> Any:
         import inspect
@@ -152,7 +152,7 @@ class Signature:
         made_by = next(base for base in owner.__mro__ if "__init__" in vars(base))
         if message is not None or "__wire__" not in vars(made_by):
             raise AttributeError("__signature__")
-        found = inspect.signature(self.function)
+        found = inspect.signature(referred(f"{self.twin}.__init__"))
         return found.replace(parameters=list(found.parameters.values())[1:])
 
 

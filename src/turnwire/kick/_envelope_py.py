@@ -10,7 +10,7 @@ from turnwire.json._write_py import compacted
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.rules import judge, judge_other
-from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE, MessageType
+from turnwire.kick.spec import FIELDS, WIRE, MessageType
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -88,20 +88,13 @@ class Envelope(methods.EnvelopeMethods):
 
 
 _read_object = json_text.reader(WIRE, FIELDS).read
-_REQUIRED = frozenset(REQUIRED_FIELDS)
 _ALL = frozenset(FIELDS)
 
 
 def build(fields: dict[str, Any], source: str | bytes | None = None) -> Envelope | None:
     """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type; ``source``:
     its text, which is kept where its keys are in the order of writing."""
-    kind = fields.get("type")
-    if not isinstance(kind, str) or kind not in TYPES or not fields.keys() >= _REQUIRED:
-        return None
-    for name in FIELDS:
-        if not isinstance(fields.get(name, ""), str):
-            return None
-    if methods.channel_parts(fields["channel"])[0] is None:
+    if methods.field_fault(fields) is not None:
         return None
     extra = {key: value for key, value in fields.items() if key not in _ALL}
     values = {name: fields.get(name) for name in FIELDS}

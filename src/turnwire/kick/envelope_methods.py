@@ -174,7 +174,7 @@ class EnvelopeMethods(Message):
     """The contract of messages for Envelope; its sender and receiver are fields of its own."""
 
     __slots__ = ()
-    __signature__ = Signature(initialiser(object.__init__))
+    __signature__ = Signature("turnwire.kick._envelope_py:Envelope")
     __hash__ = None  # type: ignore[assignment]
     if TYPE_CHECKING:
         id: str

@@ -142,29 +142,13 @@ def equal(left: Section, right: object) -> Any:
     return parts_of(left) == parts_of(right)
 
 
-def _arguments(
-    self: Any,
-    name: str,
-    type: str | None = None,
-    qualifier: str | None = None,
-    place: str | None = None,
-    index: str | None = None,
-    inline: str | None = None,
-    content: str = "",
-    raw: str | None = None,
-    *,
-    trim: bool = False,
-) -> None:
-    """The arguments of a section, which a compiled class does not tell."""
-
-
 class SectionMethods(Serialisable):
     """The methods of Section that both twins have."""
 
     __slots__ = ()
     __wire__ = WIRE
     __match_args__ = ("name", "type", "qualifier", "place", "index", "inline", "content", "raw")
-    __signature__ = Signature(_arguments)
+    __signature__ = Signature("turnwire.kick._format_py:Section")
     if not TYPE_CHECKING:
         __annotations__ = {part: str if part in ("name", "content") else str | None for part in PARTS}
 

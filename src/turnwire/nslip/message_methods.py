@@ -122,7 +122,7 @@ class SlipMethods(Message):
     __slots__ = ()
     __dataclass_fields__ = DataclassAttribute("__dataclass_fields__")
     __dataclass_params__ = DataclassAttribute("__dataclass_params__")
-    __signature__ = Signature(initialiser(object.__init__))
+    __signature__ = Signature("turnwire.nslip._codec_py:SlipMessage")
     __hash__ = None  # type: ignore[assignment]
     conv_id: int
     turn: int
