@@ -287,7 +287,7 @@ class Agent:
         the task could not be recorded within its time).
         """
         job = await self.receive(task, reply, principal=principal, kept=kept)
-        return job if isinstance(job, Nack) else ack(task)
+        return job if isinstance(job, Nack) else ack(task.task_id, task.correlation_id)
 
     async def receive(
         self,
@@ -793,23 +793,20 @@ class Agent:
 
         Raises KeyError for an unknown task, and for those of others.
         """
-        caller = self._reader(task_id, principal)
-        if (job := await self._accepted(caller, task_id)) is not None:
-            return job.result() or job.ack()
-        known = await self._transcript.known(key_of(caller, task_id)) if self._transcript is not None else None
+        key, job = await self._accepted(principal, task_id)
+        if job is not None:
+            return job.result() or ack(job.task_id, job.correlation_id)
+        known = await self._transcript.known(key) if self._transcript is not None else None
         if known is None or known.content is None:
             raise KeyError(task_id)
-        if known.result is None:
-            return Ack(message_id=task_id, correlation_id=known.correlation)
-        result: Result = thaw(known.result)
-        return result
+        return ack(task_id, known.correlation) if known.result is None else thaw(known.result)
 
     async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
         """Cancels a principal's task and returns its Result, which is another one if that came first.
 
         Raises KeyError for an unknown task, and for those of others.
         """
-        job = await self._accepted(self._reader(task_id, principal, Action.CANCEL), task_id)
+        _, job = await self._accepted(principal, task_id)
         if job is None:
             raise KeyError(task_id)
         job.cancel()
@@ -820,19 +817,15 @@ class Agent:
         key = key_of(principal, task_id)
         return key in self._jobs or key in self._ended
 
-    def _reader(self, task_id: str, principal: Named, action: Action = Action.READ) -> Principal:
-        caller = principal_of(principal)
-        if caller is None or authorise(caller, action) is not None:
+    async def _accepted(self, principal: Named, task_id: str) -> tuple[str, Job | None]:
+        """The key of a task, and its job once it is accepted. Raises KeyError for somebody unknown."""
+        if (caller := principal_of(principal)) is None:
             raise KeyError(task_id)
-        return caller
-
-    async def _accepted(self, principal: Principal, task_id: str) -> Job | None:
-        """The job of a task, once it is accepted."""
-        key = key_of(principal, task_id)
+        key = key_of(caller, task_id)
         job = self._jobs.get(key) or self._ended.get(key)
-        if job is None or isinstance(await asyncio.shield(job.admission), Nack):
-            return None
-        return job
+        if job is not None and isinstance(await asyncio.shield(job.admission), Nack):
+            job = None
+        return key, job
 
 
 def _content(job: Job) -> bytes:

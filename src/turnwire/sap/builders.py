@@ -255,7 +255,6 @@ NOT_VETTED: Mapping[str, str] = {
 """The policy check of an outcome that nobody judged; its alignment is ESCALATE."""
 
 
-_reader = json_text.reader(WIRE)
 _SHOWN = 500  # characters of an error in a reason
 
 
@@ -286,9 +285,9 @@ def code_of(nack: Nack) -> str:
     return (nack.reason or "").partition(":")[0]
 
 
-def ack(task: Task) -> Ack:
+def ack(task_id: str, correlation_id: str | None) -> Ack:
     """The Ack of a task."""
-    return Ack(message_id=task.task_id, correlation_id=task.correlation_id)
+    return Ack(message_id=task_id, correlation_id=correlation_id)
 
 
 def nack(task: Task, code: ErrorCode | str, text: str) -> Nack:
@@ -305,7 +304,7 @@ def unreadable(data: bytes | str, error: WireError, *, message_id: str = "", cor
     """The Nack of what is not a Task. Its ids are those that the data still show, else those given (of a header)."""
     shown: Mapping[str, Any] = {}
     with suppress(DecodeError):
-        shown = _reader.read(data)
+        shown = json_text.read_object(data, WIRE)
     return Nack(
         message_id=_uuid(shown.get("taskId")) or message_id,
         correlation_id=_uuid(shown.get("correlationId")) or _uuid(correlation),

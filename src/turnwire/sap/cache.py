@@ -185,9 +185,6 @@ class Hit(NamedTuple):
             result.output = self.record["output"]
         return result
 
-    def __bool__(self) -> bool:
-        return True
-
 
 class Miss(NamedTuple):
     """No record suits the task. reason: "bypass", "absent", "stale", "unaligned", "unvetted" or "no key"; text: an
@@ -278,7 +275,7 @@ class Cache(Store):
         must_align = policy.get("mustAlign", True)
         miss = Miss("absent", key)
         for entry in islice(self.ledger.find(KIND, key), MOST_PASSED):
-            record = _reader.read(entry.body)
+            record = json_text.read_object(entry.body, WIRE)
             age = moment - datetime.fromisoformat(record["storedAt"]).timestamp()
             if age < -CLOCK_SKEW:
                 miss = Miss("stale", key, f"stored {int(-age)} s from now: a clock was or is wrong")
@@ -348,9 +345,6 @@ class Cache(Store):
     def _admits(self, judgement: Judgement) -> bool:
         """True for what this cache keeps, and answers with."""
         return judgement.stored and (judgement.valid or self._unvetted)
-
-
-_reader = json_text.reader(WIRE)
 
 
 def mode_of(task: Task) -> CacheMode:

@@ -146,7 +146,7 @@ class Caller:
     def receipt(self, task: Task, answer: Any) -> Ack | Nack:
         """The receipt that an answer is, an Ack where the transport took the task without one. Raises BadAnswer."""
         if answer is None:
-            return ack(task)
+            return ack(task.task_id, task.correlation_id)
         if not isinstance(answer, (Ack, Nack)):
             raise BadAnswer(f"a {type(answer).__name__} came instead of a receipt")
         return answer

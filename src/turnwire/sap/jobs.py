@@ -12,7 +12,7 @@ from itertools import count
 
 from turnwire.errors import Unreachable
 from turnwire.sap.access import Principal
-from turnwire.sap.builders import thaw
+from turnwire.sap.builders import ack, thaw
 from turnwire.sap.handlers import Capability, HandlerPool
 from turnwire.sap.messages import Ack, CacheEvidence, Nack, Result, Task
 from turnwire.sap.spec import TERMINAL, Priority
@@ -100,7 +100,7 @@ class Job:
 
     def ack(self) -> Ack:
         """The Ack of the task."""
-        return Ack(message_id=self.task_id, correlation_id=self.correlation_id)
+        return ack(self.task_id, self.correlation_id)
 
     def copy(self) -> Task:
         """The task, for somebody who may do with it what he likes."""

@@ -498,6 +498,21 @@ class AgentError(JsonObject, section="8", name="Error"):
     details: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT)
 
 
+def _text_at(*paths: str, words: str) -> Any:
+    """A property of messages: the text at the first of these paths that has one."""
+
+    def found(message: JsonObject) -> str | None:
+        for path in paths:
+            value: Any = fields_of(message)
+            for name in path.split("/"):
+                value = value.get(name) if isinstance(value, dict) else None
+            if isinstance(value, str):
+                return value
+        return None
+
+    return property(found, doc=words)
+
+
 class Message(JsonObject, contract.Message):
     """A message, which is sent alone on a transport: Task, Result, Ack, Nack."""
 
@@ -511,21 +526,10 @@ class Message(JsonObject, contract.Message):
         """Task, Result, Ack or Nack."""
         return self.TABLE.name
 
-    @property
-    def sender(self) -> str | None:
-        """The agentId of the issuer or the producer."""
-        return self._inner(("issuer", "producer"), "agentId")
-
-    @property
-    def receiver(self) -> None:
-        """None: a task goes to whoever has its capability. Its ``target`` may name an agent."""
-        return
-
-    @property
-    def conversation(self) -> str | None:
-        """``correlationId``."""
-        return contract.text_or_none(fields_of(self).get("correlationId"))
-
+    sender = _text_at("issuer/agentId", "producer/agentId", words="The agentId of the issuer or the producer.")
+    receiver = None  # a task goes to whoever has its capability; its ``target`` may name an agent
+    conversation = _text_at("correlationId", words="``correlationId``.")
+    subject = _text_at("target/capability", words="The capability of the target.")
     sequence = None  # SAP has no numbers
 
     @property
@@ -537,16 +541,6 @@ class Message(JsonObject, contract.Message):
         text = fields.get("issuedAt", fields.get("reportedAt"))
         found = read_time(text) if isinstance(text, str) else None
         return None if found is None else found[0]
-
-    @property
-    def subject(self) -> str | None:
-        """The capability of the target."""
-        return self._inner(("target",), "capability")
-
-    def _inner(self, places: tuple[str, ...], name: str) -> str | None:
-        parts = (fields_of(self).get(place) for place in places)
-        texts = (contract.text_or_none(part.get(name)) for part in parts if isinstance(part, dict))
-        return next((text for text in texts if text is not None), None)
 
     @classmethod
     def _validated(cls, value: Any) -> Any:

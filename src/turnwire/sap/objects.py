@@ -20,8 +20,6 @@ OUTPUT_KIND = "urn:ubos:sap/output"
 """``kind`` of the artifact that stands for the output of a Result; its digest is ``sha256:`` and 64 hexadecimal digits.
 The object is JSON text, ``{"output": ...}``."""
 
-_reader = json_text.reader(WIRE)
-
 
 class Objects(Protocol):
     """An object store: :class:`Folder`, or anything of your own with these methods."""
@@ -110,6 +108,6 @@ async def output_of(result: Result, objects: Objects | None) -> Any:
     if not hmac.compare_digest(f"sha256:{sha256(data).hexdigest()}", str(reference.get("digest"))):
         raise BadAnswer(f"what is at {uri} does not have the digest that the Result names")
     try:
-        return _reader.read(data, OURS)["output"]
+        return json_text.read_object(data, WIRE, limits=OURS)["output"]
     except (DecodeError, KeyError) as error:
         raise BadAnswer(f"the output at {uri} cannot be read: {error}") from error

@@ -108,17 +108,22 @@ _MOST_OF_OUTPUTS, _MOST_OF_PAYLOADS = 100, 20  # faults named for one value
 _LONGEST = 300  # characters of the words about one
 
 
+def _library(what: str) -> Any:
+    """The package jsonschema. Raises MissingDependency."""
+    try:
+        import jsonschema
+    except ImportError as missing:
+        text = f"{what} needs jsonschema: pip install 'turnwire[schema]', or '.[schema]' in a checkout"
+        raise MissingDependency(text) from missing
+    return jsonschema
+
+
 def validator(schema: dict[str, Any]) -> Callable[[Any], Faults]:
     """A check of payloads by the schema of a capability.
 
     Raises ValueError for what is not a JSON Schema, MissingDependency without the extra ``schema``.
     """
-    try:
-        import jsonschema
-    except ImportError as missing:
-        raise MissingDependency(
-            "the schema of a capability needs jsonschema: pip install 'turnwire[schema]', or '.[schema]' in a checkout"
-        ) from missing
+    jsonschema = _library("the schema of a capability")
     try:
         compiled = _compiled(write(schema))
     except jsonschema.SchemaError as error:
@@ -142,16 +147,16 @@ def output_issues(output: Any, task: Task) -> Iterator[Issue]:
     if not isinstance(schema, dict) or not _KEYWORDS & schema.keys():
         return
     try:
-        import jsonschema
-        import referencing.exceptions
-    except ImportError:
-        text = "the output was not validated: pip install 'turnwire[schema]', or '.[schema]' in a checkout"
-        yield Issue(Reason.OUTPUT_MISMATCH, "/output", "info", text)
+        jsonschema = _library("the schema of a task")
+    except MissingDependency as missing:
+        yield Issue(Reason.OUTPUT_MISMATCH, "/output", "info", f"the output was not validated: {missing}")
         return
+    from referencing.exceptions import Unresolvable
+
     try:
         for where, text in islice(_faults(_compiled(write(schema)), output, "/output"), _MOST_OF_OUTPUTS):
             yield Issue(Reason.OUTPUT_MISMATCH, where, "warning", text)
-    except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
+    except (jsonschema.SchemaError, Unresolvable, RecursionError) as error:
         text = f"the schema of the task cannot be used: {type(error).__name__}"
         yield Issue(Reason.BAD_SCHEMA, "/output", "info", text)
 

@@ -136,7 +136,6 @@ def _tried(read: Callable[[], Any]) -> tuple[Any, Exception | None]:
 
 TASK_KIND, STARTED_KIND, RESULT_KIND, REFUSED_KIND = "sap.task", "sap.started", "sap.result", "sap.refused"
 REFUSED_LIMIT = 1024  # bytes of a row about a refusal
-_reader = json_text.reader(WIRE)
 
 
 def refused_row(principal: str, task_id: str, correlation_id: str, code: str, text: str) -> Row:
@@ -289,7 +288,7 @@ class Transcript(Batching):
         """The holder of the task by its rows in their order: a row takes it where it was free, let go, or over."""
         holder, until, attempt, process = None, 0.0, 0, ""
         for entry in reversed(list(self.ledger.find(STARTED_KIND, key))):
-            said: dict[str, Any] = _reader.read(entry.body)
+            said: dict[str, Any] = json_text.read_object(entry.body, WIRE)
             free = holder is None or until <= entry.at / 1e6 or said.get("over") == attempt
             if said["holder"] == holder:
                 until = said["until"]

@@ -1,5 +1,4 @@
 from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS as ACKNOWLEDGEMENTS
-from turnwire.sstp.builder import Agent as Agent
 from turnwire.sstp.checklist import conformance as conformance
 from turnwire.sstp.codec import (
     Salvaged as Salvaged,
@@ -23,5 +22,5 @@ from turnwire.sstp.messages import (
     Query as Query,
 )
 from turnwire.sstp.schema import json_schema as json_schema
-from turnwire.sstp.session import Session as Session
+from turnwire.sstp.session import Agent as Agent, Session as Session
 from turnwire.sstp.spec import WIRE as WIRE, Kind as Kind

@@ -75,8 +75,7 @@ UNJUDGED = (
 """Demands of the specification that no log can show."""
 
 
-_ASKED = 64
-"""So many queries and delegations are remembered at least before those that are answered are forgotten."""
+_ASKING = (Kind.QUERY, Kind.DELEGATION)
 
 
 class SstpChecklist(checklists.RecordChecklist):
@@ -91,8 +90,6 @@ class SstpChecklist(checklists.RecordChecklist):
         self._sessions: dict[str | None, Session] = {}
         self._only: Session | None = None  # as long as there is one with a name
         self._spoke: dict[str, Session] = {}
-        self._asked: dict[int, tuple[int, int | None, Message]] = {}  # by the identity of a query or delegation
-        self._most_asked = _ASKED
         self._wrapped: dict[tuple[int, int | None], str] = {}
         self._given_up: dict[str | None, None] = {}  # sessions that are no longer followed
         self._waiting = 0  # the requests in them
@@ -134,7 +131,7 @@ class SstpChecklist(checklists.RecordChecklist):
             else:
                 self._issue(issue, line, offset)
         if found.taken:  # every fault was told: nothing has changed for whoever only asks whether it is admitted
-            session._take(message, found)
+            session._take(message, found, (line, offset))
         asks = (found if found.taken else message).addressee is not None
         self.applied |= _ALWAYS
         if several:
@@ -143,16 +140,6 @@ class SstpChecklist(checklists.RecordChecklist):
             self.applied.add("addressee")
         if asks:
             self.applied.add("response")
-            self._asked[id(message)] = line, offset, message
-        if len(self._asked) > self._most_asked:
-            self._forget_answered()
-
-    def _forget_answered(self) -> None:
-        """Keeps of what was asked the open ones only."""
-        found = self._sessions.values()
-        waiting = {id(one) for session in found for one in (*session.open_queries, *session.open_delegations)}
-        self._asked = {name: asked for name, asked in self._asked.items() if name in waiting}
-        self._most_asked = max(_ASKED, 2 * len(self._asked), len(self._sessions))  # all of these were looked at
 
     def forget(self, room: int) -> None:
         """Forgets the sessions and speakers beyond ``room`` that came first. What was asked there stays open."""
@@ -160,9 +147,7 @@ class SstpChecklist(checklists.RecordChecklist):
             name = next(iter(self._sessions))
             session = self._sessions.pop(name)
             self._given_up[name] = None
-            self._waiting += sum(
-                one.addressee is not None for one in (*session.open_queries, *session.open_delegations)
-            )
+            self._waiting += sum(asked.message.addressee is not None for asked in session.waiting(*_ASKING))
         for table in (self._given_up, self._spoke):
             while len(table) > room:
                 del table[next(iter(table))]  # type: ignore[arg-type]
@@ -197,10 +182,9 @@ class SstpChecklist(checklists.RecordChecklist):
         """Leaves open who was asked and has not responded, but may still do so. A query that names nobody breaks
         another clause."""
         for session in self._sessions.values():
-            for waiting in (*session.open_queries, *session.open_delegations):
-                if waiting.addressee is None:
+            for message, (line, offset) in session.waiting(*_ASKING):
+                if message.addressee is None:
                     continue
-                line, offset, message = self._asked[id(waiting)]
                 text = f"{message.addressee} has not responded to the {message.KIND} of {message.actor_id}"
                 since = f"clock {message.logical_clock}"
                 self.left("response", line, text, offset, since)

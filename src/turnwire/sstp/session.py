@@ -1,4 +1,4 @@
-"""A session watched from outside: clocks, turns, names, identities ("Turn discipline" and "Rules").
+"""A session, as it is watched and as an agent takes part in it: clocks, turns, names ("Turn discipline" and "Rules").
 
 The monitor is sans-IO: it is fed the messages in the order in which they were sent, and the host tells it when it
 grants the floor or stops waiting for somebody.
@@ -10,13 +10,16 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from threading import Lock
+from typing import Any, NamedTuple, TypeVar
 
 from turnwire.errors import Issue, Reason, RuleError
+from turnwire.message import refuse_unknown
 from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS, is_acknowledgement, is_doubtful, words
+from turnwire.sstp.codec import encode
 from turnwire.sstp.messages import Message
 from turnwire.sstp.rules import findings
-from turnwire.sstp.spec import ADDRESSEE, ANYONE, MAIN_TEXT, OTHERS, PROOFS, WIRE, Kind
+from turnwire.sstp.spec import ADDRESSEE, ANYONE, HEADER, MAIN_TEXT, OTHERS, PAYLOADS, PROOFS, SCHEMA_IDS, WIRE, Kind
 
 RULES: dict[Reason, tuple[str, str]] = {
     # reason: (severity, rule of the specification)
@@ -108,6 +111,13 @@ class Clocks:
         self.lasts.insert(place, last)
 
 
+class Asked(NamedTuple):
+    """A query or a delegation to which nobody has answered yet. place: where whoever feeds the session has it from."""
+
+    message: Message
+    place: Any
+
+
 _USUAL = frozenset(map(words, ACKNOWLEDGEMENTS))
 _UNUSED = Clocks()
 """Those of an actor who has not spoken."""
@@ -152,8 +162,7 @@ class Session:
         self.turn = Turn(ANYONE)
         usual = acknowledgements is ACKNOWLEDGEMENTS
         self._acknowledgements = _USUAL if usual else frozenset(map(words, acknowledgements))
-        self._queries: dict[str, list[Message]] = {}  # open ones by the folded name of who is asked
-        self._delegations: dict[str, list[Message]] = {}  # the same of delegations
+        self._open: dict[Kind, dict[str, list[Asked]]] = {Kind.QUERY: {}, Kind.DELEGATION: {}}  # by the folded name
         self._proving: set[str] = set()  # folded names of those who prove what was delegated to them
         self._identities: dict[str, frozenset[str]] = {}  # folded name -> those of the first actor who has it
         self._closed = roster is not None
@@ -177,12 +186,16 @@ class Session:
     @property
     def open_queries(self) -> list[Message]:
         """The queries without an answer, by the agent that was asked, in order."""
-        return [query for several in self._queries.values() for query in several]
+        return [asked.message for asked in self.waiting(Kind.QUERY)]
 
     @property
     def open_delegations(self) -> list[Message]:
         """The delegations without an answer, in the same order."""
-        return [one for several in self._delegations.values() for one in several]
+        return [asked.message for asked in self.waiting(Kind.DELEGATION)]
+
+    def waiting(self, *kinds: Kind) -> Iterator[Asked]:
+        """The open messages of these kinds."""
+        return (asked for kind in kinds for several in self._open[kind].values() for asked in several)
 
     def _of(self, session_id: str | None) -> str | None:
         """Under what the clocks of a message are kept: its session_id where that is of another session. The first one
@@ -299,8 +312,8 @@ class Session:
     def _contribution(self, kind: Kind, speaker: str, text: str, said: str) -> Iterator[Issue]:
         forms = self._acknowledgements
         where = f"/payload/{MAIN_TEXT[kind]}"
-        asked = self._queries.get(speaker) if kind is Kind.KNOWLEDGE else None
-        question = None if asked is None else _main_text(asked[-1])
+        asked = self._open[Kind.QUERY].get(speaker) if kind is Kind.KNOWLEDGE else None
+        question = None if asked is None else _main_text(asked[-1].message)
         if is_acknowledgement(said, forms, question):
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
         elif is_doubtful(text, forms, question, said):
@@ -310,7 +323,7 @@ class Session:
 
     # --- what a message changes
 
-    def _take(self, message: Message, found: _SessionFindings) -> None:
+    def _take(self, message: Message, found: _SessionFindings, place: Any = None) -> None:
         _, _, speaker, addressee, said, forged, allowed = found
         actor, clock, session_id = message.actor_id, message.logical_clock, message.session_id
         if forged:
@@ -330,16 +343,14 @@ class Session:
         self._last = actor, said
         kind = message.KIND
         if kind is Kind.KNOWLEDGE:
-            self._queries.pop(speaker, None)
-        delegated = self._delegations.pop(speaker, None)
+            self._open[Kind.QUERY].pop(speaker, None)
+        delegated = self._open[Kind.DELEGATION].pop(speaker, None)
         if kind is not Kind.EVIDENCE_BUNDLE:
             self._proving.discard(speaker)
         elif delegated is not None:
             self._proving.add(speaker)
-        if kind is Kind.QUERY:
-            self._queries.setdefault(folded(addressee or ""), []).append(message)
-        elif kind is Kind.DELEGATION:
-            self._delegations.setdefault(folded(addressee or ""), []).append(message)
+        if kind in self._open:
+            self._open[kind].setdefault(folded(addressee or ""), []).append(Asked(message, place))
         if allowed and addressee is None:
             self.turn = Turn(OTHERS, actor)
         elif allowed and addressee is not None:
@@ -361,3 +372,54 @@ def _addressee_place(message: Message) -> str:
     if isinstance(payload.get("directed_to"), str):
         return "/payload/directed_to"
     return "/header/directed_to" if isinstance(header.get("directed_to"), str) else "/payload/assigned_to"
+
+
+# --- what an agent says itself
+
+Sent = TypeVar("Sent", bound=Message)
+_OPTIONAL_OF_HEADER = [field.name for field in HEADER if field.need == "never"]
+_DEFAULTS: dict[str, Any] = {"texts": [], "list": [], "text_or_null": None}
+"""Type of a field -> its value where none is given."""
+
+
+class Agent:
+    """A speaker in a session. It makes only messages that strict writing accepts, with the next clock.
+
+    A message that would be refused raises EncodeError and uses no clock. Safe to share between threads.
+
+    Args:
+        actor_id: the agent's name.
+        session_id: the session.
+        clock: the logical clock of the next message (1 for a new session; ``Session.next_clock`` for a running one).
+    """
+
+    def __init__(self, actor_id: str, session_id: str, *, clock: int = 1) -> None:
+        self.actor_id = actor_id
+        self.session_id = session_id
+        self.clock = clock
+        self._lock = Lock()
+
+    def say(self, kind: type[Sent], text: str, **fields: Any) -> Sent:
+        """Makes the next message, of a class such as ``sstp.Query``.
+
+        text: the main field of the kind (goal, question, content, task, decision, claim, summary). fields: the
+        other fields of the payload (lists default to empty, ``supersedes`` to None), and policy_labels, provenance,
+        risk_score of the header.
+        """
+        rows = PAYLOADS[kind.KIND]
+        refuse_unknown(kind, fields, [*(row.name for row in rows), *_OPTIONAL_OF_HEADER])
+        given = {row.name: _DEFAULTS[row.type] for row in rows if row.type in _DEFAULTS} | fields
+        given[MAIN_TEXT[kind.KIND]] = text
+        payload = {row.name: given[row.name] for row in rows if row.name in given}
+        with self._lock:
+            given |= {
+                "kind": kind.KIND.value,
+                "actor_id": self.actor_id,
+                "schema_id": SCHEMA_IDS[kind.KIND],
+                "session_id": self.session_id,
+                "logical_clock": self.clock,
+            }
+            message = kind({row.name: given[row.name] for row in HEADER if row.name in given}, payload)
+            encode(message)
+            self.clock += 1
+        return message

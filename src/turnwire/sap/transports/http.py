@@ -65,7 +65,6 @@ LINES = "application/x-ndjson"
 MAX_BODY = 1 << 20  # bytes of a request
 MAX_ANSWER = LIMITS.message + (1 << 16)  # bytes of a response
 _GATEWAYS = frozenset({502, 503, 504})
-_reader = json_text.reader(WIRE)
 
 
 _HTTP_STATUS = {
@@ -480,7 +479,7 @@ def _message_of(response: httpx.Response, content: bytes) -> Any:
         return None
     if kind.startswith(PROBLEM):
         try:
-            fields = _reader.read(content).get("nack")
+            fields = json_text.read_object(content, WIRE).get("nack")
         except DecodeError as error:
             raise BadAnswer(f"HTTP {status} with a problem that cannot be read: {error}") from error
         if isinstance(fields, dict):

@@ -398,7 +398,7 @@ class Worker:
         """Ends a task here, or as soon as it comes. Its Result goes where its Results go."""
         caller = await identified(self._identify, message)
         with contextlib.suppress(DecodeError, Unreachable):  # no wish, or the agent was closed
-            task_id = _reader.read(message.data).get("taskId")
+            task_id = json_text.read_object(message.data, WIRE).get("taskId")
             if caller is None or not isinstance(task_id, str) or not is_name(task_id):
                 return
             try:
@@ -441,7 +441,6 @@ def _clock() -> float:
     return asyncio.get_running_loop().time()
 
 
-_reader = json_text.reader(WIRE)
 _FULL = 10077  # JetStream: maximum messages exceeded
 
 
