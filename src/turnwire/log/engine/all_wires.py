@@ -101,7 +101,7 @@ class Finder:
 
         shared: dict[str, Any] = {"spans_lines": True, "reasons": REASONS}
         if self.own is not None and self.located:
-            return _with_inner(self.own)._replace(**shared)
+            return _with_places(self.own)._replace(**shared)
         if self.own is not None:
             return self.own._replace(wire=str(self.wire), columns=self.columns, **shared)
         return BulkScanner(
@@ -119,9 +119,7 @@ class Finder:
     def dtypes(self, columns: tuple[Column, ...]) -> dict[str, str]:
         """The arrays that a scan for these columns fills."""
         dtypes = table_dtypes(self.scanner, columns)
-        if self.located:
-            return {**dtypes, "time": "i8"} if any(column.name == "time" for column in columns) else dtypes
-        return dtypes if self._kept is None else {**dtypes, "wire": "u1"}
+        return dtypes if self._kept is None or self.located else {**dtypes, "wire": "u1"}
 
     def search(
         self, block: Any, final: bool, line: int, state: Any, keep: bool, limit: int, dtypes: Arrays, memory: Any
@@ -141,16 +139,13 @@ class Finder:
 
     def _located(self, arrays: Arrays, rows: int) -> Arrays:
         """The arrays of a wire that has its own columns: what the search says of records, in the wire's own form."""
-        bits, present = arrays["present"][:rows], arrays["own_present"][:rows]
+        bits, present = arrays["present"][:rows], arrays.pop("own_present")[:rows]
         some = int(np.bitwise_or.reduce(bits)) if rows else 0
-        if some >> self.valid["inner"] & 1:
-            inside = bits >> np.uint64(self.valid["inner"]) & np.uint64(1)
-            present |= (inside << np.uint64(self.scanner.bits["inner"])).astype(present.dtype)
-        del arrays["own_present"]
+        for name in ("inner", "time"):
+            if some >> self.valid[name] & 1:
+                there = bits >> np.uint64(self.valid[name]) & np.uint64(1)
+                present |= (there << np.uint64(self.scanner.bits[name])).astype(present.dtype)
         arrays["present"] = present
-        if "time" in arrays:
-            timed = bits >> np.uint64(self.valid["time"]) & np.uint64(1) if some >> self.valid["time"] & 1 else None
-            arrays["timed"] = np.zeros(rows, bool) if timed is None else timed.astype(bool)
         return arrays
 
 
@@ -229,13 +224,17 @@ def _column(column: Column, kinds: tuple[str, ...], wires: tuple[str, ...]) -> C
     return column._replace(names=kinds, nullable=False) if column.name == "kind" else column
 
 
-def _with_inner(scanner: BulkScanner) -> BulkScanner:
-    """The same scanner with the column ``inner``: the place in the string of JSON that a record is in."""
-    bit = max([*scanner.bits.values(), *scanner.escaped.values()]) + 1
-    if bit >= 8 * np.dtype(scanner.present).itemsize:
-        raise ValueError(f"no bit is left for the column inner of {scanner.wire}")
-    columns = (*scanner.columns, Column("inner", "i64", nullable=True))
-    return scanner._replace(columns=columns, bits={**scanner.bits, "inner": bit})
+def _with_places(scanner: BulkScanner) -> BulkScanner:
+    """The same scanner with the columns that the search fills for any wire: ``inner``, the place in the string of JSON
+    that a record is in, and ``time``."""
+    for column in (Column("inner", "i64", nullable=True), *(one for one in COMMON if one.name == "time")):
+        if column.name in scanner.bits:
+            continue
+        bit = max([*scanner.bits.values(), *scanner.escaped.values()]) + 1
+        if bit >= 8 * np.dtype(scanner.present).itemsize:
+            raise ValueError(f"no bit is left for the column {column.name} of {scanner.wire}")
+        scanner = scanner._replace(columns=(*scanner.columns, column), bits={**scanner.bits, column.name: bit})
+    return scanner
 
 
 def _own_plan(plan: Any, wire: str, every: tuple[str, ...]) -> Any:

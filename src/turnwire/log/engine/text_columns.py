@@ -12,7 +12,7 @@ from turnwire.log.search.rows import DTYPES as SEARCHED
 if TYPE_CHECKING:
     from collections.abc import Container
 
-TAKEN = {"file", "timed", "arena", "own_bytes", *SEARCHED, *(column.name for column in POSITIONS)}
+TAKEN = {"file", "arena", "own_bytes", *SEARCHED, *(column.name for column in POSITIONS)}
 """Names that no column of a wire can have: a scan has them for places."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_COLUMNS = 60

@@ -161,8 +161,6 @@ class Batch(Columns):
         if how:
             text = column.kind == "text"
             return self._text(source) if text else rows.arrays[source][: rows.count].astype(_dtype(column), copy=False)
-        if name == "time" and "timed" in rows.arrays:
-            return rows.arrays[name][: rows.count]
         empty = np.zeros(rows.count, _dtype(column))
         if column.kind != "text":
             return empty
@@ -251,8 +249,6 @@ class Batch(Columns):
         if not column.nullable:
             return None
         how, source = self._origin(column)
-        if not how and name == "time" and "timed" in self._rows.arrays:
-            return self._rows.arrays["timed"][: len(self)]
         if not how:
             return np.zeros(len(self), bool)
         there = self._own_validity(source)
