@@ -243,7 +243,6 @@ class Batch(Columns):
 
     def validity_of(self, column: Column) -> Bits | NDArray[np.bool_] | None:
         """The same for a column of this batch."""
-        name = column.name
         if column.kind == "file":
             return None if self._rows.file is not None else np.zeros(len(self), bool)
         if not column.nullable:
