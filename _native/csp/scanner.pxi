@@ -1,52 +1,55 @@
-# The scanner: lines and heredocs, messages, and the stream of records. Included by csp/codec.pyx; the grammar is told in
-# csp/_scanner_py.py.
+# Scans bytes for records of CSP/1 and fills tables of rows, extras and rejects. From the bottom up: lines, heredocs, messages, the
+# stream of records. Included by csp/codec.pyx. The grammar is in csp/_scanner_py.py and csp/reader.py; turnwire.csp.spec.ROW_WIDTH
+# says what the numbers of a row, an extra and a reject are.
+
+# What functions return that read on.
 
 cdef enum:
     OK = 0
-    END = 1
-    MORE = 2
-    BAD = 3  # a fault stands in the scanner
-    FULL = 4
+    END = 1  # there is nothing more: no line, no closing, no further line of the block
+    MORE = 2  # it depends on bytes that have not come
+    BAD = 3  # the message is to be rejected; scanner.fault says why
+    FULL = 4  # the table of extras is full
     NO_MEMORY = 5
 
 cdef struct Line:
     int64_t start
-    int64_t stop
-    int64_t next
-    int64_t number
+    int64_t stop  # without its line feed and the carriage return before that
+    int64_t next  # where the next line starts
+    int64_t number  # from 0 on
 
-cdef struct Closing:
-    int64_t run
+cdef struct Closing:  # a line that may close a heredoc
+    int64_t run  # how many ">" it is
     int64_t start
 
 cdef struct Fault:
     int reason
     int64_t offset
     int64_t line
-    Line resume  # where the rest of the message goes on (start and number)
-    int64_t run  # of a heredoc that never closes; -1: the message ends here
+    Line resume  # where the search for the end of the message begins (only start and number count)
+    int64_t run  # 0, or the run of a heredoc that never closes; -1: no search, the message ends at resume
 
 cdef struct Scanner:
     const uint8_t *data
     csp_lister lister
     int64_t end
-    bint final
-    int64_t most_bytes, most_fields, most_key
-    int64_t look  # bytes of the next window, where one message alone is read; 0: as many as there are room for
+    bint final  # nothing follows behind ``end``
+    int64_t most_bytes, most_fields, most_key  # limits: of a message, of its fields, of a key
+    int64_t look  # bytes of the next window, where one message alone is read; 0: as many as there is room for
     # the cursor: start and number of the next line, and which line feed of the window ends it
     int64_t place, number
     int next
     csp_window window
     csp_reading reading
-    # heredocs that were searched in vain: all lines that are only ">"
+    # all lines that may close a heredoc, sorted by run; made when the closing of one was searched in vain (``indexed``)
     Closing *closings
     int64_t closing_count
     int indexed
     bint log  # extras are only counted
-    const csp_around *around  # for the search of logs: what stands around the message, which says where it ends; or NULL
+    const csp_around *around  # in a search of logs: what stands around the message and so says where it ends; else NULL
     # state of the stream
-    bint tail
-    int64_t run
+    bint tail  # text here trails a message
+    int64_t run  # of the heredoc that never closed; 0: there is none, -1: several of different runs
     Fault fault
     # tables
     int32_t *rows
@@ -56,7 +59,7 @@ cdef struct Scanner:
 
 
 cdef inline void fill(Scanner *s, int64_t base) noexcept nogil:
-    """The window from ``base`` on, where the next line begins or a line goes on."""
+    """Fills the window from ``base`` on, where a line begins or goes on."""
     cdef int64_t stop = s.end
     if s.look and s.look < stop - base:
         stop = base + s.look
@@ -66,7 +69,7 @@ cdef inline void fill(Scanner *s, int64_t base) noexcept nogil:
 
 
 cdef void seek(Scanner *s, int64_t place, int64_t number) noexcept nogil:
-    """Moves the cursor to the start of a line. It costs as much as the lines between here and there."""
+    """Moves the cursor to the start of a line, in time linear in the lines passed over."""
     s.place = place
     s.number = number
     if not s.window.base <= place <= s.window.stop:
@@ -80,7 +83,7 @@ cdef void seek(Scanner *s, int64_t place, int64_t number) noexcept nogil:
 
 
 cdef inline int64_t newline(Scanner *s) noexcept nogil:
-    """The next newline, or -1."""
+    """The offset of the next line feed, which is then behind the cursor; or -1."""
     while s.next >= s.window.count:
         if s.window.stop >= s.end:
             return -1
@@ -90,7 +93,7 @@ cdef inline int64_t newline(Scanner *s) noexcept nogil:
 
 
 cdef inline int next_line(Scanner *s, Line *line) noexcept nogil:
-    """OK and a line, END, or MORE where the line may go on behind the bytes at hand."""
+    """Reads the next line: OK, END, or MORE where it may go on behind the bytes at hand."""
     cdef int64_t found = newline(s)
     if found < 0:
         return last_line(s, line)
@@ -106,6 +109,7 @@ cdef inline int next_line(Scanner *s, Line *line) noexcept nogil:
 
 
 cdef int last_line(Scanner *s, Line *line) noexcept nogil:
+    """Reads the last line, which has no line feed: OK, END where nothing is left, MORE where bytes may follow."""
     if not s.final:
         return MORE
     if s.place >= s.end:
@@ -118,16 +122,17 @@ cdef int last_line(Scanner *s, Line *line) noexcept nogil:
 
 
 cdef inline void back(Scanner *s, Line *line) noexcept nogil:
-    """Gives a line back: the next line is this one again."""
+    """Moves the cursor back to the start of a line that was read."""
     seek(s, line.start, line.number)
 
 
 cdef inline int64_t number_behind(Scanner *s, Line *line) noexcept nogil:
-    """Number of the line behind a line, which may be the last and have no newline."""
+    """The number of the next line; that of this one if it has no line feed."""
     return line.number + (1 if line.next > line.start and s.data[line.next - 1] == 10 else 0)
 
 
 cdef inline bint is_blank(const uint8_t *data, Line *line) noexcept nogil:
+    """True if a line has nothing but spaces and tabs."""
     cdef int64_t at = line.start
     while at < line.stop:
         if data[at] != 32 and data[at] != 9:
@@ -137,6 +142,7 @@ cdef inline bint is_blank(const uint8_t *data, Line *line) noexcept nogil:
 
 
 cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
+    """True if a line says CSP/1 or nearly that, or is a code fence."""
     if line.stop <= line.start:
         return False
     cdef uint8_t first = data[line.start]
@@ -174,7 +180,8 @@ cdef int64_t template_head(const uint8_t *data, Line *line) noexcept nogil:
 
 
 cdef int64_t closing_end(Scanner *s, int64_t start, int64_t run, int64_t bound) noexcept nogil:
-    """Offset behind the closing line at ``start``, which begins with ``run`` times ``>``; 0 if it does not close."""
+    """The offset behind the line at ``start``, which begins with ``run`` times ``>``; 0 if it has more or goes over ``bound``,
+    and so closes nothing."""
     cdef int64_t stop = start + run
     cdef int64_t behind
     if stop < s.end and s.data[stop] == 10:
@@ -189,6 +196,7 @@ cdef int64_t closing_end(Scanner *s, int64_t start, int64_t run, int64_t bound) 
 
 
 cdef inline bint starts_run(const uint8_t *data, int64_t start, int64_t run, int64_t end) noexcept nogil:
+    """True if ``run`` times ``>`` stands at ``start``."""
     if start + run > end:
         return False
     cdef int64_t at
@@ -207,7 +215,7 @@ cdef int compare_closings(const void *left, const void *right) noexcept nogil:
 
 
 cdef int index_closings(Scanner *s, int64_t place) noexcept nogil:
-    """Lists every line from ``place`` on that is only ``>``: a failed search costs the whole rest, never pay it twice."""
+    """Lists every line from ``place`` on that is only ``>``. A search in vain reads all the rest; the list answers later ones."""
     cdef int64_t at = place
     cdef int64_t stop, capacity = 0
     cdef Closing *grown
@@ -237,7 +245,7 @@ cdef int index_closings(Scanner *s, int64_t place) noexcept nogil:
 
 
 cdef int behind_closing(Scanner *s, int64_t *start, int64_t found, int64_t behind) noexcept nogil:
-    """Moves the cursor behind a closing line at ``found``. END: there is none, and ``behind`` is 0."""
+    """Moves the cursor to ``behind``, the end of the closing line at ``found``. END where ``behind`` is 0: there is none."""
     cdef int64_t feed
     if not behind:
         return END
@@ -296,7 +304,8 @@ cdef int find_closing(Scanner *s, int64_t run, int64_t bound, int64_t *start) no
 
 
 cdef int heredoc(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcept nogil:
-    """OK and behind the heredoc; MORE; or BAD with the reason in the fault, the cursor where the content begins."""
+    """Moves the cursor behind the heredoc whose content begins at it. MORE or BAD: the cursor stays, and BAD puts the reason into
+    the fault."""
     cdef int found = find_closing(s, run, bound, start)
     if found != END:
         return found
@@ -318,7 +327,7 @@ cdef inline int classify_magic_line(Scanner *s, Line *first, int kind) noexcept 
 
 
 cdef int nearly(Scanner *s, Line *first) noexcept nogil:
-    """Rejects what begins with a line that only nearly says CSP/1."""
+    """Rejects a message whose first line only nearly says CSP/1."""
     cdef int what = classify_magic_line(s, first, CSP_NEAR)
     if what == CSP_UNDECIDED:
         return MORE
@@ -334,6 +343,7 @@ cdef int nearly(Scanner *s, Line *first) noexcept nogil:
 
 
 cdef inline int blame(Scanner *s, int reason, Line *at, Line *resume) noexcept nogil:
+    """BAD, with the fault at this line; the search for the end of the message begins at ``resume``."""
     s.fault.reason = reason
     s.fault.offset = at.start
     s.fault.line = at.number
@@ -343,6 +353,7 @@ cdef inline int blame(Scanner *s, int reason, Line *at, Line *resume) noexcept n
 
 
 cdef int too_large(Scanner *s, Line *first, Line *line) noexcept nogil:
+    """BAD: the message is over the limit with ``line``, before which it ends (but not before its first line)."""
     blame(s, R_TOO_LARGE, first, line)
     if line.start < first.next:
         s.fault.resume.start = first.next
@@ -352,6 +363,7 @@ cdef int too_large(Scanner *s, Line *first, Line *line) noexcept nogil:
 
 
 cdef int header_fault(Scanner *s, int reason, Line *first, Line *at, Line *resume) noexcept nogil:
+    """As ``blame``, for a fault that another protocol would also show: then it is a look-alike. MORE where that is open yet."""
     cdef int what = classify_magic_line(s, first, CSP_EXACT)
     if what == CSP_UNDECIDED:
         return MORE
@@ -361,12 +373,10 @@ cdef int header_fault(Scanner *s, int reason, Line *first, Line *at, Line *resum
 
 
 cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *intent, Line *line) noexcept nogil:
-    """Reads to the line behind the header, which is left in ``line`` (its start is the end where there is none).
-
-    END: the input ends there. Otherwise OK, MORE or BAD.
-    """
+    """Reads the header; ``line`` becomes the one behind it. OK, MORE or BAD; END where the input ends there, with an empty
+    ``line`` at the end."""
     cdef int found, word, size, seen = 0, count = 0
-    cdef bint ordered = True, form = False  # form: the value of INTENT is a place to fill in, <...>
+    cdef bint ordered = True, form = False  # form: the value of INTENT is a placeholder, <...>
     cdef uint64_t prefix
     cdef int64_t value, length
     cdef int named = NO_WORD
@@ -418,7 +428,8 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
 
 
 cdef int read_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_t *stop) noexcept nogil:
-    """Reads one message strictly; OK leaves the cursor behind its block, ``stop`` is the end of the block."""
+    """Reads one message strictly, whose first line is ``first``. OK: ``stop`` is the end of its block, and the cursor is there or
+    behind the blank line that follows."""
     cdef int64_t bound = first.start + s.most_bytes
     cdef Line line
     cdef Line head
@@ -456,6 +467,7 @@ cdef int read_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_
 
 
 cdef inline bint is_id(const uint8_t *data, int64_t start, int64_t stop, uint8_t letter) noexcept nogil:
+    """True for this letter and digits behind it, as in T12."""
     if stop - start < 2 or data[start] != letter:
         return False
     cdef int64_t at
@@ -466,6 +478,7 @@ cdef inline bint is_id(const uint8_t *data, int64_t start, int64_t stop, uint8_t
 
 
 cdef int block_head(Scanner *s, Line *line, int intent, int32_t *row) noexcept nogil:
+    """Reads the first line of a block: its word, its id, and the operation of a FILEOP. OK or BAD."""
     cdef uint64_t prefix = csp_word(s.data, line.start, s.end)
     cdef int size = csp_key_length(prefix, line.stop - line.start, s.data + line.start)
     cdef int word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
@@ -506,7 +519,8 @@ cdef int block_head(Scanner *s, Line *line, int intent, int32_t *row) noexcept n
 cdef int read_value(
     Scanner *s, Line *first, Line *line, int64_t size, int64_t bound, int64_t *start, int64_t *length, bint *is_heredoc
 ) noexcept nogil:
-    """The value of the field at ``line``, whose key has ``size`` bytes."""
+    """Reads the value of the field at ``line``, whose key has ``size`` bytes: the rest of the line, or the heredoc that begins on
+    the next one. OK, MORE or BAD."""
     cdef Line following
     cdef int found
     cdef int64_t run, closing
@@ -547,7 +561,7 @@ cdef int read_value(
 
 
 cdef inline int block_line(Scanner *s, Line *first, int64_t bound, Line *line) noexcept nogil:
-    """The next line of a block; END where the block ends, with ``line`` at the place behind it."""
+    """Reads the next line of a block. END: the block ended before ``line``."""
     cdef int found = next_line(s, line)
     if found == END:
         line.start = line.next = line.stop = s.place
@@ -561,6 +575,7 @@ cdef inline int block_line(Scanner *s, Line *first, int64_t bound, Line *line) n
 
 
 cdef bint in_enum(const uint8_t *data, int word, int64_t start, int64_t length) noexcept nogil:
+    """True if the bytes are a value of PRIORITY or, for any other word, of STATUS."""
     if word == W_PRIORITY:
         return length == 2 and data[start] == c"P" and c"1" <= data[start + 1] <= c"3"
     return (
@@ -573,6 +588,7 @@ cdef bint in_enum(const uint8_t *data, int word, int64_t start, int64_t length) 
 cdef int read_known(
     Scanner *s, Line *first, Line *head, int64_t bound, int32_t *row, int intent, Line *line
 ) noexcept nogil:
+    """Reads the fields of a block whose keys the specification lists, to the line behind it. OK, MORE or BAD."""
     cdef int found, size, word, slot
     cdef uint64_t prefix
     cdef int64_t start, length
@@ -610,6 +626,7 @@ cdef int read_known(
 cdef int add_extra(
     Scanner *s, int sign, int64_t key, int64_t size, int64_t start, int64_t length
 ) noexcept nogil:
+    """Adds a field of a generic block (sign 0) or an operation of a patch (its sign). OK or FULL."""
     if s.log:
         s.extra_count += 1
         return OK
@@ -626,6 +643,7 @@ cdef int add_extra(
 
 
 cdef int read_generic(Scanner *s, Line *first, int64_t bound, int32_t *row, Line *line) noexcept nogil:
+    """Reads the fields of a block with any keys (PLAN, QUERY, MEM) into extras. OK, MORE, BAD or FULL."""
     cdef int found
     cdef int64_t size, start, length
     cdef int64_t before = s.extra_count
@@ -651,6 +669,7 @@ cdef int read_generic(Scanner *s, Line *first, int64_t bound, int32_t *row, Line
 
 
 cdef int read_patch(Scanner *s, Line *first, Line *head, int64_t bound, int32_t *row, Line *line) noexcept nogil:
+    """Reads the lines of a PATCH: BASE, its operations into extras, APPLY. OK, MORE, BAD or FULL."""
     cdef int found, reason
     cdef int64_t before = s.extra_count
     cdef int64_t size, skip, place
@@ -693,6 +712,7 @@ cdef int read_patch(Scanner *s, Line *first, Line *head, int64_t bound, int32_t 
 
 
 cdef inline bint is_change_like(const uint8_t *data, Line *line) noexcept nogil:
+    """True if a line is an operation of a patch, or a bad one rather than a stray line."""
     cdef uint8_t sign = data[line.start]
     if sign == c"+" or sign == c"~" or sign == c"-":
         return True
@@ -700,7 +720,7 @@ cdef inline bint is_change_like(const uint8_t *data, Line *line) noexcept nogil:
 
 
 cdef int read_change(Scanner *s, Line *line) noexcept nogil:
-    """One operation of a patch; returns the reason it is none, -FULL, or -1 when it was added."""
+    """Adds one operation of a patch. Returns -1, -FULL, or the reason why the line is none."""
     cdef const uint8_t *data = s.data
     cdef int64_t at = line.start + 6
     cdef int64_t stop = line.stop
@@ -740,7 +760,7 @@ cdef int read_change(Scanner *s, Line *line) noexcept nogil:
 
 
 cdef inline int64_t fast_messages(Scanner *s, int32_t *rows, int64_t most) noexcept nogil:
-    """Reads messages that are written as messages usually are, as long as one follows another: how many, in ``rows``.
+    """Reads messages into ``rows`` as long as csp/fast_path.h takes them, and returns how many.
 
     Everything else, every fault included, is left to :func:`step`."""
     cdef csp_reading *reading = &s.reading
@@ -761,7 +781,7 @@ cdef inline int64_t fast_messages(Scanner *s, int32_t *rows, int64_t most) noexc
 
 
 cdef inline void number_extras(Scanner *s, int64_t count) noexcept nogil:
-    """Rows that were read without extras say where their extras would be."""
+    """Counts the rows that ``fast_messages`` read, and gives them no extras."""
     cdef int64_t row
     for row in range(s.row_count, s.row_count + count):
         s.rows[24 * row + 22] = <int32_t>s.extra_count
@@ -773,10 +793,12 @@ cdef inline void number_extras(Scanner *s, int64_t count) noexcept nogil:
 
 
 cdef void unclosed(Scanner *s, int64_t run) noexcept nogil:
+    """Notes that a heredoc with this run never closes."""
     s.run = run if s.run == 0 or s.run == run else -1
 
 
 cdef int32_t *new_row(Scanner *s) noexcept nogil:
+    """The next row, with all spans absent; it counts once ``finish_row`` has filled it."""
     cdef int32_t *row = s.rows + 24 * s.row_count
     memset(row, 0xFF, 24 * sizeof(int32_t))
     row[22] = <int32_t>s.extra_count
@@ -785,6 +807,7 @@ cdef int32_t *new_row(Scanner *s) noexcept nogil:
 
 
 cdef inline void finish_row(Scanner *s, int32_t *row, int64_t start, int64_t stop, int64_t number, int code) noexcept nogil:
+    """Fills in where a record is and what it is, and counts its row."""
     row[0] = <int32_t>start
     row[1] = <int32_t>(stop - start)
     row[2] = <int32_t>number
@@ -795,6 +818,7 @@ cdef inline void finish_row(Scanner *s, int32_t *row, int64_t start, int64_t sto
 cdef void reject(
     Scanner *s, int reason, int64_t start, int64_t stop, int64_t number, int64_t offset, int64_t line
 ) noexcept nogil:
+    """Adds a reject. number: of its first line; offset, line: of the fault."""
     cdef int32_t *row = s.rejects + 6 * s.reject_count
     row[0] = <int32_t>start
     row[1] = <int32_t>(stop - start)
@@ -821,6 +845,7 @@ cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
 
 
 cdef int message(Scanner *s, Line *first) noexcept nogil:
+    """Adds the message that begins with a line, or rejects it. OK, MORE, FULL or NO_MEMORY."""
     cdef int32_t *row = new_row(s)
     cdef int64_t extras = s.extra_count
     cdef int64_t stop = 0
@@ -838,7 +863,7 @@ cdef int message(Scanner *s, Line *first) noexcept nogil:
 
 
 cdef int recover(Scanner *s, Line *first) noexcept nogil:
-    """Rejects a message from its first line to its end, which is found with respect for heredocs."""
+    """Rejects a message from its first line to its end. What is in its heredocs does not end it."""
     cdef Fault fault = s.fault
     cdef int found
     s.tail = True
@@ -880,6 +905,7 @@ cdef int to_end(Scanner *s, Line *first) noexcept nogil:
 
 
 cdef int trailing(Scanner *s, Line *line) noexcept nogil:
+    """Rejects a line of text that trails a message, with its heredoc if it opens one."""
     cdef int64_t closing
     cdef int chomped
     cdef int64_t run = csp_opening(s.data, line.start, line.stop, &chomped)
@@ -895,6 +921,7 @@ cdef int trailing(Scanner *s, Line *line) noexcept nogil:
 
 
 cdef int template(Scanner *s, Line *first) noexcept nogil:
+    """Adds the template that begins with a line (``CSP/1;`` ...) and goes on to a blank line or a delimiter."""
     cdef int32_t *row = new_row(s)
     cdef int64_t head = template_head(s.data, first)
     cdef Line line
@@ -928,6 +955,7 @@ cdef inline bint is_laws(const uint8_t *data, Line *line) noexcept nogil:
 
 
 cdef bint is_preamble_line(const uint8_t *data, Line *line, bint laws) noexcept nogil:
+    """True for ``DEF NAME = value`` and LAWS; with ``laws``, where LAWS came before, also for ``- L1: text``."""
     cdef int64_t at = line.start
     cdef int64_t stop = line.stop
     if is_laws(data, line):
@@ -950,6 +978,7 @@ cdef bint is_preamble_line(const uint8_t *data, Line *line, bint laws) noexcept 
 
 
 cdef int preamble(Scanner *s, Line *first) noexcept nogil:
+    """Adds the preamble that begins with a line: definitions and laws, blank lines among them."""
     cdef int32_t *row = new_row(s)
     cdef bint laws = is_laws(s.data, first)
     cdef int64_t stop = first.next
@@ -976,7 +1005,7 @@ cdef int preamble(Scanner *s, Line *first) noexcept nogil:
 
 
 cdef int item(Scanner *s) noexcept nogil:
-    """One item at the start of a line; moves the cursor behind it."""
+    """Reads one item at the start of a line, be it a record, a reject or a blank line, and moves the cursor behind it."""
     cdef Line line
     cdef int found = next_line(s, &line)
     if found != OK:
@@ -1002,7 +1031,7 @@ cdef int item(Scanner *s) noexcept nogil:
 
 
 cdef bint swallowed_end(Scanner *s, int64_t start, int64_t stop, int64_t run) noexcept nogil:
-    """True if a line of ``data[start:stop]`` closes the heredoc that was found unclosed."""
+    """True if a line of ``data[start:stop]`` is a closing of that run: records behind it are no longer in the unclosed heredoc."""
     cdef const uint8_t *found
     cdef int64_t behind
     while start < stop:
@@ -1022,7 +1051,7 @@ cdef bint swallowed_end(Scanner *s, int64_t start, int64_t stop, int64_t run) no
 
 
 cdef inline int step(Scanner *s) noexcept nogil:
-    """One item; what is not OK has changed nothing."""
+    """Reads one item. Where that is not OK, the scanner is as it was before."""
     cdef int64_t place = s.place
     cdef int64_t number = s.number
     cdef int64_t run = s.run
@@ -1040,7 +1069,7 @@ cdef inline int step(Scanner *s) noexcept nogil:
 
 
 cdef int run_scanner(Scanner *s) noexcept nogil:
-    """Scans until the bytes or the tables are used up, ``s.place`` behind what was consumed. OK or NO_MEMORY."""
+    """Scans until all bytes are read or a table is full; ``s.place`` is behind what was read. OK or NO_MEMORY."""
     cdef int found = OK
     cdef int64_t count
     while s.place < s.end and s.row_count < s.most_rows and s.reject_count < s.most_rejects:
@@ -1060,6 +1089,7 @@ cdef void start_scanner(
     Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, int64_t *limits, csp_lister lister,
     int64_t look=0
 ) noexcept nogil:
+    """Puts a scanner at ``start`` of ``data[:stop]``. The caller sets its tables."""
     s.data = data
     s.look = look
     s.lister = lister
