@@ -1,17 +1,20 @@
-# Messages as objects, read, written and found clean in one go. Included by csp/codec.pyx; the rules, and what is rare, are in
-# csp/_objects_py.py and turnwire/csp: what is here says None, or False, where it is not sure.
+# Reads, writes and checks one usual CSP/1 message without a call of Python: text -> CspMessage, CspMessage -> text, and whether
+# `check` has nothing to say. Included by csp/codec.pyx. Where anything is unusual, these functions answer None or False, and
+# csp/_objects_py.py and turnwire.csp.codec, which have the rules, do the work.
+#
+# Rows and extras are those of csp/scanner.pxi. AT_... are the places of attributes (slots) in the objects of turnwire.csp.messages.
 
 cdef enum:
-    FEW = 64  # extras that stand on the stack
-    ROOM = 2048  # bytes of a text that do
-    CSP_ROOM = 32  # bytes behind a text that csp/fast_path.h reads on into
-    MOST_FIELDS = 8  # of a known block, that are put in order here
+    FEW = 64  # extras for which there is room on the stack
+    ROOM = 2048  # bytes of text for which there is
+    CSP_ROOM = 32  # bytes behind a text that csp/fast_path.h may read
+    MOST_FIELDS = 8  # fields of a known block that are sorted here
 
-cdef struct Result:
+cdef struct Result:  # the tables of a scanner that reads one message
     int32_t row[2 * 24]
     int32_t reject[6]
     int32_t few[5 * FEW]
-    int32_t *extras
+    int32_t *extras  # few, or memory of its own where there are more
 
 cdef object CspMessage = _messages.CspMessage
 cdef object Generic = _messages.Generic
@@ -19,6 +22,7 @@ cdef object FileOp = _messages.FileOp
 cdef object Patch = _messages.Patch
 cdef object Op = _messages.Op
 cdef object Intent = _spec.Intent
+# By the code of an intent: its name, the word of its block, the block's class, its keys, the word as bytes.
 cdef tuple INTENTS = tuple(_spec.Intent)
 cdef tuple WORDS_OF = tuple([_spec.BLOCK_WORD[intent] for intent in _spec.INTENTS])
 cdef tuple CLASSES = tuple([_messages.CLASSES.get(word, Generic) for word in WORDS_OF])
@@ -48,8 +52,8 @@ take_limits((_LIMITS.message, _LIMITS.fields, _LIMITS.key), usual_limits)
 
 
 cdef bint read_usual(uint8_t *data, int64_t size, Result *result) noexcept nogil:
-    """True if csp/fast_path.h takes the text, with a line feed behind it, as one message. ``data`` has room for CSP_ROOM
-    bytes behind the text, which are written over."""
+    """Reads a text of one message by csp/fast_path.h; False where that does not take it. CSP_ROOM bytes behind the text belong to
+    ``data`` and are overwritten: with the blank line that ends the block, and zeros."""
     cdef csp_window window
     cdef csp_reading reading
     cdef int why
@@ -71,7 +75,8 @@ cdef bint read_usual(uint8_t *data, int64_t size, Result *result) noexcept nogil
 
 
 cdef bint split_lines(const uint8_t *data, int64_t start, int64_t stop, bint changes, Result *result) noexcept nogil:
-    """The extras of lines that are good; False where there are too many."""
+    """Fills in the extras of a block's lines, which are known to be good: operations of a patch (``changes``), or fields. False
+    where there are more than FEW."""
     cdef int32_t *extra = result.few
     cdef int64_t name, at, end
     while start < stop:
@@ -97,9 +102,9 @@ cdef bint split_lines(const uint8_t *data, int64_t start, int64_t stop, bint cha
 
 
 cdef bint read_one(const uint8_t *data, int64_t size, Result *result) except -1:
-    """True if the text is one message that strict reading takes, and nothing else but blank lines.
+    """Reads a text by the scanner; False unless it is one message without a fault, and blank lines.
 
-    ``result.extras`` is to be freed where it is not ``result.few``."""
+    The caller frees ``result.extras`` where it is not ``result.few``."""
     cdef Scanner scanner
     cdef int64_t most_extras = FEW
     cdef int outcome
@@ -123,6 +128,7 @@ cdef bint read_one(const uint8_t *data, int64_t size, Result *result) except -1:
             raise MemoryError
 
 
+# Behind this, ``is_ascii`` says that all of the text is ASCII: its parts are then copied, not decoded.
 cdef inline object span(const uint8_t *data, int64_t start, int64_t length, bint is_ascii):
     if not is_ascii:
         return PyUnicode_DecodeUTF8(<const char *>data + start, length, NULL)
@@ -132,7 +138,7 @@ cdef inline object span(const uint8_t *data, int64_t start, int64_t length, bint
 
 
 cdef object known_fields(const uint8_t *data, const int32_t *row, int code, bint is_ascii):
-    """The fields of a known block in the order of the text."""
+    """The fields of a known block as (key, value), in the order in which the text has them."""
     cdef tuple names = <tuple>KEYS_OF[code]
     cdef int slots[6]
     cdef int count = 0, slot, place
@@ -153,6 +159,7 @@ cdef object known_fields(const uint8_t *data, const int32_t *row, int code, bint
 
 
 cdef object block_of(const uint8_t *data, const int32_t *row, const int32_t *extras, int code, bint is_ascii):
+    """The block of a row, whose intent has this code."""
     cdef const int32_t *extra = extras + 5 * row[22]
     cdef int number
     name = span(data, row[10], row[11], is_ascii)
@@ -192,12 +199,13 @@ cdef object block_of(const uint8_t *data, const int32_t *row, const int32_t *ext
 
 
 cdef inline void set_item(object op, Py_ssize_t place, object value):
+    """Puts a value into an empty place of a new tuple."""
     Py_INCREF(value)
     PyTuple_SET_ITEM(op, place, value)
 
 
 cdef object message_of(const uint8_t *data, const int32_t *row, const int32_t *extras, int64_t line, bint is_ascii):
-    """The message of a row; ``line`` is that of the first byte of the data."""
+    """The message of a row. line: the number of the first line of ``data``."""
     cdef int code = row[3] & 0xFF
     made = new_object(CspMessage, 0)
     fill_slot(made, AT_SENDER, span(data, row[4], row[5], is_ascii))
@@ -211,8 +219,10 @@ cdef object message_of(const uint8_t *data, const int32_t *row, const int32_t *e
 
 
 cdef int64_t least_size(const int32_t *row, const int32_t *extras) noexcept nogil:
-    """The bytes of a message whose values stand on their keys' lines, without what writing leaves out. csp/fast_path.h takes
-    fields in the order of writing only, so a text without carriage returns that is no longer is what writing gives."""
+    """The size of the text that writing gives, if no value is a heredoc.
+
+    A text that was read by csp/fast_path.h, has this size and no carriage return is that text: fields are in the order of
+    writing, and no byte is left for anything else."""
     cdef int code = row[3], slot
     cdef const int32_t *extra = extras
     cdef int64_t size = 32 + keys.intent_size[code] + keys.head_size[code] + row[5] + row[7] + row[9] + row[11]
@@ -235,8 +245,8 @@ cdef int64_t least_size(const int32_t *row, const int32_t *extras) noexcept nogi
 
 
 cdef tuple parts_of(object message, object source, bint exact):
-    """All that a message has, as ``is_untouched`` compares it, behind the text that it was read from and whether that is what
-    writing gives."""
+    """What ``is_untouched`` compares: (source, exact, five attributes of the message, the block's class, three of its values, and
+    each item of its list). exact: the source is the text that writing gives."""
     cdef object block = <object>in_slot(message, AT_BLOCK)
     cdef PyObject *held[4]
     cdef Py_ssize_t number, size
@@ -256,7 +266,7 @@ cdef tuple parts_of(object message, object source, bint exact):
 
 
 cdef inline void held_of(object block, object kind, PyObject **held) noexcept:
-    """The contents of a block of that class: its list, and three values, None where it has fewer. NULL where one is missing."""
+    """The contents of a block of a class: its list, then three values, None where it has fewer; NULL for an empty slot."""
     held[2] = held[3] = <PyObject *>None
     if kind is Patch:
         held[0], held[1] = in_slot(block, AT_OPS), in_slot(block, AT_PATCH_ID)
@@ -270,8 +280,9 @@ cdef inline void held_of(object block, object kind, PyObject **held) noexcept:
 
 
 cdef bint is_untouched(object message, PyObject *parts) noexcept:
-    """True if the message has what was read, and nothing else: none of that can be changed in place but the block and
-    its list, of which each part is compared. parts: None or NULL where it was not read by this core."""
+    """True if nothing in a message was replaced, added or removed since it was read. Only the message, its block and the block's
+    list can be changed in place, so their parts are compared by identity. parts: of ``parts_of``; None or NULL where the message
+    was made otherwise."""
     cdef PyObject *held[4]
     cdef Py_ssize_t number
     if parts == NULL or type(<object>parts) is not tuple:
@@ -297,7 +308,7 @@ cdef bint is_untouched(object message, PyObject *parts) noexcept:
 
 
 cdef object usual_message(object data):
-    """The message, where ``data`` (str or bytes) is one that strict reading takes and blank lines; else None."""
+    """The message in ``data`` (str or bytes), if strict reading takes it and only blank lines are beside it; else None."""
     cdef Result result
     cdef uint8_t copy[ROOM]
     cdef Py_ssize_t size = 0
@@ -335,6 +346,8 @@ cdef object usual_message(object data):
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
+# The put functions write at the end of a draft. Those that return bint say False where ``turnwire.csp.codec`` has to write the
+# message instead; the draft is then thrown away.
 cdef inline int put(tw_draft *draft, const char *text, Py_ssize_t size) except -1:
     if not tw_put(draft, text, size):
         raise MemoryError
@@ -342,6 +355,7 @@ cdef inline int put(tw_draft *draft, const char *text, Py_ssize_t size) except -
 
 
 cdef inline const char *utf8_of(object text, Py_ssize_t *size) except NULL:
+    """The UTF-8 of a str, which lives as long as it, and its size. Raises UnicodeEncodeError for a lone surrogate."""
     if PyUnicode_IS_COMPACT_ASCII(text):
         size[0] = PyUnicode_GET_LENGTH(text)
         return <const char *>PyUnicode_DATA(text)
@@ -349,11 +363,12 @@ cdef inline const char *utf8_of(object text, Py_ssize_t *size) except NULL:
 
 
 cdef inline bint is_inline(const char *text, Py_ssize_t size) noexcept nogil:
+    """True if a text has no line feed and does not end with a carriage return, so that it can stand on a key's line."""
     return not (size and (text[size - 1] == c"\r" or tw_has_feed(text, size)))
 
 
 cdef inline bint put_inline(tw_draft *draft, object value) except -1:
-    """True if the value is text that stands on one line; then it was written."""
+    """Writes a value; False where it is no text that can stand on one line."""
     cdef Py_ssize_t size = 0
     cdef const char *text
     if not PyUnicode_CheckExact(value) and type(value) is not Intent:
@@ -364,6 +379,7 @@ cdef inline bint put_inline(tw_draft *draft, object value) except -1:
 
 
 cdef inline bint put_header(tw_draft *draft, const char *key, Py_ssize_t size, object message, Py_ssize_t offset) except -1:
+    """Writes a line of the header: its key, with the space behind it, and the attribute of the message at ``offset``."""
     cdef PyObject *value = in_slot(message, offset)
     put(draft, key, size)
     if value == NULL or not put_inline(draft, <object>value):
@@ -372,7 +388,8 @@ cdef inline bint put_header(tw_draft *draft, const char *key, Py_ssize_t size, o
 
 
 cdef bint put_heredoc(tw_draft *draft, const char *text, Py_ssize_t size, bint exact) except -1:
-    """As ``turnwire.csp.codec.heredoc``: the key's line is written, the heredoc follows."""
+    """Writes a heredoc behind a key, as ``turnwire.csp.codec.heredoc`` does. Its run is longer than any line of ``>`` in the text.
+    exact: a text without a last newline is marked by ``-``, so that reading gives none."""
     cdef Py_ssize_t run = 3, at = 0, place
     cdef const char *found
     cdef bint ended = size == 0 or text[size - 1] == c"\n"
@@ -405,8 +422,8 @@ cdef bint put_heredoc(tw_draft *draft, const char *text, Py_ssize_t size, bint e
 
 
 cdef bint put_field(tw_draft *draft, object key, object value, bint known, bint content, bint strict) except -1:
-    """known: the key is one of the block's; content: a heredoc is to be written whatever the value is; strict: a value of
-    several lines is given a last newline."""
+    """Writes a field. known: the specification lists its key; content: its value is always a heredoc; strict: a heredoc ends with
+    a newline, even if the value does not."""
     cdef Py_ssize_t size = 0
     cdef const char *text
     if not PyUnicode_CheckExact(value) or not PyUnicode_CheckExact(key):
@@ -429,7 +446,7 @@ cdef bint put_field(tw_draft *draft, object key, object value, bint known, bint 
 
 
 cdef inline int slot_named(tuple names, object key) except -2:
-    """The place of a key among those of its block, or how many these are."""
+    """The place of a key among those of its block; ``len(names)`` for another key."""
     cdef int slot
     for slot in range(len(names)):
         if names[slot] is key or <str>names[slot] == <str>key:
@@ -438,7 +455,7 @@ cdef inline int slot_named(tuple names, object key) except -2:
 
 
 cdef bint put_fields(tw_draft *draft, object block, int code, bint strict) except -1:
-    """code: the intent of a known block, or -1. Strict writes the fields in the order of the specification."""
+    """Writes the fields of a block, strictly in the order of the specification. code: the intent of a known block, or -1."""
     cdef PyObject *held = in_slot(block, AT_FIELDS)
     cdef tuple names = <tuple>KEYS_OF[code] if code >= 0 else NOTHING
     cdef int slots[MOST_FIELDS]
@@ -476,6 +493,7 @@ cdef bint put_fields(tw_draft *draft, object block, int code, bint strict) excep
 
 
 cdef bint put_head(tw_draft *draft, const char *word, Py_ssize_t size, object block, Py_ssize_t offset) except -1:
+    """Writes the word of a block and its id, the attribute at ``offset``."""
     cdef PyObject *name = in_slot(block, offset)
     if name == NULL:
         return False
@@ -563,7 +581,7 @@ cdef bint put_message(tw_draft *draft, object message, bint strict) except -1:
 
 
 cdef inline Py_ssize_t text_in(PyObject *part, const char **text) except -2:
-    """The bytes of a str, to which ``text`` points then; -1 for anything else."""
+    """The size of a str as UTF-8, to which ``text`` points then; -1 where ``part`` is no str."""
     cdef Py_ssize_t size = 0
     if part == NULL or not PyUnicode_CheckExact(<object>part):
         return -1
@@ -572,7 +590,7 @@ cdef inline Py_ssize_t text_in(PyObject *part, const char **text) except -2:
 
 
 cdef bint reads_surely(object message) except -1:
-    """True if strict reading surely takes what is written: the parts of the message say so. Raises UnicodeEncodeError."""
+    """True if strict reading surely takes the text that a message is written as. Raises UnicodeEncodeError."""
     cdef PyObject *block = in_slot(message, AT_BLOCK)
     cdef PyObject *part
     cdef const char *text = NULL
@@ -597,7 +615,7 @@ cdef bint reads_surely(object message) except -1:
 
 
 cdef Py_ssize_t size_of_fields(object block, int code) except -2:
-    """The bytes of a block's fields, or a little more, where strict reading surely takes them; else -1."""
+    """The size of a block's fields as text, or a little more; -1 where strict reading might refuse them."""
     cdef PyObject *fields = in_slot(block, AT_FIELDS)
     cdef const char *text = NULL
     cdef Py_ssize_t size, total = 0
@@ -635,7 +653,7 @@ cdef Py_ssize_t size_of_fields(object block, int code) except -2:
 
 
 cdef Py_ssize_t size_of_changes(object block) except -2:
-    """The bytes of a patch's lines, or a little more, where strict reading surely takes them; else -1."""
+    """The size of a patch's lines as text, or a little more; -1 where strict reading might refuse them."""
     cdef PyObject *ops = in_slot(block, AT_OPS)
     cdef const char *text = NULL
     cdef Py_ssize_t size, total = 64, at
@@ -669,17 +687,19 @@ cdef Py_ssize_t size_of_changes(object block) except -2:
 
 
 cdef inline bint is_unwarned(object message) noexcept:
+    """True if reading noted no issue on a message."""
     cdef PyObject *issues = in_slot(message, AT_ISSUES)
     return issues != NULL and type(<object>issues) is tuple and PyTuple_GET_SIZE(<object>issues) == 0
 
 
 cdef object text_of(object message, bint strict):
-    """The text of a usual message, judged where ``strict``; None for others and for what is wrong."""
+    """The text of a usual message; None where ``turnwire.csp.codec`` has to write or refuse it. strict: the text is one that strict
+    reading takes."""
     cdef tw_draft draft
     cdef PyObject *source
     if type(message) is not CspMessage:
         return None
-    if not is_unwarned(message) and (strict or type(message.block) is FileOp):  # of which CONTENT may be written bare
+    if not is_unwarned(message) and (strict or type(message.block) is FileOp):  # its CONTENT may be no heredoc
         return None
     source = in_slot(message, AT_SOURCE)
     if is_untouched(message, source) and <object>PyTuple_GET_ITEM(<object>source, 1) is True:
