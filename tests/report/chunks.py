@@ -29,6 +29,8 @@ class Row(NamedTuple):
 class Made:
     """What ``turnwire.report.records.Chunk`` is, from rows."""
 
+    names = ()
+
     def __init__(self, rows: list[Row], first: int = 0) -> None:
         self.rows = rows
         self.batch = self

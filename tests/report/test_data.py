@@ -17,7 +17,7 @@ from tests.report.chunks import Row, chunks, shown
 from turnwire.read.coding import ABSENT, coded
 from turnwire.report import page, report
 from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, NameCodes, _core
-from turnwire.report.figures import ANSWER_COLUMNS, Answers, TokenMeter, tokens_of
+from turnwire.report.figures import ANSWER_COLUMNS, Answers
 from turnwire.report.findings import Finding
 from turnwire.report.records import COLUMNS, OTHERS, Chunk
 
@@ -114,14 +114,6 @@ def test_strays_are_left_out_where_the_chart_would_be_four_times_as_wide(width: 
         buckets = sorted(records)
         found = _core(np.array(buckets), np.array([records[one] for one in buckets]))
         assert found == ((low, high) if more >= 0 else (buckets[0], buckets[-1]))
-
-
-def test_the_tokens_of_each_record_are_counted() -> None:
-    """In slices, the last of which may be one record."""
-    meter = TokenMeter("m", lambda texts: list(map(len, texts)))
-    for count in (1, 2):
-        (chunk,) = chunks([Row(raw=b"x" * (at + 1)) for at in range(count)], 2)
-        assert tokens_of(chunk, meter).tolist() == list(range(1, count + 1))
 
 
 SECOND = 1_000_000

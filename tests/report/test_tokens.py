@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +12,8 @@ from examples.mixed_log import log
 from tests.report.browser import Page
 from turnwire.errors import MissingDependency
 from turnwire.registry import WIRES
-from turnwire.report import figures, report
+from turnwire.report import report
+from turnwire.tokens import loading
 
 pytestmark = pytest.mark.once
 
@@ -25,23 +25,17 @@ CELLS = "[...document.querySelectorAll('%s')].map(row => [...row.cells].map(cell
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A tokenizer that takes each word for a token, in place of the real ones; the texts that it was given."""
     seen: list[str] = []
-    fake = ModuleType("turnwire.tokens")
 
-    def count_many(texts: list[str], tokenizer: str) -> list[int]:
-        seen.extend(texts)
-        return [len(text.split()) for text in texts]
+    def count(text: str) -> int:
+        seen.append(text)
+        return len(text.split())
 
-    fake.count_many = count_many  # type: ignore[attr-defined]
-
-    fake.count = lambda text, tokenizer: len(text.split())  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "turnwire.tokens", fake)
+    words = SimpleNamespace(name="words", count=count, count_many=lambda texts: list(map(count, texts)))
+    monkeypatch.setattr(loading, "load", lambda name: words)
     return seen
 
 
-def test_tokens_of_each_wire_are_told(
-    opened: Callable[..., Page], tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(figures, "SLICE", 7)
+def test_tokens_of_each_wire_are_told(opened: Callable[..., Page], tmp_path: Path, counted: list[str]) -> None:
     path = tmp_path / "report.html"
     report(TRAFFIC.text.encode(), tokenizer="words").write(path)
     wanted = dict.fromkeys(WIRES, 0)
@@ -59,12 +53,12 @@ def test_tokens_of_each_wire_are_told(
     assert page.run("document.querySelector('#tokens tbody td:nth-child(3)').innerText") == "100.0%"
 
 
-def absent(name: str) -> ModuleType:
+def absent(name: str) -> None:
     raise MissingDependency("counting tokens needs splintr-rs: pip install 'turnwire[tokens]'")
 
 
 def test_without_the_extra_tokens_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "import_module", absent)
+    monkeypatch.setattr(loading, "load", absent)
     made = report(b"nothing", wire="nslip")
     assert made.data["totals"]["tokenizer"] is None
     assert "pip install 'turnwire[tokens]'" in made.data["totals"]["why_no_tokens"]

@@ -183,9 +183,7 @@ class Aggregation:
         if "call_id" in batch.names:
             self.calls.take(batch)
         measures = batch["length"], batch["time"], batch.valid("time")
-        tokens = None
-        if self._tokenizer is not None:
-            tokens = np.array(self._tokenizer.count_many([raw.decode() for raw in batch.raws()]), np.int64)
+        tokens = tokens_of(batch, self._tokenizer)
         keys = [groups.add(wires, _values(name, columns), *measures, tokens) for name, groups in self.groups.items()]
         first = next(iter(self.groups.values())) if self._latencies else None
         for _, settled in self.pairs.take(columns, keys[0] if self._latencies else None):
@@ -198,6 +196,13 @@ class Aggregation:
         for batch in found:
             self.take(batch)
         return found.counts
+
+
+def tokens_of(batch: Batch, tokenizer: Any) -> NDArray[np.int64] | None:
+    """The tokens of each record of a batch, as written; None without a tokenizer."""
+    if tokenizer is None:
+        return None
+    return np.array(tokenizer.count_many(raw.decode("utf-8", "replace") for raw in batch.raws()), np.int64)
 
 
 def _values(by: str, columns: TextColumns) -> Texts:

@@ -12,8 +12,9 @@ from turnwire.errors import expect_number
 from turnwire.log.engine.all_wires import of_formats
 from turnwire.phrases import counted
 from turnwire.read.calls import COLUMNS as CALL_COLUMNS, Calls
+from turnwire.read.grouping import tokens_of
 from turnwire.report.cube import Cube
-from turnwire.report.figures import ANSWER_COLUMNS, Answers, meter, tokens_of
+from turnwire.report.figures import ANSWER_COLUMNS, Answers, meter
 from turnwire.report.findings import findings
 from turnwire.report.page import render
 from turnwire.report.records import COLUMNS, Chunk, Details
@@ -87,14 +88,14 @@ def report(
     import turnwire
 
     expect_number(max_messages, "max_messages", 1)
-    used = meter(tokenizer)
+    counter, why_not = meter(tokenizer)
     cube, answers, conversations, quarantine, calls = Cube(), Answers(), Conversations(), Quarantine(), Calls()
     columns = (*COLUMNS, *CALL_COLUMNS) if of_formats(wire) else COLUMNS
     with twice(source) as again:
         scan = turnwire.scan(again, wire=wire, columns=columns)
         told = 0
         for chunk in _chunks(scan):
-            tokens = tokens_of(chunk, used)
+            tokens = tokens_of(chunk.batch, counter)
             rejects = list(scan.rejects.since(told))
             told += len(rejects)
             cube.add(chunk, tokens)
@@ -107,9 +108,9 @@ def report(
             if progress is not None:
                 progress(scan.counts.bytes, cube.records)
         quarantine.add(list(scan.rejects.since(told)))
-        measure = "bytes" if used.measure is None else "tokens"
+        measure = "bytes" if counter is None else "tokens"
         extremes = {"slowest": answers.slowest, "dearest": conversations.most(measure)}
-        sample = MessageSample(conversations.chosen(max_messages, extremes.values()), used.measure)
+        sample = MessageSample(conversations.chosen(max_messages, extremes.values()), counter)
         for chunk in (
             () if sample.complete else _chunks(turnwire.scan(again, wire=wire, columns=columns, errors="skip"))
         ):
@@ -131,8 +132,8 @@ def report(
                 "text": counts.text_bytes,
             },
             "agents": len(cube.agents),
-            "tokenizer": used.name if used.measure is not None else None,
-            "why_no_tokens": used.why_not,
+            "tokenizer": None if counter is None else counter.name,
+            "why_no_tokens": why_not,
         },
         **sums,
         **_messages(sums["wires"], sample.kept),

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +17,6 @@ if TYPE_CHECKING:
 ANSWER_COLUMNS = ("wire", "rule", "asks", *COUNTS, "timed", "min", "p50", "p90", "p99", "max")
 """Columns of the answers to the questions of one rule. timed: answers that tell a latency; min to max: microseconds,
 None where there is none."""
-DEFAULT = "o200k_base"
-SLICE = 8192
-"""Records whose text is in memory at once."""
 
 
 class Answers:
@@ -55,39 +49,19 @@ def _answers(wire: str, pairing: Any) -> list[Any]:
     return [wire, pairing.rule.name, asks, *counts, times.count, times.least, *quantiles, times.most]
 
 
-class TokenMeter(NamedTuple):
-    """Counts tokens, or says why it cannot. name: the tokenizer's; measure: texts -> tokens of each, or None."""
-
-    name: str
-    measure: Callable[[list[str]], list[int]] | None
-    why_not: str | None = None
-
-
-def meter(tokenizer: str | None) -> TokenMeter:
-    """The meter of a tokenizer; "default" takes the usual one where it is installed, None measures nothing.
+def meter(tokenizer: str | None) -> tuple[Any, str | None]:
+    """A tokenizer by its name, or None and why: "default" takes the usual one where it is installed, None measures
+    nothing.
 
     Raises MissingDependency or ValueError for a tokenizer that was named and is not there.
     """
     if tokenizer is None:
-        return TokenMeter("", None, "tokens were not requested")
-    name = DEFAULT if tokenizer == "default" else tokenizer
+        return None, "tokens were not requested"
+    from turnwire.tokens.loading import DEFAULT, load
+
     try:
-        tokens = import_module("turnwire.tokens")
-        tokens.count("", name)  # a tokenizer that is not there says so now, not after the log was read
+        return load(DEFAULT if tokenizer == "default" else tokenizer), None
     except MissingDependency as missing:
         if tokenizer != "default":
             raise MissingDependency("counting tokens needs a tokenizer: pip install 'turnwire[tokens]'") from missing
-        return TokenMeter(name, None, "counting tokens needs the extra: pip install 'turnwire[tokens]'")
-    return TokenMeter(name, lambda texts: [int(count) for count in tokens.count_many(texts, name)])
-
-
-def tokens_of(chunk: Chunk, used: TokenMeter) -> NDArray[np.int64] | None:
-    """The tokens of each record of a chunk as written, or None where they are not measured."""
-    if used.measure is None:
-        return None
-    result = np.empty(len(chunk), np.int64)
-    raws = chunk.batch.raws()
-    for start in range(0, len(chunk), SLICE):
-        texts = [raw.decode("utf-8", "replace") for raw in islice(raws, SLICE)]
-        result[start : start + len(texts)] = used.measure(texts)
-    return result
+        return None, "counting tokens needs the extra: pip install 'turnwire[tokens]'"

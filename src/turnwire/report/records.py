@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -107,8 +107,8 @@ class Details(NamedTuple):
         return OVERHEAD + len(self.raw) + texts + len(self.subject or "")
 
 
-def details(chunk: Chunk, row: int, measure: Callable[[list[str]], list[int]] | None = None) -> Details:
-    """One record of a chunk. measure: texts -> the tokens of each."""
+def details(chunk: Chunk, row: int, tokenizer: Any = None) -> Details:
+    """One record of a chunk, with its tokens where there is a tokenizer."""
     number, file, line, offset = chunk.place(row)
     try:
         found = [*fields(chunk.batch.message(row))]
@@ -123,7 +123,7 @@ def details(chunk: Chunk, row: int, measure: Callable[[list[str]], list[int]] | 
     if subject is None and "tool" in chunk.batch.names and chunk.batch.valid("tool")[row]:
         subject = named(chunk.batch["tool"][row])
     raw = bytes(chunk.batch.raw(row))
-    tokens = None if measure is None else measure([raw.decode("utf-8", "replace")])[0]
+    tokens = None if tokenizer is None else tokenizer.count(raw.decode("utf-8", "replace"))
     values: tuple[Any, ...] = (
         *(number, conversation, kind, sender, receiver, chunk.sequence(row)),
         *(int(chunk.times[row]) if chunk.timed[row] else None, subject),

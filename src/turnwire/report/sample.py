@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cached_property
 from shutil import copyfileobj
@@ -142,11 +142,9 @@ class Conversations:
 class MessageSample:
     """Takes chunks of records in order, and of them the messages of chosen conversations. ``complete``: it has all."""
 
-    def __init__(
-        self, chosen: dict[int, Conversation], measure: Callable[[list[str]], list[int]] | None = None
-    ) -> None:
+    def __init__(self, chosen: dict[int, Conversation], tokenizer: Any = None) -> None:
         self._open = dict(chosen)
-        self._measure = measure
+        self._tokenizer = tokenizer
         self._size = 0
         self.kept: list[Conversation] = []
         """In the order of their first message."""
@@ -162,7 +160,7 @@ class MessageSample:
             one = self._open.get(key := int(chunk.keys[row]))
             if one is None:
                 continue
-            message = details(chunk, row, self._measure)
+            message = details(chunk, row, self._tokenizer)
             self._size += message.size
             if self._size > MOST_BYTES and self.kept:
                 self._open.clear()

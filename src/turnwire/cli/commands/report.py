@@ -12,7 +12,7 @@ from turnwire.cli.commands.stats import show_groups
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, in_words, usage_errors
 from turnwire.cli.output import complain, write_text
 from turnwire.contract import FORMATS
-from turnwire.errors import MissingDependency, WireError
+from turnwire.errors import WireError
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -60,8 +60,10 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     settings["tokenizer"] = None if tokenizer == "none" else tokenizer
     damaged = 0
     if by is not None:
+        from turnwire.report.figures import meter
+
         with usage_errors():
-            counter = _tokenizer(settings["tokenizer"])
+            counter, _ = meter(settings["tokenizer"])
         counts = show_groups(names, counter, {**settings, **grouping, "quiet": quiet}).counts
         damaged = counts.rejects
         if not counts.records + damaged and not quiet:
@@ -79,20 +81,6 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
         if by is None and not totals["records"] and not rejects:
             inputs.tell_nothing(names, settings["wire"], bool(totals["bytes"]["all"]))
     return BAD_RECORDS if rejects else GOOD
-
-
-def _tokenizer(name: str | None) -> Any:
-    """The tokenizer of that name; of "default" the usual one, or none where the extra is not installed."""
-    if name is None:
-        return None
-    try:
-        from turnwire.tokens.loading import DEFAULT, load
-
-        return load(DEFAULT if name == "default" else name)
-    except MissingDependency:
-        if name != "default":
-            raise
-        return None
 
 
 def _read(names: Sequence[str], quiet: bool, settings: dict[str, Any]) -> Any:
