@@ -6,9 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import MissingDependency
-from turnwire.read.conversation import turns
 from turnwire.read.spans import Span, spans
-from turnwire.read.turns import READ, merged
+from turnwire.read.turns import merged, turns
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -31,7 +30,7 @@ def export_spans(
         from opentelemetry.sdk.trace.export import SpanExportResult
     except ModuleNotFoundError:
         raise MissingDependency("spans for an exporter need OpenTelemetry: pip install 'turnwire[otel]'") from None
-    found = turns(source, wire=wire, conversation=conversation, columns=READ, whole=True, **options)
+    found = turns(source, wire=wire, conversation=conversation, **options)
     total = 0
     each = (one for one in spans(merged(found)) if isinstance(one, Span))
     while some := list(islice(each, _BATCH)):

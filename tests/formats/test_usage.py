@@ -160,8 +160,8 @@ def test_a_session_is_shown(folder: Path) -> None:
     """Each record once, also where a session was resumed; calls with what they were made with."""
     done = turnwire("show", folder / "a.jsonl", folder / "c.jsonl", "--json")
     assert done.code == 0 and len(done.records) == len(SESSIONS[0])
-    [call] = [turn for turn in done.records if turn["call_id"] == "toolu_1_0" and turn["kind"] == "tool_call"]
-    assert (call["tool"], json.loads(call["arguments"])) == ("Bash", {"command": "ls -la"})
+    [call] = [turn for turn in done.records if turn.get("call_id") == "toolu_1_0" and turn["kind"] == "tool_call"]
+    assert [(part["name"], part["arguments"]) for part in call["parts"]] == [("Bash", {"command": "ls -la"})]
     shown = turnwire("show", folder, "--conversation", "s2")
     assert shown.code == 0 and shown.out.count(b"tool_call Bash") == 15 and b"ls -la" in shown.out
     assert turnwire("show", folder / "a.jsonl", "--conversation", "s2").out == b""

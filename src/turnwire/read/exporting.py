@@ -9,9 +9,8 @@ from turnwire.errors import expect_one_of
 from turnwire.formats.parts import Part
 from turnwire.json.text import write
 from turnwire.log.scanning import Counts
-from turnwire.read.conversation import Turns, turns
 from turnwire.read.spans import Span, log_line, span_line, spans
-from turnwire.read.turns import READ, TOKENS, Turn, arguments_of, merged
+from turnwire.read.turns import Turn, Turns, arguments_of, merged, turns
 
 
 class Exported(NamedTuple):
@@ -48,7 +47,7 @@ def export(source: Any, to: str, *, wire: str | None = None, conversation: str |
     left out, and tokens of one response count once. Raises UnknownName for another ``to``, and what a scan raises.
     """
     expect_one_of(to, "to", FORMS)
-    return Export(turns(source, wire=wire, conversation=conversation, columns=READ, whole=True, **options), to)
+    return Export(turns(source, wire=wire, conversation=conversation, **options), to)
 
 
 _KEPT_BY_ANTHROPIC = ("id", "model", "stop_reason")
@@ -62,15 +61,8 @@ _TOKENS_OF_ANTHROPIC = {
 
 def _as_lines(found: Iterable[Turn]) -> Iterator[Exported]:
     """Each turn with its columns, tokens and parts."""
-    from turnwire.log.output.json_lines import times
-
     for turn in found:
-        columns = {name: value for name, value in turn.columns.items() if value is not None and name not in TOKENS}
-        if "time" in columns:
-            columns["time"] = times([columns["time"]])[0]
-        parts = [{name: value for name, value in part._asdict().items() if value} for part in turn.parts]
-        said = {"role": turn.role, **columns, **turn.tokens, "parts": parts}
-        yield Exported(write(said), *turn.place(), tuple(sorted(set(turn.dropped))))
+        yield Exported(write(turn.to_dict()), *turn.place(), tuple(sorted(set(turn.dropped))))
 
 
 def _as_openai(found: Iterable[Turn]) -> Iterator[Exported]:

@@ -1,21 +1,32 @@
-"""Turns of sessions: what one side said at one time, put together from the records that say it."""
+"""Turns of sessions of the formats of real traffic: what one side said at one time, record by record, or put together
+from the records that say it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
+from turnwire.contract import FORMATS
 from turnwire.formats.parts import Part, parts_of
 from turnwire.formats.table import Digits, Epoch, Loose
 from turnwire.json.text import write
-from turnwire.read.conversation import COLUMNS
+from turnwire.log.output.json_lines import times
+from turnwire.log.scanning import Counts, scan
+
+if TYPE_CHECKING:
+    from turnwire.log.output.batch import Batch
 
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
-_MORE = ("time", "request_id", "project", "stop_reason", "duration_ms", "cost", "sequence", "receiver", "total_tokens")
-READ = tuple(dict.fromkeys((*COLUMNS, *_MORE, *TOKENS)))
+COLUMNS = (
+    *("wire", "kind", "time", "sender", "model", "tool", "call_id", "conversation", "parent", "id", "subject", "text"),
+    *("error", "failed", "sidechain", "request_id", "project", "stop_reason", "duration_ms", "cost", "sequence"),
+    *("receiver", "total_tokens", *TOKENS),
+)
+"""The columns of a turn, behind its file and line."""
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system", "agent": "assistant"}
 _ROLE_OF_KIND = {
     "user": "user",
@@ -47,6 +58,14 @@ class Turn:
         """What it says, without reasoning, calls and results."""
         return "\n".join(part.text for part in self.parts if part.kind == "text")
 
+    def to_dict(self) -> dict[str, Any]:
+        """The turn as plain values: its role, the columns and tokens that it has, the time as RFC 3339, its parts."""
+        columns = {name: value for name, value in self.columns.items() if value is not None and name not in TOKENS}
+        if "time" in columns:
+            columns["time"] = times([columns["time"]])[0]
+        parts = [{name: value for name, value in part._asdict().items() if value} for part in self.parts]
+        return {"role": self.role, **columns, **self.tokens, "parts": parts}
+
     def place(self) -> tuple[str, int]:
         """The file and the line of its first record."""
         return self.columns["file"], self.columns["line"]
@@ -66,23 +85,66 @@ def arguments_of(call: Part) -> str:
     return call.arguments if isinstance(call.arguments, str) else write(call.arguments or {})
 
 
-def merged(records: Iterable[dict[str, Any]]) -> Iterator[Turn]:
+class Turns:
+    """The turns of a scan, one a record: iterate it once. ``counts``: of the scan so far."""
+
+    def __init__(self, source: Any, wire: str | None, conversation: str | None, options: dict[str, Any]) -> None:
+        where = None if conversation is None else {"conversation": conversation}
+        asked = {"columns": ("line", *COLUMNS), "where": where, "errors": "skip", **options}
+        self._scan = scan(source, wire=wire or FORMATS, **asked)
+        self._seen: set[bytes] = set()
+
+    @property
+    def counts(self) -> Counts:
+        """Records, rejects and bytes that were read so far."""
+        return self._scan.counts
+
+    def __iter__(self) -> Iterator[Turn]:
+        carried: dict[tuple[str, str], Any] = {}
+        file = None
+        for batch in self._scan:
+            if batch.file != file:
+                file = batch.file
+                carried.clear()
+            for columns, raw in self._records(batch):
+                found: Any = registry.wire(columns["wire"])
+                for name in found.table.carried:  # what is not said is as in the records before
+                    key = found.name, name
+                    columns[name] = carried[key] = columns[name] or carried.get(key)
+                yield _turn(columns, found.decode(raw).fields, found.table)
+
+    def _records(self, batch: Batch) -> Iterator[tuple[dict[str, Any], bytes]]:
+        valid = {name: batch.valid(name) for name in COLUMNS}
+        for row, raw in enumerate(map(bytes, batch.raws())):
+            mark = blake2b(raw, digest_size=12).digest()
+            if mark in self._seen:  # a session that was resumed is written again
+                continue
+            self._seen.add(mark)
+            columns: dict[str, Any] = {"file": batch.file, "line": int(batch["line"][row])}
+            for name in COLUMNS:
+                value: Any = batch[name][row] if valid[name][row] else None
+                columns[name] = value.item() if hasattr(value, "item") else value
+            yield columns, raw
+
+
+def turns(source: Any, *, wire: str | None = None, conversation: str | None = None, **options: Any) -> Turns:
+    """The records of sessions, as they follow each other in their files. A record that is written again is left out.
+
+    source: as :func:`turnwire.scan` takes it, with its options. wire: one format; all by default. conversation: only
+    this one. Raises what a scan raises.
+    """
+    return Turns(source, wire, conversation, options)
+
+
+def merged(found: Iterable[Turn]) -> Iterator[Turn]:
     """The turns of records: those of one response that follow each other are one."""
-    tables = {name: found.table for name, found in registry.formats().items()}
+    tables = {name: one.table for name, one in registry.formats().items()}
     seen: set[int] = set()
-    carried: dict[tuple[str, str], Any] = {}
     open_turn: Turn | None = None
     open_key: tuple[Any, ...] = ()
-    file = None
-    for record in records:
-        table = tables[record["wire"]]
-        if record["file"] != file:
-            file = record["file"]
-            carried.clear()
-        for name in table.carried:
-            record[name] = carried[table.name, name] = record[name] or carried.get((table.name, name))
-        turn = _turn(record, table)
-        key = tuple(record[name] for name in table.copy_of)
+    for turn in found:
+        table = tables[turn.columns["wire"]]
+        key = tuple(turn.columns[name] for name in table.copy_of)
         known = bool(key) and key[0] is not None
         if known and not (open_turn and key == open_key):
             response = hash((table.name, *key))
@@ -91,7 +153,7 @@ def merged(records: Iterable[dict[str, Any]]) -> Iterator[Turn]:
             seen.add(response)
         if open_turn is not None and _continues(open_turn, turn, known and key == open_key):
             _add(open_turn, turn)
-            if record["kind"] == "usage":
+            if turn.columns["kind"] == "usage":
                 open_key = key
             continue
         if open_turn is not None:
@@ -122,8 +184,7 @@ def _add(open_turn: Turn, turn: Turn) -> None:
             open_turn.columns[name] = value if value is not None else open_turn.columns.get(name)
 
 
-def _turn(record: dict[str, Any], table: Any) -> Turn:
-    fields = record.pop("fields")
+def _turn(record: dict[str, Any], fields: dict[str, Any], table: Any) -> Turn:
     found = parts_of(fields, table.parts)
     parts = [part for part in found if part.kind != "other"]
     kind, call = record["kind"], record["call_id"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,9 @@ from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
 from turnwire.cli.output import tell_left_out, write_json, write_lines
 from turnwire.cli.terminal import milliseconds, printable
+
+if TYPE_CHECKING:
+    from turnwire.read.turns import Turn
 
 FOLDED = 200
 """Characters that are shown of calls and results."""
@@ -29,13 +32,13 @@ def command(sources: tuple[str, ...], wire: str | None, conversation: str | None
     for standard input. Repeated records are shown once. Exits with 1 if a record is damaged, and with 4 without
     records.
     """
-    from turnwire.read.conversation import turns
+    from turnwire.read.turns import turns
 
     names = inputs.checked(sources)
     found = turns(list(names), wire=wire, conversation=conversation)
     for turn in found:
         if as_json:
-            write_json([turn])
+            write_json([turn.to_dict()])
         else:
             write_lines(_lines(turn, full))
     counts = found.counts
@@ -45,21 +48,36 @@ def command(sources: tuple[str, ...], wire: str | None, conversation: str | None
     return BAD_RECORDS if counts.rejects else GOOD if counts.records else NOTHING
 
 
-def _lines(turn: dict[str, Any], full: bool) -> Iterator[str]:
-    said = turn["text"] or turn["arguments"] or turn["subject"] or turn["error"]
-    if said is None and turn["tool"] is None:
-        return
-    when = milliseconds(turn["time"]) if turn["time"] else ""
-    failed = " failed" if turn["failed"] else ""
-    aside = " (aside)" if turn["sidechain"] else ""
-    who = " ".join(part for part in (turn["kind"], turn["tool"], turn["model"]) if part)
-    yield printable(f"[{when}] {who}{failed}{aside}")
-    if turn["arguments"] is not None and turn["text"] is not None:
-        said = f"{turn['text']}\n{turn['arguments']}"
-    said = said or ""
-    if turn["kind"] in ("tool_call", "tool_result", "reasoning", "response", "request") and not full:
-        one_line = " ".join(said.split())
-        more = len(one_line) - FOLDED
-        said = f"{one_line[:FOLDED]}… ({more:,} more)" if more > 0 else one_line
-    for line in said.splitlines():
-        yield f"  {printable(line)}"
+def _lines(turn: Turn, full: bool) -> Iterator[str]:
+    """What a record says, then each call that it makes, under who said it."""
+    from turnwire.read.turns import arguments_of
+
+    columns, calls = turn.columns, [part for part in turn.parts if part.kind == "call"]
+    said = [(part.text, full or part.kind == "text") for part in turn.parts if part.kind != "call" and part.text]
+    if not turn.parts and (other := columns["text"] or columns["subject"] or columns["error"]):
+        said = [(other, full or columns["kind"] not in ("response", "request"))]
+    if said or (columns["tool"] is not None and not calls):
+        yield _head(turn, turn.role if calls else columns["kind"], None if calls else columns["tool"])
+        for text, whole in said:
+            yield from _body(text, whole)
+    for call in calls:
+        yield _head(turn, columns["kind"], call.name)
+        yield from _body(arguments_of(call), full)
+
+
+def _head(turn: Turn, kind: str | None, tool: str | None) -> str:
+    columns = turn.columns
+    from turnwire.log.output.json_lines import times
+
+    when = milliseconds(times([columns["time"]])[0]) or ""
+    who = " ".join(part for part in (kind, tool, columns["model"]) if part)
+    marks = " failed" * bool(columns["failed"]) + " (aside)" * bool(columns["sidechain"])
+    return printable(f"[{when}] {who}{marks}")
+
+
+def _body(text: str, whole: bool) -> Iterator[str]:
+    if not whole:
+        text = " ".join(text.split())
+        more = len(text) - FOLDED
+        text = f"{text[:FOLDED]}… ({more:,} more)" if more > 0 else text
+    yield from (f"  {printable(line)}" for line in text.splitlines())
