@@ -33,7 +33,7 @@ LEAST = 32
 ALLOWED = 0.5
 """A round: a leak is one or more, what fills a cache ends."""
 ROUNDS = 8
-EACH, MOST = 4, 600
+EACH, MOST = 2, 600
 """Inputs that are tried of a variant of fuzzing, and bytes of each."""
 
 

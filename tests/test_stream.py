@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import rounds
 from tests.cores import use
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
-from tests.nslip.twins import core_of, plain, rounds
+from tests.nslip.twins import core_of, plain
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import rounds
 from tests.cores import use
 from tests.log import mixed_logs
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
-from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
 from turnwire.registry import WIRES, wire_of
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import THINNED
+from tests.conftest import THINNED, rounds
 from tests.csp.generate import ODD_LINES, document
 from tests.log.engines import ENGINES, LIMIT, Read, read
-from tests.nslip.twins import rounds
 from turnwire.csp import spec
 from turnwire.csp._lines_py import EXACT, NEAR, TEXT, classify_magic_line
 from turnwire.csp.bulk import decode

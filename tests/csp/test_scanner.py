@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import needs_both
+from tests.conftest import needs_both, rounds
 from tests.csp.generate import GOOD_BLOCKS, ODD_LINES, document
 from tests.csp.test_bulk import CORES, GOOD, TASK, agreed as scanned, begins_message
 from tests.log.engines import Read, read
-from tests.nslip.twins import rounds
 from turnwire import DecodeError, csp
 from turnwire.csp import _codec_py as pure, spec
 from turnwire.csp._lines_py import are_flags

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import PURE_ONLY
+from tests.conftest import PURE_ONLY, SOAK, rounds
 from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example, real
 from turnwire import sap, sstp
@@ -137,13 +137,13 @@ def read_by_pure(wire: str, data: str | bytes) -> dict[str, Any]:
 def test_what_is_taken_while_it_is_read_is_good(wire: str) -> None:
     numbers, taken, held = random.Random(11), 0, 0
     package: Any = sap if wire == "sap" else sstp
-    for _ in range(2000):
+    for _ in range(rounds(700)):
         text = bent(numbers.choice(good(wire)), numbers)
         data: Any = numbers.choice([text, text.encode()])
         found = taken_well(package, wire, data)
         taken += found is not None
         held += bool(found)
-    assert taken > held > 100
+    assert taken > held > 40
 
 
 @needs_native
@@ -152,14 +152,16 @@ def test_each_value_and_what_may_stand_there_instead(wire: str) -> None:
     package: Any = sap if wire == "sap" else sstp
     found = [
         taken_well(package, wire, f"{text[:start]}{atom}{text[stop:]}")
-        for text, start, stop in values(wire)
+        for number, (text, start, stop) in enumerate(values(wire))
         for atom in (
             ATOMS if text[start] != '"' else [*ATOMS, *(f'"{front}{text[start + 1 : stop]}' for front in FRONTS)]
-        )
+        )[number % EACH :: EACH]
     ]
-    assert found.count(True) > 100 and found.count(False) > 100 and found.count(None) > 300
+    assert found.count(True) > 40 and found.count(False) > 40 and found.count(None) > 100
 
 
+EACH = 1 if SOAK else 3
+"""Of so many atoms one is put in the place of a value, at each value another."""
 FRONTS = ["\\u003c", "\\u0041", "\\n", "<", "u", "@", "\\\\u0041"]
 """What is put in front of each text."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import PURE_ONLY
+from tests.conftest import PURE_ONLY, rounds
 from tests.json_text.test_lazy_object import good
 from turnwire import sap, sstp
 from turnwire.errors import EncodeError
@@ -201,7 +201,7 @@ def test_both_cores_write_the_same(wire: str, cores: list[Any]) -> None:
     numbers = random.Random(23)
     documents = [json.loads(text) for text in good(wire)]
     written = refused = 0
-    for _ in range(4000):
+    for _ in range(rounds(1200)):
         document = copy.deepcopy(numbers.choice(documents))
         for _ in range(numbers.randrange(3)):
             bend(document, numbers)
@@ -213,4 +213,4 @@ def test_both_cores_write_the_same(wire: str, cores: list[Any]) -> None:
         assert found[0] == found[1], document
         written += isinstance(found[0], str)
         refused += isinstance(found[0], tuple)
-    assert written > 500 and refused > 500
+    assert written > 150 and refused > 150

@@ -9,8 +9,7 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests.conftest import BACKENDS, needs_both
-from tests.nslip.twins import rounds
+from tests.conftest import BACKENDS, SHARED, needs_both, rounds
 from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
@@ -340,7 +339,7 @@ PIECES = st.sampled_from(
 
 
 @needs_both
-@settings(max_examples=rounds(200), deadline=None)
+@settings(max_examples=rounds(60), deadline=None)
 @given(st.one_of(st.lists(PIECES, max_size=24).map(b"".join), st.binary(max_size=60)), st.booleans())
 def test_twins_agree_on_anything(data, opened):
     if opened:
@@ -366,6 +365,7 @@ JSON = st.recursive(
 )
 
 
+@SHARED
 @given(st.dictionaries(st.text(max_size=12), JSON, max_size=6), st.booleans())
 def test_any_object_is_read_exactly(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)

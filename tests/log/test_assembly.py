@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import turnwire
+from tests.conftest import rounds
 from tests.log.found import everything
 from tests.log.mixed_logs import GOOD_JSON, NSLIP
-from tests.nslip.twins import rounds
 from turnwire.log.search.carriers import MOST_FOREIGN_LINES
 
 pytestmark = pytest.mark.usefixtures("scan_core")

@@ -16,10 +16,10 @@ from pyarrow import parquet
 
 import turnwire
 from examples.mixed_log import Log, log as made_log
+from tests.conftest import rounds
 from tests.fuzz.messages import MESSAGES
 from tests.log.found import everything, plain_values
 from tests.log.mixed_logs import NSLIP, assembled, csp_message, damaged_log, good_log
-from tests.nslip.twins import rounds
 from tests.vectors import load
 from turnwire import LIMITS, WIRES
 from turnwire.log import Batch, plan, read_block, stats, write

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.conftest import rounds
 from tests.log.engines import GOOD
 from tests.log.found import add_up, everything
 from tests.log.mixed_logs import GOOD_JSON, NSLIP, assembled, csp_message, damaged_log, good_log
-from tests.nslip.twins import rounds
 from turnwire import LIMITS, WIRES, DecodeError, Decoder, Scan, scan
 from turnwire.log import plan, read_block
 from turnwire.log.engine.columns import bulk_scanner

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.nslip.twins import rounds
+from tests.conftest import rounds
 from tests.sap.documents import TASK
 from turnwire import WIRES, scan
 

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 import turnwire
+from tests.conftest import rounds
 from tests.log import mixed_logs
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
-from tests.nslip.twins import rounds
 from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, cluster_plan, plan, read_block

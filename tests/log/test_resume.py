@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.conftest import rounds
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.rotating import record
 from tests.log.test_following import append
 from tests.log.test_following_steps import packed
 from tests.log.test_scan import everything, scan_nslip, table
-from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Reason
 
 pytestmark = pytest.mark.once

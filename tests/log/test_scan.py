@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import rounds
 from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log
 from tests.log.found import add_up as check_sums, everything as with_raw, plain_values
-from tests.nslip.twins import core_of, plain, rounds
+from tests.nslip.twins import core_of, plain
 from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, UnknownName, nslip, scan
 from turnwire.nslip.spec import Slot
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import rounds
 from tests.log.engines import (
     ENGINES,
     GOOD,
@@ -19,7 +20,7 @@ from tests.log.engines import (
     padded_record,
     read,
 )
-from tests.nslip.twins import core_of, rounds
+from tests.nslip.twins import core_of
 from turnwire.nslip.spec import FrameType, Slot
 
 pytestmark = pytest.mark.once

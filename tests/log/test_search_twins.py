@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import THINNED
+from tests.conftest import THINNED, rounds
 from tests.golden.logs import log
 from tests.log.test_matrix import BAD, GOOD
 from tests.log.test_search import CARRIERS, PRETTY
-from tests.nslip.twins import rounds
 from turnwire.log import _search_py as pure
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.columns import table_dtypes

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.conftest import rounds
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.test_scan import everything, scan_nslip
-from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError
 
 pytestmark = pytest.mark.once

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import turnwire
+from tests.conftest import rounds
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.test_scan import everything, scan_nslip, table
-from tests.nslip.twins import rounds
 from turnwire.contract import Column
 from turnwire.log.engine.where import _CONVERT, _number_among, _number_within, rows_with
 from turnwire.nslip.spec import Act, FrameType

@@ -12,7 +12,7 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given, strategies as st
 
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, rounds
 from tests.nslip import twins
 from tests.nslip.twins import BAD_MESSAGES, bad_message
 from turnwire import LIMITS, DecodeError, EncodeError, Reason
@@ -199,7 +199,7 @@ def test_damaged_bytes_are_judged(form: Form) -> None:
     chance = random.Random(7049)
     start = form.write(decode('@a3|f07|c3|S0|d1|T1|x5|gH|u"done"|t"ok"#', unknown="keep"))
     outcomes = set()
-    for _ in range(twins.rounds(1500)):
+    for _ in range(rounds(1500)):
         found = twins.outcome(form.read, twins.damaged(start, chance))
         outcomes.add(found[0] if found[0] == "value" else found[1])
         if found[0] == "value":

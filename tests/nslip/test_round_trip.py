@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import BACKENDS, PURE_ONLY
+from tests.conftest import BACKENDS, PURE_ONLY, rounds
 from tests.nslip import twins
 from turnwire import DecodeError, Reason
 
@@ -61,7 +61,7 @@ def test_damaged_wires_have_one_outcome() -> None:
     native, pure = (twins.core_of(backend) for backend in ("native", "pure"))
     chance = random.Random(4356)
     good = bad = 0
-    for number in range(twins.rounds(2000)):
+    for number in range(rounds(2000)):
         unknown = "keep" if number % 2 else "error"
         wire = twins.damaged(pure.encode(pure.SlipMessage(*twins.random_fields(chance))).encode(), chance)
         ours = twins.plain_outcome(native.decode, wire, unknown=unknown)
@@ -181,7 +181,7 @@ def test_many_damaged_lines_have_one_outcome() -> None:
     """decode_many of lines, of one buffer and of a list; encode_many of what was read."""
     native, pure = (twins.core_of(backend) for backend in ("native", "pure"))
     chance = random.Random(77)
-    for number in range(twins.rounds(1500) // 2):
+    for number in range(rounds(300)):
         lines = [pure.encode(pure.SlipMessage(*twins.random_fields(chance))).encode() for _ in range(3)]
         lines += [b"", b" \t", b"\r"][: chance.randrange(4)]
         chance.shuffle(lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from types import ModuleType
 from typing import Any
@@ -10,25 +9,16 @@ from typing import Any
 from hypothesis import strategies as st
 
 import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
-from tests.conftest import THINNED
 from turnwire._backend import core_module
 from turnwire.errors import WireError
 from turnwire.nslip.spec import STRING_SLOTS, Act, Extra, FrameType, Slot
 
-SOAK = int(os.environ.get("TURNWIRE_SOAK", "0"))
-"""How many random cases the long loops take; 0 leaves them at their modest default."""
 MAX = 2**64 - 1
 
 
 def core_of(backend: str, stem: str = "nslip.codec") -> ModuleType:
     """A core module of one backend."""
     return core_module(backend, stem)
-
-
-def rounds(default: int) -> int:
-    """How often a seeded loop goes round: three times as often under the profile "soak", a fifth under "few", as
-    TURNWIRE_SOAK says if it is set."""
-    return SOAK or max(1, default * (3 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 1) // THINNED)
 
 
 def outcome(function: Any, *arguments: Any, **named: Any) -> tuple[Any, ...]:

@@ -22,6 +22,7 @@ import pytest
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from tests.conftest import SOAK
 from tests.sap.hosts import LIMIT, OVER, SECONDS, TOKENS, Broker, Host
 from tests.sap.scenario import CHECKS, task
 from turnwire import sap
@@ -451,9 +452,6 @@ _REFUSALS = ("INVALID_TASK: another task", "RATE_LIMIT", "INTERNAL: B is not")
 
 
 QUICK = {"bus": 5, "http": 2, "mcp": 3, "nats": 1}  # examples; servers cost most of the time
-
-
-SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 
 
 @pytest.fixture(params=OVER)

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests.conftest import PURE_ONLY
-from tests.nslip.twins import rounds
+from tests.conftest import PURE_ONLY, rounds
 from tests.sap.documents import RESULT, TASK, changed
 from tests.sap.test_conformance import pointers
 from turnwire import sap
