@@ -1,4 +1,4 @@
-"""Messages of any wire out of a byte stream that arrives in pieces, by the rules of a log."""
+"""Reads messages of any wire from bytes that arrive in pieces; what it finds is what a scan of all the bytes finds."""
 
 from __future__ import annotations
 
@@ -29,31 +29,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Buffer
 
-_QUICK = (b"@a", b"{")
-"""The beginnings of lines that mostly are one message each. A search may not find all that decode takes."""
-_CARRIER = re.compile(rb'"(?:stream"|__REALTIME_TIMESTAMP"|\\u)')
-"""Members of the objects of Docker and journald, as they may be written: their lines are pieces of other texts."""
-_OUTSIDE = re.compile(rb'["{}\n#]')
-_INSIDE = re.compile(rb'["\\\n]')
+_STARTS = (b"@a", b"{")
+"""Lines that begin so are mostly one message each, so ``decode`` is tried on them before the search."""
+_CARRIER_KEY = re.compile(rb'"(?:stream"|__REALTIME_TIMESTAMP"|\\u)')
+"""Keys of Docker and journald, or an escape that may spell one: such lines are pieces of other texts."""
+_OUTSIDE_STRING = re.compile(rb'["{}\n#]')
+"""Bytes that matter outside of JSON strings."""
+_INSIDE_STRING = re.compile(rb'["\\\n]')
+"""Bytes that matter inside of them. A newline ends a string that was not closed."""
 _BEFORE_HASH = re.compile(rb'[0-9A-Za-z"]')
-"""The byte in front of the "#" that ends a record: a digit of base62, or the end of a string."""
-_ENDING = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|" + BEGINNING.encode() + rb")", re.MULTILINE)
-"""The beginnings of lines that can end what spans several lines."""
-_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|" + BEGINNING.encode())
-_BEGINNING = re.compile(
+"""The byte before a "#" that ends an nSLIP record: a digit of base62, or the end of a string."""
+_ENDING_LINE = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|" + BEGINNING.encode() + rb")", re.MULTILINE)
+"""Lines that can end a message or a document over several lines: CSP/1, or a code fence."""
+_MARKED_LINE = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|" + BEGINNING.encode())
+"""The beginnings of lines that say CSP/1, or nearly, or are code fences."""
+_UNDECIDED_LINE = re.compile(
     rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?"
     rb"| {0,3}(?:`{1,2}|~{1,2})|<+-?\r?|>+\r?"
 )
+"""A line so far that may still become one of these, or the first or last line of a heredoc."""
 _LINE_HEAD = 16
-"""Bytes of a line in which that is seen."""
-_SHORT = 1 << 12
-"""Bytes up to which what waits is simply read again with every line that comes."""
-_TIMES = 16
-"""So often a byte may be read again because lines came that can end what waits. Where many do not, as fences in a
-heredoc or a document, what does end it may be found a sixteenth of what waits later."""
+"""Bytes of a line in which ``_ENDING_LINE`` matches."""
+_FREE_SIZE = 1 << 12
+"""As long as no more bytes wait, they are read again with every line that comes."""
+_REREADS = 16
+"""How often a byte may be read again because a line came that can end what waits. Many such lines end nothing (fences
+in a heredoc, say). Then the line that does end it may be seen late, by a sixteenth of the bytes that wait."""
 
 
-def _taken(data: Buffer) -> bytes:
+def _as_bytes(data: Buffer) -> bytes:
+    """The fed bytes. Raises TypeError for a str and for what is not bytes-like."""
     if isinstance(data, str):
         raise TypeError("a stream is fed bytes, not str: feed(text.encode())")
     try:
@@ -63,21 +68,21 @@ def _taken(data: Buffer) -> bytes:
 
 
 def _is_text(beginning: bytes) -> bool:
-    """True if a line that begins so is text for CSP/1 where no message is open, however it goes on."""
-    return _MAGIC.match(beginning) is None and _BEGINNING.fullmatch(beginning) is None
+    """True if a line that begins so is only text to CSP/1, however it goes on, where no message is open."""
+    return _MARKED_LINE.match(beginning) is None and _UNDECIDED_LINE.fullmatch(beginning) is None
 
 
-def _waits(begun: bytes) -> bool:
-    """True if a line that begins so may be one of strings and arrays, which is known at its end, or is one of CRI: what
-    begins behind a message in it may go on in another one."""
+def _may_go_on(begun: bytes) -> bool:
+    """True if what a line that begins so holds is not known before its end (it may be a list of texts), or may go on in
+    another line (it is one of CRI)."""
     return begun.lstrip(b" \t").startswith((b"[", b'"')) or CRI.match(begun) is not None
 
 
 class _Braces:
-    """The place where the last outermost JSON object closed, or where a "#" that can end a record of
-    nSLIP was outside of any; then a message may be complete.
+    """Counts braces to find where a message may be complete: behind an outermost JSON object, or behind a "#" that can
+    end an nSLIP record and is in no object.
 
-    lines: whether an object may go on in the next line, as the one does with which the text begins.
+    lines: whether an object may go on in the next line; otherwise a newline closes all.
     """
 
     def __init__(self, lines: bool = False) -> None:
@@ -88,10 +93,11 @@ class _Braces:
         self.last = b""  # the byte in front of the next ones
 
     def closed(self, data: bytes) -> int:
-        """Behind the last place in ``data``, the next bytes of the stream, where a message may end, or -1."""
+        """Reads the next bytes of the stream: the offset in ``data`` behind the last place where a message may end, or
+        -1."""
         place, closed = int(self.escaped), -1
         self.escaped = False
-        while match := (_INSIDE if self.inside else _OUTSIDE).search(data, place):
+        while match := (_INSIDE_STRING if self.inside else _OUTSIDE_STRING).search(data, place):
             place = match.end()
             found = match[0]
             if found == b"\n":
@@ -118,12 +124,13 @@ class BlockStream:
     """The reader of :class:`turnwire.Decoder` for a wire, or for all of them at once (None).
 
     It always searches for all wires and keeps what belongs to ``wire``, as a scan does. A JSON message is complete when
-    its object closes, an nSLIP one at its "#", a CSP/1 message when the line is there that begins something else;
-    damage is known when its line (its message) ends. What may belong to a CSP/1 message or to a larger object waits
-    until that is known.
+    its object closes, an nSLIP message at its "#", and a CSP/1 message when the next line begins something else. Damage
+    is known when its line or message ends. Bytes that may belong to a CSP/1 message or to a larger object wait until
+    that is known.
 
-    The time is linear in what is fed, however small the pieces are: a piece is looked at by itself when it comes, all
-    that waits only when that can decide something and as often as ``_TIMES`` allows, or when it has grown by half.
+    The time is linear in the bytes fed, however small the pieces are. Each piece is looked at once when it comes. All
+    that waits is read again only when this can decide something and ``_REREADS`` allows it, or when it has grown by
+    half.
     """
 
     def __init__(self, wire: str | None, unknown: str, limits: Limits) -> None:
@@ -133,57 +140,58 @@ class BlockStream:
         every, keep = finder(None), unknown == "keep"
         self._wire = wire
         self._code = None if wire is None else finder(wire).code
-        self._scanner, self._further, self._lines_code = every.scanner, every.lines, every.csp
+        self._scanner, self._line_wires, self._csp_code = every.scanner, every.lines, every.csp
         self._limits = limits
         pools = Pool(), Pool()
         self._engine = Engine(every, (), None, first_error=False, keep=keep, limit=limits.message, pools=pools)
         decode = registry.decode if wire is None else bulk_scanner(wire).decode
         self._decode: Callable[[bytes], Any] = partial(decode, unknown="keep") if keep and wire else decode
-        self._quick = not keep or wire is not None
-        self._ready: list[Any] = []  # messages that an error came behind
+        self._lines_first = not keep or wire is not None  # ``decode`` is tried on lines before the search
+        self._ready: list[Any] = []  # messages in front of an error, given with the next ones
         self._found: deque[tuple[Batch, int] | DecodeError] = deque()
         self._data = b""
-        self._coming: list[bytes] = []
+        self._new_parts: list[bytes] = []
         self._size = 0
         self._offset, self._line = 0, 1
-        self._retry = 0  # bytes that must be there before an object that closed is worth a look
-        self._allowed = 0  # bytes that may be read again, see _TIMES
-        self._due = 0  # behind the last object that closed, counted from the start of what waits
+        self._try_size = 0  # a closed object is tried only when this many bytes wait
+        self._reread_credit = 0  # bytes that may still be read again, see _REREADS
+        self._closed_at = 0  # place in what waits behind the last object that closed; 0: none
         self._state = SearchState()
         self._final = False
-        self._plain = self._quick  # nothing that was read goes on in a line of its own
+        self._lines_now = self._lines_first  # the next bytes may be decoded as lines: nothing that was read goes on
         self._begin()
 
     def _begin(self) -> None:
-        """Nothing that waits is known to go on."""
-        self._again = 0  # bytes at which lines that wait since what they belong to may go on are read; 0 for none
+        """Forgets what was noted of the bytes that wait."""
+        self._reread_size = 0  # lines that may go on are read again when this many bytes wait; 0: none wait for that
         self._braces = _Braces()
-        self._head = b""  # of the line that came last
-        self._ended = False  # a line ended since what waits was looked at
-        self._ending = False  # one began that can end what spans several lines
+        self._last_line_head = b""  # of the line that came last, up to _LINE_HEAD bytes
+        self._line_ended = False  # a line ended since the last look
+        self._ender_came = False  # a line began that can end what waits, see _ENDING_LINE
 
     def feed(self, data: Buffer) -> list[Any]:
-        """The messages that are complete with these bytes. Raises DecodeError at a damaged one, once, with what it
-        keeps back in ``pending``; DecodeError(buffer_full), and takes nothing, when more would wait than the limit; and
-        TypeError for what is not bytes-like."""
-        if self._plain and type(data) is bytes and data.startswith(_QUICK) and not (self._size or self._ready):
-            messages, data = self._lines(data)
+        """The messages that these bytes complete. Raises DecodeError once for each damaged one; its ``pending`` is the
+        number of messages before it, which the next call gives. Raises DecodeError(buffer_full), and takes nothing, if
+        more bytes would wait than the limit allows, and TypeError for what is not bytes-like."""
+        if self._lines_now and type(data) is bytes and data.startswith(_STARTS) and not (self._size or self._ready):
+            messages, data = self._decode_lines(data)
             if messages and not data:
                 return messages
             self._ready = messages
-        self._write(data if type(data) is bytes else _taken(data))
+        self._append(data if type(data) is bytes else _as_bytes(data))
         return self._messages()
 
     def close(self) -> list[Any]:
-        """The last messages. Nothing follows: what is fed later starts afresh, its places count on. Raises DecodeError
-        as :meth:`feed` does; then there may be more."""
+        """Ends the input: the last messages. What is fed later starts afresh, but offsets and lines count on. Raises
+        DecodeError as :meth:`feed` does; then call it again for the rest."""
         self._final = True
         self._begin()
         return self._messages()
 
     def _messages(self) -> list[Any]:
+        """All messages that are complete. Raises the DecodeError of the first damaged one."""
         try:
-            while self._found or self._scan():
+            while self._found or self._look():
                 found = self._found.popleft()
                 if isinstance(found, DecodeError):
                     raise found
@@ -195,9 +203,9 @@ class BlockStream:
         ready, self._ready = self._ready, []
         return ready
 
-    def _lines(self, data: bytes) -> tuple[list[Any], bytes]:
-        """The messages of the lines that ``data`` begins with, each of which is one, and the rest of it: by the wire's
-        decode alone, which takes a hundredth of a search."""
+    def _decode_lines(self, data: bytes) -> tuple[list[Any], bytes]:
+        """Decodes the first lines of ``data`` as long as each is one message: these messages, and the rest of ``data``.
+        That takes a hundredth of the time of a search."""
         size = data.rfind(b"\n") + 1
         if not size or self._found or len(data) > self._limits.feed_buffer:
             return [], data
@@ -208,9 +216,9 @@ class BlockStream:
             if data.startswith(b"@a") and data.count(b"\n@a", 0, size) == len(lines) - 1 and size <= limit:
                 messages += map(decode, lines)
             else:
-                quick = _QUICK[:1] if _CARRIER.search(data) else _QUICK
+                starts = _STARTS[:1] if _CARRIER_KEY.search(data) else _STARTS
                 for line in lines:
-                    if not line.startswith(quick) or len(line) > limit:
+                    if not line.startswith(starts) or len(line) > limit:
                         break
                     messages.append(decode(line))
         except DecodeError:
@@ -226,13 +234,13 @@ class BlockStream:
         self._line += count
         return messages, data[size:]
 
-    def _write(self, new: bytes) -> None:
-        """Takes bytes, and sees what may end in them."""
+    def _append(self, new: bytes) -> None:
+        """Adds bytes to those that wait, and notes what they may end."""
         if self._size + len(new) > self._limits.feed_buffer:
             waiting = self._size
             text = f"{waiting} bytes wait for the end of a message and {len(new)} come in, over the limit of "
             text += f"{self._limits.feed_buffer}; feed smaller pieces"
-            line = self._line + self._data.count(b"\n") + sum(part.count(b"\n") for part in self._coming)
+            line = self._line + self._data.count(b"\n") + sum(part.count(b"\n") for part in self._new_parts)
             error = DecodeError(Reason.BUFFER_FULL, text, offset=self._offset + waiting, line=line, wire=self._wire)
             error.pending = len(self._ready)
             raise error
@@ -240,116 +248,119 @@ class BlockStream:
             return
         closed = self._braces.closed(new)
         if closed >= 0:
-            self._due = self._size + closed
-        coming = self._head + new
-        self._ending = self._ending or _ENDING.search(coming) is not None
+            self._closed_at = self._size + closed
+        coming = self._last_line_head + new
+        self._ender_came = self._ender_came or _ENDING_LINE.search(coming) is not None
         newline = coming.rfind(b"\n")
-        self._ended = self._ended or newline >= 0
-        self._head = coming[newline + 1 : newline + 1 + _LINE_HEAD]
-        self._coming.append(new)
+        self._line_ended = self._line_ended or newline >= 0
+        self._last_line_head = coming[newline + 1 : newline + 1 + _LINE_HEAD]
+        self._new_parts.append(new)
         self._size += len(new)
         self._final = False
-        self._allowed = min(self._allowed + _TIMES * len(new), self._size + _TIMES * _SHORT)
+        self._reread_credit = min(self._reread_credit + _REREADS * len(new), self._size + _REREADS * _FREE_SIZE)
 
-    def _scan(self) -> bool:
-        """Looks at what is worth a look: all at the end, else whole lines, and a line whose object closed. True if
-        something was found."""
+    def _look(self) -> bool:
+        """Reads what may be decided by now: all at the end of the input, else whole lines, and up to an object that
+        closed. True if something was found."""
         if self._final:
             while self._size and not self._found:
-                self._take(self._size, True)
+                self._read(self._size, True)
             if not self._size:
-                self._state, self._plain = SearchState(), self._quick
+                self._state, self._lines_now = SearchState(), self._lines_first
             return bool(self._found)
         closed = self._braces.lines and not self._braces.depth
-        if self._ended and self._skip_blank():
-            self._ended = self._ending = False
+        if self._line_ended and self._skip_blank():
+            self._line_ended = self._ender_came = False
             return False
-        ending = self._ending and self._size <= self._allowed
-        if self._ended and (self._size <= _SHORT or self._size >= self._again or ending or closed):
+        ending = self._ender_came and self._size <= self._reread_credit
+        if self._line_ended and (self._size <= _FREE_SIZE or self._size >= self._reread_size or ending or closed):
             before = self._offset
-            self._allowed = max(self._allowed - self._size, 0)
-            decided = self._take(self._joined().rfind(b"\n") + 1, False)
-            self._again = 0 if decided else 2 * self._size
-            self._follow(self._braces.lines and not decided and self._offset == before)
-            self._ending = False
-        self._ended = False
-        if self._due and self._size >= self._retry and (self._braces.lines or not self._again):
-            self._try(self._due)
+            self._reread_credit = max(self._reread_credit - self._size, 0)
+            decided = self._read(self._joined().rfind(b"\n") + 1, False)
+            self._reread_size = 0 if decided else 2 * self._size
+            self._follow_braces(self._braces.lines and not decided and self._offset == before)
+            self._ender_came = False
+        self._line_ended = False
+        if self._closed_at and self._size >= self._try_size and (self._braces.lines or not self._reread_size):
+            self._try_closed(self._closed_at)
         return bool(self._found)
 
     def _skip_blank(self) -> bool:
-        """Lets go of blank lines where nothing waits that they could belong to; to what was read already they change
-        nothing. Most of what a scan of them costs is the scan, not the lines."""
-        if self._size > _SHORT or self._state.mid:
+        """Drops what waits if it is only blank lines: a search of so little would cost more than the lines. True if
+        so."""
+        if self._size > _FREE_SIZE or self._state.mid:
             return False
         data = self._joined()
         if not data.endswith(b"\n") or data.strip(b" \t\r\n"):
             return False
         self._state.begun = True
-        self._forget(self._size, self._line + data.count(b"\n"))
+        self._drop(self._size, self._line + data.count(b"\n"))
         return True
 
-    def _follow(self, same: bool) -> None:
-        """Follows the braces of what waits: those of the object over several lines with which it begins, else those of
-        its last line. same: it is the same object as before, all of which was seen."""
+    def _follow_braces(self, same: bool) -> None:
+        """Counts the braces of what waits anew: of the object over several lines with which it begins, else of its last
+        line. same: that object is the one being counted."""
         line = self._data.rfind(b"\n") + 1
         if not same and line and self._data.startswith((b"{", b"[")):
             self._braces = _Braces(lines=True)
-            self._due = max(self._braces.closed(self._data), 0)
+            self._closed_at = max(self._braces.closed(self._data), 0)
             same = True
-        if not same or (not self._braces.depth and self._due <= line):
+        if not same or (not self._braces.depth and self._closed_at <= line):
             self._braces = _Braces()
             closed = self._braces.closed(self._data[line:])
-            self._due = 0 if closed < 0 else line + closed
+            self._closed_at = 0 if closed < 0 else line + closed
 
     def _joined(self) -> bytes:
-        if self._coming:
-            self._data = b"".join([self._data, *self._coming])
-            self._coming = []
+        """The bytes that wait, in one piece."""
+        if self._new_parts:
+            self._data = b"".join([self._data, *self._new_parts])
+            self._new_parts = []
         return self._data
 
-    def _searched(self, size: int, final: bool, state: SearchState) -> BlockResult:
+    def _search(self, size: int, final: bool, state: SearchState) -> BlockResult:
+        """Searches the first ``size`` bytes that wait; changes nothing but ``state``."""
         data = self._joined()[:size]
         block = InputBlock(data, size, self._offset, final or data.endswith(b"\n"), final)
         return self._engine.scan(block, final, self._line, state)
 
-    def _take(self, size: int, final: bool) -> bool:
-        """Reads the first ``size`` bytes and lets go of what is decided: whether all of it is."""
-        found = self._searched(size, final, self._state)
-        self._keep(found)
-        self._forget(found.position, found.line)
+    def _read(self, size: int, final: bool) -> bool:
+        """Reads the first ``size`` bytes and drops those that are decided. True if all of them are."""
+        found = self._search(size, final, self._state)
+        self._collect(found)
+        self._drop(found.position, found.line)
         return found.position == size
 
-    def _try(self, size: int) -> None:
-        """Reads up to where an object closed, and keeps to it only if that ends a message: otherwise what is in
-        front of it may be part of something larger, and waits for the end of the line or for half as much again."""
-        self._due = 0
-        self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
+    def _try_closed(self, size: int) -> None:
+        """Reads the first ``size`` bytes, up to where an object closed, and keeps the result only if a message ends
+        there. Otherwise they may be part of something larger, and wait for the end of the line or for half as many
+        bytes again."""
+        self._closed_at = 0
+        self._try_size = 0 if self._size <= _FREE_SIZE else self._size + self._size // 2
         begun = self._joined()
         within = self._state.mid
-        if not (within or self._braces.lines) and _waits(begun.removeprefix(BOM)):
+        if not (within or self._braces.lines) and _may_go_on(begun.removeprefix(BOM)):
             return
-        text = _is_text(begun) and not self._further.goes_on(begun)
+        text = _is_text(begun) and not self._line_wires.goes_on(begun)
         if not (self._braces.lines or within or text):
             return
         for _ in range(2):
             state = self._state.copy()
-            found = self._searched(size, True, state)
+            found = self._search(size, True, state)
             last = int(found.arrays["offset"][found.rows - 1]) - self._offset if found.rows else 0
             last += int(found.arrays["length"][found.rows - 1]) if found.rows else 0
-            if found.rows and last == size == found.position and self._certain(found):
+            if found.rows and last == size == found.position and self._is_final(found):
                 self._state = state
-                self._keep(found)
-                self._forget(size, found.line)
+                self._collect(found)
+                self._drop(size, found.line)
                 return
             size = last  # a "#" behind it may have been text
             if not size:
                 break
 
-    def _certain(self, found: BlockResult) -> bool:
-        """True if nothing that follows can change what a part of a line was found to contain: there is no damage in it,
-        no object may have begun outside of its messages, and the last of them is no line that goes on."""
-        if found.arrays["wire"][found.rows - 1] == self._lines_code:
+    def _is_final(self, found: BlockResult) -> bool:
+        """True if later bytes cannot change what was found in a part of a line: it has no damage and no brace outside
+        of its messages, and the last of these is not one of CSP/1, which could go on."""
+        if found.arrays["wire"][found.rows - 1] == self._csp_code:
             return False
         data, end = bytes(found.buffer), 0
         for offset, length in zip(
@@ -361,31 +372,33 @@ class BlockStream:
             end = start + length
         return not found.rejects
 
-    def _forget(self, position: int, line: int) -> None:
+    def _drop(self, position: int, line: int) -> None:
+        """Lets go of the first ``position`` bytes, which are decided; line: the number of the next line."""
         state = self._state
-        self._plain = self._quick and not (state.fence or state.runs or state.streams or state.mid)
+        self._lines_now = self._lines_first and not (state.fence or state.runs or state.streams or state.mid)
         self._data = self._joined()[position:]
         self._size = len(self._data)
         self._offset += position
         self._line = line
-        self._due = max(self._due - position, 0)
-        self._retry = 0
+        self._closed_at = max(self._closed_at - position, 0)
+        self._try_size = 0
 
-    def _keep(self, found: BlockResult) -> None:
+    def _collect(self, found: BlockResult) -> None:
+        """Adds the messages and errors of a search, in the order of their places, to those that will be given."""
         rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self._engine.keep)
         batch = Batch(self._scanner, (), rows)
-        wanted = range(found.rows) if self._code is None else self._wanted(found.arrays["wire"][: found.rows])
+        wanted = range(found.rows) if self._code is None else self._rows_of_wire(found.arrays["wire"][: found.rows])
         met: list[tuple[tuple[int, int], tuple[Batch, int] | DecodeError]] = [
             ((row, 1), (batch, row)) for row in wanted
         ]
         for table, count in found.rejects:
-            for row in range(count) if self._code is None else self._wanted(table["wire"][:count]):
+            for row in range(count) if self._code is None else self._rows_of_wire(table["wire"][:count]):
                 one = {name: array[row : row + 1] for name, array in table.items()}
                 error = quarantine.first_error(one, None, found.buffer, found.block.base)
                 met.append(((int(one["row"][0]), 0), error))
         self._found.extend(one for _, one in sorted(met, key=lambda pair: pair[0]))
 
-    def _wanted(self, codes: NDArray[np.uint8]) -> list[int]:
+    def _rows_of_wire(self, codes: NDArray[np.uint8]) -> list[int]:
         """The rows of the wire that is read."""
         rows: list[int] = np.flatnonzero(codes == self._code).tolist()
         return rows
