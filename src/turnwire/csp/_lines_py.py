@@ -87,60 +87,26 @@ class Cursor:
     def closing(self, place: int, run: int, bound: int) -> Line | None:
         """The first line from ``place`` on that is exactly ``run`` times ``>`` and ends by ``bound``."""
         if self.closings is None:
-            found = self.closing_before(place, run, bound)
-            if found is None:
-                self.closings = self._index(_CLOSING_RUN, place)  # a failed search costs the rest: never pay it twice
-            return found
+            self.closings = self._index(_CLOSING_RUN)  # of all runs: a search that finds none costs the rest
         starts = self.closings.get(run, [])
         at = bisect_left(starts, place)
-        if at == len(starts):
+        if at == len(starts) or starts[at] + run > min(bound, self.end):
             return None
-        return self._closing_at(starts[at], run, bound)
-
-    def closing_before(self, place: int, run: int, bound: int) -> Line | None:
-        """The same without the index."""
-        data, needle = self.data, b">" * run
-        bound = min(bound, self.end)
-        from_here = place
-        while True:
-            hit = data.find(needle, from_here, bound)
-            if hit < 0:
-                return None
-            if hit == place or data[hit - 1] == 10:
-                found = self._closing_at(hit, run, bound)
-                if found is not None:
-                    return found
-            newline = data.find(b"\n", hit, bound)
-            if newline < 0:
-                return None
-            from_here = newline + 1
+        line = self.line(starts[at])
+        return line if line is not None and line.stop - line.start == run and line.next <= bound else None
 
     def loose_closing(self, place: int, run: int) -> Line | None:
         """The first line from ``place`` on that is ``run`` times ``>`` with white space around."""
         if self._loose is None:
-            self._loose = self._index(_LOOSE_CLOSING_RUN, 0)
+            self._loose = self._index(_LOOSE_CLOSING_RUN)
         starts = self._loose.get(run, [])
         at = bisect_left(starts, place)
         return None if at == len(starts) else self.line(starts[at])
 
-    def _closing_at(self, start: int, run: int, bound: int) -> Line | None:
-        data, stop = self.data, start + run
-        if stop == self.end and self.final:
-            behind = stop
-        elif data[stop : stop + 1] == b"\n":
-            behind = stop + 1
-        elif data[stop : stop + 2] == b"\r\n":
-            behind = stop + 2
-        else:
-            return None
-        if behind > min(bound, self.end):
-            return None
-        return Line(start, stop, behind, data[start:stop])
-
-    def _index(self, pattern: re.Pattern[bytes], place: int) -> dict[int, list[int]]:
-        """Run -> the starts of the lines from ``place`` on that may close it."""
+    def _index(self, pattern: re.Pattern[bytes]) -> dict[int, list[int]]:
+        """Run -> the starts of the lines that may close it."""
         found: dict[int, list[int]] = {}
-        for match in pattern.finditer(self.data, place):
+        for match in pattern.finditer(self.data):
             found.setdefault(len(match[1]), []).append(match.start())
         return found
 

@@ -68,17 +68,9 @@ class Stream:
         """Reads one item."""
         run = self.run
         behind = self.item(self.place)
-        if run > 0 and self.run == run and self.swallowed_end(self.place, behind, run):
-            self.run = 0
+        if run > 0 and self.run == run and self.cursor.closing(self.place, run, behind) is not None:
+            self.run = 0  # what the heredoc would have swallowed ends here
         self.place = behind
-
-    def swallowed_end(self, start: int, stop: int, run: int) -> bool:
-        return (
-            Cursor(self.cursor.data, stop, self.cursor.final and stop == self.cursor.end).closing_before(
-                start, run, stop
-            )
-            is not None
-        )
 
     def item(self, place: int) -> int:
         """One item at the start of a line; returns the offset after it."""

@@ -201,7 +201,10 @@ class CspLines:
     @staticmethod
     def range_of(text: Text, start: int, run: int) -> tuple[int, int]:
         """The range from ``start`` on in which a heredoc of that run is open though it never closes."""
-        closing = Cursor(text.data, len(text.data)).closing_before(start, run, len(text.data))
+        cursor = Cursor(text.data, len(text.data))
+        cursor.closings = text.closings
+        closing = cursor.closing(start, run, cursor.end)
+        text.closings = cursor.closings
         return start, len(text.data) if closing is None else closing.next
 
     def at_csp(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
