@@ -89,41 +89,36 @@ def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS)
     "info") and takes the first.
     """
     document = parse(text, mode=mode, limits=limits)
-    found: CspMessage | None = None
-    for record in document.records:
-        if isinstance(record, Junk) or (isinstance(record, Preamble) and found is None and document.messages):
-            continue
-        if isinstance(record, CspMessage) and found is None:
-            found = record
-        elif isinstance(record, Preamble) and found is not None:
-            found.issues = (*found.issues, issue(Reason.RESTATE, record.line, "info"))
-        elif mode == "strict":
-            if found is None:
-                kind = type(record).__name__.lower()
-                raise _no_message(
-                    text, Reason.NO_MESSAGE, f"this is a {kind}, not a message; parse() reads it", record.line
-                )
-            raise _no_message(text, Reason.TRAILING_TEXT, "another record follows the message", record.line)
-    if found is not None and mode == "lenient":
-        boms = [one._replace(severity="info") for one in document.issues if one.reason is Reason.BOM]
+    records = [record for record in document.records if not isinstance(record, Junk)]
+    place = next((place for place, one in enumerate(records) if isinstance(one, CspMessage)), len(records))
+    behind = records[place + 1 :]
+    if mode == "strict":
+        for record in records[:place]:
+            if place == len(records) or not isinstance(record, Preamble):
+                words = f"this is a {type(record).__name__.lower()}, not a message; parse() reads it"
+                raise _no_message(text, Reason.NO_MESSAGE, words, record.line)
+        for record in behind:
+            if not isinstance(record, Preamble):
+                raise _no_message(text, Reason.TRAILING_TEXT, "another record follows the message", record.line)
+    if place < len(records):
+        found: CspMessage = records[place]  # type: ignore[assignment]
+        told = [one._replace(severity="info") for one in document.issues if one.reason is Reason.BOM]
         texts = [one for one in document.records if isinstance(one, Junk) and not one.reason and not _is_fence(one)]
-        left_out = [issue(Reason.JUNK, one.line, "info", "the text around the message was left out") for one in texts]
-        found.issues = (*boms, *found.issues, *left_out[:1])
-    if found is None and mode == "lenient":
-        raw = input_bytes(text)
-        plain = without_prefix(raw)
-        if plain != raw:
-            message = decode_closely(plain, mode=mode, limits=limits)
-            magic = issue(Reason.BAD_MAGIC, message.line)
-            message.issues = (magic, *message.issues)
-            return message
-    if found is None:
-        if document.issues:
-            reason, line, _, words = document.issues[0]
-            raise _no_message(text, reason, words, int(line))
-        reason = Reason.NO_MESSAGE if document.records else Reason.EMPTY_MESSAGE
-        raise _no_message(text, reason, "the text holds no message", 1)
-    return found
+        told += [issue(Reason.RESTATE, one.line, "info") for one in behind if isinstance(one, Preamble)]
+        told += [issue(Reason.JUNK, one.line, "info", "the text around the message was left out") for one in texts[:1]]
+        found.issues = tuple(sorted((*found.issues, *told), key=lambda one: int(one.where)))
+        return found
+    raw = input_bytes(text)
+    plain = without_prefix(raw) if mode == "lenient" else raw
+    if plain != raw:
+        found = decode_closely(plain, mode=mode, limits=limits)
+        found.issues = (issue(Reason.BAD_MAGIC, found.line), *found.issues)
+        return found
+    if document.issues:
+        reason, line, _, words = document.issues[0]
+        raise _no_message(text, reason, words, int(line))
+    reason = Reason.NO_MESSAGE if document.records else Reason.EMPTY_MESSAGE
+    raise _no_message(text, reason, "the text holds no message", 1)
 
 
 def _no_message(text: str | Buffer, reason: Reason, words: str, line: int) -> DecodeError:

@@ -247,19 +247,17 @@ def replay(source: Any, *, mode: str = "strict") -> Replay:
     """
     replaying = Replaying()
     refused = []
-    for record in _records(source, mode):
-        error = replaying.feed(record)
-        if error is not None:
+    for record in _document(source, mode).records:
+        if isinstance(record, (CspMessage, Preamble)) and (error := replaying.feed(record)) is not None:
             refused.append((record, error))
     return Replay(replaying.store, refused)
 
 
-def _records(source: Any, mode: str) -> Iterator[CspMessage | Preamble]:
+def _document(source: Any, mode: str | None = None) -> Document:
+    """The records of a source; of a text as a log, or read by ``parse`` with a mode."""
     if isinstance(source, (Document, Log)):
-        document = source.document if isinstance(source, Log) else source
-    else:
-        document = read_log(source).document if names_files(source) else parse(source, mode=mode)
-    return (record for record in document.records if isinstance(record, (CspMessage, Preamble)))
+        return source.document if isinstance(source, Log) else source
+    return read_log(source).document if mode is None or names_files(source) else parse(source, mode=mode)
 
 
 class Board(NamedTuple):
@@ -282,7 +280,9 @@ def board(source: Document | Log | Iterable[CspMessage] | Any) -> Board:
     owners: dict[str, str] = {}
     states: dict[str, str] = {}
     orphans: dict[str, dict[str, None]] = {}
-    for message in _messages(source):
+    given = isinstance(source, (Document, Log, PathLike)) or record_bytes(source) is not None
+    messages: Iterable[Any] = _document(source).messages if given else source
+    for message in messages:
         expect(message, CspMessage, "a board is made of CSP/1 messages")
         said = task_of(message)
         if said is None:
@@ -299,11 +299,3 @@ def board(source: Document | Log | Iterable[CspMessage] | Any) -> Board:
     for task, state in states.items():
         getattr(found, state).setdefault(owners[task], []).append(task)
     return found
-
-
-def _messages(source: Any) -> Iterable[CspMessage]:
-    if isinstance(source, Log):
-        source = source.document
-    elif not isinstance(source, Document) and (record_bytes(source) is not None or isinstance(source, PathLike)):
-        source = read_log(source).document
-    return source.messages if isinstance(source, Document) else source
