@@ -1,7 +1,7 @@
-"""Adds up records by a value of theirs: how many, their bytes and tokens, from when to when, how long answers took.
+"""Groups records by a value (sender, kind, day ...) and sums them up: how many, bytes, tokens, first and last time, and
+how long answers took.
 
-Values are counted as columns, a batch at a time, and in bounded memory. Statistics, the report and token counts all use
-this one aggregation.
+It works on the columns of one batch after the other, in bounded memory. Statistics, the report and token counts use it.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
 
 ROOM = 10_000
-"""Different values that are counted apart at least: where there are twice as many, the rarer half is folded."""
+"""Different values that have a group of their own at least. At twice as many, the rarer half is folded."""
 BY = ("conversation", "sender", "receiver", "kind", "wire", "model", "day")
 COLUMNS = ("length", "wire", "kind", "sender", "receiver", "conversation", "time", "subject")
-"""What is read of each record, beside its bytes."""
+"""The columns that are read."""
 
 
 def columns_of(wire: str | None) -> tuple[str, ...]:
-    """What is read of each record of a wire (None: of all wires): of formats of real traffic what calls tell, too."""
+    """The columns that are read in a scan of a wire (None: of all wires); of formats also those of calls."""
     return (*COLUMNS, *CALL_COLUMNS) if of_formats(wire) else COLUMNS
 
 
 MEASURES = ("records", "bytes", "tokens")
-_ALONE = frozenset(("wire", "model", "day"))
-"""Values that mean the same whatever the wire."""
+_WITHOUT_WIRE = frozenset(("wire", "model", "day"))
+"""Of BY those whose values are the same in all wires, so that their groups have no wire."""
 _MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]{1,256})"')
 Key = tuple[str | None, str]
-"""A wire (None where values are of all wires) and a value."""
+"""(wire, value); the wire is None for values that are the same in all wires."""
 
 
 class Group(NamedTuple):
-    """The records of one value: how many, their bytes and tokens, the first and the last time (microseconds, None
-    without any), and how long answers took to those of them that asked (None: not measured)."""
+    """The records of one value: how many, their bytes and tokens, the first and the last time (microseconds, or None),
+    and how long answers to them took (None: no answer was measured)."""
 
     records: int
     bytes: int
@@ -60,9 +60,12 @@ class Group(NamedTuple):
 
 
 class Groups:
-    """Records by (wire, value). Where there are more than twice ``room`` values, the rarer ones are folded into
-    ``folded``, a number of records: counts are exact while that is 0 and lower bounds later, since what was folded and
-    comes again counts from nothing; what is frequent is never lost. alone: values are the same whatever the wire."""
+    """The groups of records by (wire, value), in bounded memory.
+
+    At more than 2 * ``room`` groups only the ``room`` with the most records are kept; the records of the others are
+    added to ``folded``. While ``folded`` is 0, counts are exact. Later they are lower bounds, since a value that was
+    folded starts again from 0 when it comes back. alone: values are the same in all wires, so keys have no wire.
+    """
 
     def __init__(self, room: int = ROOM, alone: bool = False) -> None:
         self._room = room
@@ -81,14 +84,14 @@ class Groups:
             yield (None if self._alone else wires[wire], value), Group._make((*sums, self._latencies.get(key)))
 
     def by_key(self) -> dict[int, tuple[Key, Group]]:
-        """The groups by the keys that ``add`` gave, those with the most bytes first."""
+        """Key as ``add`` returns it -> ((wire, value), group); those with the most bytes first."""
         order = np.argsort(-self._tally.sums()[1], kind="stable")
         keys = [row[0] for row in self._tally.rows(order)]
         return dict(zip(keys, self._rows(order), strict=True))
 
     @property
     def found(self) -> dict[Key, Group]:
-        """The groups by wire (None where values are of all wires) and value."""
+        """The groups by (wire, value), as in ``Key``."""
         return dict(self._rows(np.arange(len(self))))
 
     @property
@@ -98,12 +101,13 @@ class Groups:
 
     @property
     def total(self) -> dict[str, int]:
-        """The records, bytes and tokens of all groups together; of what was folded the records alone."""
+        """The records, bytes and tokens of all groups together. Folded ones add only to the records."""
         records, size, tokens = self._tally.sums().sum(axis=1).tolist()
         return {"records": records + self.folded, "bytes": size, "tokens": tokens}
 
     def top(self, most: int | None = None, *measures: str) -> list[tuple[Key, Group]]:
-        """The groups with the most records, or the most of other measures; equals in the order in which they came."""
+        """The groups with the most records, or the most by these of ``MEASURES``; equal ones in the order in which they
+        came. most: how many groups, None for all."""
         sums = self._tally.sums()
         order = np.lexsort([-sums[MEASURES.index(name)] for name in reversed(measures or ("records",))])
         return list(self._rows(order[:most]))
@@ -117,7 +121,7 @@ class Groups:
         timed: NDArray[np.bool_],
         tokens: NDArray[np.int64] | None = None,
     ) -> NDArray[np.uint64]:
-        """Takes the records of a batch that have a value. Gives the keys of their groups, 0 where there is no value."""
+        """Adds the records of a batch that have a value. Returns the key of each record's group, 0 without a value."""
         wires = np.zeros_like(wires) if self._alone else np.ascontiguousarray(wires)
         keys = group_keys(wires, values)
         spent = _NO_TOKENS if tokens is None else tokens
@@ -134,7 +138,7 @@ class Groups:
         return keys
 
     def answered(self, settled: NDArray[np.int64]) -> None:
-        """Takes (key of a request's group, microseconds) of answers."""
+        """Adds answers. settled: rows of (key of the request's group, microseconds that the answer took)."""
         settled = settled[np.argsort(settled[:, 0], kind="stable")]
         keys, starts = np.unique(settled[:, 0], return_index=True)
         for key, some in zip(keys.view(np.uint64).tolist(), np.split(settled[:, 1], starts[1:]), strict=False):
@@ -145,7 +149,7 @@ _NO_TOKENS: NDArray[np.int64] = np.empty(0, np.int64)
 
 
 def group_keys(wires: NDArray[np.uint8], values: Texts) -> NDArray[np.uint64]:
-    """The key of the group of each record: the same for the same wire and value in this process, 0 without a value."""
+    """The key of each record's group, 0 without a value. In one process, equal wires and values have equal keys."""
     keys = np.empty(len(wires), np.uint64)
     core.mixed(values.numbers, np.ascontiguousarray(wires), keys)
     return keys
@@ -154,8 +158,8 @@ def group_keys(wires: NDArray[np.uint8], values: Texts) -> NDArray[np.uint64]:
 class Aggregation:
     """Adds up batches of a scan with the columns ``COLUMNS``: ``take`` each of them.
 
-    by: some of ``BY``, each added up for itself; answers are measured for the groups of the first one where
-    ``latencies`` says so. tokenizer: an object with ``count_many``, whose tokens are counted, or None.
+    by: some of ``BY``; records are grouped by each of them separately. latencies: whether answers are measured, for the
+    groups of the first one. tokenizer: an object with ``count_many``, by which tokens are counted, or None.
     """
 
     def __init__(
@@ -172,7 +176,7 @@ class Aggregation:
         expect_number(open_requests, "open_requests", 1)
         self._tokenizer = tokenizer
         self._latencies = latencies
-        self.groups = {name: Groups(room, name in _ALONE) for name in by}
+        self.groups = {name: Groups(room, name in _WITHOUT_WIRE) for name in by}
         self.pairs = Pairs(open_requests)
         self.calls = Calls()
 
@@ -184,14 +188,14 @@ class Aggregation:
             self.calls.take(batch)
         measures = batch["length"], batch["time"], batch.valid("time")
         tokens = tokens_of(batch, self._tokenizer)
-        keys = [groups.add(wires, _values(name, columns), *measures, tokens) for name, groups in self.groups.items()]
+        keys = [groups.add(wires, _values_by(name, columns), *measures, tokens) for name, groups in self.groups.items()]
         first = next(iter(self.groups.values())) if self._latencies else None
         for _, settled in self.pairs.take(columns, keys[0] if self._latencies else None):
             if first is not None and len(settled):
                 first.answered(settled)
 
     def read(self, source: Any, wire: str | None, options: dict[str, Any]) -> Counts:
-        """Adds the records of a scan, with these options. Raises what it raises."""
+        """Adds the records of a scan with these options. Returns its counts. Raises what a scan raises."""
         found = scan(source, wire=wire, columns=columns_of(wire), **{"errors": "skip", **options})
         for batch in found:
             self.take(batch)
@@ -205,8 +209,8 @@ def tokens_of(batch: Batch, tokenizer: Any) -> NDArray[np.int64] | None:
     return np.array(tokenizer.count_many(raw.decode("utf-8", "replace") for raw in batch.raws()), np.int64)
 
 
-def _values(by: str, columns: TextColumns) -> Texts:
-    """The values of a batch by which its records are added up."""
+def _values_by(by: str, columns: TextColumns) -> Texts:
+    """The value of each record of a batch by which it is grouped."""
     batch = columns.batch
     if by == "day":
         return texts_of_codes(*days(batch["time"], batch.valid("time")))
@@ -248,7 +252,7 @@ class Grouped(NamedTuple):
             yield {**self._value(None, None), **rest, "others": None if self.groups.folded else others}
 
     def _value(self, wire: str | None, value: str | None) -> dict[str, Any]:
-        return {self.by: value} if self.by in _ALONE else {"wire": wire, self.by: value}
+        return {self.by: value} if self.by in _WITHOUT_WIRE else {"wire": wire, self.by: value}
 
     def _sums(self, several: list[Group]) -> dict[str, int]:
         names = MEASURES if self.tokens else MEASURES[:2]
@@ -336,17 +340,18 @@ class Stats(NamedTuple):
             if wire in self.selected:
                 yield {"stat": "wire", "wire": wire, "records": self.selected[wire], "bytes": self.wires[wire]}
         for name, tally in (("kind", self.kinds), ("sender", self.senders), ("receiver", self.receivers)):
-            yield from _tallied(name, tally, most)
+            yield from _tally_rows(name, tally, most)
         for reason, times_met in sorted(counts.reasons.items(), key=lambda item: (-item[1], item[0])):
             yield {"stat": "reason", "reason": reason, "rejects": times_met}
         for (wire, rule), pairing in self.pairings.items():
             yield {"stat": "answers", "wire": wire, "rule": rule, **pairing.to_dict()}
         yield from self.calls.rows(most)
-        yield from _tallied("conversation", self.by_conversation, most)
+        yield from _tally_rows("conversation", self.by_conversation, most)
 
 
-def _tallied(name: str, tally: Groups, most: int) -> Iterator[dict[str, Any]]:
-    """The groups with the most records, and what all others have; of conversations also their bytes and times."""
+def _tally_rows(name: str, tally: Groups, most: int) -> Iterator[dict[str, Any]]:
+    """Rows of the groups with the most records, and one of all others together; for conversations with bytes and
+    times."""
     whole = name == "conversation"
     shown = tally.top(most, "records", "bytes") if whole else tally.top(most)
     for (wire, value), one in shown:

@@ -1,4 +1,5 @@
-"""Columns of what the search found in a block: places, own bytes, times, and the columns that any wire has."""
+"""Turns what the search found in a block into rows of columns: where each record stands, its bytes and time, and the
+columns of its wire or those common to all wires. Rejects have a table of their own."""
 
 from __future__ import annotations
 
@@ -21,25 +22,30 @@ if TYPE_CHECKING:
     from turnwire.log.search.search import Search
 
 GREATEST = (1 << 63) - 1
+"""The greatest number that fits into an i64 column; a greater one leaves the column empty."""
 DTYPES = {
     **dict.fromkeys(("offset", "length", "place", "size", "own_bytes"), "i8"),
     "present": "u8",
     **dict.fromkeys(("wire", "depth"), "u1"),
 }
-"""The arrays that describe each record. If all of a block stand in the file, the native one leaves out place and size,
-which are offset and length then, and ``inner`` and depth, which are 0."""
+"""The arrays that describe each record. Where all records of a block stand in the file itself, none in a string, the
+native search leaves out place and size (then equal to offset and length), and inner and depth (then 0)."""
 REJECT_DTYPES = {
     **dict.fromkeys(("offset", "length", "line", "fault", "inner", "row", "own_bytes"), "i8"),
     "reason": "u1",
     "wire": "u1",
 }
-_HEADER = ("conv_id", "turn", "src", "dst", "act")
-"""The first fields of what the parser of nSLIP gives."""
+_NSLIP_FIELDS = ("conv_id", "turn", "src", "dst", "act")
+"""The first values that the parser of nSLIP gives, in order."""
 
 
 class Rows:
-    """The rows of one block. size: its bytes, behind which the arena begins; base: its place in the input; line: its
-    first line; dtypes: of the arrays that are wanted."""
+    """The rows and rejects of one block.
+
+    size: of the block in bytes; base: its offset in the input; line: the number of its first line; dtypes: those of the
+    wanted arrays. Text that does not stand in the block as such (it was unescaped or joined) goes into the arena, whose
+    places count on from ``size``.
+    """
 
     def __init__(self, search: Search, text: Text, size: int, base: int, line: int, dtypes: Mapping[str, Any]) -> None:
         self._finder = search.finder
@@ -53,14 +59,14 @@ class Rows:
         self.rows: list[dict[str, Any]] = []
         self.rejects: list[dict[str, Any]] = []
         self._line = line
-        self._counted = 0
+        self._line_place = 0  # the place whose line is _line
 
     def line_of(self, place: int) -> int:
         """The line of a place in the block."""
-        low, high = sorted((place, self._counted))
+        low, high = sorted((place, self._line_place))
         newlines = self.text.data.count(b"\n", low, high)
-        self._line += newlines if place >= self._counted else -newlines
-        self._counted = place
+        self._line += newlines if place >= self._line_place else -newlines
+        self._line_place = place
         return self._line
 
     def add(self, found: Match) -> None:
@@ -105,8 +111,8 @@ class Rows:
             values["carrier"] = self._carrier(found)
         place = found.start
         if found.text.outer is not None:
-            place = self._kept(found.text.data[found.start : found.stop])
-            self._kept(b"\n")
+            place = self._in_arena(found.text.data[found.start : found.stop])
+            self._in_arena(b"\n")
         values["place"] = place
         time, bits = self._columns(found, values, place - found.start)
         document = isinstance(found.value, tuple) and found.value[0] == "document"
@@ -115,26 +121,27 @@ class Rows:
             time = found.time if time is None else time
             time = found.text.time(found.start) if time is None else time
         values["time"] = time or 0
-        bits |= self._bit("inner") if quote >= 0 else 0
-        values["present"] = bits | (0 if time is None else self._bit("time"))
+        bits |= self._bit_of("inner") if quote >= 0 else 0
+        values["present"] = bits | (0 if time is None else self._bit_of("time"))
         self.rows.append(values)
 
-    def _kept(self, said: bytes) -> int:
-        """The place of bytes that are put into the arena."""
+    def _in_arena(self, said: bytes) -> int:
+        """Puts bytes into the arena. Returns their place."""
         self.arena.append(said)
         self.arena_size += len(said)
         return self.size + self.arena_size - len(said)
 
     def _carrier(self, found: Match) -> int:
-        """The outermost carrier of the record."""
+        """The number of the record's outermost carrier in ``CARRIERS``."""
         text = found.text.outermost()
         alone = text.outer is None and found.wire == self._finder.csp
         line = text.line_start(found.start)
-        if alone and text.data[line : found.start].removeprefix(BOM):  # a prefix on its first line only
+        if alone and text.data[line : found.start].removeprefix(BOM):  # only the first line has a prefix
             return CARRIERS.index("prefix")
         return CARRIERS.index(text.carrier)
 
-    def _bit(self, column: str) -> int:
+    def _bit_of(self, column: str) -> int:
+        """The mask of the bit that says that a column has a value; 0 where it has none."""
         valid = self._finder.valid
         return 1 << valid[column] if column in valid else 0
 
@@ -149,13 +156,13 @@ class Rows:
             values |= {("own_present" if name == "present" else name): value for name, value in own.items()}
             return None, 0
         if found.wire == finder.nslip:
-            own = {**dict(zip(_HEADER, said, strict=False)), "act": int(said[4])}
+            own = {**dict(zip(_NSLIP_FIELDS, said, strict=False)), "act": int(said[4])}
             tag = text_spans(data, start, found.stop).get(Slot.TAG)
             own |= {} if tag is None else {"tag": tag}
         elif found.wire == finder.csp:
             own = {"intent": said[3] & 0xFF, **texts_of(data, said)}
         elif isinstance(said[0], int):
-            return self._json(found, values, shift)
+            return self._json_columns(found, values, shift)
         else:
             wanted = {source for name, (_, source) in scanner.common.items() if name in self._wanted}
             own = said[1] if scanner.read is None else scanner.read(said[1], self._wanted if mine else wanted)
@@ -164,12 +171,14 @@ class Rows:
             bits = sum(self._put(values, name, value, shift, valid, finder.escaped) for name, value in own.items())
             values[present] = bits
             return values.get("time"), 0 if finder.located else bits
-        return self._common(wire, own, values, shift) if finder.code is None else (None, 0)
+        return self._common_columns(wire, own, values, shift) if finder.code is None else (None, 0)
 
-    def _common(self, wire: str, own: Mapping[str, Any], values: dict[str, Any], shift: int) -> tuple[int | None, int]:
-        """The columns that any wire has, made from a wire's own ones."""
+    def _common_columns(
+        self, wire: str, own: Mapping[str, Any], values: dict[str, Any], shift: int
+    ) -> tuple[int | None, int]:
+        """Adds the columns common to all wires, filled from a wire's own. Returns the time and the bits."""
         finder = self._finder
-        bits = self._bit("wire") if wire == "csp" else 0  # as the search in C writes it
+        bits = self._bit_of("wire") if wire == "csp" else 0  # as the search in C writes it
         for name, (how, source) in bulk_scanner(wire).common.items():
             value = own.get(source)
             if value is None:
@@ -191,13 +200,13 @@ class Rows:
         valid: Mapping[str, int],
         escaped: Mapping[str, int],
     ) -> int:
-        """Adds the value of a column: a number, bytes, or a span of the text with whether it holds escapes. Returns its
-        bits."""
+        """Adds the value of a column: a number, bytes, or a span of the text and whether that has escapes. Returns the
+        column's bits."""
         if column not in valid:
             return 0
         bits = 1 << valid[column]
         if isinstance(value, bytes):
-            values[f"{column}.offset"], values[f"{column}.length"] = self._kept(value), len(value)
+            values[f"{column}.offset"], values[f"{column}.length"] = self._in_arena(value), len(value)
         elif isinstance(value, tuple):
             values[f"{column}.offset"], values[f"{column}.length"] = value[0] + shift, value[1]
             bits |= 1 << escaped[column] if value[2:] == (True,) else 0
@@ -205,7 +214,8 @@ class Rows:
             values[column] = value
         return bits
 
-    def _json(self, found: Match, values: dict[str, Any], shift: int) -> tuple[int | None, int]:
+    def _json_columns(self, found: Match, values: dict[str, Any], shift: int) -> tuple[int | None, int]:
+        """Adds the columns that the plan of a JSON wire fills. Returns the time and the bits."""
         finder, (wire, value) = self._finder, found.value
         plan = finder.plans[wire]
         variant = plan.variants[plan.variant_of(value)]
@@ -232,8 +242,8 @@ class Rows:
     def tables(
         self, memory: Callable[..., dict[str, Any]] | None
     ) -> tuple[dict[str, Any], int, list[tuple[dict[str, Any], int]]]:
-        """(columns, rows, tables of rejects with how many there are in each). memory: (dtypes, rows) ->
-        arrays with room for so many."""
+        """(arrays, number of rows, tables of rejects with the number of rejects in each). memory: (dtypes, rows) ->
+        arrays with room for these rows."""
         count = len(self.rows)
         types = {name: np.dtype(dtype) for name, dtype in {**DTYPES, **self._dtypes}.items()}
         arrays: dict[str, Any] = {name: np.empty(count, dtype) for name, dtype in types.items()}
