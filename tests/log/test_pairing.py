@@ -334,15 +334,20 @@ def test_the_oldest_requests_are_given_up(backend: str, monkeypatch: pytest.Monk
 # --- what records say of work, as the core reads it ---------------------------------------------------------------------
 
 PIECES = {
-    "nslip": [
-        *("@a3", "|k1", "|k0z", "|k", "|a2", "|a1", '|u"running"', '|u"Done"', '|u"in progress"', '|t"x|k9|a3"'),
-        *('|t"a\\"|k7"', "|f0", "|c1", "#"),
-    ],
     "csp": [
         *("TASK T1\n", "RESULT T2\r\n", "ERROR E1\n", "AT T7\n", "AT x\n", "STATUS PARTIAL\n", "STATUS OK\n", "AT T8"),
         *("<<<\n", ">>>\n", "TASK T1 \n", "RESULT \n", "REQ TASK T9\n", " STATUS PARTIAL\n"),
     ],
 }
+ACTS, SLOTS = (
+    ("a1", "a2", "a3", "a5", "a6"),
+    (
+        ("k1", "k0z", "k0"),
+        ('u"running"', 'u"Done"', 'u"in progress"'),
+        ('t"x|k9|a3"', 't"a\\"|k7"'),
+        ("p7", "g2"),
+    ),
+)
 CHANNELS = (
     "report/status",
     "report/error",
@@ -351,7 +356,6 @@ CHANNELS = (
     "query/context",
     "command/stop",
     "command/go",
-    "x",
 )
 CONTENTS = (
     "⫻task/dispatch:T-1/001",
@@ -379,14 +383,19 @@ LINES = (
 
 def records_of(wire: str, chance: random.Random) -> Iterator[bytes]:
     for _ in range(4000):
-        if wire != "kick":
+        if wire == "nslip":
+            slots = [chance.choice(some) for some in chance.sample(SLOTS, chance.randrange(5))]
+            fields = [chance.choice(ACTS), "f0", "c1", "S0", "d1", "T1", *slots]
+            yield f"@{'|'.join(chance.sample(fields, len(fields)))}#".encode()
+            continue
+        if wire == "csp":
             yield "".join(chance.choices(PIECES[wire], k=chance.randrange(9))).encode()
             continue
         content = chance.choice(("\n", "\r\n")).join(
             [chance.choice(CONTENTS), *chance.choices(LINES, k=chance.randrange(3))]
         )
-        value: dict[str, Any] = {"id": chance.choice(("", "i", "é")), "sender": 'a"b', "correlation_id": None}
-        value |= {"channel": ("⫻" if chance.random() < 0.9 else "") + chance.choice(CHANNELS), "content": content}
+        value = {"id": chance.choice(("", "i", "é")), "timestamp": "", "sender": 'a"b', "receiver": "b"}
+        value |= {"type": "Query", "channel": "⫻" + chance.choice(CHANNELS), "content": content}
         text = json.dumps(value, ensure_ascii=chance.random() < 0.2, indent=chance.choice((None, None, 1)))
         yield text.encode()
 

@@ -7,8 +7,6 @@ that correlation that is no Query, or is one that says of itself that it answers
 
 from __future__ import annotations
 
-import msgspec
-
 from turnwire.errors import DecodeError
 from turnwire.kick.codec import decode
 from turnwire.kick.envelope_methods import channel_parts
@@ -20,32 +18,19 @@ _ENDS = frozenset({"Completed", "Failed"})
 _FAILS = frozenset({"⫻report/error", "⫻report/reject"})
 
 
-class _Record(msgspec.Struct):
-    id: str = ""
-    channel: str = ""
-    content: str = ""
-
-
-_read = msgspec.json.Decoder(_Record).decode
-
-
 def work(record: bytes) -> Work | None:
     """The place of the first section of an envelope's content, and whether a report ends the work there; None for what
     is not an envelope."""
     try:
-        found = _read(record)
-    except msgspec.DecodeError:  # our own reader takes more than the JSON of RFC 8259
-        try:
-            message = decode(record)
-        except DecodeError:
-            return None
-        found = _Record(message.id, message.channel, message.content)
+        found = decode(record)
+    except DecodeError:
+        return None
     final = True
     if found.channel.startswith("⫻report/"):
-        final = found.channel in _FAILS or (found.channel == "⫻report/status" and first_line(found) in _ENDS)  # type: ignore[arg-type]
+        final = found.channel in _FAILS or (found.channel == "⫻report/status" and first_line(found) in _ENDS)
     family, name = channel_parts(found.channel)
     asks = not is_answer(name, found.content) if family == "query" else found.channel not in _UNASKING
-    return Work(task_name(found), final, found.id or None, asks)  # type: ignore[arg-type]
+    return Work(task_name(found), final, found.id or None, asks)
 
 
 def _groups(*more: str, needs: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> tuple[Key, Key]:

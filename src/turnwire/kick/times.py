@@ -37,45 +37,27 @@ def seconds(text: str) -> float | None:
 
 
 def _of_form(text: str) -> float | None:
-    match = _FORM.fullmatch(text)
-    if match is None:
+    found = _FORM.fullmatch(text)
+    if found is None:
         return None
-    day, clock, zone = _day(match), _clock(match), _zone(match["zone"])
-    return None if day is None or clock is None or zone is None else day * 86400 + clock - zone
-
-
-def _day(match: re.Match[str]) -> int | None:
-    year = int(match["year"]) + 400
+    year = int(found["year"]) + 400
+    hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
+    part = float("0." + found["fraction"][1:]) if found["fraction"] else 0.0
+    zone = (found["zone"] or "Z").replace(":", "")
+    hours, minutes = int(zone[1:3] or 0), int(zone[3:] or 0)
     try:
-        if match["month"]:
-            found = date(year, int(match["month"]), int(match["day"]))
-        elif match["week"]:
-            found = date.fromisocalendar(year, int(match["week"]), int(match["weekday"]))
+        if found["month"]:
+            day = date(year, int(found["month"]), int(found["day"]))
+        elif found["week"]:
+            day = date.fromisocalendar(year, int(found["week"]), int(found["weekday"]))
         else:
-            found = date(year, 1, 1) + timedelta(days=int(match["nth"]) - 1)
-            if found.year != year:
-                return None
+            day = date(year, 1, 1) + timedelta(days=int(found["nth"]) - 1)
     except ValueError:
         return None
-    return found.toordinal() - _CYCLE - _EPOCH
-
-
-def _clock(match: re.Match[str]) -> float | None:
-    hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
-    part = float("0." + match["fraction"][1:]) if match["fraction"] else 0.0
-    if hour == 24 and (minute or second or part):
+    good = minute < 60 and (second < 60 or (second, minute) == (60, 59)) and hours < 24 and minutes < 60
+    if not good or (hour, minute, second, part) > (24, 0, 0, 0) or (found["nth"] and day.year != year):
         return None
-    if hour > 24 or minute > 59 or second > 60 or (second == 60 and minute != 59):
-        return None
-    unit = 1 if match["second"] else 60 if match["minute"] else 3600
-    return hour * 3600 + minute * 60 + second + part * unit
-
-
-def _zone(zone: str | None) -> int | None:
-    if zone is None or zone == "Z":
-        return 0
-    digits = zone[1:].replace(":", "")
-    hours, minutes = int(digits[:2]), int(digits[2:] or 0)
-    if hours > 23 or minutes > 59:
-        return None
-    return (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
+    unit = 1 if found["second"] else 60 if found["minute"] else 3600
+    away = (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
+    clock = hour * 3600 + minute * 60 + second + part * unit
+    return (day.toordinal() - _CYCLE - _EPOCH) * 86400 + clock - away

@@ -7,8 +7,10 @@ import re
 from typing import Any
 
 from turnwire.contract import BulkScanner, Column
+from turnwire.errors import DecodeError
+from turnwire.nslip import base62
 from turnwire.nslip.codec import decode
-from turnwire.nslip.spec import DOUBTFUL, REASONS, START_MARKER, WIRE, Act, FrameType, Slot
+from turnwire.nslip.spec import DOUBTFUL, REASONS, WIRE, Act, FrameType, Slot
 from turnwire.pairs import BACK, THERE, AnswerPattern, Key, PairRule, Work
 
 _NAMES = {slot: slot.name.lower() for slot in Slot}
@@ -80,32 +82,20 @@ SCANNER = BulkScanner(
 )
 
 
-_MARKER = START_MARKER.encode()
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_ACT = re.compile(rb"\|a0*([0-9A-Za-z]*)")
-_TASK = re.compile(rb"\|k0*([0-9A-Za-z]*)")
-_STATUS = re.compile(rb'\|u"([A-Za-z_]*)"')
-_GOES_ON = frozenset({b"waiting", b"in_progress", b"queued", b"running", b"accepted", b"blocked", b"partial"})
+_GOES_ON = frozenset({"waiting", "in_progress", "queued", "running", "accepted", "blocked", "partial"})
 """Status words of work that has not ended."""
-_PROMISES = frozenset({b"2", b"3", b"5", b"6"})  # ASK, REQUEST, COMMIT, ACCEPT
+_PROMISES = frozenset({Act.ASK, Act.REQUEST, Act.COMMIT, Act.ACCEPT})
 
 
-def work(record: bytes) -> Work:
-    """The TASK_ID of a record in base62, and whether its act and its STATUS end the task."""
-    head = record.partition(b'"')[0]  # both are in front of all texts as a rule
-    task, act = _slots(head)
-    if (task is None or act is None) and len(head) < len(record):
-        task, act = _slots(_TEXT.sub(b'""', record))
-    status = _STATUS.search(record)
-    promised = act is not None and act[1] in _PROMISES
-    goes_on = promised or (status is not None and status[1].lower() in _GOES_ON)
-    return Work(None if task is None else (task[1] or b"0").decode(), not goes_on)
-
-
-def _slots(plain: bytes) -> tuple[re.Match[bytes] | None, re.Match[bytes] | None]:
-    """The first TASK_ID and the first act."""
-    plain = plain.replace(_MARKER, b"|", 1)
-    return _TASK.search(plain), _ACT.search(plain)
+def work(record: bytes) -> Work | None:
+    """The TASK_ID of a record in base62, and whether its act and its STATUS end the task; None for what is damaged."""
+    try:
+        message = decode(record, unknown="keep")
+    except DecodeError:
+        return None
+    task = message.slots.get(Slot.TASK_ID)
+    goes_on = message.act in _PROMISES or message.slots.get(Slot.STATUS, "").lower() in _GOES_ON
+    return Work(None if task is None else base62.encode(task), not goes_on)
 
 
 _NAMING = frozenset({"INFORM", "ACCEPT", "REJECT", "EVAL", "ERROR"})
