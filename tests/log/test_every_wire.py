@@ -100,8 +100,8 @@ def test_statistics_count_what_the_scan_gives(wire: str) -> None:
     scan = turnwire.scan(data, wire=wire)
     records, _, _ = facts(scan)
     assert found.counts == scan.counts
-    assert found.wires[wire] == scan.counts.record_bytes
-    assert sum(found.kinds.counts.values()) == len(records), "every record has a kind"
+    assert found.groups["wire"].total["bytes"] == scan.counts.record_bytes
+    assert sum(found.groups["kind"].counts.values()) == len(records), "every record has a kind"
     assert next(found.rows(3))["records"] == len(records)
 
 
@@ -163,15 +163,16 @@ def test_statistics_tell_the_wires_apart(made: Log, path: Path) -> None:
     assert made.damaged > 0
     assert sum(found.counts.reasons.values()) == made.damaged
     assert found.counts.wires == Counter(entry.wire for entry in made.sound)
-    assert found.kinds.counts == Counter((entry.wire, entry.kind) for entry in made.sound)
-    assert found.senders.counts == Counter((entry.wire, entry.sender) for entry in made.sound)
+    assert found.groups["kind"].counts == Counter((entry.wire, entry.kind) for entry in made.sound)
+    assert found.groups["sender"].counts == Counter((entry.wire, entry.sender) for entry in made.sound)
     said = Counter((entry.wire, entry.conversation) for entry in made.sound)
-    assert {key: one.records for key, one in found.conversations.items()} == said
+    assert {key: one.records for key, one in found.groups["conversation"].found.items()} == said
     sizes: Counter[str] = Counter()
     for entry in made.sound:
         if entry.wire != "csp":  # whose messages end with a line
             sizes[entry.wire] += len(entry.text.encode())
-    assert sizes.items() <= found.wires.items() and set(found.wires) == set(WIRES)
+    told = {wire: one.bytes for (_, wire), one in found.groups["wire"].found.items()}
+    assert sizes.items() <= told.items() and set(told) == set(WIRES)
     assert {wire for wire, _ in found.pairings} == set(WIRES)
 
 

@@ -29,14 +29,18 @@ def test_the_counts_are_those_of_the_messages() -> None:
     scan = turnwire.scan(str(UPSTREAM), wire="nslip")
     list(scan)
     assert found.counts == scan.counts
-    assert dict(found.kinds.counts) == Counter(("nslip", message.act.name) for message in messages)
-    assert dict(found.senders.counts) == Counter(("nslip", str(message.src)) for message in messages)
-    assert dict(found.receivers.counts) == Counter(("nslip", str(message.dst)) for message in messages)
+    assert dict(found.groups["kind"].counts) == Counter(("nslip", message.act.name) for message in messages)
+    assert dict(found.groups["sender"].counts) == Counter(("nslip", str(message.src)) for message in messages)
+    assert dict(found.groups["receiver"].counts) == Counter(("nslip", str(message.dst)) for message in messages)
     conversations = Counter(("nslip", str(message.conv_id)) for message in messages)
-    assert {key: one.records for key, one in found.conversations.items()} == conversations
-    assert sum(one.bytes for one in found.conversations.values()) == found.wires["nslip"] == scan.counts.record_bytes
-    assert found.busiest(1)[0][1].records == max(conversations.values())
-    assert found.folded == found.kinds.folded == 0
+    assert {key: one.records for key, one in found.groups["conversation"].found.items()} == conversations
+    assert (
+        sum(one.bytes for one in found.groups["conversation"].found.values())
+        == found.groups["wire"].total["bytes"]
+        == scan.counts.record_bytes
+    )
+    assert found.groups["conversation"].top(1)[0][1].records == max(conversations.values())
+    assert found.groups["conversation"].folded == found.groups["kind"].folded == 0
 
 
 def test_damage_is_counted_by_reason(tmp_path: Path) -> None:
@@ -82,9 +86,11 @@ def test_many_conversations_are_folded_and_the_busy_ones_kept() -> None:
 
     numbers = [number for number in range(1000) for _ in range(20 if number == 500 else 1)]
     found = stats(b"\n".join(map(line, numbers)), wire="nslip", room=10)
-    assert len(found.conversations) <= 20
-    assert found.folded + sum(one.records for one in found.conversations.values()) == len(numbers)
-    assert found.busiest(1)[0][0] == ("nslip", "500")
+    assert len(found.groups["conversation"].found) <= 20
+    assert found.groups["conversation"].folded + sum(
+        one.records for one in found.groups["conversation"].found.values()
+    ) == len(numbers)
+    assert found.groups["conversation"].top(1)[0][0] == ("nslip", "500")
     (rest,) = [row for row in found.rows(5) if row["stat"] == "conversation" and row["wire"] is None]
     assert rest["others"] is None, "how many they were nobody knows any more"
 

@@ -229,10 +229,10 @@ class Grouped(NamedTuple):
     counts: Counts
     tokens: bool
 
-    def rows(self, most: int | None = None) -> Iterator[dict[str, Any]]:
-        """The ``most`` largest values, by tokens if they were counted, else by bytes, and a row without a value for
-        all others. Times are RFC 3339, p50 and p95 of the answers in seconds."""
-        shown = self.groups.top(most, "tokens" if self.tokens else "bytes")
+    def rows(self, most: int | None = None, *measures: str) -> Iterator[dict[str, Any]]:
+        """The ``most`` largest values, by some of MEASURES (tokens if they were counted, else bytes), and a row without
+        a value for all others. Times are RFC 3339, p50 and p95 of the answers in seconds."""
+        shown = self.groups.top(most, *(measures or ("tokens" if self.tokens else "bytes",)))
         for (wire, value), one in shown:
             first, last = times([one.first, one.last])
             quantiles = [None if one.latencies is None else one.latencies.quantile(share) for share in (0.5, 0.95)]
@@ -284,99 +284,56 @@ def group_by(
 # --- statistics ------------------------------------------------------------------------------------------------------
 
 
+STATISTICS = ("wire", "kind", "sender", "receiver", "conversation")
+"""The values by which statistics add up records."""
+_SHOWN = {"wire": ("bytes",), "conversation": ("bytes", "first", "last")}
+"""What is shown of a value beside how many records it has."""
+
+
 class Stats(NamedTuple):
     """The result of :func:`stats`.
 
     counts: bytes and records as ``scan.counts`` tells them. All the rest is of the records that ``where`` wants, of all
-    without it. wires: wire -> bytes of its records. selected: wire -> how many they are. kinds, senders, receivers,
-    by_conversation: by (wire, value). pairings: (wire, rule) -> what became of requests. first, last: the
-    earliest and the latest time, in microseconds; None where no record has one. calls: of tools, and trees of spans.
+    without it. groups: one of ``STATISTICS`` -> its groups. pairings: (wire, rule) -> what became of requests. calls:
+    of tools, and trees of spans.
     """
 
     counts: Counts
-    wires: dict[str, int]
-    kinds: Groups
-    senders: Groups
-    receivers: Groups
-    by_conversation: Groups
+    groups: dict[str, Groups]
     pairings: dict[tuple[str, str], Pairing]
-    first: int | None
-    last: int | None
-    selected: dict[str, int]
     calls: Calls
-
-    @property
-    def conversations(self) -> dict[tuple[str | None, str], Group]:
-        """The conversations that are counted separately, by wire and name."""
-        return self.by_conversation.found
-
-    @property
-    def folded(self) -> int:
-        """The number of records of conversations that are no longer counted separately."""
-        return self.by_conversation.folded
-
-    def busiest(self, most: int) -> list[tuple[tuple[str | None, str], Group]]:
-        """The conversations with the most records."""
-        return self.by_conversation.top(most, "records", "bytes")
 
     def rows(self, most: int = 20) -> Iterator[dict[str, Any]]:
         """Everything as dicts for JSON lines; "stat" names the list. Lists have ``most`` values and a row without a
         value for the rest. Times are RFC 3339."""
-        counts = self.counts
-        yield {
-            "stat": "total",
-            "records": counts.records,
-            "rejects": counts.rejects,
-            "selected": counts.selected,
-            "record_bytes": counts.record_bytes,
-            "reject_bytes": counts.reject_bytes,
-            "text_bytes": counts.text_bytes,
-            "bytes": counts.bytes,
-            "selected_bytes": sum(self.wires.values()),
-            "first": times([self.first])[0],
-            "last": times([self.last])[0],
-        }
-        for wire in sorted(counts.wires, key=lambda wire: -self.selected.get(wire, 0)):
-            if wire in self.selected:
-                yield {"stat": "wire", "wire": wire, "records": self.selected[wire], "bytes": self.wires[wire]}
-        for name, tally in (("kind", self.kinds), ("sender", self.senders), ("receiver", self.receivers)):
-            yield from _tally_rows(name, tally, most)
+        counts, wires = self.counts, self.groups["wire"]
+        moments = [time for one in wires.found.values() for time in (one.first, one.last) if time is not None]
+        first, last = times([min(moments, default=None), max(moments, default=None)])
+        names = ("records", "rejects", "selected", "record_bytes", "reject_bytes", "text_bytes", "bytes")
+        total = {**{name: getattr(counts, name) for name in names}, "selected_bytes": wires.total["bytes"]}
+        yield {"stat": "total", **total, "first": first, "last": last}
+        for name in STATISTICS[:-1]:
+            yield from self._list(name, most)
         for reason, times_met in sorted(counts.reasons.items(), key=lambda item: (-item[1], item[0])):
             yield {"stat": "reason", "reason": reason, "rejects": times_met}
         for (wire, rule), pairing in self.pairings.items():
             yield {"stat": "answers", "wire": wire, "rule": rule, **pairing.to_dict()}
         yield from self.calls.rows(most)
-        yield from _tally_rows("conversation", self.by_conversation, most)
+        yield from self._list("conversation", most)
 
-
-def _tally_rows(name: str, tally: Groups, most: int) -> Iterator[dict[str, Any]]:
-    """Rows of the groups with the most records, and one of all others together; for conversations with bytes and
-    times."""
-    whole = name == "conversation"
-    shown = tally.top(most, "records", "bytes") if whole else tally.top(most)
-    for (wire, value), one in shown:
-        first, last = times([one.first, one.last])
-        more = {"bytes": one.bytes, "first": first, "last": last} if whole else {}
-        yield {"stat": name, "wire": wire, name: value, "records": one.records, **more}
-    rest = tally.total["records"] - sum(one.records for _, one in shown)
-    if rest:
-        others = None if tally.folded else len(tally) - len(shown)
-        yield {"stat": name, "wire": None, name: None, "records": rest, "others": others}
-
-
-STATISTICS = ("wire", "kind", "sender", "receiver", "conversation")
-"""The values by which statistics add up records."""
+    def _list(self, name: str, most: int) -> Iterator[dict[str, Any]]:
+        """The values with the most records, and what all others have."""
+        shown = ("wire", name, "records", "others", *_SHOWN.get(name, ()))
+        order = ("records", "bytes") if name in _SHOWN else ("records",)
+        found = Grouped(name, self.groups[name], self.counts, False)
+        for row in found.rows(None if name == "wire" else most, *order):
+            yield {"stat": name, **{key: row[key] for key in shown if key in row}}
 
 
 def statistics(gathered: Aggregation, counts: Counts) -> Stats:
     """The statistics of an aggregation by STATISTICS, with the counts of the scan that has ended."""
-    by_wire, kinds, senders, receivers, conversations = (gathered.groups[name] for name in STATISTICS)
-    wires = {value: one for (_, value), one in by_wire.found.items()}
-    first = min((one.first for one in wires.values() if one.first is not None), default=None)
-    last = max((one.last for one in wires.values() if one.last is not None), default=None)
     seen = {key: pairing for key, pairing in gathered.pairs.found.items() if pairing.seen}
-    sizes, selected = ({name: getattr(one, what) for name, one in wires.items()} for what in ("bytes", "records"))
-    return Stats(counts, sizes, kinds, senders, receivers, conversations, seen, first, last, selected, gathered.calls)
+    return Stats(counts, gathered.groups, seen, gathered.calls)
 
 
 def stats(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -12,9 +12,8 @@ import click
 import turnwire
 from turnwire import registry
 from turnwire.cli import inputs, options
-from turnwire.cli.exports import write_export
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
-from turnwire.cli.output import Notes, complain, standard_output, write_json
+from turnwire.cli.output import Notes, complain, standard_output, tell_left_out, write_json
 from turnwire.contract import LINES
 from turnwire.errors import DecodeError, Reason, WireError
 
@@ -69,7 +68,7 @@ def command(
         given = [f"--{name.replace('_', '-')}" for name, value in settings.items() if value]
         if given or source in registry.names():
             raise click.UsageError(f"{given[0] if given else f'--from {source}'} is for wires, not for --to {target}")
-        return write_export(names, target, source, as_json=as_json, quiet=quiet, notes=Notes(verbose))
+        return _export(names, target, source, as_json=as_json, quiet=quiet, notes=Notes(verbose))
     if source is not None and source not in registry.names():
         raise click.UsageError(f"--from {source} is for --to {', '.join(EXPORTS)}")
     context = turnwire.Context() if settings["context"] is None else options.context_of(settings["context"])
@@ -121,6 +120,31 @@ def command(
     if writer.refused or faults:
         return BAD_RECORDS
     return OPEN if left else GOOD if begun else NOTHING
+
+
+def _export(names: Sequence[str], to: str, wire: str | None, *, as_json: bool, quiet: bool, notes: Notes) -> int:
+    """Writes sessions of real traffic in a form of another tool, line by line, with what is lost: the exit code."""
+    from turnwire.read.exporting import export
+
+    found = export(list(names), to, wire=wire)
+    output = standard_output(shown=True)
+    for line in found:
+        if as_json:
+            place = {"file": inputs.shown(line.file), "line": line.line}
+            write_json([{**place, "to": to, "text": line.text, "dropped": list(line.dropped)}])
+            continue
+        if line.text is not None:
+            output.write(f"{line.text}\n".encode())
+        if line.dropped and not quiet:
+            word = "dropped" if line.text is not None else f"no form in {to}"
+            notes.add(f"{inputs.shown(line.file)}:{line.line}: {word}: {', '.join(line.dropped)}")
+    output.flush()
+    notes.close()
+    counts = found.counts
+    tell_left_out(counts.rejects, f"scan --wire {wire or 'formats'}")
+    if not counts.records:
+        inputs.tell_nothing(names, wire, bool(counts.bytes))
+    return BAD_RECORDS if counts.rejects else GOOD if counts.records else NOTHING
 
 
 class _Writer:
