@@ -223,7 +223,7 @@ def test_a_judge_that_forgets_checkpoints_refuses_what_it_would_have_refused(roo
                 both += 1
         context = small.linter
         assert context.final.keys() <= context.tasks.keys(), "of a task that is forgotten its answer is, too"
-        assert max(map(len, (context.state.checkpoints, context.state._patches, context.state.names))) <= 2 * room + 4
+        assert max(map(len, (context.state.checkpoints, context.state.patches, context.state.names))) <= 2 * room + 4
     assert both > 60
 
 

@@ -222,15 +222,6 @@ class Names:
         values = self.context.defaults.get(wire, {})
         return values.get(f"{kind}:{path}", values.get(path, ABSENT))
 
-    def now(self) -> Any:
-        """The caller's time, or ABSENT."""
-        now = self.context.now
-        return ABSENT if now is None else now() if callable(now) else now
-
-    def new_id(self) -> Any:
-        """A fresh id from the caller, or ABSENT."""
-        return ABSENT if self.context.new_id is None else self.context.new_id()
-
     def as_context(self) -> Context:
         """The context with what was learned: what a conversion of single messages needs to say the same."""
         return self.context.replace(**self._forth)

@@ -65,10 +65,11 @@ class _Recent(OrderedDict[Any, Any]):
         self._room = room
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, value)
-        self.move_to_end(key)
-        while len(self) > self._room:
+        if key in self:
+            self.move_to_end(key)
+        elif len(self) >= self._room:
             self.popitem(last=False)
+        super().__setitem__(key, value)
 
 
 class Converter:

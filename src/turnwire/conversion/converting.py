@@ -9,8 +9,8 @@ from turnwire import registry
 from turnwire.conversion import carrying
 from turnwire.conversion.carrying import bad_carry
 from turnwire.conversion.context import Context, Names, bad_context
-from turnwire.conversion.facts import Mapper, mapper, meaning
-from turnwire.conversion.shapes import Facts, Fields, Path, pointed, same, shape_of, shown
+from turnwire.conversion.facts import Mapper, differing, mapper, meaning
+from turnwire.conversion.shapes import Facts, Fields, pointed, shape_of, shown
 from turnwire.conversion.tables import GRAVE
 from turnwire.errors import ConvertError, DecodeError, Reason, expect
 from turnwire.registry import encode, wire_of
@@ -135,7 +135,7 @@ def written(
     if options.carry:
         made = _with_carry(source, fields, target, made, options.key)
     else:
-        dropped = _lost(source, fields, said)
+        dropped = source.lost(fields, said)
     return Converted(checked(target.wire, made), dropped, (), near), said
 
 
@@ -146,12 +146,13 @@ def _near(target: Mapper, made: Fields, facts: Facts, said: Facts) -> str | None
     if not target.tells_kinds(facts):
         return None if facts["act"] not in GRAVE else shape.kind_name(made)
     near = shape.near(made)
-    meant = {meaning(said)}
-    if "status" not in facts:  # where there is one, the context gave it
-        meant.add(meaning({fact: value for fact, value in said.items() if fact != "status"}))
-    if near is None and meaning(facts) not in meant:
-        near = shape.kind_name(made)
-    return near
+    if near is not None:
+        return near
+    meant = meaning(facts)
+    alike = meaning(said) == meant
+    if not alike and "status" not in facts:  # where there is one, the context gave it
+        alike = meaning({fact: value for fact, value in said.items() if fact != "status"}) == meant
+    return None if alike else shape.kind_name(made)
 
 
 def _no_counterpart(
@@ -176,7 +177,7 @@ def _with_carry(source: Mapper, fields: Fields, target: Mapper, made: Fields, ke
     """The fields of the target with all that they do not say by themselves in its extension place."""
     to = target.wire
     back = mapper(source.wire, _NOTHING.names).survivors(mapper(to, _NOTHING.names).facts(made))
-    rest = _differing(fields, back)
+    rest = differing(fields, back)
     if not rest and list(back) == list(fields):
         return made
     place = target.shape.carry
@@ -204,7 +205,7 @@ def _restored(
     made = target.shape.split(message)
     if options.key is None:
         _check_carried(source, around, target, made, options.nearest)
-    lost = _lost(source, around, target.facts(made))
+    lost = source.lost(around, target.facts(made))
     filled = carrying.filled(carried) if options.key is None else lost  # nothing was added since it was signed
     dropped = tuple(path for path in lost if path not in filled)
     return Converted(message, dropped, tuple(path for path in lost if path in filled))
@@ -219,7 +220,7 @@ def _check_carried(source: Mapper, around: Fields, target: Mapper, made: Fields,
     if "sequence" in facts and "sequence" in seen:
         facts["sequence"] = seen["sequence"]
     forth = source.survivors(facts)
-    for path in _differing(forth, around):
+    for path in differing(forth, around):
         text = f"{shown(path)} is {around.get(path, 'not there')!r}, and for what was carried it would be"
         raise bad_carry(to, f"{text} {forth[path]!r}: only its own context, or a signature and its key, can prove it")
     near = _near(source, forth, facts, source.facts(forth))
@@ -241,14 +242,3 @@ def checked(wire: str, fields: Fields) -> Any:
         text = "; ".join(f"{place}: {issue.text}" for place, issue in zip(where, found, strict=True))
         raise ConvertError(found[0].reason, text, wire=wire, path=where[0], missing=where)
     return message
-
-
-def _lost(source: Mapper, fields: Fields, said: Facts) -> tuple[str, ...]:
-    """The fields that are lost or changed in converting back from the facts that a message says."""
-    back, unseen = source.survivors(said), source.shape.unseen
-    return tuple(shown(path) for path in _differing(fields, back) if path not in unseen)
-
-
-def _differing(fields: Fields, others: Fields) -> list[Path]:
-    """The paths whose value the others do not have."""
-    return [path for path, value in fields.items() if path not in others or not same(others[path], value)]

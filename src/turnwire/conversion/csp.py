@@ -22,9 +22,9 @@ def split(message: CspMessage) -> Fields:
 
     ``block.kind`` is there only where it differs from the intent's; a repeated key is ``block.KEY.2``, and so on.
     """
-    values = message.to_dict()
-    block = values.pop("block") or {}
-    fields: Fields = {(name,): value for name, value in values.items() if value is not None}
+    values = {name: getattr(message, name) for name in _HEADERS}
+    fields: Fields = {(name,): str(value) for name, value in values.items() if value is not None}
+    block = {} if message.block is None else {"kind": message.block.kind, **message.block.to_dict()}
     for name, value in block.items():
         if name == "fields":
             seen = Counter[str]()

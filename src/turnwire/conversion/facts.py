@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from turnwire import registry
 from turnwire.conversion.context import LARGEST, Names, as_key
-from turnwire.conversion.shapes import ABSENT, Facts, Fields, Path, parsed, shape_of, shown
+from turnwire.conversion.shapes import ABSENT, Facts, Fields, Path, parsed, same, shape_of, shown
 from turnwire.conversion.tables import (
     ACTS,
     ASKING,
@@ -49,7 +49,7 @@ def _filled(value: str) -> bool:
 
 
 def _name(value: str) -> bool:
-    return _filled(value) and not (value[:1] == "<" and value[-1:] == ">" and len(value) > 2)
+    return value not in PLACEHOLDERS and not (value[:1] == "<" and value[-1:] == ">" and len(value) > 2)
 
 
 def _short(value: str) -> bool:
@@ -212,7 +212,7 @@ def _from_json(value: Any, names: Names, wire: str) -> Any:
 
 
 FORMS: dict[str, Pair] = {
-    "text": _when(_any),
+    "text": Pair(_text, _text),
     "filled": _when(_filled),
     "not_blank": _when(str.strip),
     "name": _when(_name),
@@ -247,6 +247,7 @@ FORMS: dict[str, Pair] = {
 _TIMES = frozenset({"sap_time", "iso_time"})
 _FAILED, _SUCCEEDED, _CANCELLED = "FAILED", "SUCCEEDED", "CANCELLED"
 _BEGUN = ("QUEUED", "RUNNING")
+_NONE: dict[str, Any] = {}
 _NOTHING: tuple[Any, ...] = (None, [], {})
 """Values that say nothing: a field with one says no more than a field that is missing."""
 
@@ -255,23 +256,19 @@ UNREAD = "unread"
 known all the same, so that nothing else may stand for it."""
 
 
-class Draft(NamedTuple):
-    """The fields that facts gave, and in order the paths that a message of the wire lacks."""
-
-    fields: Fields
-    needed: list[Path]
+_Step = tuple[Path, str, Function, Any, bool, Callable[[], Any] | None]
+"""How a field is written: its path and fact, how, the caller's values for what a source says, whether no message can do
+without it, and what gives it where the source says nothing of it."""
 
 
-class _Rows(NamedTuple):
-    """The places of one kind of message, made ready.
-
-    read: (path, fact, how it is read). written: (path, fact, how it is written, the caller's value for what a source
-    says, whether no message can do without it, what the caller supplies). said: those of ``written`` that have a fact.
-    """
+class _Plan(NamedTuple):
+    """The places of one kind of message, made ready: of those that say something, (path, fact, how it is read); the
+    steps that write a message, and those of them that have a fact; the form of the task that it must name."""
 
     read: list[tuple[Path, str, Function]]
-    written: list[tuple[Path, str, Function, Any, bool, Any]]
-    said: list[tuple[Path, str, Function, Any, bool, Any]]
+    written: list[_Step]
+    said: list[_Step]
+    task: Pair | None
 
 
 class Mapper:
@@ -283,34 +280,39 @@ class Mapper:
         self.shape = shape_of(wire)
         self.kinds = {act: row[wire] for act, row in ACTS.items() if wire in row}
         """Act -> the wire's own kind for it, or the nearest one. Wires that stand in no table choose themselves."""
-        self._rows: dict[str, _Rows] = {}
+        self._plans: dict[str, _Plan] = {}
         self._numbers: Counter[str] = Counter()  # ids that messages number within their history
 
-    def _rows_of(self, kind: str) -> _Rows:
-        found = self._rows.get(kind)
-        if found is None:
-            read, written = [], []
-            for place in self.shape.places[kind]:
-                path, form, whole = parsed(place.path), FORMS[place.form], place.form == "content"
-                if place.fact and not whole:
-                    read.append((path, place.fact, form.read))
-                if place.need != "read":
-                    values = self.names.context.values.get(self.wire, {}).get(place.path)
-                    must = place.need == "must" and not whole
-                    supplied = self._supply(kind, place.path, place.form in _TIMES, (kind, path) in self.shape.fresh)
-                    written.append((path, "" if whole else place.fact, form.write, values, must, supplied))
-            found = self._rows[kind] = _Rows(read, written, [row for row in written if row[1]])
+    def _plan(self, kind: str) -> _Plan:
+        found = self._plans.get(kind)
+        if found is not None:
+            return found
+        read, written, task = [], [], None
+        for place in self.shape.places[kind]:
+            path, form, whole = parsed(place.path), FORMS[place.form], place.form == "content"
+            if place.fact and not whole:
+                read.append((path, place.fact, form.read))
+            if place.need == "read":
+                continue
+            must, fact = place.need == "must" and not whole, "" if whole else place.fact
+            values = self.names.context.values.get(self.wire, {}).get(place.path)
+            supply = self._supply(kind, place.path, place.form in _TIMES, (kind, path) in self.shape.fresh)
+            if fact or must or supply is not None:  # no message has it otherwise
+                written.append((path, fact, form.write, values, must, supply))
+            if fact == "task" and must and task is None and f"{kind}:{place.path}" not in self.shape.numbered:
+                task = form
+        found = self._plans[kind] = _Plan(read, written, [step for step in written if step[1]], task)
         return found
 
     def _supply(self, kind: str, path: str, timed: bool, fresh: bool) -> Callable[[], Any] | None:
         """The function that gives a field of which the source says nothing, by the context; None where it has none."""
-        names, default = self.names, self.names.unasked(self.wire, kind, path)
-        letter = self.shape.numbered.get(f"{kind}:{path}") if names.room else None
-        if default is not ABSENT:
-            return default if callable(default) else lambda: default
-        if letter is not None:
-            return partial(self._numbered, letter)
-        return names.now if timed else names.new_id if fresh else None
+        context, given = self.names.context, self.names.unasked(self.wire, kind, path)
+        if given is ABSENT:
+            letter = self.shape.numbered.get(f"{kind}:{path}") if self.names.room else None
+            given = context.now if timed else context.new_id if fresh else None
+            if letter is not None or given is None:
+                return None if letter is None else partial(self._numbered, letter)
+        return given if callable(given) else lambda: given
 
     def _numbered(self, letter: str) -> str:
         self._numbers[letter] += 1
@@ -331,8 +333,8 @@ class Mapper:
         facts: Facts = {} if act is None else {"act": act}
         unread: dict[str, Any] = {}
         names, wire = self.names, self.wire
-        for path, fact, read in self._rows_of(kind).read:
-            if fact not in facts and (value := fields.get(path)) is not None:
+        for path, fact, read in self._plan(kind).read:
+            if (value := fields.get(path)) is not None and fact not in facts:
                 found = value if read is _text and type(value) is str else read(value, names, wire)
                 if found is not ABSENT:
                     facts[fact] = found
@@ -343,9 +345,9 @@ class Mapper:
             unread = {fact: value for fact, value in unread.items() if fact not in facts}
         return {**facts, UNREAD: unread} if unread else facts
 
-    def draft(self, facts: Facts, supply: bool = True) -> Draft:
-        """The fields of a message. The context gives what the facts do not say, and nothing else; without ``supply`` it
-        is not asked."""
+    def draft(self, facts: Facts, supply: bool = True) -> tuple[Fields, list[Path]]:
+        """The fields of a message, and in order the paths that it lacks. The context gives what the facts do not say,
+        and nothing else; without ``supply`` it is not asked."""
         act, wire = facts["act"], self.wire
         form = self.kinds.get(act)
         if form is not None and form.status is not None:
@@ -353,33 +355,39 @@ class Mapper:
         kind, fixed = self.shape.begin(act, facts)
         names = self.names if supply else self.names.plain
         fields, needed = dict(fixed), []
-        unread = facts.get(UNREAD, {})
-        rows = self._rows_of(kind)
-        for path, fact, write, values, must, supplied in rows.written if supply else rows.said:
+        unread = facts.get(UNREAD, _NONE)
+        plan = self._plan(kind)
+        for path, fact, write, values, must, supplied in plan.written if supply else plan.said:
             if path in fields:
                 continue
-            value = ABSENT
             if fact in facts:
-                if values is not None:
-                    value = values.get(as_key(facts[fact]), ABSENT)
-                if value is ABSENT:
-                    value = write(facts[fact], names, wire)
+                value = facts[fact]
+                if values is not None and (found := values.get(as_key(value), ABSENT)) is not ABSENT:
+                    value = found
+                elif write is not _text or type(value) is not str:
+                    value = write(value, names, wire)
             elif fact in unread:
-                if values is not None:
-                    value = values.get(as_key(unread[fact]), ABSENT)
+                value = ABSENT if values is None else values.get(as_key(unread[fact]), ABSENT)
             elif supply and supplied is not None and (fact != "status" or act not in GRAVE):
                 # What a grave act does says how far the work is: no default may say something else.
                 value = supplied()
+            else:
+                value = ABSENT
             if value is not ABSENT:
                 fields[path] = value
             elif must:
                 needed.append(path)
         needed += self.shape.finish(fields, facts, names)
-        return Draft(fields, [path for path in needed if path not in fields])
+        return fields, [path for path in needed if path not in fields]
 
     def survivors(self, facts: Facts) -> Fields:
         """The fields that the facts alone give, as far as they reach; nothing is asked of the caller."""
-        return self.draft(facts, supply=False).fields if self.knows(facts) else {}
+        return self.draft(facts, supply=False)[0] if self.knows(facts) else {}
+
+    def lost(self, fields: Fields, said: Facts) -> tuple[str, ...]:
+        """The fields that are lost or changed in converting back from the facts that a message says."""
+        lost, unseen = differing(fields, self.survivors(said)), self.shape.unseen
+        return tuple([shown(path) for path in lost if path not in unseen])
 
     def whole(self, facts: Facts) -> Fields:
         """The fields of a whole message. Raises ConvertError(missing_field) with all that is missing."""
@@ -387,7 +395,7 @@ class Mapper:
         if not needed:
             return fields
         kind = self.shape.begin(facts["act"], facts)[0]
-        said = {row[0]: row[1] for row in self._rows_of(kind).written}
+        said = {row[0]: row[1] for row in self._plan(kind).written}
         facts = facts.get(UNREAD, {}) | facts
         known = {shown(path): facts[said[path]] for path in needed if said.get(path) in facts}
         paths = [shown(path) for path in needed]
@@ -402,11 +410,16 @@ class Mapper:
         numbered by itself."""
         if not self.knows(facts):
             return None
-        kind = self.shape.begin(facts["act"], facts)[0]
-        for place in self.shape.places[kind]:
-            if place.fact == "task" and place.need == "must" and f"{kind}:{place.path}" not in self.shape.numbered:
-                return FORMS[place.form]
-        return None
+        return self._plan(self.shape.begin(facts["act"], facts)[0]).task
+
+
+def differing(fields: Fields, others: Fields) -> list[Path]:
+    """The paths whose value the others do not have."""
+    return [
+        path
+        for path, value in fields.items()
+        if (other := others.get(path, ABSENT)) is not value and (other is ABSENT or not same(other, value))
+    ]
 
 
 def mapper(wire: str, names: Names) -> Mapper:

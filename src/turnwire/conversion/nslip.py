@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from turnwire.conversion.shapes import Fields, Path, Shape, flat, nested
+from turnwire.conversion.shapes import Fields, Path, Shape, nested
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.nslip import Act, FrameType, SlipMessage, Slot
 
 _OWN = {kind.partition("/")[0]: act for kind, act in own_acts("nslip").items()}
 
 
-_SLOTS: Path = ("slots",)
+_NUMBERS: tuple[Path, ...] = (("conv_id",), ("turn",), ("src",), ("dst",))
 
 
 def split(message: SlipMessage) -> Fields:
     """The numbers of the header, act and frame by name, ``slots.X``; kept fields are one."""
-    fields = flat(message.to_dict(), (_SLOTS,))
-    if _SLOTS in fields:  # there are none
-        del fields[_SLOTS]
+    fields: Fields = {path: getattr(message, path[0]) for path in _NUMBERS}
+    fields["act",], fields["frame",] = message.act.name, getattr(message.frame, "name", message.frame)
+    slots: Mapping[Any, Any] = message.slots
+    fields |= {("slots", getattr(slot, "name", slot)): value for slot, value in slots.items()}
+    if message.extra:
+        fields["extra",] = message.to_dict()["extra"]
     return fields
 
 

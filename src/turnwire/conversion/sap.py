@@ -19,6 +19,7 @@ _OWN = own_acts("sap")
 
 
 _PATHS = [parsed(place.path) for places in PLACES["sap"].values() for place in places]
+_FIXED: dict[str, Fields] = {name: {(key,): said for key, said in row.items()} for name, row in FIXED["sap"].items()}
 _OPENED = {("meta",), *(path[:depth] for path in _PATHS for depth in range(1, len(path)))}
 
 
@@ -54,7 +55,7 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     name = ACTS[act]["sap"].kind
     if name == "Result" and facts.get("status") == "FAILED":
         name = _FAILED
-    return name, {(key,): value for key, value in FIXED["sap"][name].items()}
+    return name, _FIXED[name]
 
 
 def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
