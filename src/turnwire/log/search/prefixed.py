@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from turnwire.csp._lines_py import NeedMore
@@ -54,7 +55,10 @@ class Prefixed:
             form = carriers.EveryLinePrefix(prefix)
         if form.bare:
             return self._search.csp_lines.match(walk, at, form)
-        inner, lines, one = self._gathered(walk, line, at, form)
+        matched = self._search.csp_lines.matched
+        inner, lines, one = self._gathered(
+            walk, line, at, form, _FIRST_GATHERED, lambda inner: matched(inner, 0, len(inner.data), form)
+        )
         if one is None:
             return 0
         if one.stop:
@@ -62,64 +66,54 @@ class Prefixed:
             self._take(walk, at, line, inner, lines, one.stop, [found])
         return text.behind_line(at)
 
-    def _gathered(self, walk: Walk, line: int, at: int, form: Any) -> tuple[Text, carriers.Lines, Any]:
-        """The text of as many lines as the message needs, and what begins with it."""
-        size = _FIRST_GATHERED
+    @staticmethod
+    def _gathered(
+        walk: Walk, line: int, at: int, form: Any, size: int, read: Callable[[Text], Any]
+    ) -> tuple[Text, carriers.Lines, Any]:
+        """The text of as many lines as ``read`` needs, and what that says; ``size``: bytes of text that are joined
+        first."""
         while True:
             inner, lines, whole = carriers.gathered(walk.text, line, at, form, size, walk.state.taken)
             try:
-                return inner, lines, self._search.csp_lines.matched(inner, 0, len(inner.data), form)
-            except NeedMore:
+                return inner, lines, read(inner)
+            except (NeedMore, More):
                 if whole or len(inner.data) < size:
                     raise More(line) from None
             size *= 4
 
     def _object(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
         form = carriers.EveryLinePrefix(prefix, exact=True)
-        size = walk.text.behind_line(at) - at + 1
-        first = True  # the next line alone: mostly it is no part of an object
-        while True:
-            inner, lines, whole = carriers.gathered(walk.text, line, at, form, size, walk.state.taken)
-            if len(lines) < 2:
-                if not whole:
-                    raise More(line)
-                return 0
-            if first:
-                if not self._goes_on(inner):
-                    return 0
-                first = False
-                if not whole:
-                    size = max(4 * size, _FIRST_GATHERED)
-                    continue
-            within = Walk(inner, len(inner.data), [], SearchState())
-            try:
-                behind = self._read(walk, within)
-                break
-            except More:
-                if len(inner.data) < size:
-                    raise More(line) from None
-            size *= 4
+        size = walk.text.behind_line(at) - at + 1  # the next line alone: mostly it is no part of an object
+        inner, lines, whole = carriers.gathered(walk.text, line, at, form, size, walk.state.taken)
+        if len(lines) < 2 and not whole:
+            raise More(line)
+        if len(lines) < 2 or not self._goes_on(inner):
+            return 0
+        size = size if whole else max(4 * size, _FIRST_GATHERED)
+        inner, lines, (behind, found) = self._gathered(
+            walk, line, at, form, size, lambda inner: self._read(walk, Walk(inner, len(inner.data), [], SearchState()))
+        )
         if not behind:
             return 0
-        self._take(walk, at, line, inner, lines, behind, within.found)
+        self._take(walk, at, line, inner, lines, behind, found)
         return min(walk.text.behind_line(at), inner.outside_end(0, behind))
 
-    def _read(self, walk: Walk, within: Walk) -> int:
-        """Reads the object with which joined lines begin; where it ends, 0 for none. Raises More where it may go on in
-        further lines."""
+    def _read(self, walk: Walk, within: Walk) -> tuple[int, list[Match]]:
+        """Reads the object with which joined lines begin: where it ends, 0 for none, and what it holds. Raises More
+        where it may go on in further lines."""
         inner, objects = within.text, self._search.objects
         tried = objects.tried(inner, 0, within.end, within.state)
         if tried.what is not None:
             objects.add(within, 0, tried)
-            return int(tried.behind)
+            return tried.behind, within.found
         if tried.cut and not inner.final:
             raise More(0)
         walk.state.hopeless |= {inner.outside(place) for place in within.state.hopeless}
         if tried.fault <= inner.line_end(0):
-            return 0
+            return 0, []
         end = len(inner.data.rstrip()) if tried.cut else inner.line_end(tried.fault)
         behind = objects.damaged(within, 0, end, False)
-        return behind if within.found else 0
+        return behind if within.found else 0, within.found
 
     @staticmethod
     def _goes_on(inner: Text) -> bool:
