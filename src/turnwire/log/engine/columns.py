@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
-from turnwire.contract import COMMON, BulkScanner, Column, Wire
+from turnwire.contract import COMMON, LINES, BulkScanner, Column, TextPlan, Wire
 from turnwire.errors import Reason, UnknownName, nearest
 from turnwire.log.search.texts import CARRIERS
 
@@ -42,13 +43,6 @@ def bulk_scanner(name: str) -> BulkScanner:
         text = f"{name} cannot be scanned: the wire has no plan or no bulk scanner; decode() reads it"
         raise UnknownName("wire", name, registry.scanned(), text)
     return _made_of_plan(wire) if wire.bulk is None else wire.bulk
-
-
-@lru_cache(64)
-def _made_of_plan(wire: Wire) -> BulkScanner:
-    from turnwire.log.engine import text_columns  # which needs the columns of scanners
-
-    return text_columns.scanner(wire)
 
 
 @lru_cache(64)
@@ -159,3 +153,96 @@ def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, s
         elif column is CARRIER:
             dtypes[source] = "u1"
     return dtypes
+
+
+# --- wires without a scanner of their own ----------------------------------------------------------------------------
+
+_TAKEN = {"file", "arena", "own_bytes", *(column.name for column in POSITIONS)}
+"""Names that no column of a wire can have: a scan has them for places."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_COLUMNS = 60
+_TEXT = {"text"}
+_FITTING = {
+    "kind": {"enum"},
+    "sequence": {"i64", "u64", "u8"},
+    "time": {"timestamp"},
+    **{name: {"text", "u64"} for name in ("sender", "receiver", "conversation")},
+    "subject": _TEXT,
+}
+"""Kinds of columns from which a common one can come."""
+
+
+@lru_cache(64)
+def _made_of_plan(wire: Wire) -> BulkScanner:
+    """The scanner of a wire with a :class:`TextPlan`, whose columns are what its messages say, each read by its decode.
+    Raises ValueError for a wrong plan."""
+    from turnwire.log.search.rows import DTYPES as SEARCHED  # which needs the reasons
+
+    plan = wire.plan
+    if not isinstance(plan, TextPlan):
+        raise TypeError(f"the plan of {wire.name}, of style {wire.style!r}, is a turnwire.contract.TextPlan")
+    columns = {column.name: column for column in plan.columns}
+    if taken := sorted({*_TAKEN, *SEARCHED} & columns.keys()):
+        raise ValueError(f"{wire.name} cannot name a column {' or '.join(taken)}: every scan has one")
+    sources = {column.name: column.name for column in COMMON if column.name in columns} | dict(plan.common)
+    if "kind" not in sources:
+        columns["kind"] = Column("kind", "enum", names=(wire.name,))
+        sources["kind"] = "kind"
+    for name, source in sources.items():
+        if source not in columns or columns[source].kind not in _FITTING.get(name, ()):
+            raise ValueError(f"the common column {name!r} of {wire.name} cannot come from {source!r}")
+    if columns[sources["kind"]].nullable:
+        raise ValueError(
+            f"the column {sources['kind']!r} of {wire.name} says the kind of each record: it is not nullable"
+        )
+    if len(columns) > _MOST_COLUMNS:
+        raise ValueError(f"{wire.name} has more than {_MOST_COLUMNS} columns")
+    common = {
+        name: ("number" if columns[source].kind == "u64" and name != "sequence" else "column", source)
+        for name, source in sources.items()
+    }
+    mine = tuple(columns.values())
+    values_of = plan.values or wire.plain_values
+
+    def read(message: Any, asked: Container[str]) -> dict[str, Any]:
+        values, found = values_of(message), dict[str, Any]()
+        for column in mine:
+            value = values.get(column.name)
+            if column.name not in asked:
+                continue
+            if value is None and not column.nullable and column.names == (wire.name,):
+                value = wire.name
+            if value is not None:
+                found[column.name] = _value(wire, column, value)
+            elif not column.nullable:
+                text = f"the column {column.name!r} of {wire.name} is not nullable: values() gives nothing for it"
+                raise ValueError(text)
+        return found
+
+    return BulkScanner(
+        wire=wire.name,
+        columns=mine,
+        present="u8",
+        bits={column.name: bit for bit, column in enumerate(mine)},
+        escaped={},
+        plain=bytes,
+        reasons=REASONS,
+        decode=lambda raw, *, unknown="error": wire.decode(bytes(raw)),
+        common=common,
+        spans_lines=wire.style == LINES,
+        read=read,
+    )
+
+
+def _value(wire: Wire, column: Column, value: Any) -> Any:
+    """A value as its column has it; a text as bytes."""
+    if column.kind == "text" and isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    if column.kind == "enum" and value in column.names:
+        return column.names.index(value)
+    if column.kind == "timestamp" and isinstance(value, datetime):
+        return ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
+    if column.kind in ("text", "enum") or not isinstance(value, (int, float)):
+        text = f"values() of {wire.name} gives {value!r} for {column.name!r}, a column of kind {column.kind!r}"
+        raise ValueError(text)
+    return value
