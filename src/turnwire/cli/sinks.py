@@ -1,4 +1,4 @@
-"""The sinks that the rows of a scan go to: a table, JSON lines, files, a pipe, or nothing at all."""
+"""Sinks: where the command line sends the rows of a scan, be it a table, JSON lines, files, a pipe or nowhere."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ if TYPE_CHECKING:
 
 
 class NullSink:
-    """Takes batches inside a ``with`` block, ``take`` each, then ``finish``, and shows nothing of them. The base of the
-    others."""
+    """Drops all batches; the base of the other sinks. In a ``with`` block, ``take`` each batch, then ``finish``."""
 
     prints = False
-    """Rows go to standard output, which may be the terminal that progress is shown on."""
+    """Whether rows go to standard output, which may be the terminal that shows progress."""
     shown = 0
-    """Rows that a table or JSON lines have shown."""
+    """How many rows a table or JSON lines have shown."""
     full = True
-    """No further batch is wanted."""
+    """Whether no further batch is wanted."""
     due = False
-    """A part is to be ended, though nothing more came."""
+    """Whether the open part is to be ended by ``commit``, even if no further batch comes."""
     paths: tuple[str, ...] = ()
     """Files that were written."""
 
@@ -31,24 +30,25 @@ class NullSink:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        """Holds nothing, so releases nothing."""
+        """Does nothing: there is nothing to release."""
 
     def take(self, batch: Batch) -> None:
-        """Shows what is still to be shown of a batch."""
+        """Writes the rows of a batch, as far as they are wanted."""
 
     def flush(self) -> None:
-        """Hands on what was shown."""
+        """Passes on at once what was written."""
 
     def finish(self) -> None:
-        """Shows what was held back."""
+        """Writes what was held back; no batch follows."""
 
     def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
-        """Ends a part where one is due, or the ``last``. True when everything up to ``position`` is kept now."""
+        """Ends the open part if it is ``due`` or the ``last``. True if all rows up to ``position`` are on disk then, so
+        that a later run may go on from there."""
         return True
 
 
 class JsonSink(NullSink):
-    """JSON lines to an output, of the first ``limit`` rows."""
+    """Writes the first ``limit`` rows (None: all) as JSON lines."""
 
     prints = True
 
@@ -59,7 +59,7 @@ class JsonSink(NullSink):
         self.full = limit == 0
 
     def take(self, batch: Batch) -> None:
-        """Shows what is still to be shown of a batch."""
+        """Shows the rows of a batch, up to ``limit`` rows in all."""
         from turnwire.log.output.json_lines import slices
 
         left = None if self._limit is None else self._limit - self.shown
@@ -79,14 +79,14 @@ class JsonSink(NullSink):
         return JsonLines(self._columns)
 
     def flush(self) -> None:
-        """Hands on the lines."""
+        """Passes on the lines at once."""
         self._output.flush()
 
     finish = flush
 
 
 class TableSink(JsonSink):
-    """The first rows as a table, without the columns ``hidden`` and those that are empty (None: with all of them)."""
+    """Shows the first ``limit`` rows as a table, without empty columns and those ``hidden``; hidden=None shows all."""
 
     def __init__(self, found: Scan, output: Output, limit: int, hidden: frozenset[str] | None) -> None:
         super().__init__(found, output, limit)
@@ -94,7 +94,7 @@ class TableSink(JsonSink):
         self._rows: list[tuple[Any, ...]] = []
 
     def show(self, values: list[list[Any]]) -> None:
-        """Collects the rows; the last of them is followed by the table."""
+        """Collects the rows, and prints the table once there are enough."""
         columns = zip(self._columns, values, strict=True)
         shown = [map(milliseconds, each) if column.kind == "timestamp" else each for column, each in columns]
         self._rows.extend(zip(*shown, strict=True))
@@ -102,7 +102,7 @@ class TableSink(JsonSink):
             self.finish()
 
     def finish(self) -> None:
-        """Prints the table: without ``--columns`` only the columns that say something in the rows shown."""
+        """Prints the table of the rows collected."""
         if self._rows:
             names = [column.name for column in self._columns]
             kept = [place for place, name in enumerate(names) if name not in (self._hidden or ())]
@@ -115,8 +115,11 @@ class TableSink(JsonSink):
 
 
 class FileSink(NullSink):
-    """A file or a directory, there when the block ends well. grows: a directory of parts that keeps the position behind
-    its records; who made that enters and leaves it."""
+    """Writes to a file or a directory, which appears only if the ``with`` block ends without an error.
+
+    output: of ``turnwire.log.output``. grows: it is a directory of parts, each of which appears by ``commit`` together
+    with the position behind its records. Whoever made that has entered it, so such a sink is used without ``with``.
+    """
 
     full = False
 
@@ -139,11 +142,11 @@ class FileSink(NullSink):
 
     @property
     def due(self) -> bool:  # type: ignore[override]
-        """The open part is long or old enough."""
+        """Whether the open part is large or old enough to be ended."""
         return self._grows and bool(self._output.due)
 
     def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
-        """Ends the part."""
+        """Ends the open part if it is ``due`` or the ``last``. True if it did, or if there are no parts."""
         wanted = last or not self._grows or self.due
         if wanted and self._grows:
             self._output.commit(position)
@@ -151,7 +154,7 @@ class FileSink(NullSink):
 
 
 class PipeSink(NullSink):
-    """A file format, written to an output that is not a file."""
+    """Writes a file format, such as CSV or Parquet, to standard output or a pipe."""
 
     prints = True
     full = False
@@ -168,6 +171,6 @@ class PipeSink(NullSink):
             self._writer.abandon()
 
     def finish(self) -> None:
-        """Writes what ends the format."""
+        """Writes the end of the format, such as the footer of Parquet."""
         self._writer.finish()
         self._output.flush()

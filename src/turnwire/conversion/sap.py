@@ -1,4 +1,4 @@
-"""SAP messages as fields."""
+"""SAP messages for conversion: messages as tables of fields and back, and the kinds and acts of such tables."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from turnwire.sap.messages import Message
 from turnwire.sap.spec import Alignment
 
 CARRY: Path = ("meta", "turnwire")
+"""Where fields of other wires are kept that SAP has no place for."""
 _FAILED = "FailedResult"
+"""The kind, in the tables of conversion, of a Result that tells an error."""
 
-_OWN = own_acts("sap")
-
-
+_ACTS_OF_KINDS = own_acts("sap")
 _PATHS = [parsed(place.path) for places in PLACES["sap"].values() for place in places]
 _FIXED: dict[str, Fields] = {name: {(key,): said for key, said in row.items()} for name, row in FIXED["sap"].items()}
+# The objects whose members are fields of their own: meta, and all in which conversion knows a place.
 _OPENED = {("meta",), *(path[:depth] for path in _PATHS for depth in range(1, len(path)))}
 
 
 def split(message: Message) -> Fields:
-    """The fields of the object and of the objects in it (``issuer.agentId``, ``meta.x``); arrays, the payload, the
-    output, and records that no other wire knows are kept whole."""
+    """The fields of a message, such as ``issuer.agentId`` and ``meta.x``. Arrays, the payload, the output, and objects
+    in which no other wire has a counterpart are one field each."""
     return flat(message.to_dict(), _OPENED)
 
 
 def join(fields: Fields) -> Message:
-    """The message of its fields."""
+    """The message that has these fields. Raises KeyError where they are of no SAP message."""
     whole = nested(fields)
     cls = kind_of(whole)
     if cls is None:
@@ -39,7 +40,8 @@ def join(fields: Fields) -> Message:
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:
-    """The class of the object; a failed Result that has an error message is an error, and says that message."""
+    """(act, kind) of a message by its fields. The kind is the name of the class; of a FAILED Result with an error
+    message it is FailedResult, whose act is "error"."""
     if ("messageId",) in fields and ("taskId",) not in fields:
         name = "Nack" if fields.get(("status",)) == "NACK" else "Ack"
     elif ("reportedAt",) not in fields and ("producer", "agentId") not in fields:
@@ -47,11 +49,12 @@ def kind(fields: Fields) -> tuple[str | None, str]:
     else:
         failed = fields.get(("status",)) == "FAILED" and ("error", "message") in fields
         name = _FAILED if failed else "Result"
-    return _OWN[name], name
+    return _ACTS_OF_KINDS[name], name
 
 
 def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
-    """The class of the object, and what all of the class have. What a failed report says is why it failed."""
+    """(kind, fixed fields) of the message for an act. A Result whose status is FAILED becomes a FailedResult, since its
+    text is then the error message."""
     name = ACTS[act]["sap"].kind
     if name == "Result" and facts.get("status") == "FAILED":
         name = _FAILED
@@ -59,7 +62,8 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
 
 
 def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
-    """The reason of a failure, where a Result that did not succeed has nothing else to say."""
+    """What the fields say beyond their places: the text of a Result without output that did not succeed is its error
+    message."""
     reason = fields.get(("error", "message"))
     silent = kind == "Result" and fields.get(("output",)) in (None, {}, [], "")
     return {"text": reason} if silent and isinstance(reason, str) and fields.get(("status",)) != "SUCCEEDED" else {}
@@ -71,7 +75,8 @@ _ALIGNMENT, _CHECKS, _VIOLATIONS = (
 
 
 def finish(fields: Fields, facts: dict[str, Any], names: Names) -> tuple[Path, ...]:
-    """A Result that a context calls VALID is ESCALATE where its status or its evidence does not let it be VALID."""
+    """Completes the fields of a new message: an alignment VALID (from the context) that its status or its evidence
+    contradicts becomes ESCALATE. No further field is needed."""
     if fields.get(_ALIGNMENT) == Alignment.VALID:
         evidence = fields.get(_CHECKS) or (), fields.get(_VIOLATIONS) or ()
         if not judge(str(fields.get(("status",))), Alignment.VALID, *evidence).valid:

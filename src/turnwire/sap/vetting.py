@@ -1,4 +1,7 @@
-"""Vetting: whether an outcome is constitutional (sections 4.2 and 6). Of several verdicts the gravest counts."""
+"""Vetting: functions of the user (vetters) judge whether the outcome of a task is constitutional (sections 4.2 and 6).
+
+A verdict is an ``Alignment``. If several judge, the gravest verdict counts.
+"""
 
 from __future__ import annotations
 
@@ -28,26 +31,29 @@ class Vetting:
 
 Opinion = Vetting | Alignment | str | None
 Vetter = Callable[[Task, Result], "Opinion | Awaitable[Opinion]"]
-"""(task, its result as the capability made it), both copies -> what was found; None: no opinion."""
+"""(task, Result before vetting), both copies -> a verdict, alone or with its evidence; None: no opinion."""
 
 Run = Callable[[Vetter], Awaitable[Any]]
-"""Runs one vetter on copies of task and Result, within the time left; raises what it raises."""
+"""Calls a vetter with copies of the task and its Result, within the task's time; raises what the vetter raises."""
 
 GRAVITY = (Alignment.VALID, Alignment.ESCALATE, Alignment.NON_CONSTITUTIONAL)
-_STATUS = {Alignment.VALID: "PASS", Alignment.ESCALATE: "ESCALATE", Alignment.NON_CONSTITUTIONAL: "FAIL"}
+"""The verdicts, the gravest last."""
+_CHECK_STATUS = {Alignment.VALID: "PASS", Alignment.ESCALATE: "ESCALATE", Alignment.NON_CONSTITUTIONAL: "FAIL"}
+"""The status of the policy check that is made for a verdict without one."""
 
 
 def vetters_of(vet: Vetter | Iterable[Vetter] | None) -> tuple[Vetter, ...]:
-    """One vetter, several or none as a tuple."""
+    """The tuple of one vetter, of several, or of none."""
     if vet is None:
         return ()
     return (vet,) if callable(vet) else tuple(vet)
 
 
 async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run: Run, task: Task) -> Outcome:
-    """The outcome with what the vetters found; as it is where there are none, or where it failed already.
+    """The outcome with the verdict and the evidence of the vetters. It stays as it is if there are none or it failed.
 
-    The capability's own word holds where it is graver. A vetter that raises has not said that all is well: ESCALATE.
+    draft: the Result before vetting. run: calls a vetter, see ``Run``. The capability's own verdict holds where it is
+    graver. A vetter that raises counts as ESCALATE.
     """
     if not vetters or draft.status not in SUCCESSES:
         return outcome
@@ -73,9 +79,10 @@ async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run
 
 
 async def _ask(vetter: Vetter, run: Run, task: Task) -> Vetting | None:
+    """The verdict of one vetter, ESCALATE if it raises. Raises Overrun or Cancelled where the task's time is over."""
     name = getattr(vetter, "__name__", type(vetter).__name__)
     try:
-        return guarded(_vetting, await run(vetter), name)
+        return guarded(_as_vetting, await run(vetter), name)
     except (Overrun, Cancelled):  # the task's affair, not the vetter's
         raise
     except Exception as error:
@@ -84,15 +91,15 @@ async def _ask(vetter: Vetter, run: Run, task: Task) -> Vetting | None:
         return Vetting(Alignment.ESCALATE, [check])
 
 
-def _vetting(found: Opinion, name: str) -> Vetting | None:
-    """The finding that a vetter gave, with a check of its name where it gave none. Raises ValueError for what is not a
-    word."""
+def _as_vetting(found: Opinion, name: str) -> Vetting | None:
+    """The verdict that a vetter returned, with a policy check under its name if it gave none; VALID with contrary
+    evidence becomes ESCALATE. Raises ValueError for what is no alignment."""
     if found is None:
         return None
     made = found if isinstance(found, Vetting) else Vetting(Alignment(found))
     word = Alignment(made.alignment)
-    checks = plain(made.policy_checks) or [{"principle": name, "status": _STATUS[word]}]
+    checks = plain(made.policy_checks) or [{"principle": name, "status": _CHECK_STATUS[word]}]
     violations = plain(made.violations)
     if word is Alignment.VALID and not judge(Status.SUCCEEDED, word, checks, violations).valid:
-        word = Alignment.ESCALATE  # it found something, whatever it says
+        word = Alignment.ESCALATE  # its own evidence contradicts VALID
     return Vetting(word, checks, violations)

@@ -1,4 +1,4 @@
-"""The tokens that the tools of MCP servers take from a context: those of each description, as the server writes it."""
+"""Counts the tokens of MCP tools: how much of a model's context each description, with its JSON Schema, takes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ if TYPE_CHECKING:
 
 
 def tools_in(data: bytes) -> list[dict[str, Any]]:
-    """The descriptions of tools in what MCP servers answered to ``tools/list``, anywhere in a log; else those of a JSON
-    file that is such a list or has one as ``tools``. A tool that is described again with the same words counts once."""
+    """The descriptions of tools in a log or a JSON file, each different one once.
+
+    In a log they are in the answers of MCP servers to ``tools/list``. If there is none, ``data`` is taken for a JSON
+    file that is a list of tools or has one as ``tools``.
+    """
     answers = scan(data, wire="mcp", where={"kind": "tools"}, errors="skip").messages()
-    found = [one.message.fields["result"]["tools"] for one in answers] or [_whole(data)]
+    found = [one.message.fields["result"]["tools"] for one in answers] or [_tools_of_file(data)]
     tools = [tool for tools in found if isinstance(tools, list) for tool in tools if _is_tool(tool)]
     return list({json.dumps(tool, sort_keys=True): tool for tool in tools}.values())
 
 
-def _whole(data: bytes) -> Any:
+def _tools_of_file(data: bytes) -> Any:
+    """The JSON value of a file, or its member ``tools``; None for what is not JSON."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
@@ -31,6 +35,7 @@ def _whole(data: bytes) -> Any:
 
 
 def _is_tool(tool: Any) -> bool:
+    """True for an object with a name and a description or a schema of its input."""
     return (
         isinstance(tool, dict)
         and isinstance(tool.get("name"), str)
@@ -39,7 +44,8 @@ def _is_tool(tool: Any) -> bool:
 
 
 def tool_rows(tools: Sequence[dict[str, Any]], counter: Tokenizer) -> Iterator[dict[str, Any]]:
-    """The tools with their tokens, the dearest first: tool, tokens, of them those of the schema of its input, bytes."""
+    """Rows of tools, the largest first. tool: its name; tokens, bytes: of its description as compact JSON; schema: the
+    tokens of its ``inputSchema`` alone, 0 without one."""
     texts = [write(tool) for tool in tools]
     schemas = [write(tool["inputSchema"]) if "inputSchema" in tool else "" for tool in tools]
     counts = zip(tools, texts, counter.count_many(texts), counter.count_many(schemas), strict=True)
