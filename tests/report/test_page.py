@@ -205,7 +205,7 @@ def test_a_conversation_is_drawn_and_its_messages_are_decoded(page: Page, wire: 
     fields = dict(zip(page.texts("#diagram .fields dt"), page.texts("#diagram .fields dd"), strict=True))
     known = {
         "nslip": ("act", one.kind),
-        "csp": ("CTX", one.conversation),
+        "csp": ("ctx", one.conversation),
         "sstp": ("header.actor_id", one.sender),
         "sap": ("correlationId", one.conversation),
         "kick": ("correlation_id", one.conversation),

@@ -119,18 +119,18 @@ def leaves(value: object) -> list[str]:
 @pytest.mark.parametrize(
     ("block", "wanted"),
     [
-        ("TASK\n\nTASK T1\nREQ find\n", {"TASK": "T1", "REQ": "find"}),
+        ("TASK\n\nTASK T1\nREQ find\n", {"block.id": "T1", "block.fields[0]": "REQ find"}),
         (
             "FILE\n\nFILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\nx\n>>>\n",
-            {"FILEOP": "F1", "operation": "CREATE", "CONTENT": "x\n"},
+            {"block.id": "F1", "block.op": "CREATE", "block.fields[1]": "CONTENT x\n"},
         ),
-        ("PATCH\n\nPATCH P1\nBASE C1\n+ DEF A = b\nAPPLY -> C2\n", {"PATCH": "P1", "BASE": "C1"}),
-        ("MEM\n\nMEM M1\nKEY a\n", {"MEM": "M1", "KEY": "a"}),
+        ("PATCH\n\nPATCH P1\nBASE C1\n+ DEF A = b\nAPPLY -> C2\n", {"block.base": "C1", "block.ops[0]": "+ A b"}),
+        ("MEM\n\nMEM M1\nKEY a\n", {"block.kind": "MEM", "block.fields[0]": "KEY a"}),
     ],
 )
 def test_blocks_of_csp(block: str, wanted: dict[str, str]) -> None:
     found = dict(fields(csp.decode(HEADER + block)))
-    assert {"FROM": "A", "TO": "B", "CTX": "C1", **wanted}.items() <= found.items()
+    assert {"sender": "A", "receiver": "B", "ctx": "C1", **wanted}.items() <= found.items()
 
 
 def test_a_template_of_csp_has_fields_too() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -141,17 +141,7 @@ def shortened(text: str, most: int) -> str:
 
 def fields(message: Any) -> Iterator[tuple[str, str]]:
     """The decoded fields of a message of any wire as (name, value) pairs; parts of objects and lists by their path."""
-    if hasattr(message, "block"):  # CSP: a header, and a block of ordered pairs
-        block = message.block
-        yield from (("FROM", message.sender), ("TO", message.receiver), ("CTX", message.ctx))
-        yield from (("INTENT", _word(message.intent)), (str(block.kind), block.id))
-        if hasattr(block, "op"):
-            yield "operation", _word(block.op)
-        yield from block.fields
-    elif hasattr(message, "to_dict"):
-        yield from _flat("", message.to_dict())
-    else:
-        yield from _flat("", {name: getattr(message, name) for name in type(message).__match_args__})
+    yield from _flat("", message.to_dict())
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -160,12 +150,7 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
             yield from _flat(f"{path}.{name}" if path else str(name), part)
     elif isinstance(value, list | tuple) and value:
         for place, part in enumerate(value):
-            yield from _flat(f"{path}[{place}]", part)
+            texts = isinstance(part, list | tuple) and all(isinstance(one, str) for one in part)
+            yield from _flat(f"{path}[{place}]", " ".join(part) if texts else part)  # a field of CSP/1: name and value
     else:
-        yield path, _word(value)
-
-
-def _word(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return str(value.value if isinstance(value, Enum) else value)
+        yield path, json.dumps(value) if value is None or isinstance(value, bool) else str(value)
