@@ -213,7 +213,9 @@ class BlockStream:
         lines = data[: size - 1].split(b"\n")
         messages: list[Any] = []
         try:
-            if data.startswith(b"@a") and data.count(b"\n@a", 0, size) == len(lines) - 1 and size <= limit:
+            if data.startswith(b"@a") and size <= limit and len(lines) == 1:
+                messages.append(decode(lines[0]))
+            elif data.startswith(b"@a") and size <= limit and data.count(b"\n@a", 0, size) == len(lines) - 1:
                 messages += map(decode, lines)
             else:
                 starts = _STARTS[:1] if _CARRIER_KEY.search(data) else _STARTS
