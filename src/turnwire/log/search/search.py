@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from turnwire.contract import LIMITS
 from turnwire.log.search import csp, documents, objects, prefixed, streams
 from turnwire.log.search.state import Match, More, SearchState, Walk, in_order
-from turnwire.log.search.strings import Strings
 from turnwire.log.search.texts import Text
 from turnwire.log.search.tokens import IN_LINE as SLIP, NslipTokens
 
@@ -35,7 +34,7 @@ class Search:
         self.limit = limit
         self.keep = keep
         tokens, lines = finder.tokens, finder.lines
-        self.strings = Strings(self, tokens.marks + lines.marks)
+        self.strings = objects.Strings(self, tokens.marks + lines.marks)
         self.csp_lines = csp.CspLines(self)
         self.prefixed = prefixed.Prefixed(self)
         keys = [f'"{key}"'.encode() for plan in finder.plans for key in plan.torn]
