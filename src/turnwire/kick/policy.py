@@ -1,5 +1,4 @@
-"""The policy, who may send what to whom on which channel: the role x channel x type table, as data (rule 2 of section
-004)."""
+"""The policy: a table of who may send which type of envelope to whom on which channel (rule 2 of section 004)."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ class Row(NamedTuple):
         return mine == family and pattern in ("*", name)
 
 
-_MEMORY = 4096  # how many (sender, receiver, type, channel) a policy remembers
+_MOST_KNOWN = 4096  # entries of Policy.known
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,8 @@ class Policy:
     known: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """Rows that allow an envelope but for its correlation_id: (sender, receiver, type, channel) -> whether one is
-    required, and the remarks: a cache."""
+    """A cache of envelopes that the table allows: (sender, receiver, type, channel) -> (whether a correlation_id is
+    required, issues of unknown roles)."""
 
     def __post_init__(self) -> None:
         for name in ("rows", "roles"):
@@ -90,15 +89,15 @@ class Policy:
             return [*remarks, self._without_row(envelope.channel)]
         refused = list(_refusals(row, envelope))
         if (
-            envelope.type in TYPES  # a row of any type says nothing of others, but ``check`` does
-            and len(self.known) < _MEMORY
+            envelope.type in TYPES  # a row with type "*" would allow an unknown type, which ``check`` reports
+            and len(self.known) < _MOST_KNOWN
             and all(issue.reason is Reason.MISSING_CORRELATION_ID for issue in refused)
         ):
             self.known[key] = row.correlation, tuple(remarks)
         return remarks + refused
 
     def _without_row(self, channel: str) -> Issue:
-        """The refusal of a channel that no row allows."""
+        """The issue of a channel for which there is no row."""
         family, _ = channel_parts(channel)
         if family is None:
             return Issue(Reason.BAD_CHANNEL, "/channel", "warning", "a channel is ⫻family/name")
@@ -116,15 +115,15 @@ class Policy:
         Raises DecodeError(bad_policy) with ``path``, also for unknown keys.
         """
         if not isinstance(table, Mapping):
-            raise _bad(f"a policy is a table, not {type(table).__name__}", None)
+            raise _bad_policy(f"a policy is a table, not {type(table).__name__}", None)
         rows = table.get("row")
         if not isinstance(rows, list) or not rows:
-            raise _bad("a policy needs at least one [[row]]", "/row")
+            raise _bad_policy("a policy needs at least one [[row]]", "/row")
         for key in table.keys() - {"row", "roles"}:
-            raise _bad(f"{key!r} is not a key of a policy", f"/{key}")
+            raise _bad_policy(f"{key!r} is not a key of a policy", f"/{key}")
         roles = table.get("roles", list(ROLES))
         if not _are_names(roles):
-            raise _bad(_NAMES, "/roles")
+            raise _bad_policy(_NAMES_NEEDED, "/roles")
         return cls(tuple(_row(row, f"/row/{place}") for place, row in enumerate(rows)), tuple(roles))
 
     @classmethod
@@ -139,9 +138,9 @@ class Policy:
         try:
             table = tomllib.loads(source.read_text("utf-8") if isinstance(source, Path) else source)
         except UnicodeDecodeError as error:
-            raise _bad(f"this is not TOML: byte {error.start} is not UTF-8", None) from None
+            raise _bad_policy(f"this is not TOML: byte {error.start} is not UTF-8", None) from None
         except tomllib.TOMLDecodeError as error:
-            raise _bad(f"this is not TOML: {error}", None) from None
+            raise _bad_policy(f"this is not TOML: {error}", None) from None
         return cls.from_dict(table)
 
     def to_toml(self) -> str:
@@ -153,17 +152,18 @@ class Policy:
 
 
 def allows(names: tuple[str, ...], name: str) -> bool:
-    """True if a list of names lets a name in: "*" is anyone, "!name" takes one out."""
+    """True if a list of names lets a name in: "*" is anyone, "!name" excludes one."""
     return f"!{name}" not in names and ("*" in names or name in names)
 
 
 def _refusals(row: Row, envelope: Envelope) -> Iterable[Issue]:
+    """The issues of an envelope to whose channel this row applies: none if the row allows it."""
     says = f"the row {row.channel!r}"
     if not allows(row.senders, envelope.sender):
-        text = f"{says} takes senders {_listed(row.senders)}, not {envelope.sender!r}"
+        text = f"{says} takes senders {_in_words(row.senders)}, not {envelope.sender!r}"
         yield Issue(Reason.ROLE_NOT_ALLOWED, "/sender", "warning", text)
     if not allows(row.receivers, envelope.receiver):
-        text = f"{says} takes receivers {_listed(row.receivers)}, not {envelope.receiver!r}"
+        text = f"{says} takes receivers {_in_words(row.receivers)}, not {envelope.receiver!r}"
         yield Issue(Reason.RECEIVER_NOT_ALLOWED, "/receiver", "warning", text)
     if row.type not in ("*", envelope.type):
         text = f"{says} takes type {row.type}, not {str(envelope.type)!r}"
@@ -173,11 +173,11 @@ def _refusals(row: Row, envelope: Envelope) -> Iterable[Issue]:
         yield Issue(Reason.MISSING_CORRELATION_ID, "/correlation_id", "warning", text)
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _in_words(names: tuple[str, ...]) -> str:
     return ", ".join(f"anyone but {name[1:]}" if name[:1] == "!" else name for name in names if name != "*") or "*"
 
 
-def _bad(text: str, path: str | None) -> DecodeError:
+def _bad_policy(text: str, path: str | None) -> DecodeError:
     return DecodeError(Reason.BAD_POLICY, text, wire=WIRE, path=path)
 
 
@@ -185,37 +185,38 @@ def _are_names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) and name for name in value)
 
 
-_NAMES = "a list of names is needed"
-_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
+_NAMES_NEEDED = "a list of names is needed"
+_ROW_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "channel": (
         lambda text: isinstance(text, str) and all(text.removeprefix(SIGIL).partition("/")),
         'a channel is "family/name" or "family/*"',
     ),
     "type": (lambda word: word in ("*", *TYPES), f'type is "*" or one of {", ".join(TYPES)}'),
-    "senders": (_are_names, _NAMES),
-    "receivers": (_are_names, _NAMES),
+    "senders": (_are_names, _NAMES_NEEDED),
+    "receivers": (_are_names, _NAMES_NEEDED),
     "correlation": (lambda value: isinstance(value, bool), "correlation is true or false"),
 }
-"""Key of a row -> whether its value is good, and what it is."""
+"""Key of a row in a table -> (test of its value, the words for what it has to be)."""
 
 
 def _row(row: Any, path: str) -> Row:
+    """The row that a value of a table describes. Raises DecodeError(bad_policy)."""
     if not isinstance(row, dict):
-        raise _bad("a row is a table", path)
-    for key in row.keys() - _KEYS.keys():
-        raise _bad(f"{key!r} is not a key of a row", f"{path}/{key}")
+        raise _bad_policy("a row is a table", path)
+    for key in row.keys() - _ROW_KEYS.keys():
+        raise _bad_policy(f"{key!r} is not a key of a row", f"{path}/{key}")
     values: dict[str, Any] = {"correlation": False, **row}
-    for key, (is_good, words) in _KEYS.items():
+    for key, (is_good, words) in _ROW_KEYS.items():
         if key not in values:
-            raise _bad(f"the row lacks {key}", f"{path}/{key}")
+            raise _bad_policy(f"the row lacks {key}", f"{path}/{key}")
         if not is_good(values[key]):
-            raise _bad(words, f"{path}/{key}")
+            raise _bad_policy(words, f"{path}/{key}")
     values["channel"] = values["channel"].removeprefix(SIGIL)
-    return Row._make(tuple(values[key]) if isinstance(values[key], list) else values[key] for key in _KEYS)
+    return Row._make(tuple(values[key]) if isinstance(values[key], list) else values[key] for key in _ROW_KEYS)
 
 
 def _toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)  # a string of JSON is a basic string of TOML
+    return json.dumps(value, ensure_ascii=False)  # JSON strings and arrays of strings, true and false are TOML, too
 
 
 DEFAULT_POLICY = Policy(tuple(Row(*row) for row in DEFAULT_ROWS))

@@ -87,18 +87,21 @@ def _values() -> tuple[Value, ...]:
 
 
 _MARKS = ("actor_id", "schema_id", "logical_clock")
-_KINDS_OF_MESSAGES = frozenset(kind.value for kind in Kind)
-_COMMON = {"question", "content", "task", "decision", "scope", "claim", "artifacts", "verdict", "summary", "goal"}
-_COMMON |= {"confidence", "uncertainty", "constraints", "assumptions"}
-_OWN = frozenset(field.name for fields in PAYLOADS.values() for field in fields) - _COMMON
+_KIND_WORDS = frozenset(kind.value for kind in Kind)
+_FOREIGN = {"question", "content", "task", "decision", "scope", "claim", "artifacts", "verdict", "summary", "goal"}
+_FOREIGN |= {"confidence", "uncertainty", "constraints", "assumptions"}
+_SSTP_ONLY = frozenset(field.name for fields in PAYLOADS.values() for field in fields) - _FOREIGN
 """Names in payloads that other protocols hardly have."""
 _DIALECTS = ("sstp", "l9")
 
 
 def claims(fields: dict[str, Any]) -> bool:
-    """True if an object that is not a message is a damaged one: its header has two of actor_id, schema_id and
-    logical_clock, or a schema_id of SSTP, or a kind of SSTP beside a payload; or its payload has two names of SSTP's
-    own; or it is one of the dialects of the same name. Other headers beside payloads are other people's messages."""
+    """True if a JSON object that ``decode`` refuses is a damaged SSTP message (a reject), not a foreign object.
+
+    So it is if its header has two of actor_id, schema_id and logical_clock, or a schema_id of SSTP, or a kind of SSTP
+    while there is a payload; if its payload has two names that only SSTP has; or if it is of a dialect that shares the
+    name. Any other object with a header and a payload belongs to another protocol.
+    """
     header, payload = fields.get("header"), fields.get("payload")
     if isinstance(header, dict):
         marks = sum(name in header for name in _MARKS)
@@ -110,12 +113,12 @@ def claims(fields: dict[str, Any]) -> bool:
         if "payload" in fields and _is_kind(header.get("kind")):
             return True
     if "header" in fields:
-        return isinstance(payload, dict) and len(_OWN & payload.keys()) >= 2
+        return isinstance(payload, dict) and len(_SSTP_ONLY & payload.keys()) >= 2
     return isinstance(fields.get("origin"), dict) and (_is_kind(fields.get("kind")) or _names_dialect(fields))
 
 
 def _is_kind(kind: Any) -> bool:
-    return isinstance(kind, str) and kind in _KINDS_OF_MESSAGES
+    return isinstance(kind, str) and kind in _KIND_WORDS
 
 
 def _names_dialect(fields: dict[str, Any]) -> bool:
@@ -125,7 +128,7 @@ def _names_dialect(fields: dict[str, Any]) -> bool:
 
 SIGNS = (
     (Sign(_MARKS, 2),),
-    (Sign(("header",)), Sign(("kind",), values=tuple(f'{kind}"' for kind in _KINDS_OF_MESSAGES))),
+    (Sign(("header",)), Sign(("kind",), values=tuple(f'{kind}"' for kind in _KIND_WORDS))),
     (Sign(("origin",)), Sign(("protocol", "version"), values=("SSTP",), cased=False)),
 )
 """Damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock are in them; or a header and a
