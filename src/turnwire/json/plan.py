@@ -1,9 +1,14 @@
-"""Plans: what the search of logs knows of a JSON wire, as data made from the tables of the wire's spec.
+"""Plans: data by which the search of logs finds and reads the messages of a JSON wire.
 
-Knows no protocol: a wire's ``bulk`` module makes a :class:`WirePlan`, and one plan or several together are compiled by
-``_native/json/plan.pxi`` (or read as they are by its twin). A path names a value: ``header/kind``;
-``artifacts/*/type`` is a member of the objects in an array, the last one that has it; ``attributes/[a.b]/text`` is one
-of the ``value`` of that item of an array of objects ``{"key": ..., "value": ...}`` whose key, in front of it, is "a.b".
+This module knows no protocol. A wire's ``bulk`` module makes a :class:`WirePlan` from the tables of its ``spec``;
+``_native/json/plan.pxi`` compiles the plans of one search together, and the twin reads them as they are.
+
+Paths name values:
+
+- ``header/kind``: a member of a member.
+- ``artifacts/*/type``: a member of the objects in an array; the last one that is there.
+- ``attributes/[a.b]/text``: in an array of objects ``{"key": ..., "value": ...}``, the member ``text`` of the ``value``
+  whose ``key`` is "a.b". The key has to come before the value.
 """
 
 from __future__ import annotations
@@ -109,8 +114,8 @@ class Variant(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A test by ``claims`` of the string at ``path``: that it is one of ``words`` or begins with ``opening``. With
-    neither, it is given as it stands."""
+    """What ``claims`` asks of the string at ``path``: whether it is one of ``words``, or begins with ``opening``; with
+    neither of these, what it says."""
 
     path: str
     words: tuple[str, ...] = ()
@@ -118,10 +123,10 @@ class Ask(NamedTuple):
 
 
 class Sign(NamedTuple):
-    """A sign by which damaged bytes show whose they are: at least so many of these keys, in quotes.
+    """A sign by which damaged bytes show of which wire they were: ``least`` of these keys are in them, in quotes.
 
-    values: one of the keys with a string that begins with one of these, as written (one with its closing quote is the
-    whole string); not ``cased``: in letters of either case.
+    values: instead, one of the keys has a string that begins with one of these, as written; a closing quote at the end
+    asks for the whole string. cased: whether capital letters differ from small ones there.
     """
 
     keys: tuple[str, ...]
@@ -170,30 +175,45 @@ def value_at(fields: Any, path: str) -> Any:
 
 
 class WirePlan(NamedTuple):
-    """A JSON wire.
+    """All that the search knows of one JSON wire.
 
-    choose: how the variant is found: "only" one; "word": its number is that of the word at ``word``; "marks": that of
-    the first two of which more of ``marks`` are there, but the third with ``receipt`` and without ``task`` (the fourth
-    where the word at ``status`` is ``nack``).
-    doubts: pairs of paths which, both there, leave the judgement to ``decode``. clues: paths that all have to be there
-    for an object to be asked about at all, in alternatives. inside, torn: keys without one of which, as written in
-    quotes, nothing in these bytes is a message, or damaged bytes were none.
-    detect, decode: as of ``turnwire.contract.Wire``, ``decode`` with ``limits=``. variant_of: the number of the variant
-    of the members of an object that ``decode`` takes, the same that ``choose`` finds.
-    code: what is in the column "wire" of a scan of several wires.
-    claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are, where
-    ``signs`` do not say it. Neither this nor why ``decode`` refuses an object may depend on which one a good UUID, a
-    good time or a number is.
-    exact: whether ``decode`` takes all objects that meet the needs of their variant, and no other.
-    signs: with which of them damaged bytes were one; doubt: keys without which they were none otherwise. None: who
-    knows.
-    asks: what ``claims`` asks of an object beyond which keys of ``values`` it has, how many others, what kinds of
-    values stand there, and words of form "word"; None: who knows. Where it is given, an object is judged as one before
-    it that was the same in all that, and nobody is asked. So ``decode`` may not depend on what a value says whose kind
-    each variant takes or none does, nor on what stands in place of a UUID, a word, a time that RFC 3339 (section 5.6)
-    knows or a channel; it refuses texts, records and numbers for the first item or member that is none, and looks at no
-    more of that than which kind it is, or at the kinds of its known members; and ``detect`` finds whatever ``decode``
-    takes. Of what is not JSON it says what ``turnwire.json.text.read_object`` does.
+    Which objects are messages:
+
+    - values: the values that matter. variants: the kinds of messages.
+    - choose: how the variant of an object is found. "only": there is one. "word": its number is that of the word at
+      ``word``. "marks": it is the one of the first two of whose ``marks`` more are there; but if ``receipt`` is there
+      and ``task`` is not, it is the fourth where the word at ``status`` is ``nack``, else the third.
+    - exact: whether ``decode`` takes all objects that meet the needs of their variant, and no other.
+    - doubts: pairs of paths; an object that has both of a pair is left to ``decode``.
+    - detect, decode: as in ``turnwire.contract.Wire``; ``decode`` takes ``limits=``.
+    - variant_of: (members of an object that ``decode`` takes) -> the number of its variant, as ``choose`` finds it.
+    - code: the number of the wire in the column "wire" of a scan of several wires.
+
+    What need not be looked at:
+
+    - clues: alternatives of paths; an object is judged only if it has all paths of one of them.
+    - inside: keys; bytes with none of these in quotes contain no message. torn: keys; damaged bytes with none of these
+      in quotes were no message.
+
+    What is damage:
+
+    - claims: (members of a valid object that is no message) -> whether it is a damaged message.
+    - signs: alternatives; damaged bytes with all signs of one of them were a message. None: only ``marked`` knows.
+    - marked: (damaged bytes) -> whether they were a message, where ``signs`` do not tell all; None: they do. doubt:
+      keys; damaged bytes with none of these and no alternative were no message, so ``marked`` is not asked.
+    - asks: None, or all that ``claims`` looks at besides what is listed next.
+
+    With ``asks``, an object gets the verdict of an earlier one that has the same keys of ``values``, as many others,
+    the same kinds of values, the same words of form "word", and the same answers to ``asks``. So a wire promises:
+
+    - ``claims`` looks at nothing else. Neither it nor the reason of a refusal depends on which valid UUID, time or
+      number a value is (also without ``asks``).
+    - ``decode`` does not depend on the contents of a value whose kind every variant takes or none does, nor on what
+      stands in place of a UUID, a word, a channel or a time of RFC 3339 (section 5.6).
+    - ``decode`` refuses texts, records and numbers for the first item or member that is none, and looks only at its
+      kind or at the kinds of its known members.
+    - ``detect`` finds whatever ``decode`` takes.
+    - Of text that is not JSON, ``decode`` says what ``turnwire.json.text.read_object`` says.
     """
 
     wire: str
