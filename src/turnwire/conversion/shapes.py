@@ -96,27 +96,37 @@ def nested(fields: Fields) -> dict[str, Any]:
 
 
 class Shape(NamedTuple):
-    """One wire (``Wire.shape``).
+    """What conversion knows of one wire (``Wire.shape``).
 
-    split, join: message -> fields, in the message's own order, and back; join(split(message)) == message.
-    kind: fields -> (act or None, kind as in ``places``). begin: (act, facts) -> (kind, fields that the kind fixes); act
-    is one of ``tables.ACTS``. places: kind ("" where all kinds have the same fields) -> its fields, in the order in
-    which they are written. facts: what fields say beyond ``places``. finish: completes fields by the facts, and gives
-    the paths that are needed beyond ``places``. carry: the field that holds what was carried, or None; carry_text:
-    whether as JSON text. unseen: fields that tell where a message was read rather than what it says. words: "status"
-    and "priority" -> the word of the wire for each of ``tables.STATUSES`` and ``PRIORITIES`` (those of the built-in
-    wires are there); open_words: whether its status may be any other word, too. fresh: (kind, path) of the fields
-    that ``Context.new_id`` may fill. tells: the fields that tell the kind, by which errors name it. near: fields of a
-    message -> its kind, where that is the nearest only although it is read as the same act, else None.
+    Of single messages:
 
-    Of conversations: counts: how messages are numbered: all of one ("conversation"), those of each speaker in one
-    ("sender"), or not at all (""). stateful: the first state, where the field of the conversation (at ``state_path``)
-    names a state and all messages are one history. tasks_alone: whether the name of a task tells it from all others,
-    those of other conversations, too. opens: whether a question that begins a conversation has its name as its own id,
-    and no conversation yet. asked_first: the clause that an answer to what nobody asked for breaks. by_others: where
-    whoever answers is the one who does the work, the clause that an answer of who asked for it breaks. moves: fields ->
-    the state from which, and that to which a message leads, None and None where it leads nowhere. numbered:
-    "kind:path" of ids that messages number within their history -> the letter in front.
+    - split, join: message -> fields, in the message's own order, and back; join(split(message)) == message.
+    - kind: fields -> (act or None, kind as in ``places``). begin: (act, facts) -> (kind, fields that the kind fixes).
+      An act is one of ``tables.ACTS``.
+    - places: kind ("" where all kinds have the same fields) -> its fields, in the order in which they are written.
+    - facts: what fields say beyond ``places``. finish: completes fields by the facts, and returns the paths that are
+      needed beyond ``places``.
+    - carry: the field that keeps what the wire has no field for, or None; carry_text: whether as JSON text.
+    - unseen: fields that tell where a message was read, not what it says.
+    - words: "status" and "priority" -> the wire's word for each of ``tables.STATUSES`` and ``PRIORITIES`` (those of the
+      built-in wires are in these tables); open_words: whether its status may be any other word, too.
+    - fresh: (kind, path) of the fields that ``Context.new_id`` may fill.
+    - tells: the fields that tell the kind; error messages name it by them. near: fields -> the kind of the message
+      where that is only near to the act as which it is read; None where it is the act's own.
+
+    Of conversations:
+
+    - counts: how messages are numbered: "conversation" (all of one together), "sender" (those of each speaker in one),
+      or "" (not at all).
+    - stateful: the first state, where all messages are one history and the field of the conversation, at
+      ``state_path``, names its state. moves: fields -> (state before the message, state after it), (None, None) where
+      the state does not change.
+    - tasks_alone: whether the name of a task is unique in all conversations.
+    - opens: whether the first question of a conversation has the conversation's name as its own id, and names no
+      conversation.
+    - asked_first: the clause that is broken by an answer to what nobody asked. by_others: the clause that is broken
+      where whoever asked answers, instead of whoever does the work.
+    - numbered: "kind:path" of ids that messages number within their history -> the letter before the number.
     """
 
     split: Callable[[Any], Fields]

@@ -35,12 +35,13 @@ MOST_KINDS = 255
 
 
 class Finder:
-    """The search of all wires, made from what each wire says of itself; ``wire``: whose records are kept (None: all).
+    """The search of all wires, made from what each wire says of itself.
 
-    ``scanner`` is what a batch needs to know, ``own`` the wire's own scanner; ``code`` the number of the wire that is
-    kept, or None; ``wires``: whose records these are; ``located``: whether it has columns of its own and no plan of
-    JSON; ``nslip``, ``csp``: their numbers; ``kinds``: the numbers of each wire's kinds; ``documents``: the wires that
-    have some; ``plans``, ``reading``: of the JSON wires, what their values are and where these stand.
+    - wire: whose records are kept; None for all. code: its number, or None; wires: the names of the wires kept.
+    - scanner: the description of the columns that a batch needs. own: the scanner of the one wire kept.
+    - located: whether the one wire kept has columns of its own that no JSON plan fills (nSLIP, CSP/1, further text).
+    - nslip, csp: the numbers of these wires. kinds: wire -> the numbers of its kinds.
+    - documents: the wires that have documents. plans: of the JSON wires; reading: finds their values in a message.
     """
 
     def __init__(self, wire: str | None = None) -> None:

@@ -1,10 +1,10 @@
-"""A directory that takes further files run by run: those of a run are all there, or none is, whatever was killed.
+"""A directory to which runs add files: after a crash it has all files of a run or none.
 
-Each run writes to a hidden folder beside the directory, where no reader looks. That of the first gets the directory's
-name at the end, unless the directory is wanted before. Of a later one ``.NAME.commit``, beside the directory too, says
-what is to be moved there, and with that the run has happened: who writes next moves what a killed process did not. The
-same file keeps the position of a scan that goes on, so that what is in the directory and how far the scan has got
-cannot differ.
+A run writes to a hidden folder beside the directory, where no reader looks. The folder of the first run is renamed to
+the directory at the end, unless the directory has to exist earlier. A later run ends by writing ``.NAME.commit`` beside
+the directory: a list of the files to move there. From then on the run counts; if the process dies while it moves them,
+the next writer goes on. That file also keeps the position of a scan that is to be resumed, so the position always fits
+the files.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class GrowingDirectory:
     """A directory for a ``with`` block.
 
     Args:
-        path: its name. fits: whether a file in it, by its name there, is of such an output. early: it is there from the
-            beginning, and takes the files of several runs.
+        path: its name. fits: (name of a file in it) -> whether that is a file of such an output. early: whether the
+            directory exists from the beginning, and takes the files of several runs.
 
     Attributes:
-        path: where to write in the block. there: the names of the files that are there already.
-        position: of the last run that kept one; what it is set to in the block is kept with the files of the block.
+        path: where to write in the block. there: the names of the files that the directory has already.
+        position: that of the last run, if it kept one. Set it in the block to keep one with the files of this run.
 
     Raises OSError: FileExistsError or NotADirectoryError where there is something else, BlockingIOError where another
     process writes there.
@@ -88,7 +88,7 @@ class GrowingDirectory:
         self.path.mkdir()
 
     def commit(self, position: dict[str, Any]) -> None:
-        """Ends a run: its files are there, with the position. What is written then is of the next run."""
+        """Ends a run: its files and the position are in the directory. Later files belong to the next run."""
         self.position = position
         self._append({"position": position})
         self._begin()

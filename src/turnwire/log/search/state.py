@@ -102,18 +102,23 @@ class Taken:
 class SearchState:
     """The state of a walk through one text, and the part of it that goes on behind a cut.
 
-    begun: some of the input was read; touched: something was found in it; fence: the run of the code fence that is
-    open, fence_touched: something was found in that; tail: a CSP/1 message came before, in whose trailing text heredocs
-    may stand (None: whatever it was in front of the block); runs: those of heredocs that never close; streams: the
-    states of the texts of a run of lines (CRI, Docker, journald) that may go on, by carrier and key, foreign: lines
-    and bytes of others behind the last line of each carrier; mid: the next block begins in the middle of a line.
-    inside: headers of documents in code fences are content.
+    What goes on behind a cut:
 
-    Of one text alone: hopeless, objects that meet a known fault; taken, lines that belong to another text; unclosed,
-    the ranges of heredocs that never close; begun_streams, the texts of runs of lines with the states in front of
-    them; since, how much was found in front of the open fence; found_behind, where the walk went on behind what was
-    found last; open_from: where a text of a run of lines is open,
-    which the walk does not pass.
+    - begun: some of the input was read. touched: something was found in it. mid: the next block begins within a line.
+    - fence: the run of the open code fence, b"" for none; fence_touched: something was found in it.
+    - tail: a CSP/1 message came before, so trailing text may open heredocs; None: as it was before the block.
+    - runs: those of heredocs that never close.
+    - streams: (carrier, key) -> the state of a text in pieces that may go on (CRI, Docker, journald). foreign: carrier
+      -> the lines, and bytes, of others since its last line.
+    - inside: headers of documents in code fences are content.
+
+    What belongs to one text alone:
+
+    - hopeless: objects that meet a known fault. taken: lines that belong to another text.
+    - unclosed: the ranges of heredocs that never close.
+    - begun_streams: the texts in pieces, with the states before them. open_from: where one is open, which the walk does
+      not pass.
+    - since: how much was found before the open fence. found_behind: where the walk went on behind the last find.
     """
 
     def __init__(self, inside: bool = False) -> None:
