@@ -361,7 +361,6 @@ class BulkScanner(NamedTuple):
       ("number", name) takes a whole number as decimal text. A column that is not listed is null. ``time`` comes from
       the head of the log line if the record has none.
     - json: whether texts are insides of JSON strings, so that ``plain`` has a form for many of them at once.
-    - spans_lines: whether a record may go over several lines.
     - packed: set where texts have no arrays of their own.
     - values: of nSLIP and CSP/1, (data, start, stop, what the matcher found, shift) -> the columns of the record that
       the search found in ``data[start:stop]``: numbers, a packed row as bytes, spans moved by ``shift``.
@@ -383,7 +382,6 @@ class BulkScanner(NamedTuple):
     decode: Callable[..., Any]
     common: Mapping[str, tuple[str, str]] = {}
     json: bool = False
-    spans_lines: bool = False
     packed: Packed | None = None
     read: Callable[..., dict[str, Any]] | None = None
     values: Callable[..., dict[str, Any]] | None = None

@@ -106,7 +106,6 @@ SCANNER = BulkScanner(
     decode=decode,
     doubtful=(0, ("FILE", "TEMPLATE")),
     refusal=refusal,
-    spans_lines=True,
     packed=Packed("spans", f"V{4 * ROW_WIDTH}", _spans, _move, _places, _KIND),
     common={
         "kind": ("column", "intent"),

@@ -87,6 +87,5 @@ def scanner(
         decode=message,
         common={**common, "time": ("column", "time")},
         json=True,
-        spans_lines=True,
         refusal=refusal,
     )

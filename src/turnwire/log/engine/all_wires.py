@@ -100,11 +100,10 @@ class Finder:
         """The description that a batch needs."""
         from turnwire.json.scanner import plain
 
-        shared: dict[str, Any] = {"spans_lines": True, "reasons": REASONS}
         if self.own is not None and self.located:
-            return _with_places(self.own)._replace(**shared)
+            return _with_places(self.own)._replace(reasons=REASONS)
         if self.own is not None:
-            return self.own._replace(wire=str(self.wire), columns=self.columns, **shared)
+            return self.own._replace(wire=str(self.wire), columns=self.columns, reasons=REASONS)
         return BulkScanner(
             wire="mixed",
             columns=self.columns,
@@ -114,7 +113,7 @@ class Finder:
             plain=plain,
             decode=_decode,
             json=True,
-            **shared,
+            reasons=REASONS,
         )
 
     def dtypes(self, columns: tuple[Column, ...]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
-from turnwire.contract import COMMON, LINES, BulkScanner, Column, TextPlan, Wire
+from turnwire.contract import COMMON, BulkScanner, Column, TextPlan, Wire
 from turnwire.errors import Reason, UnknownName, nearest
 from turnwire.log.search.texts import CARRIERS
 
@@ -229,7 +229,6 @@ def _made_of_plan(wire: Wire) -> BulkScanner:
         reasons=REASONS,
         decode=lambda raw, *, unknown="error": wire.decode(bytes(raw)),
         common=common,
-        spans_lines=wire.style == LINES,
         read=read,
     )
 
