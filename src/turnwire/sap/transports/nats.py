@@ -69,6 +69,8 @@ CONNECT_SECONDS = 5.0
 takes."""
 PATIENCE = 1.0
 """Seconds for which an answer is waited for before what was asked is looked at again: it may have been lost."""
+KEEP_SECONDS = 86_400.0
+"""Seconds for which the server keeps Results."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _DENIED = re.compile('publish to "([^"]*)"')
 _INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)  # of a client, where receipts may be sent
@@ -113,7 +115,6 @@ class Link:
     queue: str
     prefix: str
     waiting: int
-    keep_seconds: float
     options: Mapping[str, Any] | None = None
     connection: Any = None
     stream: Any = None
@@ -147,7 +148,7 @@ class Link:
             discard=DiscardPolicy.NEW,
         )
         kept = [f"{self.prefix}.results.>"]
-        for config in (tasks, StreamConfig(name=self.results_stream, subjects=kept, max_age=self.keep_seconds)):
+        for config in (tasks, StreamConfig(name=self.results_stream, subjects=kept, max_age=KEEP_SECONDS)):
             try:
                 await self.stream.stream_info(config.name)
             except NotFoundError:
@@ -223,7 +224,6 @@ class Worker:
         at_once: how many tasks are with the agent at a time; default: of each capability as many as may wait there,
             and no fewer than 16.
         ack_wait: seconds after which the server gives a task of a dead worker to another.
-        keep_seconds: how long the server keeps Results.
         options: for the connection, e.g. ``user`` and ``password``, as ``nats.connect`` takes them.
     """
 
@@ -238,11 +238,10 @@ class Worker:
         waiting: int = 1000,
         at_once: int | None = None,
         ack_wait: float = 30.0,
-        keep_seconds: float = 86_400.0,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self._agent = agent
-        self._link = Link(url, queue, prefix, waiting, keep_seconds, options)
+        self._link = Link(url, queue, prefix, waiting, options)
         self._identify = identify
         self._at_once = at_once
         self._slots: asyncio.Semaphore
@@ -448,7 +447,7 @@ class Client(Caller):
     """Puts tasks into a queue and waits for their results. Use it as an async context manager.
 
     Args:
-        url, queue, prefix, waiting, keep_seconds, options: as of :class:`turnwire.sap.nats.Worker`.
+        url, queue, prefix, waiting, options: as of :class:`turnwire.sap.nats.Worker`.
         timeout: seconds for a Result. ack_seconds: for an Ack, where a task does not say ``expectAck`` false; default:
             the timeout.
         principal: as whom the worker knows this client, with ``identify=by_subject``; tasks go to a subject of its own.
@@ -467,13 +466,12 @@ class Client(Caller):
         principal: str | None = None,
         signer: Any = None,
         waiting: int = 1000,
-        keep_seconds: float = 86_400.0,
         options: Mapping[str, Any] | None = None,
         **caller: Unpack[CallerOptions],
     ) -> None:
         caller.setdefault("issuer", principal)
         super().__init__(**caller)
-        self._link = Link(url, queue, prefix, waiting, keep_seconds, options)
+        self._link = Link(url, queue, prefix, waiting, options)
         self._timeout = timeout
         self._ack_seconds = timeout if ack_seconds is None else ack_seconds
         self._principal = ANONYMOUS if principal is None else Principal(principal)
