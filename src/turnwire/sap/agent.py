@@ -397,7 +397,7 @@ class Agent:
 
     async def _receipt(self, job: Job) -> Nack | None:
         """The Nack of a task that may have no place in the queue; one that is answered already gets its old Result."""
-        known = await self._transcript.admit(job.key, job.text) if self._transcript is not None else None
+        known = await self._transcript.known(job.key, job.text) if self._transcript is not None else None
         if known is not None and known.content is not None and known.content != _content(job):
             return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
         if known is not None and known.result is not None:
@@ -564,9 +564,9 @@ class Agent:
             claim = await transcript.claim(job.key)
             if claim.mine:
                 job.attempt = claim.attempt
-                return (await transcript.known(job.key)).result if claim.attempt > 1 else None
-            if (text := (await transcript.known(job.key)).result) is not None:
-                return text
+                return None
+            if claim.result is not None:
+                return claim.result
             if job.stop.done():
                 raise Cancelled
             pause = min(next(pauses, _POLLS[-1]), max(0.0, claim.until - time()))

@@ -156,13 +156,14 @@ class KnownTask(NamedTuple):
 
 class Claim(NamedTuple):
     """The claim on a task. mine: granted. attempt: how often it was begun, this time included. until: Unix seconds.
-    holder, process: of the task, granted or not."""
+    holder, process: of the task, granted or not. result: the text of its Result, where it has one."""
 
     mine: bool
     attempt: int
     until: float
     holder: str
     process: str = ""
+    result: str | None = None
 
 
 @cache
@@ -208,18 +209,14 @@ class Transcript(Batching):
         """Appends rows, all or none; they are in the ledger when this returns."""
         await self.do(lambda: (list(rows), None))
 
-    async def known(self, key: str) -> KnownTask:
-        """The rows of the task with this key."""
-        return await self.do(lambda: ([], self._known(key)), key)  # type: ignore[no-any-return]
+    async def known(self, key: str, text: str | None = None) -> KnownTask:
+        """The rows there were of the task with this key; where there were none, its Task is appended, if given."""
 
-    async def admit(self, key: str, text: str) -> KnownTask:
-        """The rows there were of the task with this key; where there were none, its Task is appended."""
-
-        def unknown() -> tuple[list[Row], KnownTask]:
+        def look() -> tuple[list[Row], KnownTask]:
             found = self._known(key)
-            return ([(TASK_KIND, text, key)] if found.content is None else []), found
+            return ([(TASK_KIND, text, key)] if text is not None and found.content is None else []), found
 
-        return await self.do(unknown, key)  # type: ignore[no-any-return]
+        return await self.do(look, key)  # type: ignore[no-any-return]
 
     async def settle(self, key: str, text: str) -> str:
         """Appends a terminal Result and answers the first one of the task: this one, or what another agent wrote."""
@@ -231,13 +228,15 @@ class Transcript(Batching):
         return await self.do(first, key)  # type: ignore[no-any-return]
 
     async def claim(self, key: str) -> Claim:
-        """Asks for a task, to execute it. Not granted while another agent has it."""
+        """Asks for a task, to execute it. Not granted while another agent has it, or where it has its Result."""
 
         def free() -> tuple[list[Row], Claim]:
             before = self._held(key)
             if before is None:
                 row, until = self._started(key, None)
                 return [row], Claim(True, 1, until, self.holder)
+            if (result := self._result(key)) is not None:
+                return [], before._replace(mine=False, result=result)
             if not before.mine and before.until > time.time() and not _is_gone(before.process):
                 return [], before
             row, until = self._started(key, before.attempt)

@@ -74,34 +74,34 @@ class BusClient(Caller):
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""
         coming: asyncio.Queue[Result] = asyncio.Queue()
-        if (job := await self._received(task, expects_ack(task), coming.put)) is None:
-            raise self._unanswered(task)
+        job = await self._received(task, expects_ack(task), coming.put)
         if isinstance(job, Nack):
             raise Refused(job)
+        assert job is not None  # a receipt is expected
         async for result in job.results(coming):
             yield self.answered(task, result)
 
     async def _received(self, task: Task, bounded: bool, reply: Reply | None = None) -> Job | Nack | None:
-        """The job of a copy of the task; None where that is ``bounded`` and takes more than ``ack_seconds``."""
+        """The job of a copy of the task. Where it is ``bounded`` and takes more than ``ack_seconds``: None for a task
+        that expects no receipt, else Unanswered."""
         if not self._bus.running:  # nobody would ever work on it, and whoever waits would wait for ever
             raise RuntimeError("agents work only while the bus is entered: async with bus: ...")
         copy: Task = copy_of(task)
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(self._bus.ack_seconds if bounded else None):
                 return await self._bus.receive(copy, reply, principal=self._principal, given=True)
+        except TimeoutError as error:
+            if expects_ack(task):
+                text = f"no receipt of task {task.task_id} within {self._bus.ack_seconds:g} seconds"
+                raise Unanswered(text) from error
         return None
 
     async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
         job = await self._received(task, receipt)
-        if receipt and job is None and expects_ack(task):
-            raise self._unanswered(task)
         return job if job is None or isinstance(job, Nack) else job.ack() if receipt else await job.wait()
 
     async def _told(self, action: Action, task_id: str) -> Any:
         return await answered(self._bus, action, task_id, principal_of(self._principal))
-
-    def _unanswered(self, task: Task) -> Unanswered:
-        return Unanswered(f"no receipt of task {task.task_id} within {self._bus.ack_seconds:g} seconds")
 
 
 class Bus(BusClient):
