@@ -392,15 +392,15 @@ def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: P
         await agent.__aenter__()
         rows = agent._transcript
         assert rows is not None
-        admit = rows.admit
+        known = rows.known
 
-        async def slow(key: str, text: str) -> Any:
-            found = await admit(key, text)
+        async def slow(key: str, text: str | None = None) -> Any:
+            found = await known(key, text)
             admitted.set()
             await open_again.wait()
             return found
 
-        rows.admit = slow  # type: ignore[method-assign]
+        rows.known = slow  # type: ignore[method-assign]
         calling = asyncio.ensure_future(agent.call(task("work.note", {})))
         await admitted.wait()
         closing = asyncio.ensure_future(agent.__aexit__())
