@@ -9,7 +9,7 @@ is not given by the request: ``sender``, ``correlation_id``.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
 from turnwire.errors import Reason
@@ -23,6 +23,7 @@ from turnwire.kick.spec import BROADCAST, DEFAULT_ROWS, ORCHESTRATOR, SIGIL, STA
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+_UNSET: Any = object()
 _TYPES = {channel.partition("/")[0]: kind for channel, kind, *_ in DEFAULT_ROWS}
 
 
@@ -37,12 +38,6 @@ class EnvelopeOptions(TypedDict, total=False):
     trim: bool
 
 
-def correlation_of(request: Envelope) -> str:
-    """The correlation_id of a response to ``request`` (rule 3 of section 004): that of the request, or its id
-    where the request has none."""
-    return request.correlation_id or request.id
-
-
 def dispatch(
     task: str, receiver: str, text: str, *, sender: str = ORCHESTRATOR, **options: Unpack[EnvelopeOptions]
 ) -> Envelope:
@@ -55,12 +50,12 @@ def dispatch(
 
 def stop(request: Envelope, text: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻command/stop``: aborts what ``request`` (a dispatch) assigned."""
-    return _about(request, "command/stop", request.sender, request.receiver, text, options)
+    return _built("command/stop", request.sender, request.receiver, request, text, **options)
 
 
 def resume(request: Envelope, text: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻command/resume``: lets a task go on that a violation had paused (a reading: the specification has no word)."""
-    return _about(request, "command/resume", request.sender, request.receiver, text, options)
+    return _built("command/resume", request.sender, request.receiver, request, text, **options)
 
 
 def escalate(
@@ -72,7 +67,7 @@ def escalate(
     **options: Unpack[EnvelopeOptions],
 ) -> Envelope:
     """``⫻command/escalate``: hands a violation to a human or supervisor."""
-    return _about(alert, "command/escalate", sender, receiver, text, options)
+    return _built("command/escalate", sender, receiver, alert, text, **options)
 
 
 def decision(
@@ -80,7 +75,7 @@ def decision(
 ) -> Envelope:
     """``⫻report/decision``: answers an escalation, from the human or supervisor that it went to (a reading: the
     specification has no word). It decides; what is done about the tasks the Orchestrator says."""
-    return _about(escalation, "report/decision", sender or escalation.receiver, escalation.sender, text, options)
+    return _built("report/decision", sender or escalation.receiver, escalation.sender, escalation, text, **options)
 
 
 def status(request: Envelope, word: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
@@ -89,13 +84,13 @@ def status(request: Envelope, word: str, detail: str = "", **options: Unpack[Env
         known = ", ".join(STATUS_WORDS)
         raise encode_fault(Reason.UNKNOWN_STATUS, f"{word!r} is not a status; there are {known}", "/content")
     text = f"{word}\n{detail}" if detail else word
-    return _about(request, "report/status", request.receiver, request.sender, text, options)
+    return _built("report/status", request.receiver, request.sender, request, text, **options)
 
 
 def artifact(request: Envelope, path: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻report/artifact``: the path of what was made, from who was asked to who asked."""
     text = f"{path}\n{detail}" if detail else path
-    return _about(request, "report/artifact", request.receiver, request.sender, text, options)
+    return _built("report/artifact", request.receiver, request.sender, request, text, **options)
 
 
 def error(sender: str, task: str, text: str, **options: Unpack[EnvelopeOptions]) -> Envelope:
@@ -116,32 +111,14 @@ def context(sender: str, receiver: str, subject: str, text: str, **options: Unpa
 def answer(request: Envelope, text: str, *, sender: str | None = None, **options: Unpack[EnvelopeOptions]) -> Envelope:
     """The answer to a query, on its channel and correlation; ``sender`` is needed where the query was a broadcast."""
     channel = request.channel.removeprefix(SIGIL)
-    return _about(request, channel, sender or request.receiver, request.sender, text, options, header="query/answer")
-
-
-def _about(
-    request: Envelope,
-    channel: str,
-    sender: str,
-    receiver: str,
-    text: str,
-    options: EnvelopeOptions,
-    header: str | None = None,
-) -> Envelope:
-    """An envelope about the task of another one, on its correlation."""
-    name = task_name(request)
-    if name is None:
-        text = "the request names no task in the place of its first section"
-        raise encode_fault(Reason.BAD_HEADER, text, "/content")
-    options.setdefault("correlation_id", correlation_of(request))
-    return _built(channel, sender, receiver, name, text, header=header, **options)
+    return _built(channel, sender or request.receiver, request.sender, request, text, header="query/answer", **options)
 
 
 def _built(
     channel: str,
     sender: str,
     receiver: str,
-    task: str,
+    about: str | Envelope,
     text: str,
     *,
     header: str | None = None,
@@ -149,10 +126,16 @@ def _built(
     timestamp: str = "",
     index: str = "001",
     policy: Policy = DEFAULT_POLICY,
-    correlation_id: str | None = None,
+    correlation_id: str | None = _UNSET,
     trim: bool = False,
 ) -> Envelope:
-    """header: name and type of the section, where they are not those of the channel."""
+    """about: a task, or the envelope that names it, whose correlation the new one has (its id, where it has none: rule
+    3 of section 004). header: name and type of the section, where they are not those of the channel."""
+    task = about if isinstance(about, str) else task_name(about)
+    if task is None:
+        raise encode_fault(Reason.BAD_HEADER, "the request names no task in the place of its first section", "/content")
+    if correlation_id is _UNSET:
+        correlation_id = None if isinstance(about, str) else about.correlation_id or about.id
     name, type_ = (header or channel).split("/", 1)
     content = section_text(Section(name, type_, place=task, index=index, content=text, trim=trim), path="/content")
     now = timestamp or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

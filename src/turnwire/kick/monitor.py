@@ -387,7 +387,7 @@ class Monitor:
         agent, name = self._commands.get(correlation) or (None, None)
         if agent != fed.envelope.sender:
             return False
-        if self._table.has(DISPATCH, correlation) or self._table.has(GROUP, correlation):
+        if self._table.first(DISPATCH, correlation) or self._table.first(GROUP, correlation):
             return False
         return fed.task in (None, name) or self.task(fed.task) is not None
 
@@ -488,8 +488,8 @@ class Monitor:
         if correlation is not None:
             if not asks and self._answered(fed):
                 return
-            there = self._table.has(QUESTION, correlation)
-            if answers or not any(self._table.has(word, correlation) for word in _KNOWN):
+            there = self._table.first(QUESTION, correlation)
+            if answers or not any(self._table.first(word, correlation) for word in _KNOWN):
                 text = f"nothing that was sent has the correlation_id {correlation!r}"
                 fed.tell(EventKind.UNCORRELATED, "this answers no question" if there else text)
                 return
@@ -504,7 +504,7 @@ class Monitor:
         correlation, sender, asker = fed.envelope.correlation_id, fed.envelope.sender, fed.envelope.receiver
         if sender == asker:
             return False
-        state = ASKED if self._table.has(ASKED, (correlation, asker)) else ANSWERED
+        state = ASKED if self._table.first(ASKED, (correlation, asker)) else ANSWERED
         mine = self._table.first(state, (correlation, asker))
         if mine is None:
             return False

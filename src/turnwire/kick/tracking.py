@@ -90,10 +90,6 @@ class Table:
             if not several:
                 del self._rows[key]
 
-    def has(self, word: str, value: Hashable) -> bool:
-        """True if there is anything under a key."""
-        return (word, value) in self._rows
-
     def first(self, word: str, value: Hashable) -> Any:
         """The oldest thing under a key, or None."""
         return next(iter(self._rows.get((word, value), {}).values()), None)
