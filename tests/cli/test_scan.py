@@ -154,6 +154,17 @@ def test_standard_input_directories_and_globs(log: Path) -> None:
     assert turnwire("scan", log, log.parent / "b.log").out.startswith(b"file "), "two files: the table names them"
 
 
+def test_programs_in_a_folder_give_no_false_rejects(tmp_path: Path) -> None:
+    """Messages in them are found, and so is what is damaged in one that is named."""
+    code = tmp_path / "make.py"
+    code.write_bytes(b'TASK = {"protocolVersion": VERSION, "taskId": get()}\n# @class|@protocol\n' + GOOD + b"\n")
+    for source in (tmp_path, tmp_path / "*.py"):
+        done = turnwire("scan", source, "--json")
+        assert (done.code, len(done.records)) == (0, 1) and "0 damaged" not in done.err
+    assert turnwire("validate", tmp_path).code == 0
+    assert turnwire("scan", code, "--json").code == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -418,6 +418,8 @@ class Run:
         return InputBlock(data, size, left.base, block.line_end, block.last, block.taken)
 
     def _quarantine(self, reading: Reading, found: BlockResult) -> WireError | None:
+        if reading.source.is_code:
+            return None
         base = found.block.base
         for table, count in found.rejects:
             self.rejects.add(table, count, found.buffer, base, reading.name, self._errors != "skip")

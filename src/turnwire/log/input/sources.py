@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from turnwire.log.search.state import SearchState
 
 
+SOURCE_CODE = (
+    *(".py", ".pyi", ".pyx", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs"),
+    *(".java", ".kt", ".scala", ".go", ".rs", ".rb", ".php", ".pl", ".lua", ".m", ".swift", ".sh", ".bash", ".ps1"),
+)
+"""How the names of files of programs end. What looks like a damaged message in one that nobody named is a program that
+makes or reads messages."""
+
+
 class Source(NamedTuple):
     """One input: a name for the ``file`` column (None for bytes) and either bytes or something that opens.
 
@@ -49,6 +57,11 @@ class Source(NamedTuple):
     listed: bool = False
     carried: dict[str, Any] | None = None
     cut: Callable[[int, dict[str, Any] | None], WireError | None] | None = None
+
+    @property
+    def is_code(self) -> bool:
+        """True for the file of a program that was found in a folder or by a glob."""
+        return self.listed and self.name is not None and self.name.lower().endswith(SOURCE_CODE)
 
     def bytes(self) -> int | None:
         """The number of bytes stored there; None where that cannot be told."""
