@@ -249,3 +249,19 @@ def test_long_names_are_not_in_the_path_of_all_that_is_below_them() -> None:
     assert len(set(made.shape.paths)) == 81 and max(map(len, made.shape.paths)) < MOST_PATH + 700
     text = composed([event, event], (), Options(plain=True))
     assert len(text) < 3 * len(json.dumps(event))
+
+
+def test_one_path_alone_tells_conversations_apart() -> None:
+    """The sessions of all others are far longer, so that there is nothing more to choose from."""
+    rnd = random.Random(1)
+    turns = dict.fromkeys("abc", 0)
+    events = []
+    for _ in range(60):
+        name = rnd.choice("abc")
+        turns[name] += 1
+        events.append(
+            {"word": rnd.choice("xy"), "conv_id": name, **{f"n{size}": turns[name] * 10**size for size in range(8)}}
+        )
+    text = session.encode(events, None)
+    assert text.startswith("%1 @")
+    assert session.decode(text) == events

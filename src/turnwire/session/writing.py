@@ -200,8 +200,8 @@ def packed(
     alike = [keys for keys, size in zip(tried, sizes, strict=True) if size <= min(sizes) * ALIKE]
     if len(alike) > 1:
         sizes = meter(["".join(composed(sample, keys, chosen, Shortener(meter), None)) for keys in alike])
-    best = alike[sizes.index(min(sizes))]
-    yield from composed(chain(sample, given), best, chosen, Shortener(meter), meter)
+        alike = [alike[sizes.index(min(sizes))]]
+    yield from composed(chain(sample, given), alike[0], chosen, Shortener(meter), meter)
 
 
 def composed(
