@@ -726,20 +726,19 @@ class Agent:
 
     def _deliver(self, to: Job, text: str, of: Job) -> None:
         """Sends a Result of the job ``of`` to those who wait with ``to``, behind what is on its way to them already."""
-        if to.sending is None and not to.replies and self._route(of) is None:
-            self._sent(of, text)
+        if to.replies or self._route(of) is not None:
+            self._spawn(self._send(to, text, of))
         else:
-            to.sending = self._spawn(self._send(to, text, of, to.sending))
+            self._sent(of, text)
 
-    async def _send(self, to: Job, text: str, of: Job, before: asyncio.Task[None] | None) -> None:
+    async def _send(self, to: Job, text: str, of: Job) -> None:
         """A slow or lost receiver stops nobody else."""
         try:
-            if before is not None:
-                await asyncio.wait({before})
-            for reply in list(to.replies):
-                await _received(reply(thaw(text)), of.task_id)
-            if (route := self._route(of)) is not None and of.endpoint is not None:
-                await _received(route(of.endpoint, thaw(text)), of.task_id)
+            async with to.sending:
+                for reply in list(to.replies):
+                    await _received(reply(thaw(text)), of.task_id)
+                if (route := self._route(of)) is not None and of.endpoint is not None:
+                    await _received(route(of.endpoint, thaw(text)), of.task_id)
         finally:
             self._sent(of, text)
 

@@ -89,7 +89,7 @@ class Job:
         self.done: asyncio.Future[str] = loop.create_future()
         self.stop: asyncio.Future[None] = loop.create_future()
         self.begun: asyncio.Future[None] = loop.create_future()
-        self.sending: asyncio.Task[None] | None = None
+        self.sending = asyncio.Lock()  # one Result after the other
 
     @property
     def task(self) -> Task:

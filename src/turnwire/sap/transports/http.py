@@ -374,7 +374,7 @@ class Client(Caller):
         super().__init__(**caller)
         self._base = base_url.rstrip("/")
         self._owned = client is None
-        self._client = client or httpx.AsyncClient(timeout=timeout)
+        self._client = client or httpx.AsyncClient(timeout=None)  # each request has the time that it is given here
         self._timeout = timeout if client is None else None
         self._ack_seconds = ack_seconds
         self._max_body = max_body
@@ -426,9 +426,8 @@ class Client(Caller):
     async def _request(
         self, method: str, path: str, body: str | None, headers: Mapping[str, str], timeout: float | None = None
     ) -> Any:
-        more: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
         seconds = self._timeout if timeout is None else timeout
-        asking = self._client.stream(method, self._base + path, content=body, headers=headers, **more)
+        asking = self._client.stream(method, self._base + path, content=body, headers=headers)
         with self._errors(f"{self._base}: no answer", seconds):
             async with asyncio.timeout(seconds), asking as response:  # httpx counts from byte to byte
                 return _message_of(response, await self._content(response))
