@@ -111,12 +111,7 @@ def report(
         measure = "bytes" if counter is None else "tokens"
         extremes = {"slowest": answers.slowest, "dearest": conversations.most(measure)}
         sample = MessageSample(conversations.chosen(max_messages, extremes.values()), counter)
-        for chunk in (
-            () if sample.complete else _chunks(turnwire.scan(again, wire=wire, columns=columns, errors="skip"))
-        ):
-            sample.add(chunk)
-            if sample.complete:
-                break
+        sample.read(_chunks(turnwire.scan(again, wire=wire, columns=columns, errors="skip")))
     counts = scan.counts
     sums = cube.shown()
     data: dict[str, Any] = {

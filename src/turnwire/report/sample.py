@@ -140,7 +140,7 @@ class Conversations:
 
 
 class MessageSample:
-    """Takes chunks of records in order, and of them the messages of chosen conversations. ``complete``: it has all."""
+    """The messages of chosen conversations, out of the records of a log."""
 
     def __init__(self, chosen: dict[int, Conversation], tokenizer: Any = None) -> None:
         self._open = dict(chosen)
@@ -149,13 +149,14 @@ class MessageSample:
         self.kept: list[Conversation] = []
         """In the order of their first message."""
 
-    @property
-    def complete(self) -> bool:
-        """Nothing more is wanted."""
-        return not self._open
+    def read(self, chunks: Iterable[Chunk]) -> None:
+        """Takes the messages out of chunks in order, and no more chunks than it needs."""
+        for chunk in chunks if self._open else ():
+            self._add(chunk)
+            if not self._open:
+                break
 
-    def add(self, chunk: Chunk) -> None:
-        """Looks at the records of a chunk."""
+    def _add(self, chunk: Chunk) -> None:
         for row in np.flatnonzero(np.isin(chunk.keys, np.array(list(self._open), np.uint64))).tolist():
             one = self._open.get(key := int(chunk.keys[row]))
             if one is None:
