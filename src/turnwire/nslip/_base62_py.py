@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.errors import DecodeError, Reason
+from turnwire.nslip.faults import encode_fault
+from turnwire.nslip.spec import BASE62_ALPHABET, MAX_INTEGER, WIRE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-DIGIT = {digit: value for value, digit in enumerate(ALPHABET)}
-MAX_INTEGER = (1 << 64) - 1
+DIGIT = {digit: value for value, digit in enumerate(BASE62_ALPHABET)}
 WIDTH = 11
 """Digits of 2**64-1."""
-_WIRE = "nslip"
-_TWO = [high + low for high in ALPHABET for low in ALPHABET]
+_TWO = [high + low for high in BASE62_ALPHABET for low in BASE62_ALPHABET]
 
 
 def checked_integer(number: object, path: str | None = None) -> int:
     """A plain integer 0 .. 2**64-1. Raises EncodeError(wrong_type|negative|too_large)."""
     if not isinstance(number, int) or isinstance(number, bool):
-        raise _encode_fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(number).__name__}", path)
+        raise encode_fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(number).__name__}", path)
     if number < 0:
-        raise _encode_fault(Reason.NEGATIVE, "integers are non-negative", path)
+        raise encode_fault(Reason.NEGATIVE, "integers are non-negative", path)
     if number > MAX_INTEGER:
-        raise _encode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1", path)
+        raise encode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1", path)
     return int(number)
 
 
@@ -37,12 +36,12 @@ def encode(number: int) -> str:
 def written(number: int) -> str:
     """The base62 digits of an integer that was checked."""
     if number < 62:
-        return ALPHABET[number]
+        return BASE62_ALPHABET[number]
     pairs = []
     while number >= 3844:
         number, rest = divmod(number, 3844)
         pairs.append(_TWO[rest])
-    pairs.append(_TWO[number] if number >= 62 else ALPHABET[number])
+    pairs.append(_TWO[number] if number >= 62 else BASE62_ALPHABET[number])
     pairs.reverse()
     return "".join(pairs)
 
@@ -64,12 +63,8 @@ def decode(digits: str) -> int:
     return number
 
 
-def _encode_fault(reason: Reason, text: str, path: str | None = None) -> EncodeError:
-    return EncodeError(reason, text, wire=_WIRE, path=path)
-
-
 def _decode_fault(reason: Reason, text: str, offset: int = 0, path: str | None = None) -> DecodeError:
-    return DecodeError(reason, text, offset=offset, line=1, wire=_WIRE, path=path)
+    return DecodeError(reason, text, offset=offset, line=1, wire=WIRE, path=path)
 
 
 # --- columns --------------------------------------------------------------------------------------------------------
@@ -114,15 +109,15 @@ def integer_column(numbers: ArrayLike) -> NDArray[np.uint64]:
     # NumPy makes floats of [0, 2**63], and of an empty list.
     array = np.asarray(numbers, dtype=object if isinstance(numbers, (list, tuple)) else None)
     if array.ndim != 1:
-        raise _encode_fault(Reason.WRONG_TYPE, f"one dimension is needed, not {array.ndim}")
+        raise encode_fault(Reason.WRONG_TYPE, f"one dimension is needed, not {array.ndim}")
     if array.dtype.kind == "O":
         checked = (checked_integer(number, f"/{index}") for index, number in enumerate(array))
         return np.fromiter(checked, dtype=np.uint64, count=len(array))
     if array.dtype.kind not in "ui":
-        raise _encode_fault(Reason.WRONG_TYPE, f"integers are needed, not {array.dtype}")
+        raise encode_fault(Reason.WRONG_TYPE, f"integers are needed, not {array.dtype}")
     if array.dtype.kind == "i" and array.size and array.min() < 0:
         index = int(np.argmax(array < 0))
-        raise _encode_fault(Reason.NEGATIVE, "base62 writes non-negative integers only", f"/{index}")
+        raise encode_fault(Reason.NEGATIVE, "base62 writes non-negative integers only", f"/{index}")
     return np.require(array, dtype=np.uint64, requirements=["C", "A"])
 
 

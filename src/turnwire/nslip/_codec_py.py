@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from turnwire.errors import DecodeError, EncodeError, Reason, expect_one_of
 from turnwire.nslip import message_methods as methods
-from turnwire.nslip._base62_py import ALPHABET, DIGIT
+from turnwire.nslip._base62_py import DIGIT
 from turnwire.nslip._parser_py import ParseFault, parse
 from turnwire.nslip.encoding import written_parts
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
-from turnwire.nslip.spec import PREFIX_SLOT, WIRE, Act, Extra, FrameType, Slot
+from turnwire.nslip.spec import BASE62_ALPHABET, PREFIX_SLOT, WIRE, Act, Extra, FrameType, Slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ _COMMON = (
     r'((?:\|(?:[gkprqse][0-9A-Za-z]{1,10}|[ut]"[^"\\]*"))*)#'
 )
 _SLOT = r'\|(.)("[^"]*"|[0-9A-Za-z]+)'
-_ACTS = {ALPHABET[act]: act for act in Act}
-_FRAMES = {ALPHABET[frame]: frame for frame in FrameType}
+_ACTS = {BASE62_ALPHABET[act]: act for act in Act}
+_FRAMES = {BASE62_ALPHABET[frame]: frame for frame in FrameType}
 _SMALL: dict[str, int] = {}
 _slots_of: Callable[[str], list[tuple[str, str]]]
 _common: Callable[[str], re.Match[str] | None]
@@ -94,8 +94,8 @@ def _prepared(text: str) -> re.Match[str] | None:
     import re
 
     global _common, _slots_of
-    _SMALL.update({digit: number for number, digit in enumerate(ALPHABET)})
-    _SMALL.update({high + low: 62 * DIGIT[high] + DIGIT[low] for high in ALPHABET for low in ALPHABET})
+    _SMALL.update({digit: number for number, digit in enumerate(BASE62_ALPHABET)})
+    _SMALL.update({high + low: 62 * DIGIT[high] + DIGIT[low] for high in BASE62_ALPHABET for low in BASE62_ALPHABET})
     _slots_of = re.compile(_SLOT).findall
     _common = re.compile(_COMMON).fullmatch
     return _common(text)

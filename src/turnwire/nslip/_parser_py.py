@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 
 from turnwire.errors import Reason
-from turnwire.nslip._base62_py import ALPHABET, DIGIT
+from turnwire.nslip._base62_py import DIGIT
 from turnwire.nslip.spec import (
+    BASE62_ALPHABET,
     HEADER,
     HEADER_PREFIXES,
     LEGACY_PREFIXES,
@@ -38,7 +39,7 @@ _AT, _HASH, _BAR, _QUOTE, _BACKSLASH = b'@#|"\\'
 _ENDS = _BAR, _HASH
 _VALUE = {ord(digit): value for digit, value in DIGIT.items()}
 _TEXTS = frozenset(prefix for prefix, slot in PREFIX_SLOT.items() if slot in STRING_SLOTS)
-_LETTERS = frozenset(ALPHABET[10:])
+_LETTERS = frozenset(BASE62_ALPHABET[10:])
 _DIGITS = re.compile(rb"[0-9A-Za-z]*")
 _INSIDE = re.compile(rb'(?:[^"\\]|\\["\\])*+')
 

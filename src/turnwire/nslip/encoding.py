@@ -29,8 +29,9 @@ def written_parts(message: SlipMessage) -> list[str]:
     parts = []
     for prefix, name in HEADER:
         value = getattr(message, name, None)
-        if prefix == "f" and "f" in extra and _is_code(value) and _kept_code(extra["f"][0][1:]) == value:
-            parts.append(extra["f"][0])
+        kept = extra["f"][0] if prefix == "f" and "f" in extra else None
+        if kept is not None and isinstance(value, int) and value > MAX_FRAME and _kept_code(kept[1:]) == value:
+            parts.append(kept)
             continue
         number = checked_integer(value, f"/{name}")
         if prefix == "a" and number > MAX_ACT:
@@ -107,7 +108,3 @@ def _kept_code(digits: str, path: str = "/extra/f") -> int | None:
         return decode_base62(digits)
     except DecodeError as error:
         raise encode_fault(error.reason, error.text, path) from None
-
-
-def _is_code(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > MAX_FRAME
