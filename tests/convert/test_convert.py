@@ -103,6 +103,20 @@ def test_what_a_context_would_give_anew_is_lost_all_the_same() -> None:
     assert turnwire.convert(KICK, "csp", context=context).dropped == ("id", "timestamp", "note")
 
 
+@pytest.mark.parametrize(
+    ("status", "alignment"), [("SUCCEEDED", "VALID"), ("CANCELLED", "ESCALATE"), ("RUNNING", "ESCALATE")]
+)
+def test_a_result_is_valid_only_where_it_may_be(status: str, alignment: str) -> None:
+    """Whatever the context says of all."""
+    defaults = {"sap": {**FULL.defaults["sap"], "status": status, "constitutionalEvidence.alignment": "VALID"}}
+    made = turnwire.convert(
+        sstp.Knowledge.from_dict(example(sstp.Kind.KNOWLEDGE)),
+        "sap",
+        context=FULL.replace(defaults=defaults, uuids={"s-1": ID}),
+    ).message
+    assert made.status == status and made.constitutional_evidence.alignment == alignment
+
+
 def test_time_and_ids_are_asked_for_once() -> None:
     """To see what survives, nothing is asked for."""
     asked = []
