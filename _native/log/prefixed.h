@@ -320,8 +320,7 @@ static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, cons
     result = tw_take_gathered(w, r, inner, g, at, stop, &behind);
     if (behind < *next) *next = behind;      /* the rest of its first line is still to be searched */
     /* All that it holds is read in one step: no block ends in it. */
-    if (!tw_is_more(k, &before)) return result;
-    k->mixed = 1;
+    k->mixed = k->mixed || tw_is_more(k, &before);
     if (result == TW_FINE && !r->depth &&
         !tw_keep_span(k, &k->reaches, tw_as_written(k, r, at), tw_as_written(k, r, behind - 1) + 1)) result = TW_STOPPED;
     return result;

@@ -107,6 +107,30 @@ def test_a_log_is_the_same_however_it_is_read(first: int, tmp_path: Path) -> Non
         check(number, tmp_path)
 
 
+INTERLEAVED = b"""bb | [a] {
+bb | [a]  "payload": {
+bb | [a]   }
+bb | CSP/1
+bb | FROM A
+bb | TO B
+bb | CTX C0
+bb | INTENT TASK
+bb |
+bb | [a] }
+bb | TASK T9
+bb | >>>
+"""
+"""A message between the lines of an object that is none."""
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_lines_of_an_object_that_is_no_message_belong_to_it_across_a_cut() -> None:
+    whole = found(turnwire.scan(INTERLEAVED))
+    assert len(whole[1]) == 1
+    for size in range(1, len(INTERLEAVED)):
+        assert found(turnwire.scan(INTERLEAVED, batch_bytes=size)) == whole, size
+
+
 @pytest.mark.soak
 def test_many_logs(tmp_path: Path) -> None:
     step = int(os.environ.get("SEAM_STEP", "3"))

@@ -132,4 +132,5 @@ class Prefixed:
         mine = [span for span, first in lines if first < stop]
         mine[-1] = mine[-1][0], max(inner.outside_end(0, stop), at)  # something else may stand behind it on its line
         walk.state.taken.add([span for span in mine if span[0] > line])
+        walk.state.reaches.append((at, mine[-1][1]))
         walk.found.extend(one._replace(here=at, behind=mine[-1][1]) for one in found)

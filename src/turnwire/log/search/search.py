@@ -83,7 +83,8 @@ class Search:
             # A position is at the start of a line, but where a line is longer than a message may be.
             position = text.line_start(position) or (position if position > self.limit else 0)
         # Lines of several texts are interleaved where a record reaches over the position: it is read again, too.
-        while late := [one.here for one in walk.found if one.here < position < one.behind] or self.streams.open_over(
+        reaches = [(one.here, one.behind) for one in walk.found] + state.reaches
+        while late := [here for here, behind in reaches if here < position < behind] or self.streams.open_over(
             state, position
         ):
             position = text.line_start(min(late))

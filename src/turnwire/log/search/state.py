@@ -115,6 +115,7 @@ class SearchState:
     What belongs to one text alone:
 
     - hopeless: objects that meet a known fault. taken: lines that belong to another text.
+    - reaches: (from, to) of what stands in lines between others, whatever it holds.
     - unclosed: the ranges of heredocs that never close.
     - begun_streams: the texts in pieces, with the states before them. open_from: where one is open, which the walk does
       not pass.
@@ -138,6 +139,7 @@ class SearchState:
         self.unclosed: list[tuple[int, int]] = []
         self.open_runs: list[tuple[int, int]] = []  # runs, and where the ranges of their heredocs end
         self.since = self.found_behind = 0
+        self.reaches: list[tuple[int, int]] = []
         self.open_from: int | None = None
         self.begun_streams: dict[tuple[str, ...], tuple[SearchState, Any]] = {}
 

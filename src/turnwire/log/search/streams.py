@@ -46,6 +46,7 @@ class Streams:
             if place < len(one.data):
                 open_at.append(one.outside(place))
             walk.found.extend(_placed(record, one) for record in found)
+            state.reaches += [(one.outside(here), one.outside_end(here, behind)) for here, behind in after.reaches]
             state.streams[carrier, *key] = after
             state.begun_streams[carrier, *key] = before, one
         state.taken.add(spans)
