@@ -279,10 +279,10 @@ def wire_of(message: object) -> str | None:
 
 def wire_of_class(cls: type) -> str | None:
     """The wire whose messages, or documents, are of a class, or None."""
+    name = getattr(cls, "__wire__", None)
+    if name is not None:
+        return str(name)
     for base in cls.__mro__:
-        name = base.__dict__.get("__wire__")
-        if name is not None:
-            return str(name)
         for known, package in _BUILT_IN.items():
             if base.__module__ == package or base.__module__.startswith(f"{package}."):
                 return known

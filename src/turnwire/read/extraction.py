@@ -75,8 +75,11 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
     """
     if not isinstance(text, str):
         raise TypeError(f"the text to search is a str, not {type(text).__name__}")
+    one = _one_message(text)
+    if one is not None and wires is None:
+        return [one]
     wanted = set(registry.chosen(wires))
-    if (one := _one_message(text)) is not None:
+    if one is not None:
         return [one] if one.wire in wanted else []
     raw = text.encode("utf-8", "surrogatepass")
     records = [one for one in located(raw, rejects=rejects) if one.wire in wanted]
@@ -95,7 +98,9 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
 def _one_message(text: str) -> Found | None:
     """The message that a text is and nothing else, by decode alone; None where only the search can tell."""
     lines = text.startswith("CSP/1\n") and text.count("CSP/1") == 1
-    if not (lines or (text.startswith(("@a", "{")) and "\n" not in text)) or _CARRIER.search(text):
+    if not (lines or (text.startswith(("@a", "{")) and "\n" not in text)):
+        return None
+    if text[0] != "@" and _CARRIER.search(text):
         return None
     end = len(text.rstrip("\n" if lines else ""))
     if text[end - 1 : end].isspace():
