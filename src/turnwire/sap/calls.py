@@ -58,7 +58,12 @@ class Caller:
         If replyTo.expectAck is false, the Ack only says that the transport took the task. Raises EncodeError for a
         task that cannot be written, CallError if no receipt comes.
         """
-        return self.receipt(task, await self._asked(task, receipt=True))
+        answer = await self._asked(task, receipt=True)
+        if answer is None:  # the transport took the task without one
+            return ack(task.task_id, task.correlation_id)
+        if not isinstance(answer, (Ack, Nack)):
+            raise BadAnswer(f"a {type(answer).__name__} came instead of a receipt")
+        return answer
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """Yields the Results of a task as they come, with ``trace`` progress before the terminal one. Over MCP,
@@ -142,14 +147,6 @@ class Caller:
             await asyncio.sleep(pause * (1 + random.random() / 2))
             pause = min(LONGEST_PAUSE, pause * 2)
         raise AssertionError("unreachable")
-
-    def receipt(self, task: Task, answer: Any) -> Ack | Nack:
-        """The receipt that an answer is, an Ack where the transport took the task without one. Raises BadAnswer."""
-        if answer is None:
-            return ack(task.task_id, task.correlation_id)
-        if not isinstance(answer, (Ack, Nack)):
-            raise BadAnswer(f"a {type(answer).__name__} came instead of a receipt")
-        return answer
 
     def answered(self, task: Task, answer: Any) -> Result:
         """The Result that a task gave, if it answers the task and comes from who was asked. Raises Refused for a Nack,

@@ -237,9 +237,7 @@ def _answered(found: Result | Ack | Nack) -> types.CallToolResult:
             output = found.output
             text = output if isinstance(output, str) else json_text.write(output, WIRE)
             structured = output if isinstance(output, dict) else {"output": output}
-    meta: dict[str, Any] = {key: dict(found.fields), CORRELATION: found.correlation_id}
-    if isinstance(found, Result):
-        meta[key] = json_text.read_object(encode(found, strict=False), WIRE)
+    meta = {key: json_text.read_object(encode(found, strict=False), WIRE), CORRELATION: found.correlation_id}
     content: list[Any] = [types.TextContent(type="text", text=text)]
     return types.CallToolResult(content=content, structured_content=structured, is_error=failed, _meta=meta)
 
