@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import needs_both
+from tests.conftest import needs_both, rounds
 from tests.cores import use
 from tests.formats import samples
 from tests.formats.test_objects import OBJECTS
@@ -61,6 +61,6 @@ def found(data: bytes, wire: str, backend: str) -> tuple[Any, ...]:
 @pytest.mark.once
 @pytest.mark.parametrize("wire", ["formats", "claude_code", "otlp"])
 def test_the_cores_agree(wire: str) -> None:
-    for seed in range(120):
+    for seed in range(rounds(60)):
         data = log(seed)
         assert found(data, wire, "native") == found(data, wire, "pure"), seed

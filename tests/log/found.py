@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from turnwire import WIRES, Scan
+from turnwire import WIRES, DecodeError, Decoder, Scan
 from turnwire.log import Batch
 
 
@@ -85,3 +85,24 @@ def counted(*scans: Scan) -> dict[str, Any]:
             for key, number in getattr(found.counts, name).items():
                 total[f"{name} {key}"] = total.get(f"{name} {key}", 0) + number
     return {name: number for name, number in total.items() if number}
+
+
+def in_pieces(data: bytes, size: int) -> list[bytes]:
+    """The data in pieces of this size."""
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def fed(decoder: Decoder, pieces: Iterable[bytes]) -> tuple[list[Any], list[DecodeError]]:
+    """The messages and the errors that a decoder gives for the pieces of an input and at its end."""
+    messages: list[Any] = []
+    errors: list[DecodeError] = []
+    for given in (*pieces, None):
+        piece = given
+        while True:
+            try:
+                messages += decoder.close() if piece is None else decoder.feed(piece)
+                break
+            except DecodeError as error:
+                errors.append(error)
+                piece = None if piece is None else b""
+    return messages, errors

@@ -228,7 +228,7 @@ def expected(data: bytes, lines: list[Line]) -> tuple[list[dict[str, Any]], list
 
 def test_what_is_found_is_what_each_line_says() -> None:
     chance, met = random.Random(5), 0
-    for _ in range(rounds(20)):
+    for _ in range(rounds(12)):
         data, lines = cut(chance)
         columns, rejects, _ = everything(turnwire.scan(data, batch_bytes=chance.choice((1 << 20, 400))))
         del columns["record"]
@@ -241,4 +241,4 @@ def test_what_is_found_is_what_each_line_says() -> None:
             map(repr, refused)
         ), data
         met += len(found)
-    assert met > 40
+    assert met > 24

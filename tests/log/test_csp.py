@@ -5,14 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import numpy as np
-import polars
 import pytest
 
-from tests.csp.generate import document
 from tests.log.found import add_up as check_sums, everything
-from turnwire import LIMITS, DecodeError, Reason, Scan, csp, scan
+from turnwire import LIMITS, Scan, csp, scan
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -50,46 +46,6 @@ def test_a_message_with_an_unclosed_heredoc_in_front_is_marked_in_every_block() 
         columns, rejects, _ = add_up(data, scan(data, wire="csp", batch_bytes=batch_bytes))
         assert columns["inside_unclosed_heredoc"] == [False] + [True] * 38
         assert [one["reason"] for one in rejects] == ["unclosed_heredoc"]
-
-
-def test_errors_skip_and_raise() -> None:
-    data = message(1) + b"\nCSP/1\nFROM A\nTO B C\n\n" + message(2) + b"\nCSP/9\nFROM A\n"
-    skipped = scan(data, wire="csp", errors="skip")
-    assert sum(map(len, skipped)) == 2
-    assert skipped.counts.reasons == {"bad_header_value": 1, "bad_magic": 1}
-    assert skipped.rejects.rows() == []
-    raised = scan(data, wire="csp", errors="raise")
-    batches = iter(raised)
-    assert len(next(batches)) == 1
-    with pytest.raises(DecodeError) as caught:
-        next(batches)
-    error = caught.value
-    assert (error.reason, error.offset, error.wire) == (Reason.BAD_HEADER_VALUE, data.index(b"TO B C"), "csp")
-    assert error.line == data[: error.offset].count(b"\n") + 1, "of the fault, not of the message"
-    counts = raised.counts
-    assert (
-        counts.bytes == data.index(b"\n" + message(2)) == counts.record_bytes + counts.reject_bytes + counts.text_bytes
-    )
-
-
-def test_arrow_gives_the_same_columns(tmp_path: Path) -> None:
-    data = b"".join(document(seed, damage=0.02) for seed in range(40))
-    (tmp_path / "a.log").write_bytes(data)
-    columns, rejects, _ = everything(scan(tmp_path / "a.log", wire="csp"))
-    found = scan(tmp_path / "a.log", wire="csp", batch_bytes=3000)
-    frame = polars.DataFrame(found)
-    names = {column.name: column.names for column in found.columns if column.kind == "enum"}
-    del columns["raw"]
-    for name, values in columns.items():
-        if name in names:
-            values = [None if code is None else names[name][code] for code in values]
-        assert frame[name].to_list() == values, name
-    assert polars.DataFrame(found.rejects)["reason"].to_list() == [one["reason"] for one in rejects]
-    log_scan = scan(data, wire="csp")
-    counted = duckdb.sql("SELECT intent, count(*) FROM log_scan WHERE id IS NOT NULL GROUP BY intent").fetchall()
-    assert sum(number for _, number in counted) == len(columns["id"]) - columns["id"].count(None)
-    assert dict(counted).get("TASK") == columns["intent"].count(1)
-    assert log_scan.counts.bytes == len(data)
 
 
 def test_a_message_at_the_limit_and_one_over() -> None:
@@ -139,22 +95,6 @@ def test_odd_input_costs_no_neighbour(name: str) -> None:
     for batch_bytes in (1 << 20, 1):
         columns, rejects, _ = add_up(data, scan(data, wire="csp", batch_bytes=batch_bytes))
         assert (len(columns["offset"]), [one["reason"] for one in rejects]) == (rows, reasons)
-
-
-def test_buffers_of_every_kind() -> None:
-    data = message(1) + b"\n" + message(2)
-    for buffer in (bytearray(data), memoryview(data), np.frombuffer(data, np.uint8)):
-        for borrow in (False, True):
-            (batch,) = scan(buffer, wire="csp", borrow=borrow)
-            assert list(batch["id"]) == ["T1", "T2"]
-    with pytest.raises(TypeError, match="contiguous"):
-        list(scan(memoryview(data)[::2], wire="csp"))
-    mutable = bytearray(data)
-    found = scan(mutable, wire="csp")
-    batches = iter(found)
-    (batch,) = batches
-    mutable[:] = b"-" * len(data)
-    assert batch["id"][1] == "T2", "what is not borrowed belongs to the batch"
 
 
 @pytest.mark.parametrize("text", ["{}", "Some text\n\n{}", "```\n{}```\n"], ids=["alone", "prose", "fence"])

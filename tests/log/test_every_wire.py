@@ -67,15 +67,6 @@ def facts(scan: Any) -> tuple[list[Any], list[Any], list[int]]:
 
 @pytest.mark.once
 @pytest.mark.parametrize("wire", WIRES)
-def test_the_vectors_hold_records(wire: str, tmp_path: Path) -> None:
-    (tmp_path / "log").write_bytes(b"\n".join(lines(wire)))
-    records, _, sums = facts(turnwire.scan(str(tmp_path / "log"), wire=wire))
-    assert len(records) > 3
-    assert sum(sums[3:6]) == sums[6]
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("wire", WIRES)
 def test_files_hold_what_the_scan_gives(wire: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"\n".join(lines(wire)) + b"\n" + log(wire, random.Random(5), 300))
     kinds = {column.name: column.kind for column in turnwire.scan(b"", wire=wire).columns}
@@ -90,19 +81,6 @@ def test_files_hold_what_the_scan_gives(wire: str, tmp_path: Path) -> None:
             assert (row[name] is None) == (line[name] is None) == (value is None), name
             if kinds[name] == "text":
                 assert row[name] == line[name] == value
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("wire", WIRES)
-def test_statistics_count_what_the_scan_gives(wire: str) -> None:
-    data = log(wire, random.Random(7), 80)
-    found = stats(data, wire=wire)
-    scan = turnwire.scan(data, wire=wire)
-    records, _, _ = facts(scan)
-    assert found.counts == scan.counts
-    assert found.groups["wire"].total["bytes"] == scan.counts.record_bytes
-    assert sum(found.groups["kind"].counts.values()) == len(records), "every record has a kind"
-    assert next(found.rows(3))["records"] == len(records)
 
 
 @pytest.mark.once
@@ -137,9 +115,9 @@ def test_whatever_columns_are_asked_for_are_the_same(wire: str | None) -> None:
     texts = {column.name for column in columns if column.kind == "text"}
     whole = everything(turnwire.scan(data, wire=wire))
     assert len(whole[0]["raw"]) > len(good) and any(whole[0]["inner"]) and whole[1]
-    asked = [[other for other in names if other != name] for name in names]
+    asked = [[other for other in names if other != name] for name in chance.sample(names, 6)]
     asked += [[name for name in names if name not in texts - {one}] for one in (*texts, "")]
-    asked += [chance.sample(names, chance.randrange(len(names))) for _ in range(5)]
+    asked += [chance.sample(names, chance.randrange(len(names))) for _ in range(3)]
     for some in asked:
         found = everything(turnwire.scan(data, wire=wire, columns=some))
         assert found == ({name: whole[0][name] for name in (*some, "raw")}, *whole[1:]), some
@@ -214,7 +192,7 @@ def test_a_wire_is_a_filter() -> None:
     chance = random.Random(14)
     met = dict.fromkeys(WIRES, 0)
     bad = dict.fromkeys(WIRES, 0)
-    for _ in range(rounds(4)):
+    for _ in range(rounds(2)):
         data = b"".join(
             chance.choice((damaged_log(chance), good_log(chance)[0])) for _ in range(chance.randrange(1, 4))
         )
@@ -242,7 +220,7 @@ def test_a_wire_of_lines_is_a_filter_behind_anything(first: str, front: str) -> 
     after = ("PATCH P1\nBAS", "STATUS L\nREAD_RECS sr-9", "TASK T1\nREQ x", "FROM A\n\nbad", "- a", "", "  CSP/1;A")
     ends = ("", "\n", "\nfoo\n", "\nCSP/1\n", "\n\nCSP/1\nFROM A\n")
     for number, (body, end) in enumerate(product(after, ends)):
-        if number % 2 == (len(front) + first.count(";")) % 2:  # the others with another front
+        if number % 4 == (len(front) + first.count(";")) % 4:  # the others with another front
             data = f"{front}{first}\n{body}{end}".encode()
             records, rejects = facts_of_all(turnwire.scan(data))
             assert facts_of_all(turnwire.scan(data, wire="csp")) == (records, rejects), data
@@ -279,13 +257,11 @@ def test_records_of_others_keep_documents_away(first: str) -> None:
     prose = "prose\n" * 9
     data = f"{first}{prose}\u2afbhead\ntext\n{message}".encode()
     every = [(one.wire, one.offset) for one in turnwire.scan(data).messages()]
-    for size in (1, 16, 64, len(data)):
-        for threads in (1, 2):
-            for wire in turnwire.WIRES:
-                found = turnwire.scan(data, wire=wire, batch_bytes=size, threads=threads)
-                assert [(one.wire, one.offset) for one in found.messages()] == [
-                    place for place in every if place[0] == wire
-                ], (wire, size)
+    for size, threads in ((1, 1), (16, 2), (64, 1)):
+        for wire in turnwire.WIRES:
+            found = turnwire.scan(data, wire=wire, batch_bytes=size, threads=threads)
+            wanted = [place for place in every if place[0] == wire]
+            assert [(one.wire, one.offset) for one in found.messages()] == wanted, (wire, size)
 
 
 @pytest.mark.usefixtures("scan_core")
@@ -326,6 +302,7 @@ def test_a_first_error_comes_behind_the_records_of_its_wire(wire: str, size: int
     assert met == [place for place in places if place < first]
     assert len(met) >= 3
     assert caught.value.wire == wire
+    assert caught.value.line == 1 + data.count(b"\n", 0, caught.value.offset), "of the fault, not of the message"
     assert raised.counts.bytes == first + length, "what was read ends behind it"
 
 
@@ -393,7 +370,7 @@ def test_a_further_wire_is_a_filter_too() -> None:
     chance = random.Random(77)
     names = turnwire.WIRES
     met, bad = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    for _ in range(rounds(8)):
+    for _ in range(rounds(4)):
         data = mixed(chance)
         options: dict[str, Any] = {}
         if chance.random() < 0.2:

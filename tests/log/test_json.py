@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
@@ -14,13 +13,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 import turnwire
-from tests.conftest import BACKENDS, SHARED
+from tests.conftest import BACKENDS
 from tests.cores import use
 from tests.log.json_engines import (
     JSON_WIRES,
     RECORDS,
     both,
-    damaged_log,
     quoted,
 )
 from turnwire import registry
@@ -83,6 +81,7 @@ def test_every_vector_is_what_decode_says(wire: str) -> None:
                 (8, len(text.rstrip()), text.rstrip())
             ]
             assert rejects == []
+            assert [one.message for one in turnwire.scan(text, wire=wire).messages()] == [package.decode(text)]
     assert refused >= 4
 
 
@@ -128,15 +127,6 @@ def test_sections_behind_a_byte_order_mark(front: str, sigil: str) -> None:
     text = json.dumps(fields).replace('"HERE"', written)
     [row], _, _ = rows(text.encode() + b"\n", "kick")
     assert row["sections"] == len(registry.wire("kick").decode(text).space.sections)
-
-
-@on_each_core
-def test_all_three_wires_as_messages() -> None:
-    for wire in JSON_WIRES:
-        data = b"\n".join(RECORDS[wire])
-        for batch in turnwire.scan(data, wire=wire):
-            for row in range(len(batch)):
-                assert batch.message(row) == registry.wire(wire).decode(bytes(batch.raw(row)))
 
 
 @on_each_core
@@ -231,25 +221,6 @@ def test_deep_nesting_ends() -> None:
 
 
 @on_each_core
-def test_a_message_over_the_limit() -> None:
-    limits = turnwire.contract.LIMITS._replace(message=len(GOOD))
-    assert len(rows(GOOD + b"\n", limits=limits)[0]) == 1
-    longer = GOOD.replace(b'"g"', b'"gg"')
-    found, [reject], _ = rows(longer + b"\n" + GOOD, limits=limits)
-    assert [row["offset"] for row in found] == [len(longer) + 1]
-    assert (reject["offset"], reject["reason"]) == (0, "message_too_large")
-
-
-@on_each_core
-@pytest.mark.parametrize("batch_bytes", [64, 1000, 1 << 20])
-def test_real_messages_in_blocks(batch_bytes: int) -> None:
-    data = REAL.read_bytes()
-    found, rejects, _ = rows(data, batch_bytes=batch_bytes)
-    assert (len(found), rejects) == (16, [])
-    assert [row["raw"] for row in found] == data.splitlines()
-
-
-@on_each_core
 def test_arrow_consumers_read_it() -> None:
     polars, duckdb, pyarrow = (pytest.importorskip(name) for name in ("polars", "duckdb", "pyarrow"))
     pandas = pytest.importorskip("pandas")
@@ -298,19 +269,6 @@ def test_only_a_sigil_begins_a_section() -> None:
     text = json.dumps(fields).replace("HERE", content)
     [row], _, _ = rows(text.encode() + b"\n", "kick")
     assert row["sections"] == len(registry.wire("kick").decode(text).space.sections) == 2
-
-
-SEEDS = st.integers(0, 1 << 40)
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("wire", JSON_WIRES)
-@SHARED
-@given(seed=SEEDS)
-def test_lines_that_are_longer_than_a_message_may_be(wire: str, seed: int) -> None:
-    chance = random.Random(seed)
-    data, limit = damaged_log(chance, RECORDS[wire]), chance.randrange(100, 700)
-    assert both(wire, data, limit=limit, batch_bytes=chance.randrange(64, 1024)) == both(wire, data, limit=limit)
 
 
 @pytest.mark.once

@@ -143,6 +143,13 @@ MARKS = '{"header":{"actor_id":1,"schema_id":2},"messages":['
 
 
 SHAPES = {
+    "at signs": lambda size: "@" * size,
+    "heads without an end": lambda size: "@a1" * (size // 3),
+    "strings that open strings": lambda size: '@a1|t"' * (size // 6),
+    "escapes": lambda size: '@a1|t"\\"' * (size // 8),
+    "missing fields": lambda size: "@a1|c1#" * (size // 7),
+    "numbers": lambda size: "@a1|c00000000000000000000000" * (size // 27),
+    "newlines": lambda size: "\n@" * (size // 2),
     "cut off messages": lambda size: SSTP[:-1] * (size // len(SSTP)),
     "cut off, objects within": lambda size: MARKS + '{"role":"user","content":"hi"},' * (size // 31),
     "cut off, strings within": lambda size: MARKS + '{"function":{"arguments":"{\\"path\\":1}"}},' * (size // 43),
@@ -168,7 +175,9 @@ def read(data: bytes, **options: Any) -> turnwire.Scan:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_all_of_one_long_line_is_counted(shape: str, scan_core: str) -> None:
-    assert read(SHAPES[shape](1_500 if scan_core == "pure" else 50_000).encode())
+    data = SHAPES[shape](1_500 if scan_core == "pure" else 50_000).encode()
+    for options in ({"wire": "nslip"}, {}):
+        assert read(data, **options)
 
 
 @pytest.mark.parametrize("wire", ["sstp", None])

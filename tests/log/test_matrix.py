@@ -15,41 +15,13 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as run
-from turnwire import WIRES, DecodeError, session
+from tests.log.carriers import BAD, CARRIERS, GOOD, in_strings
+from tests.log.found import fed, in_pieces
+from turnwire import WIRES, session
 from turnwire.log import plan, read_block
 from turnwire.read.located import located
 
 CELLS = 90
-HEAD = {"actor_id": "a", "schema_id": "ioc.knowledge.v0", "session_id": "s", "logical_clock": 1}
-KICK = {"id": "1", "timestamp": "2026-01-01T00:00:00Z", "sender": "A", "receiver": "B", "type": "Info"}
-UUID = "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a"
-GOOD = {
-    "nslip": '@a2|f0|c9|S5|dA|T2|t"say {\\"x\\": 1} #"#',
-    "csp": "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA\n<<<\nhello\n```\n\nCSP/1\n>>>",
-    "sstp": json.dumps({"header": {"kind": "knowledge", **HEAD}, "payload": {"content": "c"}}),
-    "sap": json.dumps({"messageId": UUID, "correlationId": UUID, "status": "ACK", "reason": "r"}),
-    "kick": json.dumps({**KICK, "channel": "⫻report/x", "content": "⫻a/b\nc\n"}, ensure_ascii=False),
-}
-BAD = {
-    "nslip": "@a3|f0|c-|S0|d1|T1#",
-    "csp": "CSP/1\nFROM A\nTO B\nINTENT TASK\n\nTASK T1\nREQ x",
-    "sstp": '{"header": {"kind": "query", "actor_id": 3}, "payload": {}}',
-    "sap": '{"protocolVersion": "2.0", "taskId": "x"}',
-    "kick": json.dumps({**KICK, "channel": "⫻report/x", "content": "c", "sender": 3}),
-}
-TIME = "2026-01-02T03:04:05"
-
-
-def in_strings(text: str, depth: int) -> str:
-    """The text in JSON strings, one in another."""
-    for level in range(depth):
-        text = json.dumps([text, 1] if level % 2 else {"log": text})
-    return text
-
-
-def each_line(text: str, before: str) -> str:
-    """The text with something in front of each line, and a line of prose behind."""
-    return "".join(f"{before}{line}\n" for line in text.split("\n")) + "prose\n"
 
 
 def pretty(text: str) -> str:
@@ -58,20 +30,13 @@ def pretty(text: str) -> str:
 
 
 CONTAINERS: dict[str, Callable[[str], str]] = {
-    "line": lambda text: f"{text}\n\n",  # a line directly behind it would make CSP/1 a reject
-    "prefix": lambda text: each_line(text, f"{TIME}Z INFO app: "),
+    # an empty line behind each text, since one directly behind it would make CSP/1 a reject
+    **{name: lambda text, carrier=carrier: carrier(f"{text}\n") for name, carrier in CARRIERS.items()},
     "backticks": lambda text: f"So:\n```\n{text}\n```\n",
     "tildes": lambda text: f"So:\n~~~ x\n{text}\n~~~\n",
-    "indented": lambda text: each_line(text, "   "),
-    "quoted": lambda text: each_line(text, "> "),
-    "cri": lambda text: each_line(text, f"{TIME}.123456789Z stdout F "),
-    "docker": lambda text: json.dumps({"log": f"{text}\n", "stream": "stdout", "time": f"{TIME}.1Z"}) + "\n",
-    "journald": lambda text: json.dumps({"MESSAGE": text, "__REALTIME_TIMESTAMP": "1767322800000000"}) + "\n",
-    "bytes": lambda text: json.dumps({"MESSAGE": list(text.encode())}) + "\n",
     "array": lambda text: f"[\n  {text if text[0] == '{' else json.dumps(text)},\n  7\n]\n",
     "pretty": lambda text: pretty(text) + "\n",
-    "crlf": lambda text: text.replace("\n", "\r\n") + "\r\n\r\n",
-    **{f"strings {depth}": lambda text, depth=depth: in_strings(text, depth) + "\n" for depth in (1, 2, 5, 8)},
+    "eight strings": lambda text: in_strings(text, 8),
 }
 
 
@@ -108,25 +73,12 @@ def of_located(files: list[Path], wire: str | None) -> tuple[int, int]:
     return len(ones) - bad, bad
 
 
-def fed(decoder: turnwire.Decoder, piece: bytes | None) -> tuple[int, int]:
-    """How many messages and errors come of a piece; None: of the end."""
-    good = bad = 0
-    while True:
-        try:
-            return good + len(decoder.close() if piece is None else decoder.feed(piece)), bad
-        except DecodeError:
-            bad += 1
-            piece = piece and b""
-
-
 def of_decoder(files: list[Path], wire: str | None) -> tuple[int, int]:
     """By a ``Decoder``, in pieces."""
     found = []
     for file in dict.fromkeys(files):
-        data, decoder = file.read_bytes(), turnwire.Decoder(wire)
-        found += [fed(decoder, data[at : at + 7]) for at in range(0, len(data), 7)]
-        found.append(fed(decoder, None))
-    return sum(good for good, _ in found), sum(bad for _, bad in found)
+        found.append(fed(turnwire.Decoder(wire), in_pieces(file.read_bytes(), 7)))
+    return sum(len(good) for good, _ in found), sum(len(bad) for _, bad in found)
 
 
 def of_extract(files: list[Path], wire: str | None) -> tuple[int, None]:

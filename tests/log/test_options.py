@@ -43,15 +43,26 @@ def test_a_name_with_a_nul_says_so() -> None:
         ("batch_bytes", 1.5, TypeError, "batch_bytes is a whole number, not float"),
         ("batch_bytes", None, TypeError, "batch_bytes is a whole number, not NoneType"),
         ("columns", "offset", TypeError, "columns is a list of names, not one string"),
+        ("columns", ["src", "src"], ValueError, "twice"),
         ("columns", 5, TypeError, "columns is a list of names, not int"),
         ("columns", [None], TypeError, "columns is a list of names; None is none"),
         ("columns", [["act"]], TypeError, r"columns is a list of names; \['act'\] is none"),
         ("columns", [""], ValueError, "nslip has no column ''; it has file, record"),
         ("errors", "foo", ValueError, "errors is .* not 'foo'"),
         ("unknown", "foo", ValueError, "unknown is .* not 'foo'"),
+        ("limits", None, TypeError, "limits is a turnwire.Limits .* not NoneType"),
+        ("limits", 1 << 20, TypeError, "limits is a turnwire.Limits"),
+        ("limits", {"message": 9}, TypeError, "limits is a turnwire.Limits"),
+        ("limits", LIMITS._replace(message=0), ValueError, "limits.message"),
+        ("limits", LIMITS._replace(message=1 << 40), ValueError, "limits.message"),
+        ("progress", "bar", TypeError, "progress"),
+        ("where", "src", TypeError, "where is a dict"),
         ("where", {"nope": 1}, ValueError, "where knows no column 'nope' of nslip"),
         ("where", {"conv_id": True}, TypeError, "where: conv_id is a whole number, not bool"),
         ("wire", "", UnknownName, "'' is not a wire; the wires are nslip"),
+        ("wire", "morse", UnknownName, "'morse' is not a wire"),
+        ("wire", 3, UnknownName, "3 is not a wire"),
+        ("wire", ["nslip"], UnknownName, "is not a wire"),
     ],
 )
 def test_options(option: str, value: Any, error: type[Exception], text: str) -> None:
@@ -94,9 +105,13 @@ def test_every_limit_is_a_whole_number(name: str) -> None:
             turnwire.Decoder(limits=LIMITS._replace(**{name: wrong}))
 
 
+POSITION = {"turnwire": 1, "record": 0, "files": []}
+BROKEN = [{"files": []}, {**POSITION, "turnwire": 2}, {**POSITION, "files": [{}]}]
+
+
 @pytest.mark.parametrize(
     "token",
-    ["", "x", 5, [], False, b"{}", "[]", "null", "1e999", {"record": 0}, "[" * 100_000],
+    ["", "x", 5, [], False, b"{}", "[]", "null", "1e999", {"record": 0}, "[" * 100_000, "{}x", *BROKEN],
     ids=lambda token: str(token)[:9],
 )
 def test_what_is_no_position(token: Any) -> None:

@@ -13,14 +13,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 import turnwire
 from tests.conftest import rounds
 from tests.log import mixed_logs
-from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
+from tests.log.engines import GOOD, UPSTREAM
+from tests.log.found import rows_of
 from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, cluster_plan, plan, read_block
@@ -30,34 +29,9 @@ from turnwire.log.input.rotated_names import TICK
 pytestmark = pytest.mark.once
 
 
-NUMBERED = ("record",)
-
-
-"""What counts from the start of a block."""
-
-
 def rows(scan: Any, first: int = 0) -> list[dict[str, Any]]:
     """Every record with its bytes; numbers count on from ``first``."""
-    found = []
-    for batch in scan:
-        names = [name for name in batch.names if name not in NUMBERED]
-        values = [batch.file if name == "file" else batch[name] for name in names]
-        columns = [_list(value, len(batch)) for value in values]
-        for name, column in zip(names, columns, strict=True):
-            valid = batch.valid(name)
-            if not valid.all():
-                column[:] = [value if there else None for value, there in zip(column, valid.tolist(), strict=True)]
-        numbers = (batch["record"] + first).tolist()
-        for record, raw, *row in zip(numbers, batch.raws(), *columns, strict=True):
-            found.append({**dict(zip(names, row, strict=True)), "record": record, "raw": raw})
-    return found
-
-
-def _list(values: Any, count: int) -> list[Any]:
-    """The values of so many rows."""
-    if values is None or isinstance(values, str):
-        return [values] * count
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+    return [{**row, "record": row["record"] + first} for row in rows_of(scan)]
 
 
 def together(blocks: list[Block]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[int]]:
@@ -73,8 +47,8 @@ def together(blocks: list[Block]) -> tuple[list[dict[str, Any]], list[dict[str, 
     return records, rejects, sums
 
 
-def whole(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[int]]:
-    scan = turnwire.scan(str(path), wire="nslip")
+def one_scan(source: Any, wire: str | None = "nslip") -> tuple[Any, Any, list[int]]:
+    scan = turnwire.scan(source, wire=wire)
     return rows(scan), scan.rejects.rows(), list(scan.counts[:7])
 
 
@@ -82,19 +56,7 @@ def whole(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[
 def test_the_blocks_of_real_messages_are_one_scan(block_bytes: int) -> None:
     path = UPSTREAM.parent if block_bytes > 777 else UPSTREAM.parent / "damaged.log"
     blocks = plan(str(path), wire="nslip", block_bytes=block_bytes)
-    assert together(blocks) == whole(path)
-
-
-@given(st.randoms(use_true_random=False), st.integers(1, 400))
-def test_the_blocks_of_any_log_are_one_scan(
-    tmp_path_factory: pytest.TempPathFactory, chance: random.Random, block_bytes: int
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "any.log"
-    path.write_bytes(b"".join(damaged_log(chance, VECTORS) for _ in range(3)))
-    blocks = plan(str(path), wire="nslip", block_bytes=block_bytes)
-    assert together(blocks) == whole(path)
-    assert [block.start for block in blocks[1:]] == [block.stop for block in blocks[:-1]]
-    assert blocks[0].start == 0 and blocks[-1].stop == path.stat().st_size
+    assert together(blocks) == one_scan(str(path))
 
 
 @pytest.mark.parametrize("wire", [None, *WIRES])
@@ -106,9 +68,10 @@ def test_the_blocks_of_any_wire_are_one_scan(tmp_path: Path, wire: str | None) -
     for _ in range(rounds(5)):
         path.write_bytes(b"".join((mixed_logs.damaged_log(chance), b"\n", mixed_logs.good_log(chance)[0])))
         blocks = plan(str(path), wire=wire, block_bytes=chance.choice((1, 50, 300)))
-        scan = turnwire.scan(str(path), wire=wire)
-        expected = rows(scan), scan.rejects.rows(), list(scan.counts[:7])
+        expected = one_scan(str(path), wire)
         assert together(blocks) == expected, path.read_bytes()
+        assert [block.start for block in blocks[1:]] == [block.stop for block in blocks[:-1]]
+        assert blocks[0].start == 0 and blocks[-1].stop == path.stat().st_size
         cut, met = cut + len(blocks) - 1, met + len(expected[0])
     assert cut > 10 and met > 1
 
@@ -127,9 +90,7 @@ def test_a_message_behind_a_prefix_is_never_cut(tmp_path: Path, head: str, front
     """Also where a line that says ``CSP/1`` and no more stands before it."""
     path = tmp_path / "prefixed.log"
     path.write_text(f"{head}text\n{front}CSP/1\nTO P\nFROM A\nCTX C0\nINTENT TASK\n\nTASK T1\nQ \n", "utf-8")
-    scan = turnwire.scan(str(path), wire="csp")
-    expected = rows(scan), scan.rejects.rows(), list(scan.counts[:7])
-    assert together(plan(str(path), wire="csp", block_bytes=1)) == expected
+    assert together(plan(str(path), wire="csp", block_bytes=1)) == one_scan(str(path), "csp")
 
 
 def test_a_line_longer_than_a_block(tmp_path: Path) -> None:
@@ -138,7 +99,7 @@ def test_a_line_longer_than_a_block(tmp_path: Path) -> None:
     first, second, *_ = blocks = plan(str(path), wire="nslip", block_bytes=100)
     assert (first.line, len(rows(read_block(first)))) == (1, (second.line or 0) - 1)
     assert len(blocks) > 30 and (first.stop or 0) < path.stat().st_size // 2
-    assert together(blocks) == whole(path)
+    assert together(blocks) == one_scan(str(path))
 
 
 def test_an_empty_file_is_one_block_without_records(tmp_path: Path) -> None:
@@ -243,17 +204,12 @@ def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
             plan(str(UPSTREAM), **{"wire": "nslip", **options})
 
 
-def one_scan(source: Any, wire: str | None) -> tuple[Any, Any, list[int]]:
-    scan = turnwire.scan(source, wire=wire)
-    return rows(scan), scan.rejects.rows(), list(scan.counts[:7])
-
-
 def test_small_files_stand_in_one_block(tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / f"{number:02}.log").write_bytes(GOOD + b"\n@a3|bad#\n" * (number % 3))
     (tmp_path / "05.log").write_bytes(gzip.compress(GOOD * 3))
     (tmp_path / "10.log").write_bytes((GOOD + b"\n") * 300)
-    expected = one_scan(str(tmp_path), "nslip")
+    expected = one_scan(str(tmp_path))
     for size, least, most in ((8_000, 2, 14), (1 << 30, 1, 1), (200, 13, 2000)):
         blocks = plan(str(tmp_path), wire="nslip", block_bytes=size)
         assert least <= len(blocks) <= most
@@ -317,7 +273,7 @@ def test_a_file_that_was_just_written_is_waited_for(
     monkeypatch.setattr(cluster_plan, "time", clock)
     blocks = plan(str(path), wire="nslip")
     assert waited == [TICK / 1e9] * waits
-    assert together(blocks) == one_scan(str(path), "nslip")
+    assert together(blocks) == one_scan(str(path))
 
 
 def test_another_file_of_the_same_size_and_time(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 import turnwire
 from tests.log.engines import ENGINES, GOOD, LIMIT, damaged_log, read
+from tests.log.found import fed, in_pieces
 from tests.log.test_scan import LINES, scan_nslip
 from tests.vectors import load
 from turnwire import LIMITS, DecodeError, Decoder, extract, scan
@@ -179,10 +180,7 @@ def test_other_text(text: str, wire: str | None) -> None:
         for batch_bytes in (1, 5, 1 << 20):
             found = scan(io.BytesIO(data), wire=wire, batch_bytes=batch_bytes)
             assert (sum(map(len, found)), found.rejects.rows()) == (0, [])
-    decoder = Decoder("nslip")
-    for byte in text.encode():
-        assert decoder.feed(bytes([byte])) == []
-    assert decoder.close() == []
+    assert fed(Decoder("nslip"), in_pieces(text.encode(), 1)) == ([], [])
     assert extract(f"{text} {GOOD.decode()}")[0].start == len(text) + 1
 
 
@@ -193,19 +191,8 @@ def test_candidates_that_fail(text: str, wire: str | None) -> None:
     number = text.count("@")
     found = scan(text.encode(), wire=wire)
     assert (sum(map(len, found)), len(found.rejects)) == (0, number)
-    decoder = Decoder("nslip")
-    errors = 0
-    for byte in text.encode():
-        try:
-            assert decoder.feed(bytes([byte])) == []
-        except DecodeError:
-            errors += 1
-    for _ in range(3):
-        try:
-            assert decoder.close() == []
-        except DecodeError:
-            errors += 1
-    assert errors == number
+    messages, errors = fed(Decoder("nslip"), in_pieces(text.encode(), 1))
+    assert (messages, len(errors)) == ([], number)
 
 
 @usesbackend
@@ -213,7 +200,7 @@ def test_candidates_that_fail(text: str, wire: str | None) -> None:
 def test_a_record_at_the_edge_of_a_piece_of_a_long_line(limit: int) -> None:
     """Wherever the piece ends in it, and with what may become a candidate in front of it."""
     limits = LIMITS._replace(message=limit)
-    for before in range(2 * len(GOOD)):
+    for before in range(0, 2 * len(GOOD), 3):
         for filler in (b"x", b"@a3"):
             data = filler * before + GOOD + b" " + b"y" * 20 + b"\n"
             for batch_bytes in (1, 37):
@@ -372,7 +359,7 @@ ORDINARY = [
 def test_ordinary_json_is_text(value: dict[str, Any]) -> None:
     text = json.dumps(value)
     forms = [text, json.dumps(value, ensure_ascii=False), json.dumps({"log": text}), json.dumps([value]), text * 2]
-    forms += [json.dumps(value, indent=2), *(text[:size] for size in range(0, len(text), 7))]
+    forms += [json.dumps(value, indent=2), *(text[:size] for size in range(0, len(text), 17))]
     lines = [f"INFO {form}\n".encode() for form in forms]
     for wire, logs in ((None, lines), *((one, [b"".join(lines)]) for one in ("nslip", "csp", "sstp", "sap", "kick"))):
         for data in logs:

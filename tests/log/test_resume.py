@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import os
-import random
 import time
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import rounds
-from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
+from tests.log.engines import GOOD, UPSTREAM, VECTORS
 from tests.log.rotating import record
 from tests.log.test_following import append
 from tests.log.test_following_steps import packed
@@ -77,32 +75,6 @@ def test_of_many_files_each_goes_on(tmp_path: Path) -> None:
     later = scan_nslip(tmp_path, resume=whole)
     assert conversations(later) == [1] * 150
     assert conversations(scan_nslip(tmp_path, resume=later.position)) == []
-
-
-@both_cores
-def test_any_cut_into_two_scans_gives_the_same(tmp_path: Path) -> None:
-    """However much of a file is there the first time."""
-    chance = random.Random(3)
-    for _ in range(rounds(8)):
-        data = damaged_log(chance, LINES) + b"\n"
-        path = tmp_path / "a.log"
-        columns, rejects, _ = everything(scan_nslip(data))
-        path.write_bytes(data[: chance.randrange(len(data) + 1)])
-        token: Any = {}
-        rows: dict[str, list[Any]] = {name: [] for name in columns}
-        bad: list[Any] = []
-        size = 0
-        for _ in range(2):
-            found = scan_nslip(path, resume=token, batch_bytes=chance.randrange(1, len(data) + 2))
-            more, later, counts = everything(found)
-            rows = {name: values + more[name] for name, values in rows.items()}
-            bad += [{**row, "file": None} for row in later]
-            size += counts.bytes
-            token = found.position
-            path.write_bytes(data)
-        rows["time"] = columns["time"]  # a time at the head of a line is not seen again after a record of that line
-        assert {**rows, "file": columns["file"]} == columns
-        assert (bad, size) == (rejects, len(data))
 
 
 def test_a_compressed_file_is_read_over_up_to_the_position(tmp_path: Path) -> None:
@@ -210,23 +182,6 @@ def test_a_renamed_file_is_known_and_its_successor_is_new(tmp_path: Path) -> Non
     third = scan_nslip(tmp_path, resume=second.position)
     assert conversations(third) == [4]
     assert {"a.log", "b.log"} <= {Path(file["name"]).name for file in third.position["files"]}
-
-
-@pytest.mark.parametrize(
-    "token",
-    [
-        "{}x",
-        {"files": []},
-        {"turnwire": 2, "record": 0, "files": []},
-        5,
-        "[]x",
-        {"turnwire": 1, "record": 0, "files": [{}]},
-    ],
-)
-def test_tokens_that_are_none(token: Any) -> None:
-    with pytest.raises(DecodeError) as caught:
-        scan_nslip(b"", resume=token)
-    assert caught.value.reason is Reason.BAD_POSITION
 
 
 def test_what_is_no_file_has_no_position() -> None:

@@ -73,12 +73,12 @@ def follow_a_storm(folder: Path, kind: str, banner: bool, keep: int, rotations: 
 @pytest.mark.parametrize("banner", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_following_through_a_storm(kind: str, banner: bool, tmp_path: Path) -> None:
-    follow_a_storm(tmp_path, kind, banner, 100, 12, random.Random(f"{kind} {banner}"))
+    follow_a_storm(tmp_path, kind, banner, 100, 8, random.Random(f"{kind} {banner}"))
 
 
 @pytest.mark.parametrize("kind", RENAMED)
 def test_following_where_old_files_are_removed(kind: str, tmp_path: Path) -> None:
-    follow_a_storm(tmp_path, kind, False, 2, 12, random.Random(kind))
+    follow_a_storm(tmp_path, kind, False, 2, 8, random.Random(kind))
 
 
 def resume_through_a_storm(folder: Path, kind: str, banner: bool, keep: int, runs: int, chance: random.Random) -> None:
@@ -102,12 +102,12 @@ def resume_through_a_storm(folder: Path, kind: str, banner: bool, keep: int, run
 @pytest.mark.parametrize("banner", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_going_on_after_any_rotation(kind: str, banner: bool, tmp_path: Path) -> None:
-    resume_through_a_storm(tmp_path, kind, banner, 100, 15, random.Random(f"{kind} {banner}"))
+    resume_through_a_storm(tmp_path, kind, banner, 100, 10, random.Random(f"{kind} {banner}"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_going_on_where_old_files_are_removed(kind: str, tmp_path: Path) -> None:
-    resume_through_a_storm(tmp_path, kind, False, 2, 15, random.Random(kind))
+    resume_through_a_storm(tmp_path, kind, False, 2, 10, random.Random(kind))
 
 
 @pytest.mark.soak

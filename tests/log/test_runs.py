@@ -233,12 +233,13 @@ def test_a_second_start_is_refused(name: str) -> None:
 @pytest.mark.once
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     class Input:
-        buffer = io.BytesIO(GOOD * 3)
+        def __init__(self) -> None:
+            self.buffer = io.BytesIO(DATA)
 
-    monkeypatch.setattr("sys.stdin", Input)
     for source in ("-", ["-"]):
-        found = scan_nslip(source)
-        list(found)
+        monkeypatch.setattr("sys.stdin", Input())
+        found = scan_nslip(source, batch_bytes=70)
+        assert (rows(found), found.counts.bytes, found.rejects["file"]) == (NUMBERS, len(DATA), ["-"])
         with pytest.raises(ValueError, match="standard input can be read only once"):
             iter(found)
 

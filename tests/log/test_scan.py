@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import io
-import random
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.conftest import rounds
-from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log
+from tests.log.engines import GOOD, UPSTREAM, VECTORS
 from tests.log.found import add_up as check_sums, everything as with_raw, plain_values
 from tests.nslip.twins import core_of, plain
-from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, UnknownName, nslip, scan
+from turnwire import Batch, DecodeError, Reason, Scan, nslip, scan
 from turnwire.nslip.spec import Slot
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -65,22 +62,6 @@ def test_the_upstream_lines_are_what_decoding_one_by_one_gives() -> None:
     assert set(columns["file"]) == {str(UPSTREAM)}
 
 
-def test_bytes_add_up_in_damaged_logs_however_they_are_cut() -> None:
-    chance = random.Random(5)
-    bad = 0
-    for _ in range(rounds(15)):
-        data = damaged_log(chance, LINES)
-        options = {"unknown": chance.choice(("error", "keep"))}
-        options["limits"] = LIMITS._replace(message=chance.choice((LIMIT, 30, 50)))
-        found = scan_nslip(data, **options)
-        add_up(data, found)
-        bad += len(found.rejects)
-        once = everything(scan_nslip(data, **options))
-        for batch_bytes in (1, 7, chance.randrange(1, len(data) + 2)):
-            assert everything(scan_nslip(io.BytesIO(data), batch_bytes=batch_bytes, **options)) == once
-    assert bad > 10
-
-
 def test_messages_among_other_text() -> None:
     data = b"2026-05-04 INFO planner: " + GOOD + b" sent; " + GOOD + GOOD + b"# done\nmail bob@example.com @@@ @z1\n"
     found = scan_nslip(data)
@@ -117,12 +98,6 @@ def test_damage_never_costs_a_neighbour(name: str) -> None:
         found = scan_nslip(data, **options)  # type: ignore[arg-type]
         add_up(data, found)
         assert (found.counts.wires["nslip"], found.rejects["reason"]) == (rows, reasons)
-
-
-def test_every_truncation() -> None:
-    data = b"x " + GOOD + b"\r\n@a3|q\n" + GOOD + GOOD
-    for size in range(len(data) + 1):
-        add_up(data[:size], scan_nslip(data[:size], batch_bytes=40))
 
 
 def test_errors_skip_and_raise() -> None:
@@ -179,40 +154,6 @@ def test_columns_that_are_asked_for() -> None:
             batch.valid(other)
     (bare,) = scan_nslip(GOOD, columns=[])
     assert (len(bare), bare.names) == (1, ())
-
-
-@pytest.mark.parametrize(
-    ("wrong", "kind", "words"),
-    [
-        ({"columns": ["conv"]}, ValueError, "no column 'conv'"),
-        ({"columns": "src"}, TypeError, "list of names"),
-        ({"columns": ["src", "src"]}, ValueError, "twice"),
-        ({"columns": [3]}, TypeError, "list of names; 3 is none"),
-        ({"errors": "ignore"}, ValueError, "collect"),
-        ({"unknown": "drop"}, ValueError, "keep"),
-        ({"batch_bytes": 0}, ValueError, "batch_bytes"),
-        ({"batch_bytes": -5}, ValueError, "batch_bytes"),
-        ({"batch_bytes": 1.5}, TypeError, "whole number"),
-        ({"batch_bytes": "8"}, TypeError, "whole number"),
-        ({"limits": LIMITS._replace(message=0)}, ValueError, "limits.message"),
-        ({"limits": LIMITS._replace(message=1 << 40)}, ValueError, "limits.message"),
-        ({"wire": "morse"}, UnknownName, "morse"),
-        ({"wire": 3}, UnknownName, "3 is not a wire"),
-        ({"wire": ["nslip"]}, UnknownName, "is not a wire"),
-        ({"limits": None}, TypeError, "limits is a turnwire.Limits .* not NoneType"),
-        ({"limits": 1 << 20}, TypeError, "limits is a turnwire.Limits"),
-        ({"limits": {"message": 9}}, TypeError, "limits is a turnwire.Limits"),
-        ({"follow": "no"}, TypeError, "follow is True or False"),
-        ({"borrow": None}, TypeError, "borrow is True or False"),
-        ({"threads": "2"}, TypeError, "whole number"),
-        ({"progress": "bar"}, TypeError, "progress"),
-        ({"where": "src"}, TypeError, "where is a dict"),
-    ],
-)
-def test_arguments_that_make_no_sense(wrong: dict[str, Any], kind: type[Exception], words: str) -> None:
-    """At once, not when the first batch is asked for."""
-    with pytest.raises(kind, match=words):
-        scan(b"", **{"wire": "nslip", **wrong})
 
 
 def test_a_batch_as_columns() -> None:
@@ -273,28 +214,3 @@ def test_nothing_comes_of_nothing() -> None:
         found = scan_nslip(empty)
         assert list(found) == []
         assert len(found.rejects) == found.counts.records == 0
-
-
-ADVERSARIES = {
-    "failing candidates": b"@a1|",
-    "no candidates": b"@a1",
-    "at signs": b"@",
-    "strings that open strings": b'@a1|t"',
-    "heads that open strings": b'@a1|f0|c1|S1|d1|T1|t"',
-    "escapes": b'@a1|t"\\"',
-    "missing fields": b"@a1|c1#",
-    "records": GOOD,
-    "numbers": b"@a1|c00000000000000000000000",
-    "newlines": b"\n@",
-}
-
-
-@pytest.mark.parametrize("name", ADVERSARIES)
-@pytest.mark.parametrize("wrap", [bytes, io.BytesIO], ids=["bytes", "file"])
-def test_all_of_one_long_line_is_counted(name: str, wrap: Callable[[bytes], Any], scan_core: str) -> None:
-    size, batch_bytes = (1_500, 1_000) if scan_core == "pure" else (64_000, 4_000)
-    found = scan_nslip(wrap(ADVERSARIES[name] * (size // len(ADVERSARIES[name]))), batch_bytes=batch_bytes)
-    for _ in found:
-        pass
-    counts = found.counts
-    assert counts.bytes == counts.record_bytes + counts.reject_bytes + counts.text_bytes > 0

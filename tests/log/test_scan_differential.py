@@ -20,6 +20,7 @@ from tests.log.engines import (
     padded_record,
     read,
 )
+from tests.log.found import add_up
 from tests.nslip.twins import core_of
 from turnwire.nslip.spec import FrameType, Slot
 
@@ -30,23 +31,13 @@ HEAD = ("conv_id", "src", "dst", "turn")
 
 
 def whole(data: bytes, found: Read, *, keep: bool = False, limit: int = LIMIT) -> None:
-    """What holds of every scan: ranges in order and apart, each record what decoding its bytes gives."""
-    columns, rejects, counts = found
-    places = zip(columns["offset"], columns["length"], columns["inner"], strict=True)
-    spans = [(offset, length) for offset, length, inner in places if inner is None]
-    end = 0
-    for offset, length in sorted([*spans, *((one["offset"], one["length"]) for one in rejects)]):
-        assert offset >= end
-        assert length > 0
-        end = offset + length
-    assert end <= len(data) == counts.bytes
+    """What holds of every scan: all bytes are accounted for once, each record is what decoding its bytes gives."""
+    add_up(data, found, "nslip")
+    columns, rejects, _ = found
     for row in range(len(columns["raw"])):
         record_is_right(data, {name: values[row] for name, values in columns.items()}, keep)
         assert len(columns["raw"][row]) <= limit
-    for one in rejects:
-        assert b"\n" not in one["raw"]
-        assert one["raw"] == data[one["offset"] : one["offset"] + one["length"]]
-        assert one["line"] == 1 + data.count(b"\n", 0, one["offset"])
+    assert not any(b"\n" in one["raw"] for one in rejects)
 
 
 def record_is_right(data: bytes, row: dict[str, Any], keep: bool) -> None:
@@ -76,12 +67,12 @@ def agree(data: bytes, chance: random.Random, *, limit: int = LIMIT, keep: bool 
 def test_damaged_logs() -> None:
     chance = random.Random(20260504)
     rows = bad = 0
-    for _ in range(rounds(40)):
+    for _ in range(rounds(25)):
         data = damaged_log(chance, LINES)
         found = agree(data, chance, limit=chance.choice((LIMIT, LIMIT, 30, 50)), keep=chance.random() < 0.3)
         rows, bad = rows + len(found[0]["raw"]), bad + len(found[1])
-    assert rows > 40
-    assert bad > 16
+    assert rows > 25
+    assert bad > 10
 
 
 PIECES = (b'"', b"\\", b"|", b"#", b"\r", b"\n", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\\n")
@@ -92,7 +83,7 @@ def test_strings_of_escapes_and_wide_characters() -> None:
     """Both are read by the quick code as long as they are good, and judged by the full parser where they are not."""
     chance = random.Random(9)
     rows = bad = 0
-    for _ in range(rounds(40)):
+    for _ in range(rounds(25)):
         records = []
         for _ in range(chance.randrange(1, 12)):
             pieces = GOOD_PIECES if chance.random() < 0.7 else GOOD_PIECES + PIECES
@@ -102,8 +93,8 @@ def test_strings_of_escapes_and_wide_characters() -> None:
             records.append(b"@a3|f0|c1|S0|d1|T1|" + b"|".join(chance.sample([*fields, b"gH"], 3)) + b"#")
         found = agree(b"\n".join(records), chance, limit=chance.choice((LIMIT, LIMIT, 64)))
         rows, bad = rows + len(found[0]["raw"]), bad + len(found[1])
-    assert rows > 80
-    assert bad > 24
+    assert rows > 50
+    assert bad > 15
 
 
 @pytest.mark.parametrize("size", range(1, 7))
@@ -120,14 +111,14 @@ def test_records_around_the_edges_of_a_window(make: object) -> None:
     """Also near the first 16 and the last 128 bytes, where the windows do not fit."""
     chance = random.Random(7)
     rows = bad = 0
-    for _ in range(rounds(40)):
+    for _ in range(rounds(25)):
         records = [make(chance) for _ in range(chance.randrange(1, 4))]  # type: ignore[operator]
         front, back = b"-" * chance.choice((0, 0, 1, 15, 16, 17)), b"+" * chance.choice((0, 1, 100, 127, 128, 129, 200))
         glue = chance.choice((b"\n", b"\n", b"", b" ", b"\r\n"))
         found = agree(front + glue.join(records) + back, chance, limit=chance.choice((LIMIT, LIMIT, 64, 65, 128)))
         rows, bad = rows + len(found[0]["raw"]), bad + len(found[1])
-    assert rows > 16
-    assert bad > 8
+    assert rows > 10
+    assert bad > 5
 
 
 @pytest.mark.parametrize("digits", range(1, 15))
@@ -161,7 +152,7 @@ def test_every_act_frame_and_slot_byte() -> None:
 
 def test_every_truncation() -> None:
     data = b"INFO: " + GOOD + b"\r\n" + GOOD[:-4] + b"\n b@c \xff " + GOOD + b"\n\0\0@a3|f0"
-    for size in range(len(data) + 1):
+    for size in range(0, len(data) + 1, 2):
         agree(data[:size], random.Random(size))
 
 
@@ -179,7 +170,7 @@ def test_every_size_of_blocks() -> None:
     for limit in (LIMIT, len(GOOD), len(GOOD) - 1):
         for name in ENGINES:
             once = read(name, data, limit=limit)
-            for size in range(1, len(data) + 1, 3 if name == ENGINES[0] else 9):
+            for size in range(1, len(data) + 1, 5 if name == ENGINES[0] else 17):
                 assert read(name, data, batch_bytes=size, limit=limit) == once
 
 

@@ -16,7 +16,7 @@ import pytest
 import turnwire
 from tests.golden.logs import COUNT, log
 from tests.golden.results import tables
-from turnwire.errors import DecodeError
+from tests.log.found import fed
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 Way = Callable[[bytes, random.Random, Path], Found]
@@ -54,20 +54,12 @@ def planned(data: bytes, chance: random.Random, path: Path) -> Found:
 WAYS: tuple[Way, ...] = (small_batches, threads, compressed, planned)
 
 
-def fed(data: bytes, chance: random.Random) -> Iterator[Any]:
-    """What a Decoder gives: messages as they are written, and errors by reason and place."""
-    decoder, place = turnwire.Decoder(), 0
-    while place <= len(data):
-        piece = data[place : place + chance.choice((1, 7, 64, 400))]
-        call = decoder.close if place == len(data) else lambda piece=piece: decoder.feed(piece)
-        place += len(piece) or 1
-        while True:
-            try:
-                yield from (turnwire.encode(one, strict=False) for one in call())
-                break
-            except DecodeError as error:
-                yield str(error.reason), error.offset
-                call = decoder.close if call == decoder.close else lambda: decoder.feed(b"")
+def random_pieces(data: bytes, chance: random.Random) -> Iterator[bytes]:
+    place = 0
+    while place < len(data):
+        size = chance.choice((1, 7, 64, 400))
+        yield data[place : place + size]
+        place += size
 
 
 def check(number: int, folder: Path) -> None:
@@ -76,11 +68,11 @@ def check(number: int, folder: Path) -> None:
     whole = found(turnwire.scan(data))
     for way in WAYS:
         assert way(data, chance, folder / f"{number}.log") == whole, (number, way.__name__)
-    said = list(fed(data, chance))
+    said, errors = fed(turnwire.Decoder(), random_pieces(data, chance))
     messages = [turnwire.encode(one.message, strict=False) for one in turnwire.scan(data).messages()]
-    assert [one for one in said if not isinstance(one, tuple)] == messages, number
+    assert [turnwire.encode(one, strict=False) for one in said] == messages, number
     faults = sorted((str(row["reason"]), row["fault"]) for row in whole[1])
-    assert sorted(one for one in said if isinstance(one, tuple)) == faults, number
+    assert sorted((str(error.reason), error.offset) for error in errors) == faults, number
     check_resumed(number, data, chance, folder / f"{number}.resumed")
 
 

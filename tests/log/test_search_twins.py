@@ -1,72 +1,45 @@
-"""The two cores of the search of logs find the same in each block: records, rejects, columns, the state behind it."""
+"""The two cores of the search of logs find the same: records with all columns, rejects, sums, and where to go on."""
 
 from __future__ import annotations
 
 import json
 import random
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from tests.conftest import THINNED, rounds
+from tests.conftest import BACKENDS, THINNED, needs_both, rounds
+from tests.cores import use
 from tests.golden.logs import log
-from tests.log.test_matrix import BAD, GOOD
-from tests.log.test_search import CARRIERS, PRETTY
-from turnwire.log import _search_py as pure
-from turnwire.log.engine.all_wires import finder
-from turnwire.log.engine.columns import table_dtypes
-from turnwire.log.search.state import SearchState
+from tests.log.carriers import BAD, CARRIERS, GOOD, PRETTY
+from tests.log.found import everything
+from turnwire import LIMITS, WIRES, scan
 
-pytestmark = pytest.mark.once
-native = pytest.importorskip("turnwire._native.log.search")
-TEXTS = ("sender", "receiver", "conversation", "subject")
-PLACES = dict.fromkeys(("line", "inner", "time"), "i8")
-DTYPES = {f"{name}.{part}": "i8" for name in TEXTS for part in ("offset", "length")} | PLACES
-DTYPES |= {"kind": "u1", "sequence": "i8"}
-LIMIT = 1 << 24
+pytestmark = [pytest.mark.once, needs_both]
 
 
-def placed(arrays: dict[str, Any], base: int) -> dict[str, Any]:
-    """The same with the columns that are left out where all records stand in the file."""
-    nothing = np.zeros(len(arrays["offset"]), np.uint8)
-    there = {"place": arrays["offset"] - base, "size": arrays["length"], "inner": nothing, "depth": nothing}
-    return {**there, **arrays}
-
-
-def searched(search: Any, data: bytes, cuts: list[int], limit: int = LIMIT) -> list[Any]:
-    """Rows and rejects of each block of an input that is read up to these places; texts instead of their places."""
-    state, start, line, blocks_said, own = SearchState(), 0, 1, [], 0
-    for end in [*cuts, len(data)]:
-        block = SimpleNamespace(data=memoryview(data[start:end]), size=end - start, base=start)
-        final = end == len(data)
-        said = search(finder(), block, final, line, state, False, limit, DTYPES)
-        arrays, count, tables, position, line = said
-        buffer = data[start:end] + arrays.pop("arena", b"")
-        arrays = placed(arrays, start)
-        rows = [{name: array[row].item() for name, array in arrays.items()} for row in range(count)]
-        for row in rows:
-            row["place"] = buffer[row["place"] : row["place"] + row["size"]]
-            for name in TEXTS:
-                offset = row.pop(f"{name}.offset")
-                row[name] = buffer[offset : offset + row.pop(f"{name}.length")]
-        rejects = [
-            {name: array[row].item() for name, array in table.items()} for table, size in tables for row in range(size)
-        ]
-        own += sum(one["own_bytes"] for one in rows + rejects)
-        blocks_said.append((rows, rejects, position, line, state.kept()))
-        start += position
-    assert own <= len(data)  # no byte belongs to two
-    return blocks_said
+def agreed(source: Any, wire: str | None = None, **options: Any) -> tuple[Any, ...]:
+    """Columns, rejects and counts of a scan, and its position: the same on both cores."""
+    found = []
+    for backend in BACKENDS:
+        with pytest.MonkeyPatch.context() as patch:
+            use(backend, patch)
+            one = scan(source, wire=wire, **options)
+            found.append((*everything(one), one.position))
+    assert found[0] == found[1], (source, wire, options)
+    return found[0]
 
 
 @pytest.mark.parametrize("first", range(0, 50_000, 2_500))
-def test_cores_agree_on_logs(first: int) -> None:
-    for number in range(first, first + rounds(10)):
-        data, chance = log(number).data, random.Random(number)
-        cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4))) if data else []
-        assert searched(native.searched, data, cuts) == searched(pure.searched, data, cuts), number
+def test_cores_agree_on_logs(first: int, tmp_path: Path) -> None:
+    """In blocks, of a wire alone, and on where a scan goes on that ended anywhere."""
+    for number in range(first, first + rounds(5)):
+        data, chance, path = log(number).data, random.Random(number), tmp_path / str(number)
+        agreed(data, batch_bytes=chance.randrange(1, len(data) + 2))
+        agreed(data, ("nslip", "csp", *WIRES)[number % 7], batch_bytes=chance.randrange(1, len(data) + 2))
+        path.write_bytes(data[: chance.randrange(len(data) + 1)])
+        agreed(path, resume={})
 
 
 ORDINARY = [
@@ -167,51 +140,10 @@ def carried(chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize("first", range(0, 2_000, 100))
 def test_cores_agree_in_carriers(first: int) -> None:
-    for number in range(first, first + rounds(8)):
+    for number in range(first, first + rounds(6)):
         chance = random.Random(number)
         data = carried(chance)
-        cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4))) if data else []
-        assert searched(native.searched, data, cuts) == searched(pure.searched, data, cuts), number
-
-
-def owned(search: Any, wire: str, data: bytes, cut: int) -> list[Any]:
-    """The own columns of a wire's records in both parts of an input."""
-    found, state, start, records = finder(wire), SearchState(), 0, []
-    scanner = found.scanner
-    dtypes = table_dtypes(scanner, scanner.columns)
-    dtypes = {"own_present": dtypes.pop("present"), **dtypes, **PLACES}
-    texts = [column.name for column in scanner.columns if column.kind == "text"]
-    asked = {*dtypes, *(f"{name}.{part}" for name in texts for part in ("offset", "length")), "time", "inner"} - {
-        "place"
-    }
-    for end in (cut, len(data)):
-        block = SimpleNamespace(data=memoryview(data[start:end]), size=end - start, base=start)
-        arrays, count, _, position, _ = search(found, block, end == len(data), 1, state, True, LIMIT, dtypes)
-        buffer = data[start:end] + arrays.pop("arena", b"")
-        arrays = placed(arrays, start)
-        mine = arrays["wire"][:count] == found.code
-        arrays = {name: array[:count][mine] for name, array in arrays.items()}
-        if scanner.packed is not None:
-            rows = arrays.pop(scanner.packed.array)
-            for name in texts:
-                arrays[f"{name}.offset"], arrays[f"{name}.length"] = scanner.packed.spans(rows, name)
-        for row in range(len(arrays["wire"])):
-            values = {name: array[row].item() for name, array in arrays.items() if name in asked}
-            for name in texts:
-                offset = values.pop(f"{name}.offset")
-                values[name] = buffer[offset : offset + values.pop(f"{name}.length")]
-            records.append(values)
-        start += position
-    return records
-
-
-@pytest.mark.parametrize("wire", ["nslip", "csp"])
-@pytest.mark.parametrize("first", range(0, 50_000, 5_000))
-def test_cores_agree_on_a_wires_own_columns(wire: str, first: int) -> None:
-    for number in range(first, first + rounds(8)):
-        data = log(number).data
-        cut = random.Random(number).randrange(len(data) + 1)
-        assert owned(native.searched, wire, data, cut) == owned(pure.searched, wire, data, cut), number
+        agreed(data, batch_bytes=chance.randrange(1, len(data) + 2))
 
 
 @pytest.mark.parametrize("wire", ["nslip", "csp"])
@@ -230,35 +162,26 @@ def test_own_columns_in_strings_and_streams(wire: str) -> None:
         for line in said.splitlines(keepends=True)
     )
     data = b"text\n".join([said * 40, json.dumps({"msg": said.decode()}).encode() + b"\n", carried, docker, said])
-    records = owned(native.searched, wire, data, 100)
-    assert records == owned(pure.searched, wire, data, 100)
-    assert len(records) == 44 * (3 if wire == "nslip" else 2)
+    for size in (100, 1 << 20):
+        assert len(agreed(data, wire, batch_bytes=size)[0]["raw"]) == 44 * (3 if wire == "nslip" else 2)
 
 
 @pytest.mark.parametrize("number", [0, 4, 8, 26])
 def test_cores_agree_on_each_cut(number: int) -> None:
     data = log(number).data[:700]
-    for cut in range(number % 3, len(data), 3 * THINNED):
-        assert searched(native.searched, data, [cut]) == searched(pure.searched, data, [cut]), cut
+    for size in range(1 + number % 3, len(data), 7 * THINNED):
+        agreed(data, batch_bytes=size)
 
 
 @pytest.mark.parametrize("limit", [64, 200, 1000])
 def test_cores_agree_on_what_is_too_large(limit: int) -> None:
     for number in range(rounds(15)):
-        data = log(number).data
-        assert searched(native.searched, data, [], limit) == searched(pure.searched, data, [], limit), number
+        agreed(log(number).data, limits=LIMITS._replace(message=limit))
 
 
 def test_columns_grow_with_the_rows() -> None:
     record = b'@aA|f2|c9|S1|d2|T3|k1|pS|r2|qA|t"tag"#'
-    data = b"".join(record + ending for ending in (b"\n", b" ", b"\n{}\n", b"{\n") for _ in range(1500))
-    assert searched(native.searched, data, [70_000]) == searched(pure.searched, data, [70_000])
-
-
-def test_own_bytes_are_the_length_where_all_stands_together() -> None:
-    block = SimpleNamespace(data=b"@a0|f0|c1|S1|d2|T3#\n", size=20, base=0)
-    columns, *_ = native.searched(finder(), block, True, 1, SearchState(), False, LIMIT, {})
-    assert columns["own_bytes"].tolist() == columns["length"].tolist() == [19]
+    agreed(b"".join(record + ending for ending in (b"\n", b" ", b"\n{}\n", b"{\n") for _ in range(500)))
 
 
 TEARABLE = [
@@ -276,6 +199,5 @@ TEARABLE = [
 @pytest.mark.parametrize("seed", range(20))
 def test_cores_agree_on_what_is_torn(seed: int) -> None:
     chance = random.Random(seed)
-    for _ in range(rounds(15)):
-        data = b"".join(torn(text, chance) for text in chance.choices(TEARABLE, k=3))
-        assert searched(native.searched, data, []) == searched(pure.searched, data, []), data
+    for _ in range(rounds(10)):
+        agreed(b"".join(torn(text, chance) for text in chance.choices(TEARABLE, k=3)))

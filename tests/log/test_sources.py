@@ -256,27 +256,6 @@ def test_a_borrowed_file_that_shrinks_ends_the_process(tmp_path: Path) -> None:
         assert done.returncode == ended, done.stderr
 
 
-@both_cores
-@pytest.mark.parametrize("borrow", [False, True])
-def test_a_fifo(borrow: bool, tmp_path: Path) -> None:
-    path = tmp_path / "fifo"
-    os.mkfifo(path)
-    writer = threading.Thread(target=lambda: path.write_bytes(DATA))
-    writer.start()
-    assert sum(map(len, scan_nslip(path, borrow=borrow))) == 26
-    writer.join()
-
-
-def test_standard_input(backend: str) -> None:
-    program = (
-        "import turnwire; s = turnwire.scan('-', wire='nslip', batch_bytes=70);"
-        "print(sum(map(len, s)), s.counts.bytes, {b for b in s.rejects['file']})"
-    )
-    environment = {**os.environ, "TURNWIRE_PURE": "1" if backend == "pure" else "0"}
-    ran = subprocess.run([sys.executable, "-c", program], input=DATA, capture_output=True, env=environment, check=True)
-    assert ran.stdout.decode().strip() == f"26 {len(DATA)} {{'-'}}"
-
-
 def test_what_is_no_source() -> None:
     for wrong in (5, None, object(), {"a.log"}, [3], io.StringIO("@"), memoryview(DATA)[::2]):
         for borrow in (False, True):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import turnwire
-from tests.golden.logs import log
 from tests.log.found import everything
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.search.state import SearchState
@@ -65,19 +63,6 @@ def test_a_position_at_each_line_goes_on_as_without_it(tmp_path: Path, text: str
     for cut in [at for at, byte in enumerate(data, 1) if byte == 10][::5]:
         path.unlink()
         assert two_scans(path, data, cut) == whole, cut
-
-
-@pytest.mark.usefixtures("scan_core")
-def test_positions_in_any_log(tmp_path: Path) -> None:
-    path, chance = tmp_path / "a.log", random.Random(3)
-    for number in range(0, 50_000, 2_000):
-        data = log(number).data
-        if not data.endswith(b"\n") or data.startswith(b"PK"):
-            continue
-        path.write_bytes(data)
-        whole = everything(turnwire.scan(path, resume={}, **LIMITS))[:2]
-        path.unlink()
-        assert two_scans(path, data, chance.randrange(len(data))) == whole, number
 
 
 @pytest.mark.usefixtures("scan_core")

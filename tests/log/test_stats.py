@@ -105,12 +105,6 @@ def test_real_requests_are_answered() -> None:
     assert pairing.latencies.count == 0, "these messages have no time"
 
 
-# --- conditions -------------------------------------------------------------------------------------------------------
-
-
-# --- files that were read before --------------------------------------------------------------------------------------
-
-
 # --- rejects ----------------------------------------------------------------------------------------------------------
 
 
@@ -133,9 +127,6 @@ def test_rejects_that_look_alike_are_each_explained_by_themselves() -> None:
     lines = [line.replace(pressure, f'{{"a\\u00{code}":"x"}}') for code in ("41", "42", "41", "43")]
     found = [one.error.path for one in located("\n".join(lines).encode()) if one.error]
     assert found == [f"/constitutionalContext/pressure/a{letter}" for letter in "ABAC"]
-
-
-# --- sums -------------------------------------------------------------------------------------------------------------
 
 
 # --- records in parts -------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import turnwire
 from tests.log.engines import GOOD
-from tests.log.found import everything
+from tests.log.found import everything, fed, in_pieces
 from tests.log.mixed_logs import GOOD_JSON, csp_message
 from turnwire import DecodeError, Decoder, Scan, scan
 from turnwire.json._rows_py import EscapeMap
@@ -380,13 +380,9 @@ def test_an_array_has_what_it_has_in_an_object(value: list[Any], plain: bool, si
     assert found(data, **options) == expected
     for wire in ("nslip", "csp"):
         assert found(data, wire=wire, **options) == [one for one in expected if one[2] == wire]
-    decoder, good, bad = Decoder(), 0, 0
-    for piece in [*(data[at : at + 11] for at in range(0, len(data), 11)), *[None] * 40]:
-        try:
-            good += len(decoder.close() if piece is None else decoder.feed(piece))
-        except DecodeError:
-            bad += 1
-    assert (good, bad) == (sum(one[3] is None for one in expected), sum(one[3] is not None for one in expected))
+    good, bad = fed(Decoder(), in_pieces(data, 11))
+    records = sum(one[3] is None for one in expected)
+    assert (len(good), len(bad)) == (records, len(expected) - records)
 
 
 @pytest.mark.usefixtures("scan_core")

@@ -210,12 +210,6 @@ def test_control_c_ends_it_at_once(backend: str) -> None:
         assert program.wait(120) == 0
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 65, 1.5, "2"])
-def test_numbers_of_threads_that_make_no_sense(wrong: Any) -> None:
-    with pytest.raises((ValueError, TypeError)):
-        scan_nslip(b"", threads=wrong)
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("threads", [1, 3])
