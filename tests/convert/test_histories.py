@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
 
+import turnwire
+from tests.clauses import TEXTS
 from tests.conftest import rounds
-from tests.convert.dialogues import given, made_id
-from tests.sap.documents import RESULT, TASK
-from turnwire import WIRES, Converter, ConvertError, Reason, csp, kick, nslip, sap
+from tests.convert.dialogues import given
+from turnwire import WIRES, Converter, ConvertError, Reason, csp, nslip
 from turnwire.checklists import RecordChecklist
 from turnwire.nslip import Act
 from turnwire.read.judging import judge_of
@@ -91,59 +92,11 @@ def test_questions_about_one_work_are_followed_up_to_a_limit() -> None:
     assert converter.unanswered == 11
 
 
-_CONTENTS = ("Accepted", "In Progress", "Completed", "Failed", "Perhaps", "out/a.md")
-_CHANNELS = (
-    *(
-        ("Command", f"command/{name}", "task/dispatch")
-        for name in ("dispatch", "dispatch", "stop", "resume", "escalate")
-    ),
-    *(("Info", f"report/{name}", f"report/{name}") for name in ("status", "status", "status", "artifact", "other")),
-    *(("Query", f"query/{name}", f"query/{name}") for name in ("context", "answer")),
-    ("Query", "query/context", "query/answer"),
-    *(("Alert", f"alert/{name}", f"alert/{name}") for name in ("violation", "error")),
-)
-
-
-def _stamp(second: int) -> str:
-    return f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
-
-
-def in_kick(rnd: random.Random, number: int, taken: list[Any]) -> Any:
-    kind, channel, head = rnd.choice(_CHANNELS)
-    one = "Orchestrator" if kind == "Command" or rnd.random() < 0.1 else rnd.choice(("Dima", "WePlan"))
-    to = {"Alert": "Broadcast", "Info": "Orchestrator"}.get(kind) or rnd.choice(("Dima", "WePlan", "Human"))
-    if channel == "command/escalate" and rnd.random() < 0.7:
-        to = rnd.choice(kick.spec.ESCALATION_RECEIVERS)
-    place = rnd.choice(("", ":T-1", ":T-1", ":T-2"))
-    content = f"⫻{head}{place}{'/001' if place else ''}\n{rnd.choice(_CONTENTS)}\n"
-    correlation = rnd.choice((None, *(made_id(rnd.randint(1, max(1, number))) for _ in range(2))))
-    own = made_id(number if rnd.random() < 0.95 else rnd.randint(1, max(1, number)))
-    second = max(0, number * 7 + rnd.choice((0, 0, 0, -30, 90, 400)))
-    return kick.Envelope(own, _stamp(second), one, to, kind, f"⫻{channel}", content, correlation)
-
-
-def in_sap(rnd: random.Random, number: int, taken: list[Any]) -> Any:
-    task, correlation = made_id(rnd.randint(1, 4)), made_id(rnd.choice((901, 901, 901, 902)))
-    kind = rnd.choice(("task", "result", "result", "result", "ack", "nack"))
-    stamp = _stamp(rnd.randint(0, 20) + number)
-    if kind == "task":
-        aims = {**TASK["constitutionalContext"], "cachePolicy": {"mode": rnd.choice(("bypass", "only", "prefer"))}}
-        more = {"telemetry": {"deadline": _stamp(40)}} if rnd.random() < 0.3 else {}
-        values = {"taskId": task, "correlationId": correlation, "constitutionalContext": aims, "issuedAt": stamp}
-        kept = {name: value for name, value in TASK.items() if name not in ("telemetry", "attachments", "replyTo")}
-        return sap.Task.from_dict({**kept, **values, **more})
-    if kind == "result":
-        status = rnd.choice(("QUEUED", "RUNNING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"))
-        values = {"taskId": task, "correlationId": correlation, "reportedAt": stamp, "status": status}
-        kept = {name: value for name, value in RESULT.items() if name not in ("error", "cache")}
-        if status == "FAILED" or rnd.random() < 0.05:
-            kept["error"] = {"code": rnd.choice(("INTERNAL_ERROR", "CACHE_MISS")), "message": "it broke"}
-        if rnd.random() < 0.2:
-            kept.pop("metrics", None)
-            kept.pop("nextActions", None)
-        return sap.Result.from_dict({**kept, **values})
-    values = {"messageId": task, "correlationId": correlation, "status": kind.upper(), "protocolVersion": "2.0"}
-    return sap.decode(sap.encode((sap.Ack if kind == "ack" else sap.Nack).from_dict({**values, "reason": "no room"})))
+@cache
+def of_clauses(wire: str) -> list[Any]:
+    """The messages of all logs that keep or break a clause."""
+    logs = [log for (name, _), log in TEXTS.items() if name == wire]
+    return [one.message for log in logs for one in turnwire.scan(log, wire=wire).messages()]
 
 
 def in_csp(rnd: random.Random, number: int, taken: list[Any]) -> Any:
@@ -179,17 +132,14 @@ def judging_anew(wire: str, taken: list[Any]) -> RecordChecklist:
     return judge
 
 
-@pytest.mark.parametrize("make", [in_kick, in_sap, in_csp], ids=["kick", "sap", "csp"])
-def test_a_judge_that_is_asked_finds_what_judging_anew_finds(
-    make: Callable[[random.Random, int, list[Any]], Any],
-) -> None:
-    wire = make.__name__.removeprefix("in_")
+@pytest.mark.parametrize("wire", ["csp", "sstp", "sap", "kick"])
+def test_a_judge_that_is_asked_finds_what_judging_anew_finds(wire: str) -> None:
     clauses = set()
     for seed in range(rounds(6)):
         rnd = random.Random(seed)
         asked, anew, taken, refused = judge_of(wire), judge_of(wire), [], 0
         for number in range(1, 50):
-            message = make(rnd, number, taken)
+            message = in_csp(rnd, number, taken) if wire == "csp" else rnd.choice(of_clauses(wire))
             anew.message(message, len(taken) + 1)
             fault = asked.admits(message, len(taken) + 1)
             assert (fault is None) == (not anew.faults)
@@ -201,7 +151,7 @@ def test_a_judge_that_is_asked_finds_what_judging_anew_finds(
                 refused += 1
                 anew = judging_anew(wire, taken)
         assert found(asked) == found(anew)
-        assert len(taken) > 4 and refused > 4
+        assert len(taken) > 2 and refused > 4
     assert len(clauses) >= 3, clauses
 
 

@@ -24,114 +24,6 @@ def record(number: int) -> bytes:
     return b"@a3|f0|c%s|S0|d1|T1#\n" % base62.encode(number).encode()
 
 
-class Log:
-    """``app.log`` and what is beside it. Every record has its own number; ``written`` says how many there are."""
-
-    def __init__(self, folder: Path, chance: random.Random, banner: bool, keep: int) -> None:
-        self.path = folder / "app.log"
-        self.written = 0
-        self._banner = BANNER if banner else b""
-        self._chance = chance
-        self._keep = keep
-        self._packed = 0
-        self._file: Any = None
-        self.open()
-
-    def __enter__(self) -> Log:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def open(self) -> None:
-        """Makes the file anew."""
-        if self._file is not None:
-            self._file.close()
-        self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115
-        self._file.write(self._banner)
-
-    def write(self, count: int) -> None:
-        """So many records, sometimes in two pieces."""
-        for _ in range(count):
-            data = record(self.written)
-            cut = self._chance.choice((0, 0, 0, 5))
-            if cut:
-                self._file.write(data[:cut])
-            self._file.write(data[cut:])
-            self.written += 1
-
-    def old(self, number: int) -> Path | None:
-        """The file with a number, compressed or not."""
-        for ending in ("", ".gz", ".zst"):
-            path = self.path.with_name(f"app.log.{number}{ending}")
-            if path.exists():
-                return path
-        return None
-
-    def _shift(self) -> None:
-        for number in range(self._keep, 0, -1):
-            path = self.old(number)
-            if path is None:
-                continue
-            if number == self._keep:
-                path.unlink()
-            else:
-                path.rename(path.with_name(path.name.replace(f".log.{number}", f".log.{number + 1}")))
-
-    def rename(self, late: int = 0) -> None:
-        """As logrotate does by default; ``late``: records that are written before the writer opens the new file."""
-        self._shift()
-        self.path.rename(self.path.with_name("app.log.1"))
-        if late:
-            self.path.touch()
-            self.write(late)
-        self.open()
-
-    def copytruncate(self) -> None:
-        """As logrotate's copytruncate does, while nobody writes."""
-        self._shift()
-        shutil.copyfile(self.path, self.path.with_name("app.log.1"))
-        os.truncate(self.path, 0)
-        self._file.write(self._banner)
-
-    def truncate(self) -> None:
-        """Cuts the file and keeps nothing."""
-        os.truncate(self.path, 0)
-        self._file.write(self._banner)
-
-    def compress(self, number: int = 1) -> None:
-        """Compresses a file that was rotated, as ``gzip`` and ``zstd --rm`` do."""
-        import zstandard
-
-        path = self.path.with_name(f"app.log.{number}")
-        if not path.exists():
-            return
-        self._packed += 1
-        pack, ending = ((gzip.compress, ".gz"), (zstandard.ZstdCompressor().compress, ".zst"))[self._packed % 2]
-        packed = path.with_name(path.name + ending)
-        data = pack(path.read_bytes())
-        with packed.open("wb") as file:
-            file.write(data[: len(data) // 2])
-            file.flush()
-            file.write(data[len(data) // 2 :])
-        shutil.copystat(path, packed)
-        path.unlink()
-
-    def step(self, kind: str) -> None:
-        """One rotation of a kind."""
-        if kind.startswith("mixed"):
-            kinds = ("rename", "late", "compressed", "copytruncate", "copied and compressed")
-            kind = self._chance.choice(kinds if kind == "mixed" else ("rename", "copytruncate", "truncate"))
-        if kind in ("copytruncate", "copied and compressed"):
-            self.copytruncate()
-        elif kind == "truncate":
-            self.truncate()
-        else:
-            self.rename(late=3 if kind == "late" else 0)
-        if kind in ("compressed", "copied and compressed"):
-            self.compress(self._chance.choice((1, 2)))
-
-
 KINDS = (
     "rename",
     "late",
@@ -147,35 +39,39 @@ KINDS = (
 open_file = builtins.open
 
 
-class Writer:
-    """``app.log``, written and rotated in steps: each ``yield`` is a place where a reader may look."""
+class Log:
+    """``app.log`` and what is beside it, written in steps: each ``yield`` is a place where a reader may look. Every
+    record has its own number; ``written`` says how many there are."""
 
-    def __init__(self, folder: Path, chance: random.Random, kinds: tuple[str, ...]) -> None:
-        self.path, self.written = folder / "app.log", 0
-        self._chance, self._kinds = chance, kinds
+    def __init__(self, folder: Path, chance: random.Random, banner: bool = False, keep: int = 30) -> None:
+        self.path = folder / "app.log"
+        self.written = 0
+        self._banner = BANNER if banner else b""
+        self._chance = chance
+        self._keep = keep
+        self._packed = 0
         self._file: Any = None
         self.open()
 
-    def open(self) -> None:
-        """Makes the file anew."""
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.close()
-        self._file = open_file(self.path, "ab", buffering=0)
 
     def close(self) -> None:
         """Closes the file."""
         if self._file is not None:
             self._file.close()
 
-    def steps(self) -> Iterator[None]:
-        """Eight rotations, and records before, between and behind them."""
-        yield from self._write(2)
-        for _ in range(8):
-            yield from self._write(self._chance.choice((0, 1, 3, 8)))
-            kind = self._chance.choice(self._kinds)
-            yield from {"copy": self._copy, "pack": self._pack}.get(kind, lambda kind=kind: self._rename(kind))()
-        yield from self._write(4)
+    def open(self) -> None:
+        """Makes the file anew."""
+        self.close()
+        self._file = open_file(self.path, "ab", buffering=0)
+        self._file.write(self._banner)
 
-    def _write(self, count: int) -> Iterator[None]:
+    def write(self, count: int) -> Iterator[None]:
+        """So many records, sometimes in two pieces."""
         for _ in range(count):
             data, cut = record(self.written), self._chance.choice((0, 0, 0, 5))
             if cut:
@@ -186,21 +82,25 @@ class Writer:
             yield
 
     def _shift(self) -> Iterator[None]:
-        for number in range(30, 0, -1):
-            for ending in ("", ".gz"):
+        for number in range(self._keep, 0, -1):
+            for ending in ("", ".gz", ".zst"):
                 path = self.path.with_name(f"app.log.{number}{ending}")
                 if path.exists():
-                    path.rename(path.with_name(f"app.log.{number + 1}{ending}"))
+                    if number == self._keep:
+                        path.unlink()
+                    else:
+                        path.rename(self.path.with_name(f"app.log.{number + 1}{ending}"))
                     yield
 
-    def _rename(self, kind: str) -> Iterator[None]:
+    def rename(self, late: int = 0) -> Iterator[None]:
+        """As logrotate does by default; ``late``: records that are written before the writer opens the new file."""
         yield from self._shift()
         self.path.rename(self.path.with_name("app.log.1"))
         yield
-        if kind == "late":
+        if late:
             self.path.touch()
             yield
-            yield from self._write(2)
+            yield from self.write(late)
         self.open()
         yield
 
@@ -211,18 +111,61 @@ class Writer:
                 file.write(half)
         yield
 
-    def _copy(self) -> Iterator[None]:
+    def copytruncate(self) -> Iterator[None]:
+        """As logrotate's copytruncate does, while nobody writes."""
         yield from self._shift()
         yield from self._in_halves(self.path.with_name("app.log.1"), self.path.read_bytes())
+        yield from self.truncate()
+
+    def truncate(self) -> Iterator[None]:
+        """Cuts the file and keeps nothing."""
         os.truncate(self.path, 0)
+        self._file.write(self._banner)
         yield
 
-    def _pack(self) -> Iterator[None]:
-        path = self.path.with_name(f"app.log.{self._chance.choice((1, 1, 2, 3))}")
-        if path.exists():
-            yield from self._in_halves(path.with_name(path.name + ".gz"), gzip.compress(path.read_bytes()))
-            path.unlink()
-            yield
+    def compress(self, number: int = 1) -> Iterator[None]:
+        """Compresses a file that was rotated, as ``gzip`` and ``zstd --rm`` do."""
+        import zstandard
+
+        path = self.path.with_name(f"app.log.{number}")
+        if not path.exists():
+            return
+        self._packed += 1
+        pack, ending = ((gzip.compress, ".gz"), (zstandard.ZstdCompressor().compress, ".zst"))[self._packed % 2]
+        packed = path.with_name(path.name + ending)
+        yield from self._in_halves(packed, pack(path.read_bytes()))
+        shutil.copystat(path, packed)
+        path.unlink()
+        yield
+
+    def step(self, kind: str) -> Iterator[None]:
+        """One rotation of a kind."""
+        if kind.startswith("mixed"):
+            kinds = ("rename", "late", "compressed", "copytruncate", "copied and compressed")
+            kind = self._chance.choice(kinds if kind == "mixed" else ("rename", "copytruncate", "truncate"))
+        if kind in ("copytruncate", "copied and compressed"):
+            yield from self.copytruncate()
+        elif kind == "truncate":
+            yield from self.truncate()
+        elif kind != "pack":
+            yield from self.rename(late=3 if kind == "late" else 0)
+        if kind in ("compressed", "copied and compressed", "pack"):
+            yield from self.compress(self._chance.choice((1, 1, 2, 3)))
+
+
+def run(steps: Iterator[None]) -> None:
+    """Takes all steps at once."""
+    for _ in steps:
+        pass
+
+
+def rotations(log: Log, chance: random.Random, kinds: tuple[str, ...]) -> Iterator[None]:
+    """Eight rotations, and records before, between and behind them."""
+    yield from log.write(2)
+    for _ in range(8):
+        yield from log.write(chance.choice((0, 1, 3, 8)))
+        yield from log.step(chance.choice(kinds))
+    yield from log.write(4)
 
 
 class Steps:

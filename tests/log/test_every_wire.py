@@ -18,7 +18,7 @@ import turnwire
 from examples.mixed_log import Log, log as made_log
 from tests.conftest import rounds
 from tests.fuzz.messages import MESSAGES
-from tests.log.found import everything, plain_values
+from tests.log.found import everything, plain_values, rows_of
 from tests.log.mixed_logs import NSLIP, assembled, csp_message, damaged_log, good_log
 from tests.vectors import load
 from turnwire import LIMITS, WIRES
@@ -52,32 +52,20 @@ def log(wire: str, chance: random.Random, most: int = 30) -> bytes:
     return b"".join(parts)
 
 
-def facts(scan: Any) -> tuple[list[Any], list[Any], list[int]]:
-    """Every record, every reject, and the sums."""
-    records = []
-    for batch in scan:
-        columns = {column.name: column for column in batch.columns if column.name != "record"}
-        valid = {name: batch.valid(name).tolist() for name in columns}
-        values = {name: batch[name] for name in columns}
-        for row in range(len(batch)):
-            record = {name: str(values[name][row]) if valid[name][row] else None for name in columns}
-            records.append((record, bytes(batch.raw(row))))
-    return records, scan.rejects.rows(), list(scan.counts[:7])
-
-
 @pytest.mark.once
 @pytest.mark.parametrize("wire", WIRES)
 def test_files_hold_what_the_scan_gives(wire: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"\n".join(lines(wire)) + b"\n" + log(wire, random.Random(5), 300))
     kinds = {column.name: column.kind for column in turnwire.scan(b"", wire=wire).columns}
-    records, _, _ = facts(turnwire.scan(str(tmp_path / "log"), wire=wire))
+    records = rows_of(turnwire.scan(str(tmp_path / "log"), wire=wire))
     for ending in ("parquet", "arrow", "csv", "ndjson"):
         write(turnwire.scan(str(tmp_path / "log"), wire=wire), tmp_path / f"out.{ending}")
     rows = parquet.read_table(tmp_path / "out.parquet").to_pylist()
     other = [json.loads(line) for line in (tmp_path / "out.ndjson").read_text("utf-8").splitlines()]
     assert len(rows) == len(other) == len(records) > 5
-    for row, line, (record, _) in zip(rows, other, records, strict=True):
-        for name, value in record.items():
+    for row, line, record in zip(rows, other, records, strict=True):
+        for name in kinds:
+            value = record[name]
             assert (row[name] is None) == (line[name] is None) == (value is None), name
             if kinds[name] == "text":
                 assert row[name] == line[name] == value

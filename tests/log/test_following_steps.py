@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.log.rotating import BANNER, Log, record
+from tests.log.rotating import BANNER, Log, record, run
 from tests.log.test_following import append
 from tests.log.test_mixed import HEAD
 from tests.log.test_scan import scan_nslip
@@ -193,12 +193,12 @@ def test_a_directory_of_logs_that_are_rotated_comes_once(kind: str, tmp_path: Pa
 
         def step() -> None:
             for _ in range(chance.choice((1, 1, 2))):
-                log.write(chance.randrange(1, 4))
-                log.step(kind)
-            log.compress(chance.choice((1, 2, 3)))
-            log.write(chance.randrange(3))
+                run(log.write(chance.randrange(1, 4)))
+                run(log.step(kind))
+            run(log.compress(chance.choice((1, 2, 3))))
+            run(log.write(chance.randrange(3)))
 
-        seen, gaps = stepped(tmp_path, *[step] * 4, lambda: log.write(1))
+        seen, gaps = stepped(tmp_path, *[step] * 4, lambda: run(log.write(1)))
         assert sorted(number for numbers in seen for number in numbers) == list(range(log.written))
         assert not gaps or kind in ("copytruncate", "mixed")
 

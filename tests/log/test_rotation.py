@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 
-from tests.log.rotating import KINDS, Log, record
+from tests.log.rotating import KINDS, Log, record, run
 from tests.log.test_following import ENDLESS, append, followed, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import following, rotation
-from turnwire.log.input.rotated_names import added as added_to, plain_name
 
 pytestmark = pytest.mark.once
 
@@ -50,15 +49,15 @@ def judge(numbers: list[int], gaps: Any, written: int, kind: str) -> None:
 def follow_a_storm(folder: Path, kind: str, banner: bool, keep: int, rotations: int, chance: random.Random) -> None:
     seen: list[int] = []
     with Log(folder, chance, banner, keep) as log, followed(log.path) as reader:
-        log.write(1)
+        run(log.write(1))
         seen += [number for number, _ in reader.next()]
         for _ in range(rotations):
-            log.write(chance.randrange(8))
+            run(log.write(chance.randrange(8)))
             if not chance.randrange(4):
                 time.sleep(chance.choice((0.001, 0.02, 0.06)))
-            log.write(chance.randrange(8))
-            log.step(kind)
-        log.write(5)
+            run(log.write(chance.randrange(8)))
+            run(log.step(kind))
+        run(log.write(5))
 
         def through() -> bool:
             seen.extend(number for number, _ in reader.next(reader.rows.qsize()))
@@ -89,9 +88,9 @@ def resume_through_a_storm(folder: Path, kind: str, banner: bool, keep: int, run
     with Log(folder, chance, banner, keep) as log:
         for turn in range(runs):
             for _ in range(chance.choice((0, 1, 1, 1, 3)) if 0 < turn < runs - 1 else 0):
-                log.write(chance.randrange(8))
-                log.step(kind)
-            log.write(chance.randrange(8) if turn < runs - 1 else 5)
+                run(log.write(chance.randrange(8)))
+                run(log.step(kind))
+            run(log.write(chance.randrange(8) if turn < runs - 1 else 5))
             found = scan_nslip(log.path, resume=position)
             seen += [number for batch in found for number in batch["conv_id"].tolist()]
             gaps += found.gaps
@@ -126,19 +125,19 @@ def test_a_copy_that_was_read_itself_is_not_read_again(packed: bool, tmp_path: P
     """A log is copied, cut and then compressed itself: of what had its name no more than the banner was read, and the
     copy begins with that, too."""
     with Log(tmp_path, random.Random(1), True, 100) as log:
-        log.write(3)
+        run(log.write(3))
         first = scan_nslip(log.path, resume={})
         assert [number for batch in first for number in batch["conv_id"].tolist()] == [0, 1, 2]
-        log.write(2)
-        log.copytruncate()
+        run(log.write(2))
+        run(log.copytruncate())
         if packed:
-            log.compress()
+            run(log.compress())
         second = scan_nslip(log.path, resume=first.position)
         assert [number for batch in second for number in batch["conv_id"].tolist()] == [3, 4]
-        log.write(1)
-        log.rename()
-        log.compress()
-        log.write(1)
+        run(log.write(1))
+        run(log.rename())
+        run(log.compress())
+        run(log.write(1))
         for path in tmp_path.glob("app.log.*"):
             os.utime(path, (1 << 31, 1 << 31))
         third = scan_nslip(log.path, resume=second.position)
@@ -176,12 +175,12 @@ def test_a_cut_behind_a_long_banner_is_seen_by_the_copy(packed: bool, tmp_path: 
 def test_a_copy_that_was_read_is_a_gap_of_unknown_size(tmp_path: Path) -> None:
     """What was written between the copy and the cut is in neither file, and nothing shows whether there was any."""
     with Log(tmp_path, random.Random(1), False, 100) as log:
-        log.write(3)
+        run(log.write(3))
         first = scan_nslip(log.path, resume={})
         assert numbers_of(first) == [0, 1, 2]
-        log.write(2)
-        log.copytruncate()
-        log.write(1)
+        run(log.write(2))
+        run(log.copytruncate())
+        run(log.write(1))
         second = scan_nslip(log.path, resume=first.position)
         assert (numbers_of(second), [gap.stop for gap in second.gaps]) == ([3, 4, 5], [None])
 
@@ -352,44 +351,25 @@ DATES = ("20260101", "2026-01-01", "2026.01.01", "2026-01-01T10:20:30Z", "1_2", 
 WORDS = ("old", "prev", "bak", "save")
 
 
-PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
-
-
 NEITHER = ("error", "new", "oldest", "bakery", "1x", "x1", "", ".1", "log")
 
 
-@pytest.mark.parametrize("added", [*COUNTS, *DATES, *WORDS])
-def test_what_is_added_to_a_name(added: str) -> None:
+@pytest.mark.parametrize("added", [*COUNTS, *DATES, *WORDS, *NEITHER])
+def test_what_is_added_to_a_name(added: str, tmp_path: Path) -> None:
     """Digits, dates and four words, behind the name or in front of its ending; a count has four digits at most."""
-    for sign, packed in itertools.product("._-", PACKED):
-        for name, base in (
-            (f"app.log{sign}{added}", "app.log"),
-            (f"app{sign}{added}.log", "app.log"),
-            (f"app{sign}{added}", "app"),
-        ):
-            assert added_to(name + packed, base) == f"{sign}{added}"
-            assert plain_name(name + packed) == name
-            assert added_to(name + packed, f"other{base}") is None
-            assert added_to(f"{name}{packed}.lz4", base) is None
-
-
-@pytest.mark.parametrize("added", NEITHER)
-def test_what_is_added_to_none(added: str) -> None:
-    for name in (f"app.log-{added}", f"app-{added}.log", f"app.log.{added}.gz"):
-        assert added_to(name, "app.log") is None
-
-
-@pytest.mark.parametrize("added", [*WORDS, "1", "20260101"])
-def test_a_scan_that_goes_on_finds_it(added: str, tmp_path: Path) -> None:
-    path = tmp_path / "app.log"
-    path.write_bytes(record(0))
-    first = scan_nslip(path, resume={})
-    assert numbers_of(first) == [0]
-    (tmp_path / f"app.log.{added}").write_bytes(record(0) + record(1))
-    path.unlink()
-    path.write_bytes(record(2))
-    second = scan_nslip(path, resume=first.position)
-    assert numbers_of(second) == [1, 2]
+    for sign, form in itertools.product("._-", ("app.log{}", "app{}.log", "app.log{}.gz")):
+        folder = tmp_path / f"{sign} {form}"
+        folder.mkdir()
+        path, old = folder / "app.log", folder / form.format(f"{sign}{added}")
+        path.write_bytes(record(0))
+        first = scan_nslip(path, resume={})
+        assert numbers_of(first) == [0]
+        data = record(0) + record(1)
+        old.write_bytes(gzip.compress(data) if form.endswith(".gz") else data)
+        path.unlink()
+        path.write_bytes(record(2))
+        second = scan_nslip(path, resume=first.position)
+        assert numbers_of(second) == ([2] if added in NEITHER else [1, 2]), old
 
 
 @pytest.mark.parametrize(("packed", "settled"), [(False, False), (False, True), (True, False), (True, True)])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.log.rotating import BANNER, Steps, Writer, interleave, record
+from tests.log.rotating import BANNER, Log, Steps, interleave, record, rotations
 from tests.log.test_following import followed
 from tests.log.test_rotation import numbers_of
 from tests.log.test_scan import scan_nslip
@@ -22,7 +22,7 @@ from turnwire.log.input.reading import Stop, Stopped
 pytestmark = pytest.mark.once
 
 
-KINDS = (("rename", "late", "pack"), ("copy", "pack"), ("rename", "late", "copy", "pack"))
+KINDS = (("rename", "late", "pack"), ("copytruncate", "pack"), ("rename", "late", "copytruncate", "pack"))
 
 
 SEEDS = (0, 1, 102)
@@ -49,8 +49,8 @@ def judge(seen: list[int], gaps: list[Any], written: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_following(seed: int, kinds: tuple[str, ...], rate: float, tmp_path: Path) -> None:
     chance = random.Random(seed)
-    writer = Writer(tmp_path, chance, kinds)
-    steps = Steps(writer.steps(), chance, rate)
+    writer = Log(tmp_path, chance)
+    steps = Steps(rotations(writer, chance, kinds), chance, rate)
     quiet = [0]
 
     def asleep(stop: Stop) -> None:
@@ -78,8 +78,8 @@ def test_following(seed: int, kinds: tuple[str, ...], rate: float, tmp_path: Pat
 @pytest.mark.parametrize("seed", SEEDS)
 def test_going_on(seed: int, kinds: tuple[str, ...], rate: float, tmp_path: Path) -> None:
     chance = random.Random(seed)
-    writer = Writer(tmp_path, chance, kinds)
-    steps = Steps(writer.steps(), chance, rate)
+    writer = Log(tmp_path, chance)
+    steps = Steps(rotations(writer, chance, kinds), chance, rate)
     seen: list[int] = []
     gaps: list[Any] = []
     position: Any = {}

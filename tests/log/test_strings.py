@@ -311,19 +311,6 @@ def test_rejects_in_an_array_of_bytes() -> None:
 
 
 @pytest.mark.usefixtures("scan_core")
-def test_a_record_that_its_wrapper_cut_in_two() -> None:
-    """What Docker logs is one line up to its line end, and CRI marks parts of one with P: these are put together."""
-    text = SSTP.decode()
-    half = text.index('"payload"') + 12
-    lines = [docker(text[:half]).replace(b"\\n", b""), docker(text[half:])]
-    columns, rejects, _ = everything(scan(b"\n".join([*lines, GOOD])))
-    assert (columns["raw"], rejects) == ([SSTP, GOOD], [])
-    lines = [f"{DOCKER} stdout P {text[:half]}".encode(), f"{DOCKER} stdout F {text[half:]}".encode()]
-    columns, rejects, _ = everything(scan(b"\n".join([*lines, GOOD])))
-    assert (columns["raw"], rejects) == ([SSTP, GOOD], [])
-
-
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("record", ["@a0|f0|c1|xx#", "@a0|f0|c1|S2|d3|T4#", "no record"])
 def test_a_damaged_object_that_holds_a_record_is_told_once(record: str) -> None:
     """What it holds is told, and the object itself only where it holds nothing."""
