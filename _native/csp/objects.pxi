@@ -449,7 +449,10 @@ cdef inline int slot_named(tuple names, object key) except -2:
     """The place of a key among those of its block; ``len(names)`` for another key."""
     cdef int slot
     for slot in range(len(names)):
-        if names[slot] is key or <str>names[slot] == <str>key:
+        if names[slot] is key:
+            return slot
+    for slot in range(len(names)):
+        if <str>names[slot] == <str>key:
             return slot
     return <int>len(names)
 
@@ -541,7 +544,7 @@ cdef bint put_patch(tw_draft *draft, object block) except -1:
 cdef bint put_block(tw_draft *draft, object block, bint strict) except -1:
     cdef object kind = type(block)
     cdef PyObject *value
-    cdef int code = -1
+    cdef int code = -1, place
     if kind is Patch:
         return put_patch(draft, block)
     if kind is Generic:
@@ -560,7 +563,9 @@ cdef bint put_block(tw_draft *draft, object block, bint strict) except -1:
             if not put_inline(draft, <object>value):
                 return False
     else:
-        code = <int>CLASSES.index(kind) if kind in CLASSES else -1
+        for place in range(8):
+            if CLASSES[place] is kind:
+                code = place
         if code < 0 or not put_head(draft, <const char *><bytes>HEADS[code], keys.head_size[code], block, AT_ID):
             return False
     put(draft, b"\n", 1)
@@ -592,12 +597,12 @@ cdef inline Py_ssize_t text_in(PyObject *part, const char **text) except -2:
 cdef bint reads_surely(object message) except -1:
     """True if strict reading surely takes the text that a message is written as. Raises UnicodeEncodeError."""
     cdef PyObject *block = in_slot(message, AT_BLOCK)
-    cdef PyObject *part
+    cdef PyObject *part = in_slot(message, AT_INTENT)
     cdef const char *text = NULL
     cdef Py_ssize_t size, total = 0
     cdef int code = 0, number
-    cdef bint good
-    while code < 8 and PyTuple_GET_ITEM(INTENTS, code) != in_slot(message, AT_INTENT):
+    cdef uint8_t letter = 0
+    while code < 8 and PyTuple_GET_ITEM(INTENTS, code) != part:
         code += 1
     if code == 8 or block == NULL or <object>PyTuple_GET_ITEM(CLASSES, code) is not type(<object>block):
         return False
@@ -605,9 +610,9 @@ cdef bint reads_surely(object message) except -1:
         part = in_slot(message, AT[number])
         if number == 3:
             part = in_slot(<object>block, AT_PATCH_ID if code == keys.patch else AT_ID)
+            letter = keys.letter[code]
         size = text_in(part, &text)
-        good = size >= 0 and csp_is_token(<const uint8_t *>text, 0, size, size)
-        if not good or (number == 3 and keys.letter[code] and not is_id(<const uint8_t *>text, 0, size, keys.letter[code])):
+        if size < 0 or not (is_id(<uint8_t *>text, 0, size, letter) if letter else csp_is_token(<uint8_t *>text, 0, size, size)):
             return False
         total += size
     size = size_of_changes(<object>block) if code == keys.patch else size_of_fields(<object>block, code)
@@ -621,6 +626,7 @@ cdef Py_ssize_t size_of_fields(object block, int code) except -2:
     cdef Py_ssize_t size, total = 0
     cdef int slot = 0, way = 0, seen = 0
     cdef bint known = keys.known[code]
+    cdef tuple names = <tuple>KEYS_OF[code]
     if fields == NULL or type(<object>fields) is not list or len(<list><object>fields) > usual_limits[1]:
         return -1
     if code == keys.fileop:
@@ -632,15 +638,16 @@ cdef Py_ssize_t size_of_fields(object block, int code) except -2:
     for field in <list><object>fields:
         if type(field) is not tuple or len(<tuple>field) != 2 or not PyUnicode_CheckExact((<tuple>field)[0]):
             return -1
-        size = text_in(PyTuple_GET_ITEM(field, 0), &text)
         if known:
-            slot = slot_named(<tuple>KEYS_OF[code], (<tuple>field)[0])
-            if slot == len(<tuple>KEYS_OF[code]) or seen >> slot & 1:
+            slot = slot_named(names, (<tuple>field)[0])
+            if slot == len(names) or seen >> slot & 1:
                 return -1
             seen |= 1 << slot
-            way = keys.key[code][slot].way
-        elif not 0 < size <= usual_limits[2] or csp_key_at(<uint8_t *>text, 0, size) != size or memcmp(text, b"CSP", 4) == 0:
-            return -1
+            way, size = keys.key[code][slot].way, keys.key[code][slot].size
+        else:
+            size = text_in(PyTuple_GET_ITEM(field, 0), &text)
+            if not 0 < size <= usual_limits[2] or csp_key_at(<uint8_t *>text, 0, size) != size or memcmp(text, b"CSP", 4) == 0:
+                return -1
         total += size + 16
         size = text_in(PyTuple_GET_ITEM(field, 1), &text)
         if size < 0 or (size and text[size - 1] == c"\r"):
@@ -707,7 +714,7 @@ cdef object text_of(object message, bint strict):
         return read if type(read) is str else (<bytes>read).decode()
     tw_draft_begin(&draft)
     try:
-        if (strict and not reads_surely(message)) or not put_message(&draft, message, strict):
+        if not put_message(&draft, message, strict) or (strict and not reads_surely(message)):
             return None
         return span(<uint8_t *>draft.start, 0, tw_draft_size(&draft), tw_is_ascii(draft.start, tw_draft_size(&draft)))
     except UnicodeEncodeError:  # a lone surrogate
