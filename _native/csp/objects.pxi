@@ -668,8 +668,8 @@ cdef Py_ssize_t size_of_changes(object block) except -2:
     cdef bint good
     if ops == NULL or type(<object>ops) is not list:
         return -1
-    for at in (AT_BASE, AT_APPLY):
-        size = text_in(in_slot(block, at), &text)
+    for at in range(2):
+        size = text_in(in_slot(block, AT_APPLY if at else AT_BASE), &text)
         if size < 0 or not is_id(<const uint8_t *>text, 0, size, c"C"):
             return -1
     for op in <list><object>ops:
