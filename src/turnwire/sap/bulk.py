@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
-
-import msgspec
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
@@ -188,27 +187,32 @@ SCANNER: BulkScanner = scanner(
 _ENDS = frozenset({*(str(status.value) for status in TERMINAL), "NACK"})
 
 
-class _Record(msgspec.Struct):
-    taskId: str | None = None
-    messageId: str | None = None
-    status: str | None = None
+@cache
+def _work_reader() -> tuple[Any, type[Exception]]:
+    """Reads the fields that tell of work; and what it raises. Made late: few scans ask for work."""
+    import msgspec
 
-
-_read_work = msgspec.json.Decoder(_Record).decode
+    fields = [(name, str | None, None) for name in ("taskId", "messageId", "status")]
+    return msgspec.json.Decoder(msgspec.defstruct("Record", fields)).decode, msgspec.DecodeError
 
 
 def work(record: bytes) -> Work | None:
     """The taskId of an object (of a receipt, its messageId), and whether it ends the task; None for what is none."""
+    read, refusal = _work_reader()
     try:
-        found = _read_work(record)
-    except msgspec.DecodeError:  # our own reader takes more than the JSON of RFC 8259
+        found = read(record)
+    except refusal:  # our own reader takes more than the JSON of RFC 8259
         try:
             values = _DECODE(record).to_dict()
         except DecodeError:
             return None
-        found = _Record(values.get("taskId"), values.get("messageId"), values.get("status"))
-    task = found.taskId if found.taskId is not None else found.messageId
-    return Work(None if task is None else task.lower(), found.status in _ENDS)
+        return _work(values.get("taskId"), values.get("messageId"), values.get("status"))
+    return _work(found.taskId, found.messageId, found.status)
+
+
+def _work(task: str | None, message: str | None, status: str | None) -> Work:
+    task = message if task is None else task
+    return Work(None if task is None else task.lower(), status in _ENDS)
 
 
 _OF_TASK = Key(("task",), needs=("task",))
