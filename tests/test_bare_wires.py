@@ -12,16 +12,11 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as run
+from tests.test_further_wires import DAMAGED, TEXTS
 from tests.toy_wires import NAMES
 from turnwire import ConvertError, Reason, UnknownName
 from turnwire.contract import LINES, Wire
 
-TEXTS = {
-    "note": '{"note":"ask","id":"7","from":"ada","to":"bob","text":"how far?"}',
-    "beep": "~ada>bob:hello~",
-    "memo": "MEMO ada\nhello\nEND",
-}
-DAMAGED = {"note": '{"note":"ask","id":"7","from":3}', "beep": "~ada>bob:cut", "memo": "MEMO eve"}
 NSLIP = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
 NEEDED = ("detect", "decode", "encode", "message", "check", "prompt", "plan", "bulk")
 
@@ -40,7 +35,7 @@ def bare(request: pytest.FixtureRequest, registering: None) -> str:
 def log(bare: str, tmp_path: Path) -> Path:
     """Two good records of the wire, one of nSLIP, a damaged one, and prose."""
     file = tmp_path / "a.log"
-    file.write_text(f"prose\n{TEXTS[bare]}\n{NSLIP}\n{TEXTS[bare]}\n{DAMAGED[bare]}\n")
+    file.write_text(f"prose\n{TEXTS[bare].strip()}\n{NSLIP}\n{TEXTS[bare].strip()}\n{DAMAGED[bare]}\n")
     return file
 
 

@@ -1,7 +1,11 @@
-"""Wires that turnwire does not bring: as registered objects, as folders, as entry points."""
+"""Wires that turnwire does not bring: as registered objects and entry points; their messages, columns and commands.
+
+That every door finds them at the same places is in ``test_doors_agree``; folders are in ``test_add_a_wire``.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,19 +14,23 @@ from pathlib import Path
 import pytest
 
 import turnwire
+from tests.cli.running import turnwire as run
+from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import Context, EncodeError, Reason, UnknownName, registry
 from turnwire.contract import Wire
+from turnwire.read.judging import conform
 
-TOYS = Path(__file__).parent / "toy_wires"
 TEXTS = {
     "note": '{"note":"ask","id":"7","from":"ada","to":"bob","text":"how far?"}',
     "beep": "~ada>bob:hello~",
     "memo": "MEMO ada\nhello\nEND\n",
 }
 ANSWER = '{"note":"tell","id":"7","from":"bob","to":"ada","text":"done"}'
-DAMAGED = '{"note":"ask","id":"7","from":3}'
+DAMAGED = {"note": '{"note":"ask","id":"7","from":3}', "beep": "~ada>bob:cut", "memo": "MEMO eve"}
+REASONS = {"note": "missing_field", "beep": "bad_framing", "memo": "bad_framing"}
+KINDS = {"note": "ask", "beep": "beep", "memo": "calm"}
 NSLIP = "@a3|f0|c3|S0|d1|T1#"
-LOG = f"{TEXTS['note']}\n{NSLIP}\nprose\n{ANSWER}\n{DAMAGED}\n".encode()
+LOG = f"{TEXTS['note']}\n{NSLIP}\nprose\n{ANSWER}\n{DAMAGED['note']}\n".encode()
 
 
 @pytest.mark.usefixtures("toys")
@@ -79,26 +87,6 @@ def test_a_name_is_taken_once() -> None:
 _NEEDED = ("detect", "decode", "encode", "message", "check", "prompt")
 
 
-def fresh(code: str, *paths: Path) -> str:
-    """What a fresh interpreter prints."""
-    path = os.pathsep.join([*map(str, paths), *(entry for entry in sys.path if entry)])
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-def test_a_folder_beside_the_others_is_a_wire() -> None:
-    code = f"""if True:
-        import turnwire
-        turnwire.__path__.append({str(TOYS)!r})
-        text = {TEXTS["note"]!r}
-        print(turnwire.detect(text), *turnwire.wires(), type(turnwire.decode(text)).__module__)
-    """
-    assert fresh(code) == "note nslip csp sstp sap kick beep memo note turnwire.note.codec"
-
-
 def test_an_entry_point_names_a_wire(tmp_path: Path) -> None:
     installed = tmp_path / "toy-1.0.dist-info"
     installed.mkdir()
@@ -113,15 +101,78 @@ def test_an_entry_point_names_a_wire(tmp_path: Path) -> None:
             print(*turnwire.wires())
         print([str(each.message) for each in told])
     """
-    names, told = fresh(code, tmp_path, Path(__file__).parents[1]).splitlines()
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[1]), *(entry for entry in sys.path if entry)])
+    given = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True)
+    names, told = done.stdout.splitlines()
     assert names == "nslip csp sstp sap kick memo"
     assert "the wire 'lost' (tests.toy_wires.lost:DESCRIPTOR) cannot be loaded" in told
-
-
-METADATA = "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n"
 
 
 def test_an_object_of_no_wire_is_not_checked() -> None:
     with pytest.raises(EncodeError) as caught:
         turnwire.check(object())
     assert caught.value.reason is Reason.WRONG_TYPE
+
+
+def lines(name: str) -> bytes:
+    """A log with the message behind a prefix (where it can be), alone, in a string, and a damaged one."""
+    text = TEXTS[name].strip()
+    prefixed = text if name == "memo" else f"2026-01-02T03:04:05Z INFO {text} sent"
+    held = json.dumps({"log": f"so:\n{text}\n"})
+    return f"prose ~ MEMO\n{prefixed}\n{NSLIP}\n{text}\n{held}\n{DAMAGED[name]}\n".encode()
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_a_scan_says_of_them(name: str) -> None:
+    message, slip, data = turnwire.decode(TEXTS[name]), turnwire.decode(NSLIP), lines(name)
+    every, one = turnwire.scan(data), turnwire.scan(data, wire=name)
+    assert [found.message for found in every.messages()] == [message, slip, message, message]
+    assert [found.message for found in one.messages()] == [message] * 3
+    assert [(bad["wire"], bad["reason"]) for bad in every.rejects.rows()] == [(name, REASONS[name])]
+    assert one.rejects.rows() == every.rejects.rows()
+    [batch] = turnwire.scan(data)
+    assert [batch["kind"][row] for row in (0, 2, 3)] == [KINDS[name]] * 3
+    assert [batch["sender"][row] for row in (0, 2, 3)] == ["ada"] * 3
+    assert list(batch["receiver"]).count("bob") == 3 * (name != "memo")
+    assert batch.valid("time").tolist() == [name != "memo", False, False, False]
+    assert [found.message for found in turnwire.extract(data.decode(), [name])] == [message] * 3
+    sound, decoder = data[: data.rindex(DAMAGED[name].encode())], turnwire.Decoder()
+    fed = [found for at in range(0, len(sound), 7) for found in decoder.feed(sound[at : at + 7])]
+    assert fed + decoder.close() == [message, slip, message, message]
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
+def test_own_columns() -> None:
+    [batch] = turnwire.scan("\n".join(TEXTS.values()).encode(), wire="beep")
+    assert (list(batch["sender"]), list(batch["text"]), list(batch["subject"])) == (["ada"], ["hello"], ["hello"])
+    [batch] = turnwire.scan(b"MEMO ada\nEND\nMEMO bob\nA\nB\nEND\n", wire="memo", columns=["lines", "urgency", "first"])
+    assert batch["lines"].tolist() == [0, 2] and batch.codes("urgency").tolist() == [0, 1]
+    assert batch.valid("first").tolist() == [False, True] and batch["first"][1] == "A"
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table(turnwire.scan(b"MEMO bob\nA\nB\nEND\n", wire="memo"))
+    assert table.select(["urgency", "lines", "sender"]).to_pylist() == [
+        {"urgency": "urgent", "lines": 2, "sender": "bob"}
+    ]
+    chosen = turnwire.scan(b"MEMO ada\nEND\nMEMO bob\nA\nEND\n", where={"sequence": 1})
+    assert [one.message.sender for one in chosen.messages()] == ["bob"]
+
+
+@pytest.mark.usefixtures("toys")
+@pytest.mark.parametrize(("name", "target"), [("note", "beep"), ("beep", "memo"), ("memo", "memo")])
+def test_what_the_commands_say_of_them(name: str, target: str, tmp_path: Path) -> None:
+    good = f"{TEXTS[name].strip()}\n".encode()
+    assert conform(name, good) and not conform(name, f"{DAMAGED[name]}\n".encode())
+    assert turnwire.log.stats(good * 3).counts.wires[name] == 3
+    log = tmp_path / "a.log"
+    log.write_bytes(good)
+    done = run("conform", name, log)
+    assert done.code == 0 and "[x]" in done.out.decode()
+    assert "ada" in run("convert", "--to", target, "--from", name, log).out.decode()
+    assert name in run("report", log, "--output", "-").out.decode()
+    for wire in ([], ["--wire", name]):
+        rows = run("scan", *wire, "--format", "ndjson", "--output", "-", log).records
+        assert [row["sender"] for row in rows] == ["ada"]
+    done = run("validate", "--wire", name, log)
+    assert done.code == 0 and f"1 good {name} record" in done.err + done.out.decode()
