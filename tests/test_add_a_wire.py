@@ -70,21 +70,8 @@ def run(path: Path, backend: str, code: str, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_the_folders_of_the_page(backend: str, tmp_path: Path) -> None:
-    """All at once, which must not get in each other's way."""
-    assert examples().keys() == MESSAGES.keys()
-    for name, text in examples().items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "wire.py").write_text(text, "utf-8")
-        (tmp_path / name / "__init__.py").write_text("", "utf-8")
-    given = json.dumps([(name, good, DAMAGED[name]) for name, good in MESSAGES.items()])
-    assert run(tmp_path, backend, TRY, given).split() == list(MESSAGES)
-
-
 MORE = """if True:
-    import sys, turnwire, turnwire.tokens
-    turnwire.__path__.append(sys.argv[1])
+    import turnwire.tokens
     log = b"<<ada>bob:hello>>\\n<<bob>ada:hello yourself, my dear>>\\n<<ada>bob:bye>>\\n"
     answered = {key: pairing.answered for key, pairing in turnwire.log.stats(log).pairings.items()}
     assert answered == {("ping", "ping"): 2}, answered
@@ -101,16 +88,21 @@ MORE = """if True:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_what_else_a_wire_may_have(backend: str, tmp_path: Path) -> None:
-    page = PAGE.read_text("utf-8")
+def test_the_folders_of_the_page(backend: str, tmp_path: Path) -> None:
+    """All at once, which must not get in each other's way; one of them has what a wire may have beyond what it must."""
+    page, wires = PAGE.read_text("utf-8"), examples()
+    assert wires.keys() == MESSAGES.keys()
     [more] = re.findall(r"^```python\n# ping/more\.py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     names = "".join(f"    {name},\n" for name in re.findall(r'`((?:[a-z]+)="\.more:[A-Za-z]+")`', page))
     assert names.count("more:") == 3
-    (tmp_path / "ping").mkdir()
-    wire = examples()["ping"].replace("    plan=TextPlan(", names + "    plan=TextPlan(")
-    for file, text in {"wire": wire, "more": more, "__init__": ""}.items():
-        (tmp_path / "ping" / f"{file}.py").write_text(text, "utf-8")
-    assert run(tmp_path, backend, MORE) == "more"
+    wires["ping"] = wires["ping"].replace("    plan=TextPlan(", names + "    plan=TextPlan(")
+    for name, text in wires.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "wire.py").write_text(text, "utf-8")
+        (tmp_path / name / "__init__.py").write_text("", "utf-8")
+    (tmp_path / "ping" / "more.py").write_text(more, "utf-8")
+    given = json.dumps([(name, good, DAMAGED[name]) for name, good in MESSAGES.items()])
+    assert run(tmp_path, backend, TRY + MORE, given).split() == [*MESSAGES, "more"]
 
 
 def test_the_page_shows_each_style_once() -> None:

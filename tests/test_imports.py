@@ -1,4 +1,4 @@
-"""Any module can be imported first; compiled modules have twins and stubs."""
+"""Any module can be imported first, and costs little; the core is the native one; compiled modules have twins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from types import ModuleType
 import pytest
 
 import turnwire
+from tests.conftest import PURE_ONLY
 
+HEAVY = {"numpy", "msgspec", "click", "rich", "dataclasses", "inspect", "sqlite3", "polars", "duckdb", "pyarrow"}
 PACKAGE = Path(turnwire.__file__).parent
 ROOT = Path(__file__).parent.parent
 EACH_FIRST = """
@@ -41,25 +43,48 @@ def test_every_package_and_public_module_can_be_imported_first() -> None:
     names = [".".join(("turnwire", *path.parent.relative_to(PACKAGE).parts)) for path in PACKAGE.rglob("__init__.py")]
     names += [f"turnwire.{path.stem}" for path in PACKAGE.glob("[a-z]*.py")]
     assert len(names) > 40
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    done = subprocess.run(
-        [sys.executable, "-c", EACH_FIRST, *names],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = subprocess.run([sys.executable, "-c", EACH_FIRST, *names], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [], done.stderr
 
 
-def test_importing_turnwire_loads_no_part_of_it() -> None:
-    code = "import sys, turnwire; print(*(name for name in sys.modules if name.startswith('turnwire.')))"
+def fresh(code: str, *flags: str, given: str = "") -> list[str]:
+    """The lines that a fresh interpreter prints, with the path of this one and without any complaint."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
+        [sys.executable, *flags, "-c", code],
+        input=given,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+@pytest.mark.once
+def test_importing_turnwire_loads_no_part_of_it_and_nothing_heavy() -> None:
+    """Nor does decoding a message."""
+    code = """if True:
+        import sys
+        before = {*sys.modules}
+        import turnwire
+        print(*{*sys.modules} - before)
+        turnwire.nslip.decode("@a3|f0|c3|S0|d1|T1#")
+        print(*{*sys.modules} - before)
+    """
+    imported, decoded = (line.split() for line in fresh(code))
     light = {"_backend", "_lazy", "_light", "_native", "contract", "errors", "registry"}
-    assert {name.split(".")[1] for name in done.stdout.split()} <= light
+    assert "turnwire" in imported
+    assert {name.split(".")[1] for name in imported if name.startswith("turnwire.")} <= light
+    assert {*imported} & HEAVY == set()
+    assert {*decoded} & HEAVY - {"dataclasses", "inspect"} == set()
+
+
+@pytest.mark.skipif(PURE_ONLY, reason="a run of the pure twin alone")
+def test_the_native_core_is_there() -> None:
+    """Without TURNWIRE_PURE the suite demands the native build: a failed compile must not pass unnoticed."""
+    assert turnwire.backend == "native"
 
 
 @pytest.mark.parametrize("package", ["csp", "kick"])
@@ -70,25 +95,22 @@ def test_a_name_is_looked_for_once(package: str) -> None:
     assert names and all(getattr(found, name) is vars(found).get(name, found) for name in names)
 
 
+@pytest.mark.once
 def test_a_scan_imports_no_codec_of_what_it_does_not_find() -> None:
-    """Every command starts with such imports: what few of them need waits until it is asked for."""
+    """Every command starts with such imports: what few of them need waits until it is asked for. And nobody who runs
+    with warnings as errors hears of temporary files that they never opened."""
     code = """if True:
         import sys
         from turnwire.cli import main
-        main(["scan", "-"])
+        sys.stderr, told = sys.stdout, sys.stderr
+        main(["scan", "-", "-q"])
+        sys.stderr = told
         dear = {"asyncio", "email", "hashlib", "importlib.metadata", "msgspec", "tempfile"}
         print(*sorted(name for name in sys.modules if name in dear or name.endswith(".codec")))
+        import turnwire
+        list(turnwire.scan(b"@a3|f0|c3|S0|d1|T1# @a3|f0#", wire="nslip"))
     """
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input="@a1|f0|c0|S1|d2|T0#\n",
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    *table, loaded = done.stdout.splitlines()
+    *table, loaded = fresh(code, "-X", "dev", "-W", "error", given="@a1|f0|c0|S1|d2|T0#\n")
     assert len(table) == 2
     codecs = {name for name in loaded.split() if not (name.startswith("turnwire._native.") or name.endswith("_py"))}
     twins = set() if turnwire.backend == "native" else {"turnwire.csp.codec"}  # in which CSP/1's readable core is

@@ -8,6 +8,7 @@ import pty
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,12 +96,17 @@ def through_shell(script: str, cwd: Path | None = None, **changes: str) -> Finis
     return Finished(done.returncode, done.stdout, done.stderr.decode())
 
 
-def on_terminal(*arguments: str | Path, hasty: bool = False, **changes: str) -> tuple[int, bytes]:
+def on_terminal(
+    *arguments: str | Path, before: Sequence[Sequence[str | Path]] = (), hasty: bool = False, **changes: str
+) -> tuple[int, bytes]:
     """Runs ``turnwire`` with standard output and error on a terminal: (exit code, all that the terminal was sent).
-    Progress is shown from the first moment (``hasty``) or never."""
+    Progress is shown from the first moment (``hasty``) or never. ``before``: commands that are run before it, in the
+    same process."""
     ours, theirs = pty.openpty()
     settings = environment(**{"TERM": "xterm", "COLUMNS": "120", **changes})
-    started = [sys.executable, "-c", HASTY if hasty else PATIENT, *map(str, arguments)]
+    first = "".join(f"; cli.main({[*map(str, one)]!r})" for one in before)
+    program = (HASTY if hasty else PATIENT).replace("; raise", f"{first}; raise")
+    started = [sys.executable, "-c", program, *map(str, arguments)]
     process = subprocess.Popen(started, stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
     os.close(theirs)
     sent = b""

@@ -123,7 +123,7 @@ def test_a_position_is_kept_only_when_all_was_written(tmp_path: Path) -> None:
 
 
 @needs_posix
-@pytest.mark.parametrize(("output", "number"), [(False, signal.SIGINT), (True, signal.SIGTERM), (True, signal.SIGHUP)])
+@pytest.mark.parametrize(("output", "number"), [(False, signal.SIGINT), (True, signal.SIGTERM)])
 def test_following_ends_well_with_a_signal(tmp_path: Path, output: bool, number: signal.Signals) -> None:
     log, place, file = tmp_path / "log", tmp_path / "place", tmp_path / "x.ndjson"
     log.write_bytes(GOOD + b"\n")

@@ -120,10 +120,9 @@ def test_the_width_is_that_of_a_terminal(text: str, cells: int) -> None:
 
 
 @needs_posix
-@pytest.mark.parametrize("arguments", [["scan"], ["scan", "--json", "--rejects", "-"]], ids=" ".join)
-def test_a_terminal_gets_nothing_that_steers_it(evil: Path, arguments: list[str]) -> None:
-    code, sent = on_terminal(*arguments, evil)
-    assert code == 1
+def test_a_terminal_gets_nothing_that_steers_it(evil: Path) -> None:
+    code, sent = on_terminal("scan", evil, before=[["scan", "--json", "--rejects", "-", evil]])
+    assert code == 1 and sent.count("日本語".encode()) >= 2
     assert harmless(sent), sent
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import GOOD, REAL, process, turnwire
+from tests.cli.running import GOOD, REAL, turnwire
 from turnwire import nslip, registry
 from turnwire.cli import main
 from turnwire.errors import Issue, Reason
@@ -48,12 +48,6 @@ def test_standard_input_and_several_files(log: Path) -> None:
         ("agents.log", 4),
         ("b.log", 2),
     ]
-
-
-@pytest.mark.once
-def test_both_cores_find_the_same(log: Path) -> None:
-    arguments = ("validate", log, "--json")
-    assert process(*arguments, TURNWIRE_PURE="1") == turnwire(*arguments)
 
 
 @pytest.fixture

@@ -38,7 +38,6 @@ def checkout(tmp_path: Path) -> Path:
         (tree / name).mkdir(parents=True)
         for file in ("__init__.py", "__main__.py"):
             (tree / name / file).write_text(HOSTILE.format(ran=str(tmp_path / "ran")))
-    (tree / "good.log").write_text("@a3|f0|c1|S0|d1|T1#\n")
     (tree / "bad.log").write_text("@a3|f0|c1|S0|d1|T$#\n")
     return tree
 
@@ -81,9 +80,8 @@ def test_the_step_that_installs(checkout: Path, tmp_path: Path) -> None:
     assert (target / "turnwire-0.1.0.dist-info").is_dir()
 
 
-@pytest.mark.parametrize(("files", "code"), [("good.log", 0), ("bad.log", 1), ("none.log", 3)])
-def test_the_step_that_checks(checkout: Path, files: str, code: int) -> None:
-    inputs = {"COMMAND": "validate", "FILES": files, "WIRE": "", "MOST": "", "ARGUMENTS": ""}
+def test_the_step_that_checks(checkout: Path) -> None:
+    inputs = {"COMMAND": "validate", "FILES": "bad.log", "WIRE": "", "MOST": "", "ARGUMENTS": ""}
     done = shell(runs()[1], checkout, **inputs)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert f"exit-code={code}" in (checkout.parent / "output").read_text()
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "exit-code=1" in (checkout.parent / "output").read_text()

@@ -1,8 +1,9 @@
-"""Without an extra: what needs it says which one to install, and everything else works. In fresh interpreters."""
+"""Without an extra: what needs it says which one to install, and everything else works."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -13,24 +14,51 @@ from typing import NamedTuple
 
 import pytest
 
-pytestmark = pytest.mark.once
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="each run without an extra is a process, made by fork"),
+]
 
 ROOT = Path(__file__).parents[2]
-BLOCKED = """
-import sys
+RUNNER = """
+import contextlib, importlib, json, os, sys, traceback
+for name in ("asyncio", "sqlite3", "ssl", "numpy", "msgspec", "splintr", "pyarrow", "pydantic"):
+    with contextlib.suppress(ImportError):  # dear, and not ours: once for all, and taken away where it is blocked
+        importlib.import_module(name)
+import turnwire
 
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {blocked!r} or name in {blocked!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+        if taken_away(name):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def taken_away(name):
+    return name.partition(".")[0] in blocked or name in blocked
 
 
 sys.meta_path.insert(0, Absent())
-import turnwire
-from turnwire import MissingDependency
-
-{code}
+for name, (blocked, code) in json.loads(sys.argv[1]).items():
+    read, write = os.pipe()
+    if child := os.fork():
+        os.close(write)
+        with open(read, encoding="utf-8") as said:
+            print(json.dumps([name, said.read(), os.waitpid(child, 0)[1]]))
+        continue
+    os.dup2(write, 1)
+    os.dup2(write, 2)
+    for there in [there for there in sys.modules if taken_away(there)]:
+        del sys.modules[there]
+    status = 1
+    try:
+        exec("import turnwire\\nfrom turnwire import MissingDependency\\n" + code, {})
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 """
 EXPECTED = """
 try:
@@ -96,49 +124,29 @@ def there(module: str) -> bool:
 PRESENT = [case for case in CASES if there(case.home)]
 
 
-def run(code: str, *blocked: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    return subprocess.run(
-        [sys.executable, "-c", BLOCKED.format(blocked=set(blocked), code=code)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
-@pytest.mark.parametrize("packages", dict.fromkeys(case.packages for case in PRESENT), ids=" ".join)
-def test_what_needs_an_extra_names_it(packages: tuple[str, ...]) -> None:
-    cases = [case for case in PRESENT if case.packages == packages]
-    done = run("".join(EXPECTED.format(code=case.code) for case in cases), *packages)
-    assert (done.returncode, done.stderr) == (0, "")
-    said = done.stdout.splitlines()
-    assert [f"turnwire[{case.extra}]" in line for case, line in zip(cases, said, strict=True)] == [True] * len(cases)
-
-
-def test_an_output_that_could_not_be_validated_is_told() -> None:
-    """Without jsonschema a Result is still checked; the one thing that was not done is an issue."""
-    code = """
+OTHERS = {package for case in CASES for package in case.packages}
+OF_SCANS = {package for case in CASES if case.extra == "scan" for package in case.packages}
+MORE = {
+    "schema": (
+        ["jsonschema", "referencing"],
+        """
 from tests.sap.documents import RESULT, TASK
 from turnwire import sap
 task, result = sap.Task.from_dict(dict(TASK)), sap.Result.from_dict(dict(RESULT))
 print([issue.text for issue in sap.check(result, task=task)])
-"""
-    done = run(code, "jsonschema", "referencing")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "turnwire[schema]" in done.stdout
-
-
-@pytest.mark.skipif(not (ROOT / "examples").is_dir(), reason="needs the source tree")
-def test_tables_and_progress_do_without_rich() -> None:
-    arguments = ["scan", str(ROOT / "examples" / "data" / "damaged.log"), "--wire", "nslip"]
-    done = run(f"from turnwire.cli import main; print(main({arguments!r}))", "rich")
-    assert done.stdout.endswith("\n0\n") or done.stdout.endswith("\n1\n")
-    assert "REQUEST" in done.stdout
-
-
-def test_the_codecs_work_without_any_dependency() -> None:
-    code = """
+""",
+    ),
+    "rich": (
+        ["rich"],
+        f"""
+from turnwire.cli import main
+print(main(["scan", {str(ROOT / "examples" / "data" / "damaged.log")!r}, "--wire", "nslip"]))
+""",
+    ),
+    "click": (["click"], "from turnwire.cli import main; print(main(['info']))"),
+    "codecs": (
+        [*OTHERS, "click", "rich", "polars", "duckdb", "jsonschema", "typing_extensions"],
+        """
 from tests.fuzz.messages import MESSAGES
 for wire, texts in MESSAGES.items():
     for text in texts:
@@ -150,23 +158,11 @@ for wire, texts in MESSAGES.items():
         turnwire.decode(text[:20], wire)
     except turnwire.DecodeError:
         print(wire, message.wire, turnwire.detect(text))
-"""
-    blocked = {package for case in CASES for package in case.packages}
-    done = run(code, *blocked, "click", "rich", "polars", "duckdb", "jsonschema", "typing_extensions")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [f"{wire} {wire} {wire}" for wire in ("nslip", "csp", "sstp", "sap", "kick")]
-
-
-def test_the_command_without_click_says_what_to_install() -> None:
-    done = run("from turnwire.cli import main; print(main(['info']))", "click")
-    assert (done.returncode, done.stdout) == (0, "2\n")
-    assert "turnwire[scan]" in done.stderr
-
-
-def test_scans_work_without_any_other_extra() -> None:
-    blocked = {package for case in CASES if case.extra != "scan" for package in case.packages}
-    blocked |= {"polars", "duckdb", "rich", "jsonschema"}
-    code = f"""
+""",
+    ),
+    "scans": (
+        [*OTHERS - OF_SCANS, "polars", "duckdb", "rich", "jsonschema"],
+        f"""
 message = {GOOD}
 print(turnwire.encode(turnwire.convert(message, "csp", context=turnwire.Context(
     defaults={{"csp": {{"block.id": "T1", "block.REQ": "x"}}}})).message).split()[0])
@@ -174,10 +170,64 @@ print(len(turnwire.decode("CSP/1\\nFROM A\\nTO B\\nCTX C\\nINTENT QUERY\\n\\nQUE
 print(sum(len(batch) for batch in turnwire.scan(b"@a3|f0|c3|S0|d1|T1#", wire="nslip")))
 import turnwire.ledger
 print(len(turnwire.WIRES), turnwire.sstp.Kind.QUERY, turnwire.kick.WIRE, turnwire.sap.Task.TABLE.name)
-"""
-    done = run(code, *blocked)
+""",
+    ),
+}
+"""Name -> what is taken away, and what is run without it."""
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[str, list[str]]:
+    """Name, or packages -> the lines that are printed without them. Each in a process of its own, made by fork."""
+    codes = {
+        " ".join(packages): (packages, "".join(EXPECTED.format(code=c.code) for c in PRESENT if c.packages == packages))
+        for packages in dict.fromkeys(case.packages for case in PRESENT)
+    }
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, json.dumps({**codes, **MORE})],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == ["CSP/1", "0", "1", "5", "query", "kick", "Task"]
+    found = {}
+    for name, text, status in map(json.loads, done.stdout.splitlines()):
+        assert "Traceback" not in text and not status, (name, text)
+        found[name] = text.splitlines()
+    return found
+
+
+@pytest.mark.parametrize("packages", dict.fromkeys(case.packages for case in PRESENT), ids=" ".join)
+def test_what_needs_an_extra_names_it(packages: tuple[str, ...], said: dict[str, list[str]]) -> None:
+    extras = [case.extra for case in PRESENT if case.packages == packages]
+    lines = zip(extras, said[" ".join(packages)], strict=True)
+    assert [f"turnwire[{extra}]" in line for extra, line in lines] == [True] * len(extras)
+
+
+def test_an_output_that_could_not_be_validated_is_told(said: dict[str, list[str]]) -> None:
+    """Without jsonschema a Result is still checked; the one thing that was not done is an issue."""
+    assert "turnwire[schema]" in said["schema"][0]
+
+
+@pytest.mark.skipif(not (ROOT / "examples").is_dir(), reason="needs the source tree")
+def test_tables_and_progress_do_without_rich(said: dict[str, list[str]]) -> None:
+    assert said["rich"][-1] in "01"
+    assert "REQUEST" in "".join(said["rich"])
+
+
+def test_the_codecs_work_without_any_dependency(said: dict[str, list[str]]) -> None:
+    assert said["codecs"] == [f"{wire} {wire} {wire}" for wire in ("nslip", "csp", "sstp", "sap", "kick")]
+
+
+def test_the_command_without_click_says_what_to_install(said: dict[str, list[str]]) -> None:
+    assert said["click"][-1] == "2"
+    assert "turnwire[scan]" in "".join(said["click"])
+
+
+def test_scans_work_without_any_other_extra(said: dict[str, list[str]]) -> None:
+    assert " ".join(said["scans"]).split() == ["CSP/1", "0", "1", "5", "query", "kick", "Task"]
 
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs the source tree")
