@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, note, strategies as st
 
 import turnwire
+from tests.conftest import SHARED
 from tests.convert.messages import ANY, DEFAULTS, FULL, explicit, right
 from turnwire import WIRES, Context, Converted, ConvertError, Reason
 from turnwire.conversion.shapes import Fields, same, shape_of, shown
@@ -89,6 +90,7 @@ def assert_comes_back(message: Any, target: str, context: Context) -> None:
 
 @pytest.mark.once
 @pytest.mark.parametrize("source", WIRES)
+@SHARED
 @given(data=st.data())
 def test_what_is_not_dropped_survives(source: str, data: st.DataObject) -> None:
     """To each target in turn: to make a message costs more than to convert it."""
@@ -101,6 +103,7 @@ def test_what_is_not_dropped_survives(source: str, data: st.DataObject) -> None:
 
 @pytest.mark.once
 @pytest.mark.parametrize("source", WIRES)
+@SHARED
 @given(data=st.data())
 def test_what_is_carried_comes_back_exactly(source: str, data: st.DataObject) -> None:
     message, context = data.draw(ANY[source]), data.draw(contexts())

@@ -65,29 +65,19 @@ WAYS: dict[str, tuple[Callable[[str], str], str, str]] = {
 @pytest.mark.parametrize("before", [0, 1, 7])
 @pytest.mark.parametrize("size", [1 << 20, 40])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_record_over_lines_has_the_time_and_the_line_of_its_first(way: str, size: int, before: int) -> None:
-    make, good, _ = WAYS[way]
-    data = ("prose\n" * before + make(good) + "prose\n").encode()
+def test_what_stands_over_lines_has_the_time_and_the_line_of_its_first(way: str, size: int, before: int) -> None:
+    make, *texts = WAYS[way]
+    good, bad = (("prose\n" * before + make(text) + "prose\n").encode() for text in texts)
     for wire in ("csp" if way == "prefixed" else "nslip", None):
         found = [
             (batch["line"].tolist(), batch["time"].tolist(), batch.valid("time").tolist())
-            for batch in turnwire.scan(data, wire=wire, batch_bytes=size)
+            for batch in turnwire.scan(good, wire=wire, batch_bytes=size)
         ]
         assert found == [([before + 1], [int(FIRST.timestamp() * 1_000_000)], [True])]
-
-
-@pytest.mark.parametrize("before", [0, 1, 7])
-@pytest.mark.parametrize("size", [1 << 20, 40])
-@pytest.mark.parametrize("way", WAYS)
-def test_damage_over_lines_is_told_at_its_line(way: str, size: int, before: int) -> None:
-    make, _, bad = WAYS[way]
-    data = ("prose\n" * before + make(bad) + "prose\n").encode()
-    for wire in ("csp" if way == "prefixed" else "nslip", None):
-        scan = turnwire.scan(data, wire=wire, batch_bytes=size)
-        assert sum(map(len, scan)) == 0
-        (row,) = scan.rejects.rows()
-        assert row["line"] == before + 1
-        assert data.count(b"\n", 0, row["offset"]) == before
+        batches, rejects = turnwire.scan(bad, wire=wire, batch_bytes=size).read()
+        (row,) = rejects.rows()
+        assert (sum(map(len, batches)), row["line"]) == (0, before + 1)
+        assert bad.count(b"\n", 0, row["offset"]) == before
 
 
 GOOD = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from itertools import accumulate
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -24,9 +23,6 @@ from tests.log.json_engines import (
 from turnwire import registry
 from turnwire._backend import core_module
 from turnwire.errors import DecodeError
-
-REAL = Path(__file__).parents[1] / "data" / "sstp_real.jsonl"
-
 
 GOOD = RECORDS["sstp"][0]
 on_each_core = pytest.mark.usefixtures("core")
@@ -218,26 +214,6 @@ def test_deep_nesting_ends() -> None:
     assert len(rows(deep)[0]) == 1
     [reject] = rows(GOOD[:-1] + b', "x": ' + b"[" * 128 + b"]" * 128 + b"}")[1]
     assert reject["reason"] == "too_deep"
-
-
-@on_each_core
-def test_arrow_consumers_read_it() -> None:
-    polars, duckdb, pyarrow = (pytest.importorskip(name) for name in ("polars", "duckdb", "pyarrow"))
-    pandas = pytest.importorskip("pandas")
-    escaped = GOOD.replace(b'"g"', b'"say \\"go\\"\\nand more than twelve bytes"') + b"\n"
-    data = REAL.read_bytes() + escaped + b'{"log": %b}\n' % quoted(escaped)
-    frame = polars.DataFrame(turnwire.scan(data, wire="sstp"))
-    texts = [row["subject"] for row in rows(data)[0]]
-    assert frame["subject"].to_list() == texts
-    assert texts[-2:] == ['say "go"\nand more than twelve bytes'] * 2
-    table = pyarrow.table(turnwire.scan(data, wire="sstp"))
-    assert table["subject"].to_pylist() == texts
-    assert table["confidence"].to_pylist() == [
-        None if row["confidence"] is None else float(row["confidence"]) for row in rows(data)[0]
-    ]
-    scan = turnwire.scan(data, wire="sstp", columns=["subject", "inner"])  # noqa: F841 (DuckDB finds it by name)
-    assert duckdb.sql("SELECT subject FROM scan").fetchall() == [(text,) for text in texts]
-    assert pandas.DataFrame.from_dict(table.to_pydict())["subject"].tolist() == texts
 
 
 @on_each_core

@@ -19,8 +19,6 @@ from tests.conftest import needs_both
 from tests.log.engines import GOOD
 from tests.log.test_scan import scan_nslip
 from tests.nslip.twins import plain
-from turnwire.log.input import memory
-from turnwire.log.input.memory import Pool
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 
@@ -41,21 +39,6 @@ def snapshot(batch: Any) -> Any:
         [bytes(batch.raw(row)) for row in range(len(batch))],
         [plain(batch.message(row)) for row in range(len(batch))],
     )
-
-
-def test_a_block_comes_back_only_when_nobody_holds_it() -> None:
-    pool = Pool()
-    first = pool.take(100)
-    address = first.ctypes.data
-    part = first[10:20].view("u1")
-    view = memoryview(first)[3:]
-    del first
-    for _ in range(3):
-        assert pool.take(100).ctypes.data != address
-    del part
-    assert pool.take(50).ctypes.data != address
-    view.release()
-    assert address in {pool.take(100).ctypes.data for _ in range(4)}
 
 
 @usesbackend
@@ -215,23 +198,3 @@ def test_columns_of_long_records_lie_close_together() -> None:
     rows = max(map(len, batches))
     assert len(spans) > 50
     assert max(end - start for start, end in spans[-9:-1]) < rows * 140 * 2 + 16 * 4096
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("threads", [1, 2])
-def test_memory_is_made_for_the_first_blocks_only(threads: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    made: list[int] = []
-
-    class Counting:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(np, name)
-
-        def empty(self, size: int, dtype: Any) -> Any:
-            made.append(size)
-            return np.empty(size, dtype)
-
-    monkeypatch.setattr(memory, "np", Counting())
-    path = tmp_path / "a.log"
-    path.write_bytes(b"".join(b'@a3|f0|c%d|S0|d1|T1|t"%b"#\n' % (n % 10, b"x" * (n % 7)) for n in range(60_000)))
-    assert sum(map(len, turnwire.scan(path, wire="nslip", batch_bytes=30_000, threads=threads))) == 60_000
-    assert len(made) <= 4 * (2 * threads + 3)

@@ -236,30 +236,6 @@ def test_records_inside_damaged_messages_and_their_pieces() -> None:
 
 
 @usesbackend
-def test_a_dense_mixture_keeps_its_order() -> None:
-    """Rows of CSP/1 are put between the others where they stand."""
-    chance = random.Random(23)
-    parts: list[bytes] = []
-    wires: list[str] = []
-    for number in range(300):
-        kind = chance.choice(("csp", "nslip", "sstp", "text", "blank"))
-        if kind == "csp":
-            parts.append(csp_message(chance) + b"\n")
-        elif kind != "blank":
-            parts.append({"nslip": GOOD, "sstp": GOOD_JSON[0], "text": b"line %d" % number}[kind])
-        else:
-            parts.append(b"")
-        wires += [kind] if kind not in ("text", "blank") else []
-    data = b"\n".join(parts) + b"\n"
-    found = scan(data)
-    columns, bad, _ = everything(found)
-    names = next(column.names for column in found.columns if column.name == "wire")
-    assert ([names[code] for code in columns["wire"]], bad) == (wires, [])
-    assert columns["offset"] == sorted(columns["offset"])
-    assert all(data[at:].startswith(raw) for at, raw in zip(columns["offset"], columns["raw"], strict=True))
-
-
-@usesbackend
 def test_a_long_line_behind_a_message_needs_no_memory() -> None:
     """It is read in pieces: what is held of it is bounded by the limit, also where a message was met before."""
     limits = LIMITS._replace(message=1000)
@@ -282,26 +258,11 @@ def test_records_of_a_line_over_the_limit_are_found_once_wherever_it_is_cut(reco
     line = b" and ".join([*records, b"x" * 60])
     offsets = [0, len(records[0]) + 5, len(records[0] + records[1]) + 10]
     longest = max(map(len, records))
-    for limit in range(longest, longest + 2 * len(GOOD) + 12):
+    for limit in range(longest, longest + 2 * len(GOOD) + 12, 3):
         for block in (1 << 20, 7):
             found = scan(io.BytesIO(line), limits=LIMITS._replace(message=limit), batch_bytes=block)
             columns, rejects, _ = everything(found)
             assert (columns["offset"], rejects) == (offsets, []), (limit, block)
-
-
-@usesbackend
-def test_a_record_in_a_line_over_the_limit_is_found_as_by_its_wire() -> None:
-    """A line may be longer than a message may be: what counts is the record."""
-    token = b"@a3|f0|c1|S0|d1|T1|gH#"
-    for before in (0, 1, 9, 10, 100):
-        for behind in (0, 9, 10, 100):
-            data = b"x" * before + b" " + token + b" " * behind + b"\n"
-            expected = everything(scan(data * 3, wire="nslip", limits=LIMITS._replace(message=32)))
-            for batch_bytes in (1, 50, 1 << 20):
-                found = everything(
-                    scan(io.BytesIO(data * 3), limits=LIMITS._replace(message=32), batch_bytes=batch_bytes)
-                )
-                assert found[0]["offset"] == expected[0]["offset"], (before, behind, batch_bytes)
 
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA\n"

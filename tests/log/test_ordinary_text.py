@@ -37,7 +37,7 @@ def test_texts_of_many_kinds(name: str, wire: str | None) -> None:
     text = TEXTS[name]
     lines = text.splitlines(keepends=True)
     forms = [text, text.replace("\n", "\r\n"), json.dumps({"log": text}), json.dumps(lines), "".join(lines[::-1])]
-    for form in forms:
+    for form in forms if wire is None else forms[:1]:
         nothing_in(form.encode(), wire)
     nothing_in(text.encode(), wire, batch_bytes=7)
 

@@ -12,7 +12,7 @@ from tests.log.engines import GOOD
 from tests.log.found import add_up, everything
 from tests.log.json_engines import both, quoted
 from tests.log.mixed_logs import GOOD_JSON, csp_message
-from turnwire import LIMITS, Decoder, scan
+from turnwire import LIMITS, scan
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
@@ -119,21 +119,6 @@ def test_an_object_that_is_open_at_the_end() -> None:
     records, rejects = found(PRETTY[:-2] + b"\n\n")
     assert (records, rejects) == ([], [(1, PRETTY[:-2].rstrip(), "cut_off")])
     assert found(b'{\n"level": "info",\n') == ([], [])
-
-
-@usesbackend
-@pytest.mark.parametrize("wire", [None, "sstp"])
-@pytest.mark.parametrize("size", [1, 7, 100, 1 << 20])
-def test_a_stream_gives_a_message_when_it_closes(wire: str | None, size: int) -> None:
-    data = b"note\n" + PRETTY + b"\n{ not JSON\n" + SSTP + b"\n"
-    decoder = Decoder(wire)
-    met = 0
-    for at in range(0, len(data), size):
-        met += len(list(decoder.feed(data[at : at + size])))
-        if at + size >= len(b"note\n" + PRETTY) + 1:
-            assert met >= 1
-    assert met == 2
-    decoder.close()
 
 
 @pytest.mark.parametrize(

@@ -444,5 +444,5 @@ def test_memory_stays_bounded(way: str, scan_core: str) -> None:
         return found
 
     peak(50)
-    few, many = peak(300), peak(1200)
+    few, many = peak(200), peak(700)
     assert many < few * 1.3 + 100_000

@@ -60,7 +60,7 @@ def test_a_position_at_each_line_goes_on_as_without_it(tmp_path: Path, text: str
     path.write_bytes(data)
     whole = everything(turnwire.scan(path, resume={}, **LIMITS))[:2]
     assert len(whole[0]["offset"]) > 1
-    for cut in [at for at, byte in enumerate(data, 1) if byte == 10][::5]:
+    for cut in [at for at, byte in enumerate(data, 1) if byte == 10][::11]:
         path.unlink()
         assert two_scans(path, data, cut) == whole, cut
 

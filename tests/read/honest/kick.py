@@ -112,7 +112,6 @@ GOOD: dict[str, str] = {
 }
 
 
-SEND, TAKE, GIVE, END = LOOP
 NEXT = "2026-01-05T10:0{}:00Z"
 
 
@@ -129,12 +128,7 @@ def loop(name: str, start: int, agent: str = "WePlan", minute: int = 1) -> tuple
 
 
 TWO = loop("T-2", 100, "Dima")
-QUESTION = mail(11, "query/context", "WePlan>Dima", "query/context|which memory is it?")
-ANSWER = mail(12, "query/context", "Dima>WePlan", "query/answer|the second", answers=11)
-FAULT = mail(21, "alert/violation", ALL, "alert/violation:T-1/001|out of bounds", answers=1)
 FAULT2 = mail(25, "alert/violation", ALL, "alert/violation:T-1/001|again", answers=1)
-RAISE = mail(22, "command/escalate", "Orchestrator>Human", "command/escalate:T-1/001|decide", answers=21)
-RESUME = mail(23, "command/resume", DOWN, "command/resume:T-1/001|go on", answers=1)
 HOURS = mail(90, "alert/error", ALL, "alert/error|later", "2026-01-05T22:00:00Z")
 
 BROKEN |= {

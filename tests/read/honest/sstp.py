@@ -115,7 +115,6 @@ GOOD: dict[str, str] = {
 
 
 HAND = said("delegation", "alex", 1)
-ASK, SAY = said("query", "alex", 1), said("knowledge", "blake", 1)
 ASK2 = said("query", "alex", 2, question="and the switch?", directed_to="carol")
 OTHER = {"session_id": "s-2"}
 
