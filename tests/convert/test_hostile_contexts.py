@@ -21,7 +21,6 @@ from turnwire.kick.spec import STATUS_WORDS
 from turnwire.registry import wire_of
 
 pytestmark = pytest.mark.once
-
 MESSAGES = right()
 KINDS = pytest.mark.parametrize("message", MESSAGES, ids=lambda message: f"{wire_of(message)}-{type(message).__name__}")
 

@@ -15,7 +15,6 @@ from turnwire.conversion.shapes import Fields, same, shape_of, shown
 from turnwire.registry import wire_of
 
 pytestmark = pytest.mark.once
-
 KEY = b"\x01" * 32
 CARRIERS = ("sstp", "sap", "kick")
 

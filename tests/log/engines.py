@@ -32,7 +32,6 @@ def _engines() -> list[str]:
 
 ENGINES = _engines()
 """The pure core, and the native one by each kind of code that this processor runs."""
-
 LIMIT = 16 << 20
 GOOD = b'@a3|f0|c1|S0|d1|T1|gH|t"hello"#'
 UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"

@@ -35,7 +35,6 @@ KINDS = (
     "mixed with cuts",
 )
 
-
 open_file = builtins.open
 
 

@@ -18,13 +18,13 @@ from tests.cli.running import turnwire as command
 from tests.log.rotating import record
 from tests.log.test_following import append, followed
 from tests.log.test_scan import scan_nslip
+from tests.log.test_sources import Trickle
 from turnwire import LIMITS
 from turnwire.errors import FileRefused
 from turnwire.log import plan, read_block
 from turnwire.read.contents import contents
 
 pytestmark = pytest.mark.once
-
 CSP = b"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n\n"
 FILES = {
     "z/b.log": record(1) + record(2),
@@ -49,19 +49,6 @@ def rows(found: Any) -> list[int]:
     return [number for batch in found for number in batch["conv_id"].tolist()]
 
 
-class Trickle(io.RawIOBase):
-    """A file that cannot seek, and gives a byte at a time."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = io.BytesIO(data)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, view: Any, /) -> int:
-        return self._data.readinto(memoryview(view)[:1])
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_files_in_an_archive_are_read_in_its_order(method: int, tmp_path: Path) -> None:
     path = tmp_path / "any name"
@@ -83,7 +70,7 @@ def test_the_files_in_an_archive_are_read_in_its_order(method: int, tmp_path: Pa
         path.read_bytes(),
         bytearray(path.read_bytes()),
         io.BytesIO(path.read_bytes()),
-        Trickle(path.read_bytes()),
+        Trickle(path.read_bytes(), 1),
         tmp_path,
     ):
         assert rows(scan_nslip(source)) == ROWS, type(source)
@@ -190,7 +177,7 @@ def test_other_binary_files_are_refused(name: str, tmp_path: Path) -> None:
         done = command(*arguments, path)
         assert (done.code, "some.log" in done.err) == (3, True), (arguments, done.err)
     with pytest.raises(OSError, match=r"."):
-        list(turnwire.scan(Trickle(BINARY[name])))
+        list(turnwire.scan(Trickle(BINARY[name], 1)))
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -256,7 +243,7 @@ def test_commands_tell_of_a_binary_file_in_a_folder_and_end_with_3(tmp_path: Pat
 def test_what_is_no_binary_file_is_read(head: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(head + b"\n" + record(1))
-    for source in (path, io.BytesIO(path.read_bytes()), Trickle(path.read_bytes()), bz2.compress(path.read_bytes())):
+    for source in (path, io.BytesIO(path.read_bytes()), Trickle(path.read_bytes(), 1), bz2.compress(path.read_bytes())):
         assert rows(scan_nslip(source)) == [1]
     path.write_bytes(head)
     assert rows(scan_nslip(path)) == []

@@ -18,14 +18,8 @@ from tests.log.mixed_logs import GOOD_JSON, NSLIP
 from turnwire.log.search.carriers import MOST_FOREIGN_LINES
 
 pytestmark = pytest.mark.usefixtures("scan_core")
-
-
 FIRST = datetime(2026, 1, 5, 9, 0, 0, 500_000, tzinfo=UTC)
-
-
 HEADS = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n"
-
-
 LEAST_DOCKER = 16 << 10
 LONG = "x" * (16384 - 30)
 
@@ -84,14 +78,12 @@ GOOD = [
     record for record in (*GOOD_JSON, *NSLIP[:40], NSLIP[-1]) if b"CSP" not in record and "⫻".encode() not in record
 ]
 
-
 DAMAGED = (
     b'@a3|f0|c1|S0|d1,T1|t"x"#',
     b'{"header": {"kind": "intent"}, "payload": 2}',
     b'@a3|f0|c1|S0|d1|T1|t"x',
     b'{"a": [1,]',
 )
-
 
 TEXT = (
     b"INFO start",
@@ -102,10 +94,7 @@ TEXT = (
     b"<<<<",
 )
 
-
 WRITTEN = [json.dumps(chr(byte))[1:-1].encode() for byte in range(256)]
-
-
 """Each byte as a string of JSON has it."""
 
 

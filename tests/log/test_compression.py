@@ -23,9 +23,7 @@ from turnwire.log.input import reading
 from turnwire.read.contents import contents
 
 pytestmark = pytest.mark.once
-
 zstandard = pytest.importorskip("zstandard")
-
 DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:400]) + b"@a3|f0 bad\n" + GOOD
 
 

@@ -153,11 +153,7 @@ def test_a_block_alone_reads_its_own_part(path: Path) -> None:
 
 
 COMMON = ("sender", "receiver", "conversation", "subject")
-
-
 NUMBERS = ("offset", "length", "line", "inner", "sequence", "time")
-
-
 Fact = tuple[Any, ...]
 
 
@@ -303,13 +299,8 @@ def test_a_first_error_comes_behind_the_records_of_its_wire(wire: str, size: int
 
 
 NOTE = '{"note":"ask","id":"7","from":"ada","to":"bob","text":"how far?"}'
-
-
 BEEPS = ("~ada>bob:hello~", "~a>b:@a3|f0|c3|S0|d1|T1#~", "~a>b:{}~", "~eve>bob:MEMO x~", '~a>b:"q\\u00e9"~', "~a>b:~")
-
-
 BAD_BEEPS = ("~ada>bob:cut", "~ada>bob:cut @a3|f0|c3|S0|d1|T1#", "~a>b:x " + NOTE, "~ ~~ ~x>y ~/home")
-
 
 MEMOS = (
     "MEMO ada\nhello\nEND\n",
@@ -317,7 +308,6 @@ MEMOS = (
     f"MEMO eve\n{NOTE}\n~a>b:in~\nEND\n",
     "MEMO bob\nLOUD\n\nWORDS\nEND\n",
 )
-
 
 BAD_MEMOS = (
     "MEMO ada\nno end\n",
@@ -365,7 +355,7 @@ def mixed(chance: random.Random) -> bytes:
 def test_a_further_wire_is_a_filter_too() -> None:
     chance = random.Random(77)
     scans = Filtered(chance)
-    for _ in range(rounds(4)):
+    for _ in range(rounds(6)):
         scans.check(mixed(chance))
     assert min(scans.met[name] for name in ("note", "beep", "memo")) > 0
     assert min(scans.bad[name] for name in ("beep", "memo")) > 0

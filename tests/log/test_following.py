@@ -17,22 +17,18 @@ from typing import Any
 import pytest
 
 from tests.log.engines import GOOD
+from tests.log.rotating import record
 from tests.log.test_scan import scan_nslip, table
 from turnwire import Scan
 from turnwire.log.input import following
 from turnwire.log.input.tailing import Tail
 
 pytestmark = pytest.mark.once
-
 LONG = 120
 """Seconds to wait for what must come; it comes at once, however slow the machine is."""
 ENDLESS = 10**9
 """Looks for which a renamed file is read on, until a test says that nobody writes to it any more: a test that comes
 late, on a slow machine, is not too late."""
-
-
-def record(number: int) -> bytes:
-    return b"@a3|f0|c%d|S0|d1|T1#\n" % number
 
 
 class Follower:

@@ -20,17 +20,9 @@ from turnwire.log.input import following
 from turnwire.log.input.tailing import Tail
 
 pytestmark = pytest.mark.once
-
-
 ENDED = 8
-
-
 """Looks behind which nobody waits for the writers of a file that was renamed."""
-
-
 LATER = 1 << 31
-
-
 """When files were written, in seconds: behind all that is written now."""
 
 
@@ -213,9 +205,6 @@ def test_a_file_that_was_read_as_what_had_a_name_before_is_read_on_from_there(tm
     path.write_bytes(record(2))
     seen, gaps = stepped(tmp_path, lambda: append(old, record(3)), resume=first.position)
     assert ([sorted(numbers) for numbers in seen], gaps) == ([[1, 2], [3]], [])
-
-
-__all__ = ["at_once"]
 
 
 def at_next_read(monkeypatch: pytest.MonkeyPatch, step: Any) -> Any:

@@ -19,7 +19,6 @@ from turnwire.log.output.growing import GrowingDirectory, recovered
 from turnwire.log.output.outputs import DirectoryOutput
 
 pytestmark = pytest.mark.once
-
 SSTP = b'{"kind":"query","payload":{"question":"q"},"header":{"actor_id":"a","logical_clock":1,"schema_id":"x"}}'
 
 

@@ -261,8 +261,6 @@ GOOD_MESSAGE = (
     '{"header":{"kind":"intent","actor_id":"a","schema_id":"x","session_id":"s","logical_clock":1},'
     '"payload":{"goal":"g"}}'
 )
-
-
 """A message without any white space."""
 
 
@@ -302,7 +300,6 @@ PIECES = (
     "\u00e9" * 70,
     '\\"\u30ec' * 30,
 )
-
 
 BAD_PIECES = (
     b"\xff",

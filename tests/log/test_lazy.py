@@ -18,7 +18,6 @@ from tests.log.mixed_logs import GOOD_JSON
 from turnwire.errors import MissingDependency
 
 pytestmark = pytest.mark.once
-
 pl = pytest.importorskip("polars")
 pytest.importorskip("pyarrow")
 

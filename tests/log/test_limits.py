@@ -121,7 +121,6 @@ def test_a_document_that_is_too_large_is_told_at_its_byte_of_the_input(wire: str
 
 NSLIP = '@a3|f0|c1|S0|d1|T1|t"goal"# '
 
-
 SSTP = json.dumps(
     {
         "header": {
@@ -135,12 +134,8 @@ SSTP = json.dumps(
     }
 )
 
-
 TOLD = '{"time":"2026-11-22T07:00:00Z","log":"{\\"a\\":1}"'
-
-
 MARKS = '{"header":{"actor_id":1,"schema_id":2},"messages":['
-
 
 SHAPES = {
     "at signs": lambda size: "@" * size,
@@ -196,13 +191,8 @@ def test_a_record_ends_what_is_damaged_before_it(wire: str | None, scan_core: st
 
 
 pytestmark = pytest.mark.once
-
-
 HEAD = ["CSP/1", "FROM A", "TO B", "CTX C0", "INTENT QUERY", "", "QUERY Q1"]
-
-
 HELD = ["NOTE", "<<<", *(f"text {number}" for number in range(5))]
-
 
 LONG_MESSAGES = {
     "fields": [*HEAD, *(f"GOAL{'X' * number} y" for number in range(5))],
@@ -213,9 +203,7 @@ LONG_MESSAGES = {
     "two messages": [*HEAD, "GOAL x", "", *HEAD, "GOAL y"],
 }
 
-
 CRI = "2026-01-01T00:00:00.000000000Z stdout "
-
 
 FORMS: dict[str, Callable[[list[str]], str]] = {
     "repeated": lambda lines: "".join(f"app> {line}\n" for line in lines),

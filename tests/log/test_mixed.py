@@ -19,10 +19,9 @@ from turnwire import LIMITS, WIRES, DecodeError, Decoder, Scan, scan
 from turnwire.log import plan, read_block
 from turnwire.log.engine.columns import bulk_scanner
 
-usesbackend = pytest.mark.usefixtures("scan_core")
+pytestmark = pytest.mark.usefixtures("scan_core")
 
 
-@usesbackend
 def test_every_good_record_of_every_wire_is_found() -> None:
     chance = random.Random(1)
     met = set()
@@ -38,7 +37,6 @@ def test_every_good_record_of_every_wire_is_found() -> None:
     assert met == set(WIRES)
 
 
-@usesbackend
 def test_what_contains_another_is_the_record() -> None:
     """Content is never a record of its own; a wrapper is looked into."""
     sstp = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
@@ -59,7 +57,6 @@ def test_what_contains_another_is_the_record() -> None:
     assert [wrapper[offset : offset + 1] for offset in columns["offset"]] == [b'"'] * 3
 
 
-@usesbackend
 @pytest.mark.parametrize("record", [GOOD, GOOD_JSON[0]], ids=["nslip", "json"])
 def test_two_writers_at_once(record: bytes) -> None:
     """A whole line of another wire inside a damaged CSP/1 message is found, and is not part of the reject."""
@@ -76,7 +73,6 @@ def test_two_writers_at_once(record: bytes) -> None:
             assert all(record not in one["raw"] for one in rejects)
 
 
-@usesbackend
 def test_a_damaged_one_ends_where_another_begins() -> None:
     sstp = GOOD_JSON[0]
     for data, raw, wires in (
@@ -93,7 +89,6 @@ def test_a_damaged_one_ends_where_another_begins() -> None:
             assert [one["wire"] for one in rejects] == wires
 
 
-@usesbackend
 def test_messages_errors_and_conditions() -> None:
     chance = random.Random(9)
     data = b"\n".join([GOOD, *GOOD_JSON[:40], csp_message(chance).rstrip(b"\n"), b"", b"@a3|f0 bad", GOOD])
@@ -158,7 +153,6 @@ def test_a_position_knows_whether_a_document_may_begin(data: bytes, tmp_path: Pa
         assert before + found(scan(path, resume=json.dumps(first.position))) == whole, cut
 
 
-@usesbackend
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
 def test_a_string_that_its_line_cuts_off(end: bytes) -> None:
     """Its newline is where reading failed, with or without a carriage return."""
@@ -196,7 +190,6 @@ def log(chance: random.Random) -> bytes:
     return b"\n".join(lines)
 
 
-@usesbackend
 def test_small_limits_do_not_make_cuts_visible() -> None:
     chance = random.Random(17)
     too_large = rows = 0
@@ -216,7 +209,6 @@ def test_small_limits_do_not_make_cuts_visible() -> None:
     assert rows > 20
 
 
-@usesbackend
 def test_records_inside_damaged_messages_and_their_pieces() -> None:
     """A damaged message ends with the line that broke it, and the search goes on there, whatever stands in that."""
     head = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\n"
@@ -235,7 +227,6 @@ def test_records_inside_damaged_messages_and_their_pieces() -> None:
             assert everything(scan(data, threads=threads, batch_bytes=batch_bytes)) == found
 
 
-@usesbackend
 def test_a_long_line_behind_a_message_needs_no_memory() -> None:
     """It is read in pieces: what is held of it is bounded by the limit, also where a message was met before."""
     limits = LIMITS._replace(message=1000)
@@ -252,7 +243,6 @@ def test_a_long_line_behind_a_message_needs_no_memory() -> None:
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
 
 
-@usesbackend
 @pytest.mark.parametrize("records", [(GOOD, GOOD, GOOD), (SSTP, GOOD, GOOD), (GOOD, SSTP, GOOD)])
 def test_records_of_a_line_over_the_limit_are_found_once_wherever_it_is_cut(records: tuple[bytes, ...]) -> None:
     line = b" and ".join([*records, b"x" * 60])
@@ -266,11 +256,7 @@ def test_records_of_a_line_over_the_limit_are_found_once_wherever_it_is_cut(reco
 
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA\n"
-
-
 MESSAGE = f"{HEAD}<<<\nCSP/1\nFROM X\n@a3|f0|c1|S0|d1|T1#\n>>>\n"
-
-
 Found = list[tuple[Any, ...]]
 
 
@@ -282,7 +268,6 @@ def found(data: bytes, **options: Any) -> Found:
     return sorted(met + [tuple(row[name] for name in names) for row in scan.rejects.rows()], key=lambda one: one[:2])
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("prefix", ["INFO x: ", "2026-05-04T10:00:00Z [a] ", "- "])
 def test_csp_in_a_heredoc_behind_a_prefix_is_content(prefix: str) -> None:
     data = f"{prefix}{MESSAGE}".encode()
@@ -297,7 +282,6 @@ def test_csp_in_a_heredoc_behind_a_prefix_is_content(prefix: str) -> None:
     ]
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_a_heredoc_without_its_end_holds_no_message_of_the_log() -> None:
     good = HEAD.replace("DATA", "DATA x")
     data = f"INFO x: {HEAD}<<<\nabc\n{good}\n{good}".encode()
@@ -305,8 +289,6 @@ def test_a_heredoc_without_its_end_holds_no_message_of_the_log() -> None:
 
 
 MARK = b"\xef\xbb\xbf"
-
-
 PLACES = ("offset", "fault")
 
 
@@ -330,7 +312,7 @@ def first_of_all(chance: random.Random) -> bytes:
     return good_log(chance)[0] if kind == 2 else damaged_log(chance)
 
 
-@pytest.mark.usefixtures("scan_core", "toys")
+@pytest.mark.usefixtures("toys")
 def test_it_changes_nothing(tmp_path: Path) -> None:
     chance = random.Random(23)
     file = tmp_path / "a.log"
@@ -363,7 +345,6 @@ def name(one: Any) -> str:
     return str(one["wire"] if isinstance(one, dict) else one[0])
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("batch_bytes", [1, 2, 3, 4, 1000])
 def test_nothing_but_a_mark(batch_bytes: int) -> None:
     for data in (b"\xef", b"\xef\xbb", MARK, MARK + b"\n", MARK + b"CS", MARK * 2):
@@ -374,7 +355,6 @@ def test_nothing_but_a_mark(batch_bytes: int) -> None:
     ]
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_a_document_begins_with_it() -> None:
     [one] = turnwire.scan(MARK + "⫻a/b:c/1\nsaid\n".encode()).messages()
     assert (one.wire, one.offset, one.line) == ("kick", 0, 1)

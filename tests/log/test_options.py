@@ -11,7 +11,6 @@ from turnwire import LIMITS, DecodeError, UnknownName
 from turnwire.log import plan
 
 pytestmark = pytest.mark.once
-
 LOG = b"@a3|f0|c1|S0|d1|T1#\n"
 
 

@@ -36,13 +36,8 @@ from turnwire.nslip import base62
 from turnwire.registry import WIRES
 
 pytestmark = pytest.mark.once
-
-
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=x", "''@", "'plain", "plain", "", "a=b", 'über,\n"q"', "-"]
-
-
 FORMULAS += ["\n=1", "＝1+1", "＋1", "－1", "＠SUM(A1)", "'＝x"]
-
 
 FORMULAS += [
     " =1",
@@ -311,11 +306,7 @@ def test_formats_are_named_or_seen(tmp_path: Path) -> None:
 
 
 SIGNS = ("EQUALS SIGN", "PLUS SIGN", "HYPHEN-MINUS", "COMMERCIAL AT")
-
-
 SPACES = [sign for sign in map(chr, range(sys.maxunicode + 1)) if sign.isspace() and sign not in "\x1c\x1d\x1e\x1f"]
-
-
 HIDDEN = [
     unicodedata.lookup(name) for name in ("ZERO WIDTH SPACE", "LEFT-TO-RIGHT OVERRIDE", "WORD JOINER", "SOFT HYPHEN")
 ]

@@ -14,7 +14,7 @@ from tests.log.json_engines import both, quoted
 from tests.log.mixed_logs import GOOD_JSON, csp_message
 from turnwire import LIMITS, scan
 
-usesbackend = pytest.mark.usefixtures("scan_core")
+pytestmark = pytest.mark.usefixtures("scan_core")
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
 PRETTY = json.dumps(json.loads(SSTP), indent=2).encode()
 
@@ -26,7 +26,6 @@ def found(data: bytes, **options: Any) -> tuple[list[bytes], list[tuple[int, byt
     return result[0]["raw"], [(one["line"], one["raw"], one["reason"]) for one in result[1]]
 
 
-@usesbackend
 @pytest.mark.parametrize("wire", [None, "sstp"])
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b" and more\n"])
 def test_a_message_over_several_lines_is_a_record(wire: str | None, end: bytes) -> None:
@@ -38,7 +37,6 @@ def test_a_message_over_several_lines_is_a_record(wire: str | None, end: bytes) 
     assert counts.record_bytes + counts.text_bytes == counts.bytes == len(data)
 
 
-@usesbackend
 def test_what_follows_in_the_last_line() -> None:
     data = b"[" + PRETTY + b", " + PRETTY + b" " + GOOD + b"\n" + SSTP + b"\n" + GOOD + b"{\n"
     columns, rejects, _ = everything(scan(data))
@@ -46,7 +44,6 @@ def test_what_follows_in_the_last_line() -> None:
     assert columns["line"] == [1 + data.count(b"\n", 0, at) for at in columns["offset"]]
 
 
-@usesbackend
 def test_wrappers_over_several_lines() -> None:
     said = json.dumps({"time": "2026-11-22T07:00:01Z", "log": SSTP.decode(), "all": [json.loads(SSTP)] * 2}, indent=1)
     columns, rejects, _ = everything(scan(f"x {said}\n".encode()))
@@ -57,7 +54,6 @@ def test_wrappers_over_several_lines() -> None:
     assert columns["line"][1:] == [1 + said.count("\n", 0, at - 2) for at in columns["offset"][1:]]
 
 
-@usesbackend
 @pytest.mark.parametrize("escaped", [False, True])
 def test_strings_in_arrays_over_several_lines(escaped: bool) -> None:
     record = GOOD if escaped else GOOD.replace(b'|t"hello"', b"")
@@ -69,7 +65,6 @@ def test_strings_in_arrays_over_several_lines(escaped: bool) -> None:
     assert columns["line"] == [3, 4, 4, 5]
 
 
-@usesbackend
 def test_damage_ends_with_the_line_of_the_fault() -> None:
     lines = PRETTY.split(b"\n")
     for place in range(3, 7):
@@ -80,7 +75,6 @@ def test_damage_ends_with_the_line_of_the_fault() -> None:
             assert [raw for line, raw, _ in rejects if line == 1] == [b"\n".join(broken[: place + within])]
 
 
-@usesbackend
 @pytest.mark.parametrize(
     "line", [b"INFO next", b"2026-05-04T10:00:00Z INFO next", b"@a3 bad", b"{}", SSTP, b"```", b"CSP/1"]
 )
@@ -97,7 +91,6 @@ def test_a_line_that_cannot_be_part_of_it_ends_an_object(line: bytes) -> None:
     assert records[-1] == GOOD
 
 
-@usesbackend
 def test_what_is_closed_in_an_open_object_is_found() -> None:
     """At the end of the input, at the limit, and where another wire begins."""
     array = b'{"messages": [\n' + b",\n".join([PRETTY, quoted(GOOD), SSTP]) + b",\n"
@@ -114,7 +107,6 @@ def test_what_is_closed_in_an_open_object_is_found() -> None:
     assert rejects[0][1].startswith(b'{\n  "header"')
 
 
-@usesbackend
 def test_an_object_that_is_open_at_the_end() -> None:
     records, rejects = found(PRETTY[:-2] + b"\n\n")
     assert (records, rejects) == ([], [(1, PRETTY[:-2].rstrip(), "cut_off")])

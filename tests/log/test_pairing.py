@@ -23,7 +23,6 @@ from turnwire.report.figures import ANSWER_COLUMNS, Answers
 from turnwire.report.records import COLUMNS, Chunk
 
 pytestmark = pytest.mark.once
-
 OTHER = "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0b"
 COUNTS = ("requests", "answered", "waiting", "progress", "orphans", "ahead", "further", "backwards")
 

@@ -149,7 +149,6 @@ def test_words_and_pointers_are_those_of_the_reason() -> None:
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 
-
 TEXT = [
     "@dataclass",
     "@a",
@@ -167,7 +166,6 @@ TEXT = [
     "@f\u00e9|",
     '@a"3"|',
 ]
-
 
 CANDIDATES = ["@a3|", "@f0|x", "@T12345678901|", "@c1|@d2|", "@Szzzzzzzzzzz|#"]
 
@@ -226,8 +224,6 @@ def test_a_damaged_record_ends_where_the_next_candidate_begins(name: str) -> Non
 
 
 BIG = b"@a3|f0|c1|S0|d1|T1|gzzzzzzzzzzz|k1#"
-
-
 """Up to its last digit but one the number of slot g is small enough."""
 
 

@@ -21,11 +21,7 @@ from tests.log.test_scan import everything, scan_nslip, table
 from turnwire import LIMITS, DecodeError, Reason
 
 pytestmark = pytest.mark.once
-
-
 both_cores = pytest.mark.usefixtures("scan_core")
-
-
 LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
 
 

@@ -20,11 +20,7 @@ from tests.log.test_scan import scan_nslip
 from turnwire.log.input import following, rotation
 
 pytestmark = pytest.mark.once
-
-
 RENAMED = ("rename", "late", "compressed")
-
-
 """With these nothing is lost however fast it goes; a copy can come and go between two looks."""
 
 
@@ -145,8 +141,6 @@ def test_a_copy_that_was_read_itself_is_not_read_again(packed: bool, tmp_path: P
 
 
 LONG = b"# the same banner of every file\n" * 200
-
-
 """A banner longer than what is taken for one where nothing else says so."""
 
 
@@ -343,14 +337,8 @@ def test_logs_of_lines_that_are_all_alike_are_read_whole(tmp_path: Path) -> None
 
 
 COUNTS = ("1", "07", "9999")
-
-
 DATES = ("20260101", "2026-01-01", "2026.01.01", "2026-01-01T10:20:30Z", "1_2", "12345")
-
-
 WORDS = ("old", "prev", "bak", "save")
-
-
 NEITHER = ("error", "new", "oldest", "bakery", "1x", "x1", "", ".1", "log")
 
 

@@ -20,20 +20,10 @@ from turnwire.log.input.following import LISTED, PATIENCE
 from turnwire.log.input.reading import Stop, Stopped
 
 pytestmark = pytest.mark.once
-
-
 KINDS = (("rename", "late", "pack"), ("copytruncate", "pack"), ("rename", "late", "copytruncate", "pack"))
-
-
 SEEDS = (0, 1, 102)
-
-
 """In the last one old files are renamed and compressed while following begins."""
-
-
 LOOKS = PATIENCE + 3 * LISTED
-
-
 """So many looks behind the last step: files that were renamed are let go of, and the folder is listed a few times."""
 
 
@@ -147,8 +137,6 @@ def test_a_log_that_is_cut_between_two_reads_comes_once(
 
 
 MOST = 300
-
-
 """Listings of the folder after which reading is taken not to end."""
 
 

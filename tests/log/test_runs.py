@@ -29,11 +29,7 @@ from turnwire.log import Message, Reject
 from turnwire.nslip import base62
 
 pl = pytest.importorskip("polars")
-
-
 duckdb = pytest.importorskip("duckdb")
-
-
 pa = pytest.importorskip("pyarrow")
 
 
@@ -44,8 +40,6 @@ def numbered(count: int) -> bytes:
 
 
 DATA = numbered(300) + b"@a3|f0 bad\n"
-
-
 NUMBERS = list(range(300))
 
 
@@ -332,11 +326,7 @@ def test_close_of_an_async_run_leaves_others_alone() -> None:
 
 
 NSLIP = b'@a3|f0|c1|S0|d1|T1|t"hello"#'
-
-
 CSP = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n\n"
-
-
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
 
 

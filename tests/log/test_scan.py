@@ -15,7 +15,6 @@ from turnwire import Batch, DecodeError, Reason, Scan, nslip, scan
 from turnwire.nslip.spec import Slot
 
 pytestmark = pytest.mark.usefixtures("scan_core")
-
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
 NUMBERS = ("conv_id", "src", "dst", "turn")
 

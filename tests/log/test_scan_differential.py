@@ -25,7 +25,6 @@ from tests.nslip.twins import core_of
 from turnwire.nslip.spec import FrameType, Slot
 
 pytestmark = pytest.mark.once
-
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
 HEAD = ("conv_id", "src", "dst", "turn")
 

@@ -64,7 +64,6 @@ ORDINARY = [
     "# \u2afb head",
 ]
 
-
 TORN = [
     b'"',
     b"}",

@@ -19,7 +19,6 @@ from tests.log.test_scan import everything, scan_nslip, table
 from turnwire import DecodeError
 
 pytestmark = pytest.mark.once
-
 LINES = (GOOD + b"\n") * 100
 
 

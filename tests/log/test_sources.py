@@ -32,11 +32,7 @@ from turnwire.log.input import following
 from turnwire.log.input.sources import names_files, read_once
 
 pytestmark = pytest.mark.once
-
-
 both_cores = pytest.mark.usefixtures("scan_core")
-
-
 DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:25]) + b"@a3|f0 bad " + GOOD + b"\r\n" + GOOD[:-2]
 
 
@@ -97,7 +93,6 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "list of one": lambda path: [path.read_bytes()],
     "nested lists": lambda path: [[], ([path.read_bytes()],)],
 }
-
 
 NAMED = ("str", "path", "file")
 

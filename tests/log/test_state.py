@@ -30,7 +30,6 @@ FORMS = {
     ),
 }
 
-
 LIMITS = {"limits": turnwire.LIMITS._replace(message=4000)}  # an open heredoc is one that never closes
 
 

@@ -19,9 +19,8 @@ from turnwire import DecodeError, Decoder, Scan, scan
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import plain
 
+pytestmark = pytest.mark.usefixtures("scan_core")
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
-
-
 BAD = {"nslip": "@a3|f0 bad", "sstp": SSTP.decode()[:-9]}
 
 
@@ -29,7 +28,6 @@ def wrapped(*texts: str) -> bytes:
     return json.dumps({"log": "\n".join(texts)}).encode()
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("wire", [None, "sstp"])
 def test_where_a_reject_stands_in_its_string(wire: str | None) -> None:
     good, bad = SSTP.decode(), BAD["sstp"]
@@ -45,7 +43,6 @@ def test_where_a_reject_stands_in_its_string(wire: str | None) -> None:
     assert columns["inner"] == [3, outer + len(bad) + 1]
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("first", [GOOD, BAD["nslip"].encode()])
 def test_what_stands_in_front_of_an_escaped_record_is_found_once(first: bytes) -> None:
     """Between quotes that are no string of JSON, where only the second record shows that it is written as in one."""
@@ -56,7 +53,6 @@ def test_what_stands_in_front_of_an_escaped_record_is_found_once(first: bytes) -
     assert found.counts.record_bytes + found.counts.reject_bytes + found.counts.text_bytes == len(data)
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_rejects_in_arrow_have_inner() -> None:
     polars = pytest.importorskip("polars")
     found = scan(wrapped(GOOD.decode(), BAD["nslip"]) + b"\n@a3|f0 bad\n")
@@ -64,7 +60,6 @@ def test_rejects_in_arrow_have_inner() -> None:
     assert polars.DataFrame(found.rejects)["inner"].to_list() == [len(GOOD) + 1, None]
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_rejects_in_strings_of_strings() -> None:
     """`inner` counts in the outermost string, in which the inner one is written with escapes."""
     inside = json.dumps({"msg": f"a {BAD['nslip']}"})
@@ -73,7 +68,6 @@ def test_rejects_in_strings_of_strings() -> None:
     assert reject["inner"] == 2 + inside.index("@a3")
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r\n\r\n"])
 def test_a_reject_in_a_string_ends_in_front_of_the_end_of_its_line(end: str) -> None:
     data = json.dumps({"log": f"x {BAD['nslip']}{end}y"}).encode()
@@ -90,7 +84,6 @@ PARTS = [
 ]
 
 
-@pytest.mark.usefixtures("scan_core")
 @given(st.lists(st.sampled_from(PARTS), max_size=12))
 def test_a_place_in_a_string_is_that_as_it_is_written(parts: list[tuple[str, bytes, bool]]) -> None:
     """Inside a character that is an escape it is where that begins."""
@@ -108,7 +101,6 @@ def collect(found: Scan, rows: list[int]) -> None:
         rows += batch["offset"].tolist()
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize(("wire", "kind"), [(None, "nslip"), (None, "sstp"), ("sstp", "sstp")])
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_records_in_front_of_the_first_fault_are_given(wire: str | None, kind: str, before: int) -> None:
@@ -127,8 +119,6 @@ def test_records_in_front_of_the_first_fault_are_given(wire: str | None, kind: s
     assert len(found.rejects) == 1
 
 
-@pytest.mark.usefixtures("scan_core")
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("wire", [None, "nslip"])
 def test_any_number_of_records_in_one_string(wire: str | None) -> None:
     """More than the first guess has room for, the whole input being one string."""
@@ -140,7 +130,6 @@ def test_any_number_of_records_in_one_string(wire: str | None) -> None:
             assert sum(map(len, found)) == count and not len(found.rejects)
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("wire", ["nslip", None])
 def test_the_place_of_a_string_behind_damage_is_its_quote(wire: str | None) -> None:
     (batch,) = scan(b'@ay"@a8|f3|c5|S3|d0|T9|t\\"\\"#', wire=wire)
@@ -148,10 +137,7 @@ def test_the_place_of_a_string_behind_damage_is_its_quote(wire: str | None) -> N
 
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n"
-
-
 JOURNAL = json.dumps({"MESSAGE": list(CSP.encode()), "__REALTIME_TIMESTAMP": "1795330802000000"})
-
 
 WRITTEN = {
     "plain": json.dumps({"log": CSP}),
@@ -161,12 +147,9 @@ WRITTEN = {
     "an array of bytes": JOURNAL,
     "an array of bytes in a string": json.dumps({"log": JOURNAL}),
 }
-
-
 """The same message as writers of JSON put it."""
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_scan_for_csp_alone_sees_what_json_escapes(name: str) -> None:
     data = f"{CSP}\n\n{WRITTEN[name]}\n\n{CSP}\n".encode()
@@ -175,7 +158,6 @@ def test_a_scan_for_csp_alone_sees_what_json_escapes(name: str) -> None:
     assert [(one.offset, one.line, one.inner) for one in scan(data, wire="csp").messages()] == places
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_an_object_over_lines_is_one_however_blocks_cut_it(tmp_path: Path) -> None:
     wrapper = json.dumps({"time": "2026-05-04T10:00:00.5Z", "more": "x" * 40, "log": CSP}, indent=1)
     data = f"{CSP}\n\n{wrapper}\ntext\n{CSP}\n\n{{".encode()
@@ -190,7 +172,6 @@ def test_an_object_over_lines_is_one_however_blocks_cut_it(tmp_path: Path) -> No
         assert found.position["files"][0]["offset"] == found.counts.bytes == len(data) - 1, size
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("wire", ["csp", None])
 @pytest.mark.parametrize("number", range(1, 16))
 def test_damage_in_a_string_stands_between_its_messages(number: int, wire: str | None) -> None:
@@ -205,11 +186,7 @@ def test_damage_in_a_string_stands_between_its_messages(number: int, wire: str |
 
 
 CSP_LINE = csp_message(random.Random(3)).decode().rstrip("\n")
-
-
 DOCKER = "2026-05-04T10:00:00.123456789Z"
-
-
 JOURNAL_LINE = 1_700_000_000_123_456
 
 
@@ -234,7 +211,6 @@ def journal(message: Any, **more: Any) -> bytes:
     return json.dumps({"__REALTIME_TIMESTAMP": str(JOURNAL_LINE), "MESSAGE": message, "_PID": "7", **more}).encode()
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("record", [GOOD, SSTP], ids=["nslip", "sstp"])
 def test_the_time_of_the_wrapper(record: bytes) -> None:
     text = record.decode()
@@ -245,7 +221,6 @@ def test_the_time_of_the_wrapper(record: bytes) -> None:
     assert times(f"2026-05-04T10:00:00.5Z stdout F {text}".encode()) == [micros(2026, 5, 4, 10, 0, 0, 500_000)]
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("wire", [None, "sstp"])
 def test_what_stands_closer_comes_first(wire: str | None) -> None:
     text = SSTP.decode()
@@ -257,7 +232,6 @@ def test_what_stands_closer_comes_first(wire: str | None) -> None:
     assert times(docker(sap)) == times(sap.encode()) != [DOCKER_MICROS]
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_the_time_of_another_line_of_the_string_is_not_closer() -> None:
     text = f"```\n{CSP_LINE}\n```\n2020-01-01 00:00:00 x\n"
     assert times(docker(text)) == times(docker("2021-01-01 00:00:00 y\n" + text)) == [DOCKER_MICROS]
@@ -265,7 +239,6 @@ def test_the_time_of_another_line_of_the_string_is_not_closer() -> None:
     assert times(docker(text + f"2019-01-01 00:00:00 {GOOD.decode()}")) == [DOCKER_MICROS, micros(2019, 1, 1)]
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_what_is_no_time() -> None:
     for wrong in ("yesterday", "", 17, None, ["2026-05-04T10:00:00Z"], {"a": {"time": DOCKER}}, DOCKER + "x"):
         assert times(docker(GOOD.decode(), time=wrong)) == [None], wrong
@@ -276,7 +249,6 @@ def test_what_is_no_time() -> None:
     assert times(docker(GOOD.decode()) + b"\n" + GOOD) == [DOCKER_MICROS, None], "only in its own line"
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_a_message_as_an_array_of_bytes() -> None:
     """Its place is that of the array's bracket; `inner` counts in the bytes that it says."""
     for space in (None, 1):
@@ -293,7 +265,6 @@ def test_a_message_as_an_array_of_bytes() -> None:
         assert columns["length"][0] < data.index(b"]") - data.index(b"[")
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("value", ["[256]", "[1,-2]", "[1.5]", "[[64]]", '["@"]', "[]", "[64,null]", "{}", "64", "1e2"])
 def test_other_arrays_are_no_text(value: str) -> None:
     data = f'{{"MESSAGE":{value},"log":{json.dumps(GOOD.decode())}}}'.encode()
@@ -301,7 +272,6 @@ def test_other_arrays_are_no_text(value: str) -> None:
     assert (columns["raw"], rejects) == ([GOOD], [])
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_rejects_in_an_array_of_bytes() -> None:
     data = json.dumps({"MESSAGE": list(b"see @a3|f0 bad and")}).encode()
     _, (reject,), counts = everything(scan(data))
@@ -310,7 +280,6 @@ def test_rejects_in_an_array_of_bytes() -> None:
     assert counts.reject_bytes == reject["length"]
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("record", ["@a0|f0|c1|xx#", "@a0|f0|c1|S2|d3|T4#", "no record"])
 def test_a_damaged_object_that_holds_a_record_is_told_once(record: str) -> None:
     """What it holds is told, and the object itself only where it holds nothing."""
@@ -322,17 +291,13 @@ def test_a_damaged_object_that_holds_a_record_is_told_once(record: str) -> None:
 
 
 RECORD = "@a3|f0|c1|S0|d1|T1#"
-
-
 MESSAGE = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nKEY x\n"
-
 
 TEXTS = [
     *(RECORD, f"x {RECORD} {RECORD}", "@a3|f0|c1|S0|d", f"@a3|f0|c|{RECORD}", '@a3|f0|c1|S0|d1|T1|t"a \\"b"#'),
     *(MESSAGE, "CSP/1 MODE;A\nSTATUS ok", "CSP/1;A", "CSP/1\nFROM A", "plain", "", "\\", '{"a": 1', "a, b: [c]"),
     *(GOOD_JSON[0].decode(), json.dumps({"log": RECORD}), json.dumps([RECORD])),
 ]
-
 
 Found = list[tuple[Any, ...]]
 
@@ -354,7 +319,6 @@ values = st.recursive(
 )
 
 
-@pytest.mark.usefixtures("scan_core")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(values, max_size=5), st.booleans(), st.sampled_from([None, 40, 7]), st.sampled_from(["", "\n", "\r\n"]))
 def test_an_array_has_what_it_has_in_an_object(value: list[Any], plain: bool, size: int | None, end: str) -> None:
@@ -372,7 +336,6 @@ def test_an_array_has_what_it_has_in_an_object(value: list[Any], plain: bool, si
     assert (len(good), len(bad)) == (records, len(expected) - records)
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_string_alone(text: str) -> None:
     line = json.dumps(text)
@@ -393,7 +356,6 @@ def test_a_string_alone(text: str) -> None:
 WORDS = ["0", "-7", "1.5", "1e5", "1E5", "1e+5", "1E-5", "-1.5e-3", "-1.5E+30", "true", "false", "null"]
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("word", WORDS)
 def test_a_number_or_a_word_beside_a_string(word: str) -> None:
     for text in (f'[{word},"{RECORD}"]', f'["{RECORD}" , {word}]', f'[{word}, [ {word} ], {{"a": "{RECORD}"}}]'):
@@ -402,7 +364,6 @@ def test_a_number_or_a_word_beside_a_string(word: str) -> None:
         assert found(text.encode()) == expected
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize(
     "line",
     [
@@ -423,7 +384,6 @@ def test_what_is_no_value_is_text(line: str) -> None:
     assert found(line.encode()) == [(line.encode().index(b"@"), None, "nslip", None)]
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_an_array_of_many_records_that_do_not_fit_at_once() -> None:
     line = json.dumps([RECORD, "@a3|f0|c1|S0|d", {"a": RECORD}] * 1000).encode()
     met = found(line + b"\n" + RECORD.encode())
@@ -431,8 +391,6 @@ def test_an_array_of_many_records_that_do_not_fit_at_once() -> None:
     assert all(one[1] == 0 for one in met[:-1]) and met[-1][1] is None
 
 
-@pytest.mark.usefixtures("scan_core")
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize(
     "number", [1, 10**17, 10**18 - 1, 10**18, 2**63 - 2, 2**63 - 1, 2**63, 10**19 - 1, 10**19, 2**64, 10**30]
 )

@@ -22,9 +22,7 @@ from tests.log.test_scan import everything, scan_nslip
 from turnwire import LIMITS, DecodeError
 
 pytestmark = pytest.mark.once
-
 both_cores = pytest.mark.usefixtures("scan_core")
-
 LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
 
 

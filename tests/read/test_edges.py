@@ -21,11 +21,7 @@ from turnwire.read.located import located, pieces
 from turnwire.read.surroundings import LocatedRecords
 
 pytestmark = pytest.mark.once
-
-
 SAID = sstp.encode(message("ann", 1))
-
-
 CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\nGOAL y"
 
 
@@ -63,7 +59,6 @@ def test_a_string_of_several_lines_is_none(ends: str) -> None:
 
 
 CRI = "2026-11-22T10:00:01.123456789Z stderr "
-
 
 PARTS = {
     "CSP/1 cut in its first line": ["P INFO> CS", "F P/1", *[f"F {line}" for line in CSP.split("\n")[1:]]],
@@ -138,8 +133,6 @@ def test_a_compressed_input_that_is_damaged_is_not_taken_for_a_whole_one(cut: in
 
 
 FRAME = "@a0|f0|c1|S1|d2|T0#"
-
-
 BROKEN = "@a3|f0 broken"
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from tests.read.honest.containers import fenced, in_json, lines, prefixed
 
 TIME = "2026-01-05T10:{:02}:{:02}Z"
-
-
 SIGIL = "\u2afb"
 
 
@@ -110,7 +108,6 @@ GOOD: dict[str, str] = {
     "a document": f"# Rules\n\n{SIGIL}const/formal:a/001\n## Envelope\ntext\n\n{SIGIL}const/formal:a/002\nmore\n",
     "over several lines": "".join(json.dumps(json.loads(one), indent=2, ensure_ascii=False) + "\n" for one in LOOP),
 }
-
 
 NEXT = "2026-01-05T10:0{}:00Z"
 

@@ -48,7 +48,6 @@ GOOD: dict[str, str] = {
     "no slots": lines("@aA|f4|c1|S0|d1|T1#"),
 }
 
-
 BROKEN |= {
     "one of many": lines(*[PLAN] * 20, "@a3|f0|c3|S0|d1|T1|gH|kg|q2|t3#", *[BACK] * 20),
     "in a list in a string": in_json(f"[{PLAN}, @a3|f0|c3|S0|T1#]"),
@@ -87,7 +86,6 @@ GOOD |= {
         PLAN, "a|f|c", "and/for/cats", "@home; f 2", "table a3|g0|c3", "see #@1", BACK
     ),
 }
-
 
 BROKEN |= {
     f"{text} {place}": log

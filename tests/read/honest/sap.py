@@ -148,7 +148,6 @@ GOOD: dict[str, str] = {
     "results alone": lines(result()),
 }
 
-
 LATE = {"deadline": "2025-09-28T10:20:00Z"}
 TASK2, RESULT2 = task(taskId=C, correlationId=D), result(taskId=C, correlationId=D)
 

@@ -113,7 +113,6 @@ GOOD: dict[str, str] = {
     ),
 }
 
-
 HAND = said("delegation", "alex", 1)
 ASK2 = said("query", "alex", 2, question="and the switch?", directed_to="carol")
 OTHER = {"session_id": "s-2"}
