@@ -306,17 +306,13 @@ def run(program: str, backend: str) -> str:
 
 
 HOLDS = {
-    "sys": [
-        "kept1 = scan.__arrow_c_schema__(), scan.__arrow_c_stream__()",
-        "kept2 = [batch.__arrow_c_array__() for batch in scan]",
-        "sys.kept = scan.__arrow_c_schema__(), [batch.__arrow_c_array__() for batch in scan]",
-    ],
     "duckdb, polars": [
+        "kept0 = scan.__arrow_c_schema__(), scan.__arrow_c_stream__(), [batch.__arrow_c_array__() for batch in scan]",
         "kept1 = polars.DataFrame(scan)",
         "assert kept1['tag'].to_list() == ['hello'] * 100",
         "kept2 = duckdb.connect(); kept2.execute('select * from scan').fetchone()",
         "assert duckdb.sql('select distinct act, tag from scan').fetchall() == [('REQUEST', 'hello')]",
-        "sys.kept = polars.DataFrame(scan); sys.other = scan.__arrow_c_schema__()",
+        "sys.kept = polars.DataFrame(scan), scan.__arrow_c_schema__(), [batch.__arrow_c_array__() for batch in scan]",
     ],
     "duckdb, pyarrow": [
         "kept1 = pyarrow.table(scan)",

@@ -48,17 +48,24 @@ def test_a_damaged_message_is_a_reject(wire: str, carrier: str) -> None:
     assert [kind for kind, _ in ones] == ["record", "reject"], ones
 
 
-@pytest.mark.parametrize("carrier", CARRIERS)
+def counted(data: str) -> tuple[int, int]:
+    """How many records and rejects a log holds."""
+    found = scan(data.encode(), columns=["offset"])
+    found.read()
+    return found.counts.records, found.counts.rejects
+
+
 @pytest.mark.parametrize("wire", [*GOOD, *(f"pretty {wire}" for wire in PRETTY)])
 @pytest.mark.parametrize("tail", [False, True], ids=["cut off", "head cut off"])
-def test_a_cut_message_is_what_it_is_in_a_file(tail: bool, wire: str, carrier: str) -> None:
-    """A message that is cut at any byte is a reject wherever one is that stands in a file by itself."""
-    text = PRETTY[wire.removeprefix("pretty ")] if wire.startswith("pretty") else GOOD[wire]
-    for at in range(1, len(text.encode()), 7):
-        cut = (text.encode()[at:] if tail else text.encode()[:at]).decode("utf-8", "ignore")
-        bare = [kind for kind, _ in kinds(f"{cut}\n\n{AFTER}\n")]
-        there = [kind for kind, _ in kinds(CARRIERS[carrier](f"{cut}\n\n{AFTER}"))]
-        assert there == bare, (at, cut)
+def test_a_cut_message_is_what_it_is_in_a_file(tail: bool, wire: str) -> None:
+    """A message that is cut at any byte is a reject wherever one is that stands in a file by itself. Each carrier has
+    cuts of its own; of all of them there is one in three bytes."""
+    text = (PRETTY[wire.removeprefix("pretty ")] if wire.startswith("pretty") else GOOD[wire]).encode()
+    for at in range(1, len(text), 3):
+        cut = (text[at:] if tail else text[:at]).decode("utf-8", "ignore")
+        bare = counted(f"{cut}\n\n{AFTER}\n")
+        for name in [*CARRIERS][at % 8 :: 8]:
+            assert counted(CARRIERS[name](f"{cut}\n\n{AFTER}")) == bare, (name, at, cut)
 
 
 CSP = GOOD["csp"].split("\n")

@@ -168,7 +168,7 @@ def test_own_columns_in_strings_and_streams(wire: str) -> None:
 @pytest.mark.parametrize("number", [0, 4, 8, 26])
 def test_cores_agree_on_each_cut(number: int) -> None:
     data = log(number).data[:700]
-    for size in range(1 + number % 3, len(data), 7 * THINNED):
+    for size in range(1 + number % 3, len(data), 13 * THINNED):
         agreed(data, batch_bytes=size)
 
 
