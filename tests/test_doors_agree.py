@@ -172,8 +172,8 @@ async def awaited(data: bytes) -> int:
 
 
 NATIVE = turnwire.backend == "native"
-SCANNED = [2 if NATIVE else 7, pytest.param(1, marks=pytest.mark.soak)]
-OPENED = [5 if NATIVE else 40, pytest.param(1, marks=pytest.mark.soak)]
+SCANNED = [4 if NATIVE else 7, pytest.param(1, marks=pytest.mark.soak)]
+OPENED = [9 if NATIVE else 40, pytest.param(1, marks=pytest.mark.soak)]
 """Of how many cells one is scanned with an end, and of how many one is read through every door, which stands above the
 cores. Wires begin with another cell each, so that each container is met, good and damaged; all of them are with
 ``-m soak``."""

@@ -64,6 +64,8 @@ OWNERS: dict[str, Callable[[], Any]] = {
 }
 METHODS = ("feed", "apply", "at", "diff", "inverse", "explain", "get", "put", "key", "record", "observe")
 DETECTORS = ("nslip", "csp", "sstp", "sap", "kick")
+LATE = ("http", "mcp", "nats")
+"""Modules of transports, none of whose functions are called here: their packages take seconds to import."""
 FROM_DATA = ("from_dict", "from_toml", "from_json", "load", "reopen")
 """Class methods that make something of what was read elsewhere."""
 
@@ -72,6 +74,8 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     """(name, function) of what is public and takes something."""
     for place, module in MODULES.items():
         for name in getattr(module, "__all__", None) or dir(module):
+            if name in LATE:
+                continue
             value = getattr(module, name)
             if name.startswith("_") or not str(getattr(value, "__module__", "")).startswith("turnwire"):
                 continue

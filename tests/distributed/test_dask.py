@@ -18,6 +18,7 @@ distributed = pytest.importorskip("distributed")
 pa = pytest.importorskip("pyarrow")
 
 import turnwire  # noqa: E402
+from tests.cli.running import turnwire as turnwire_command  # noqa: E402
 from tests.distributed.blocks import MARKER, counting, killed_once, planned_with_others, poison  # noqa: E402
 from tests.log.engines import UPSTREAM  # noqa: E402
 from turnwire.distributed import Manifest, dask_scan, run_block  # noqa: E402
@@ -142,6 +143,17 @@ def test_resume_runs_only_what_is_missing_or_not_what_it_was(client: Any, logs: 
     assert again.complete
     assert many(again) == one_scan(logs)
     assert (out / "records" / "mine.parquet").exists(), "what is not ours is left alone"
+
+
+def test_the_command_goes_on_with_a_manifest_by_a_scheduler_elsewhere(client: Any, logs: Path) -> None:
+    out = logs.parent / "out"
+    sources = ("scan", "--wire", "nslip", logs, "--dask", client.scheduler.address, "--block-bytes", SIZE)
+    assert turnwire_command(*map(str, sources), "-o", out).code == 1
+    first = Manifest.read(out)
+    first.paths()[0].unlink()
+    again = turnwire_command(*map(str, sources), "--resume", first.path, "-q")
+    assert again.code == 1 and "blocks" not in again.err, again.err
+    assert Manifest.read(out).complete and first.paths()[0].exists()
 
 
 def test_resume_after_the_inputs_changed(client: Any, logs: Path) -> None:
