@@ -13,7 +13,6 @@ from hypothesis import given, strategies as st
 
 import turnwire
 from tests.conftest import BACKENDS
-from tests.cores import use
 from tests.log.json_engines import (
     JSON_WIRES,
     RECORDS,
@@ -25,14 +24,8 @@ from turnwire._backend import core_module
 from turnwire.errors import DecodeError
 
 GOOD = RECORDS["sstp"][0]
-on_each_core = pytest.mark.usefixtures("core")
+on_each_core = pytest.mark.usefixtures("scan_core")
 """Not for what compares the cores by itself."""
-
-
-@pytest.fixture(params=BACKENDS)
-def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    use(request.param, monkeypatch)
-    return str(request.param)
 
 
 def rows(data: bytes, wire: str = "sstp", **options: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Any]:

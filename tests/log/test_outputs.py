@@ -192,13 +192,7 @@ def test_many_days_keep_few_files_open(tmp_path: Path, monkeypatch: pytest.Monke
     assert found == sorted(f"s{number}" for number in range(90))
 
 
-def test_a_directory_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    write(mixed(), tmp_path / "out", partition_by="wire")
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(FileExistsError):
-        write(mixed(), tmp_path / "out", partition_by="day")
-    assert sorted(tmp_path.rglob("*")) == before
+def test_records_are_parted_by_a_column_that_they_have(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="wire or day"):
         write(mixed(), tmp_path / "other", partition_by="hour")
     with pytest.raises(ValueError, match="needs the column 'time'"):
