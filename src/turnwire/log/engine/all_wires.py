@@ -142,7 +142,7 @@ class Finder:
         bits, present = arrays["present"][:rows], arrays.pop("own_present")[:rows]
         some = int(np.bitwise_or.reduce(bits)) if rows else 0
         for name in ("inner", "time"):
-            if some >> self.valid[name] & 1:
+            if name in self.scanner.bits and some >> self.valid[name] & 1:
                 there = bits >> np.uint64(self.valid[name]) & np.uint64(1)
                 present |= (there << np.uint64(self.scanner.bits[name])).astype(present.dtype)
         arrays["present"] = present
@@ -226,9 +226,9 @@ def _column(column: Column, kinds: tuple[str, ...], wires: tuple[str, ...]) -> C
 
 def _with_places(scanner: BulkScanner) -> BulkScanner:
     """The same scanner with the columns that the search fills for any wire: ``inner``, the place in the string of JSON
-    that a record is in, and ``time``."""
+    that a record is in, and ``time``, if none of its own is that."""
     for column in (Column("inner", "i64", nullable=True), *(one for one in COMMON if one.name == "time")):
-        if column.name in scanner.bits:
+        if column.name in scanner.bits or column.name in scanner.common:
             continue
         bit = max([*scanner.bits.values(), *scanner.escaped.values()]) + 1
         if bit >= 8 * np.dtype(scanner.present).itemsize:
