@@ -8,6 +8,12 @@ typedef uint8x16_t __m128;
 
 #define TW_LANES(kind, bits, x) vreinterpretq_##kind##bits##_u8(x)
 #define TW_BYTES(kind, bits, x) vreinterpretq_u8_##kind##bits(x)
+/* Defines an instruction that takes two vectors of lanes of one kind and gives lanes of another. */
+#define TW_OF_TWO(name, gives, takes, bits, function) \
+    TW_ALWAYS __m128i name(__m128i a, __m128i b) \
+    { \
+        return TW_BYTES(gives, bits, function(TW_LANES(takes, bits, a), TW_LANES(takes, bits, b))); \
+    }
 
 TW_ALWAYS __m128i _mm_loadu_si128(const __m128i *p) { return vld1q_u8((const uint8_t *)p); }
 TW_ALWAYS __m128i _mm_loadl_epi64(const __m128i *p) { return vcombine_u8(vld1_u8((const uint8_t *)p), vdup_n_u8(0)); }
@@ -29,37 +35,16 @@ TW_ALWAYS __m128i _mm_max_epu8(__m128i a, __m128i b) { return vmaxq_u8(a, b); }
 TW_ALWAYS __m128i _mm_cmpeq_epi8(__m128i a, __m128i b) { return vceqq_u8(a, b); }
 TW_ALWAYS __m128i _mm_cmplt_epi8(__m128i a, __m128i b) { return vcltq_s8(TW_LANES(s, 8, a), TW_LANES(s, 8, b)); }
 TW_ALWAYS __m128i _mm_cmpgt_epi8(__m128i a, __m128i b) { return vcgtq_s8(TW_LANES(s, 8, a), TW_LANES(s, 8, b)); }
-TW_ALWAYS __m128i _mm_cmpeq_epi16(__m128i a, __m128i b)
-{
-    return TW_BYTES(u, 16, vceqq_u16(TW_LANES(u, 16, a), TW_LANES(u, 16, b)));
-}
-TW_ALWAYS __m128i _mm_cmpeq_epi32(__m128i a, __m128i b)
-{
-    return TW_BYTES(u, 32, vceqq_u32(TW_LANES(u, 32, a), TW_LANES(u, 32, b)));
-}
-TW_ALWAYS __m128i _mm_cmplt_epi32(__m128i a, __m128i b)
-{
-    return TW_BYTES(u, 32, vcltq_s32(TW_LANES(s, 32, a), TW_LANES(s, 32, b)));
-}
-TW_ALWAYS __m128i _mm_subs_epu16(__m128i a, __m128i b)
-{
-    return TW_BYTES(u, 16, vqsubq_u16(TW_LANES(u, 16, a), TW_LANES(u, 16, b)));
-}
+TW_OF_TWO(_mm_cmpeq_epi16, u, u, 16, vceqq_u16)
+TW_OF_TWO(_mm_cmpeq_epi32, u, u, 32, vceqq_u32)
+TW_OF_TWO(_mm_cmplt_epi32, u, s, 32, vcltq_s32)
+TW_OF_TWO(_mm_subs_epu16, u, u, 16, vqsubq_u16)
 
 TW_ALWAYS __m128i _mm_unpacklo_epi8(__m128i a, __m128i b) { return vzip1q_u8(a, b); }
 TW_ALWAYS __m128i _mm_unpackhi_epi8(__m128i a, __m128i b) { return vzip2q_u8(a, b); }
-TW_ALWAYS __m128i _mm_unpacklo_epi16(__m128i a, __m128i b)
-{
-    return TW_BYTES(u, 16, vzip1q_u16(TW_LANES(u, 16, a), TW_LANES(u, 16, b)));
-}
-TW_ALWAYS __m128i _mm_unpackhi_epi16(__m128i a, __m128i b)
-{
-    return TW_BYTES(u, 16, vzip2q_u16(TW_LANES(u, 16, a), TW_LANES(u, 16, b)));
-}
-TW_ALWAYS __m128i _mm_unpacklo_epi64(__m128i a, __m128i b)
-{
-    return TW_BYTES(u, 64, vzip1q_u64(TW_LANES(u, 64, a), TW_LANES(u, 64, b)));
-}
+TW_OF_TWO(_mm_unpacklo_epi16, u, u, 16, vzip1q_u16)
+TW_OF_TWO(_mm_unpackhi_epi16, u, u, 16, vzip2q_u16)
+TW_OF_TWO(_mm_unpacklo_epi64, u, u, 64, vzip1q_u64)
 TW_ALWAYS __m128i _mm_packs_epi16(__m128i a, __m128i b)
 {
     return TW_BYTES(s, 8, vcombine_s8(vqmovn_s16(TW_LANES(s, 16, a)), vqmovn_s16(TW_LANES(s, 16, b))));
@@ -70,18 +55,15 @@ TW_ALWAYS __m128i _mm_packs_epi32(__m128i a, __m128i b)
 }
 
 /* Shifts to the left by the lowest number of `by`, which is less than the width of a lane. */
-TW_ALWAYS __m128i _mm_sll_epi16(__m128i x, __m128i by)
-{
-    return TW_BYTES(u, 16, vshlq_u16(TW_LANES(u, 16, x), vdupq_n_s16((int16_t)_mm_cvtsi128_si32(by))));
-}
-TW_ALWAYS __m128i _mm_sll_epi32(__m128i x, __m128i by)
-{
-    return TW_BYTES(u, 32, vshlq_u32(TW_LANES(u, 32, x), vdupq_n_s32(_mm_cvtsi128_si32(by))));
-}
-TW_ALWAYS __m128i _mm_sll_epi64(__m128i x, __m128i by)
-{
-    return TW_BYTES(u, 64, vshlq_u64(TW_LANES(u, 64, x), vdupq_n_s64(_mm_cvtsi128_si32(by))));
-}
+#define TW_SHIFT(bits) \
+    TW_ALWAYS __m128i _mm_sll_epi##bits(__m128i x, __m128i by) \
+    { \
+        return TW_BYTES(u, bits, vshlq_u##bits(TW_LANES(u, bits, x), \
+                                               vdupq_n_s##bits((int##bits##_t)_mm_cvtsi128_si32(by)))); \
+    }
+TW_SHIFT(16)
+TW_SHIFT(32)
+TW_SHIFT(64)
 #define _mm_slli_si128(x, bytes) vextq_u8(vdupq_n_u8(0), x, 16 - (bytes))
 #define _mm_srli_si128(x, bytes) vextq_u8(x, vdupq_n_u8(0), bytes)
 #define _mm_srli_epi16(x, bits) TW_BYTES(u, 16, vshrq_n_u16(TW_LANES(u, 16, x), bits))
