@@ -321,8 +321,7 @@ static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, cons
     if (behind < *next) *next = behind;      /* the rest of its first line is still to be searched */
     /* All that it holds is read in one step: no block ends in it. */
     k->mixed = k->mixed || tw_is_more(k, &before);
-    if (result == TW_FINE && !r->depth &&
-        !tw_keep_span(k, &k->reaches, tw_as_written(k, r, at), tw_as_written(k, r, behind - 1) + 1)) result = TW_STOPPED;
+    if (!r->depth) tw_keep_span(k, &k->reaches, tw_as_written(k, r, at), tw_as_written(k, r, behind - 1) + 1);
     return result;
 }
 

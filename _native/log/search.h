@@ -647,8 +647,10 @@ static int tw_at_torn(tw_search *w, tw_region *r, size_t *at, size_t end)
 static int tw_add_object(tw_search *w, tw_region *r, size_t at, const tw_tried *t)
 {
     int met, result;
+    size_t from, to;                         /* no block ends between these */
     if (t->what == TW_TRIED_RECORD) return tw_emit(&w->k, r, at, t);
-    if ((result = tw_inside_good(w, r, at, t->end, &met)) != TW_FINE || met || t->what != TW_TRIED_REJECT) return result;
+    if ((result = tw_inside_good(w, r, at, t->end, &met)) == TW_FINE && met && r->level) tw_place_found(&w->k, r, at, t->end, &from, &to);
+    if (result != TW_FINE || met || t->what != TW_TRIED_REJECT) return result;
     return tw_refuse(w, r, at, t->end, t->fault, w->k.plan->wires[t->wire].code, t->reason);
 }
 

@@ -99,7 +99,7 @@ def test_a_log_is_the_same_however_it_is_read(first: int, tmp_path: Path) -> Non
         check(number, tmp_path)
 
 
-INTERLEAVED = b"""bb | [a] {
+BEHIND_PREFIX = b"""bb | [a] {
 bb | [a]  "payload": {
 bb | [a]   }
 bb | CSP/1
@@ -113,14 +113,25 @@ bb | TASK T9
 bb | >>>
 """
 """A message between the lines of an object that is none."""
+T = "2026-11-22T07:00"
+IN_STREAMS = f"""\
+{T}:12Z stdout F {{
+{T}:14Z stdout F "timestamp":"{T}:14Z",
+{T}:28Z stderr F  "constitutionalEvidence":{{
+{T}:15Z stdout F "content":"x\\n@a3|f0|c3|S0|d1|T2#\\nx"
+{T}:16Z stdout F }}
+{T}:33Z stderr F     "status":"pass"
+""".encode()
+"""A message in an object of one stream, and a line of another that is open."""
 
 
 @pytest.mark.usefixtures("scan_core")
-def test_lines_of_an_object_that_is_no_message_belong_to_it_across_a_cut() -> None:
-    whole = found(turnwire.scan(INTERLEAVED))
-    assert len(whole[1]) == 1
-    for size in range(1, len(INTERLEAVED)):
-        assert found(turnwire.scan(INTERLEAVED, batch_bytes=size)) == whole, size
+@pytest.mark.parametrize("data", [BEHIND_PREFIX, IN_STREAMS])
+def test_the_lines_of_an_object_that_is_no_message_stay_together_across_a_cut(data: bytes) -> None:
+    whole = found(turnwire.scan(data))
+    assert len(whole[0] + whole[1]) == 1
+    for size in range(1, len(data)):
+        assert found(turnwire.scan(data, batch_bytes=size)) == whole, size
 
 
 @pytest.mark.soak

@@ -105,6 +105,8 @@ class Objects:
             return
         before = len(walk.found)
         (self.look_into if inside else self._look_into)(walk, at, tried.behind)
+        if walk.text.outer is not None and len(walk.found) > before:
+            walk.state.reaches.append((at, tried.behind))
         if tried.what == REJECT and len(walk.found) == before:
             walk.add(at, tried.behind, code, reason=tried.reason, fault=tried.fault)
 
