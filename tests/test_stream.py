@@ -70,13 +70,13 @@ def test_any_pieces_give_the_same_and_what_a_scan_finds() -> None:
     assert seen > 20
 
 
-@pytest.mark.parametrize("text", [b"x" * 1500, b"#|@a1|" * 120, b'\\"' * 400, b"\\\\" * 400, "ü€😀".encode() * 99])
+@pytest.mark.parametrize("text", [b"x" * 1500, b"#|@a1|" * 120, b'\\"' * 400, "ü€😀".encode() * 99])
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b'\\x"#', b'"x#', b"\xff\n"])
 def test_long_messages_in_small_pieces(text: bytes, end: bytes, backend: str) -> None:
     """Beyond some size a message is not read again with every piece; that must not show."""
     whole = LONG % (text * 4 if b"#" not in text and backend == "native" else text)
     data = b"\n" + GOOD + (whole[:-2] + end if end else whole) + b"\n" + GOOD + whole + b"rest"
-    for limit in (LIMITS.message, len(whole), len(whole) - 1, 600)[:: 1 if backend == "native" else 3]:
+    for limit in (LIMITS.message, len(whole) - 1, 600)[:: 1 if backend == "native" else 2]:
         limits = LIMITS._replace(message=limit)
         once = fed(data, [len(data)], limits=limits)
         for sizes in ([29], [4090, 23]) if len(whole) > 4096 else ([7], [530, 3]):

@@ -147,7 +147,7 @@ def log_of_all(chance: random.Random) -> bytes:
 
 def test_any_pieces_of_all_wires_give_what_a_scan_finds() -> None:
     wires, errors = set(), 0
-    for seed in range(16):
+    for seed in range(12):
         data = log_of_all(random.Random(seed))
         expected = scanned(data, None)
         wires |= {wire_of(message) for message in expected[0]}
@@ -155,7 +155,7 @@ def test_any_pieces_of_all_wires_give_what_a_scan_finds() -> None:
         for size in (1, 13, 200, len(data)):
             assert drained(Decoder(), cut(data, size)) == expected, (seed, size)
     assert wires == set(WIRES)
-    assert errors > 12
+    assert errors > 9
 
 
 @pytest.mark.parametrize("wire", [None, *WIRES])

@@ -87,8 +87,8 @@ def test_a_number_that_is_none_is_named_by_its_place(at: int) -> None:
 FIELDS = ("goal_id", "task_id", "parent_task_id", "result_id", "priority", "score", "error_code")
 
 
-@pytest.mark.parametrize("more", ["", "#", "|", "#|#|", "##########", "e and more"])
-@pytest.mark.parametrize("size", [0, 10, 30, 40, 50, 63, 64, 80])
+@pytest.mark.parametrize("more", ["", "|", "#|#|", "e and more"])
+@pytest.mark.parametrize("size", [0, 30, 50, 63, 64])
 def test_records_with_all_fields_at_every_level(size: int, more: str) -> None:
     record = b'@a1|f0|c1|S1|d2|T1|g1|k2|p3|r4|q5|s6|t"' + b"x" * size + b'"#' + more.encode() + b"\n"
     for before in (b"", b" " * 64 + b"\n", b"x" * 37 + b"\n"):
