@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -131,24 +133,34 @@ def test_an_answer_is_bounded(tool: str, line: str, more: dict[str, Any]) -> Non
     assert answer["more"] == 400 - sum(map(len, lists))
 
 
-def test_over_http() -> None:
-    async def main() -> None:
-        port = free_port()
-        process = await asyncio.create_subprocess_exec(sys.executable, "-m", "turnwire", "mcp", "--http", str(port))
-        try:
-            for _ in range(2000):
-                try:
-                    (await asyncio.open_connection("127.0.0.1", port))[1].close()
-                    break
-                except OSError:
-                    await asyncio.sleep(0.05)
-            async with Client(f"http://127.0.0.1:{port}/mcp") as client:
-                await try_all(client)
-        finally:
-            process.terminate()
-            await process.wait()
+def test_over_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Served in a thread of this process: its SDK takes seconds to import."""
+    uvicorn = pytest.importorskip("uvicorn")
+    port, servers = free_port(), []
 
-    asyncio.run(asyncio.wait_for(main(), 120))
+    class Server(uvicorn.Server):  # type: ignore[misc,name-defined]
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            servers.append(self)
+
+    async def main() -> None:
+        while not (servers and servers[0].started):
+            assert serving.is_alive()
+            await asyncio.sleep(0.01)
+        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            await try_all(client)
+
+    monkeypatch.setattr(uvicorn, "Server", Server)
+    command = partial(model_tools.command.main, ["--http", str(port)], standalone_mode=False)
+    serving = threading.Thread(target=command, daemon=True)
+    serving.start()
+    try:
+        asyncio.run(asyncio.wait_for(main(), 120))
+    finally:
+        for server in servers:
+            server.should_exit = True
+        serving.join(120)
+    assert not serving.is_alive()
 
 
 PLAN = {"type": "object", "properties": {"plan": {"type": "string"}}, "required": ["plan"]}
