@@ -71,12 +71,11 @@ def process(
     cwd: Path | None = None,
     out: str = "",
     limit: int = -1,
-    hasty: bool = False,
     **changes: str,
 ) -> Finished:
     """Runs ``turnwire`` in a process of its own to its end. ``out``: the path of standard output, or what reads it, in
     bash, behind "|"; otherwise it is what is given back. ``limit``: how many bytes a file may have."""
-    started = [sys.executable, "-c", HASTY, *map(str, arguments)] if hasty else command(*arguments)
+    started = command(*arguments)
     if out or limit >= 0:
         target = out if out.startswith("|") else f"> {shlex.quote(out)}" if out else ""
         limited = f"ulimit -f {limit // 1024}; " if limit >= 0 else ""

@@ -149,7 +149,7 @@ def test_a_file_name_that_is_no_text_is_kept(tmp_path: Path) -> None:
     with open(name, "wb") as file:
         file.write(b"@a3|f0|c1|S0|d1|T1#\n@a3|f0|c$#\n")
     path = os.fsdecode(name)
-    good, bad = process("scan", path, "--json", "--rejects", "-").records
+    good, bad = turnwire("scan", path, "--json", "--rejects", "-").records
     assert "file" not in {*good, *bad}
     assert base64.b64decode(good["file_base64"]) == base64.b64decode(bad["file_base64"]) == name
     shown = turnwire("scan", "--wire", "nslip", path, "--columns", "file,src")
@@ -192,14 +192,16 @@ def test_progress_is_for_terminals_that_can(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @needs_posix
-def test_a_long_scan_shows_progress_on_a_terminal_only() -> None:
+def test_a_long_scan_shows_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("scan", REAL, "--limit", "0", "--batch-bytes", "50000")
     code, sent = on_terminal(*arguments, hasty=True)
     assert code == 0
     before, summary = sent.decode().rsplit("4,356 ", 1)
     assert " records" in before and "\x1b[" in before
     assert "\x1b" not in summary
-    quiet = process(*arguments, hasty=True)
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setattr(progress, "INTERVAL", 0)
+    quiet = turnwire(*arguments)
     assert "\r" not in quiet.err and "\x1b" not in quiet.err
 
 
