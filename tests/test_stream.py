@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from tests.conftest import rounds
 from tests.cores import use
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.nslip.twins import core_of, plain
+from tests.test_stream_wires import drained
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
@@ -25,30 +26,16 @@ def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     use(backend, monkeypatch)
 
 
-def drained(calls: Iterable[Callable[[], list[Any]]], decoder: Decoder) -> tuple[list[Any], list[tuple[Any, ...]]]:
-    """Everything that comes out: messages, and (reason, offset, line) of the errors."""
-    messages, errors = [], []
-    for call in calls:
-        while True:
-            try:
-                messages += call()
-                break
-            except DecodeError as error:
-                errors.append((error.reason, error.offset, error.line))
-                call = lambda: decoder.feed(b"")  # noqa: E731
-    return [plain(message) for message in messages], errors
-
-
 def fed(data: bytes, sizes: Iterable[int], **options: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:
-    """All of ``data``, in pieces of these sizes (the last one goes on), then the end."""
-    decoder = Decoder("nslip", **options)
-    calls, place, size = [], 0, 1
+    """All of ``data``, in pieces of these sizes (the last one goes on), then the end: messages, and errors."""
+    pieces, place, size = [], 0, 1
     sizes = iter(sizes)
     while place < len(data):
         size = next(sizes, size)
-        calls.append(lambda piece=data[place : place + size]: decoder.feed(piece))  # type: ignore[misc]
+        pieces.append(data[place : place + size])
         place += size
-    return drained([*calls, decoder.close], decoder)
+    messages, errors = drained(Decoder("nslip", **options), pieces)
+    return [plain(message) for message in messages], errors
 
 
 def test_any_pieces_give_the_same_and_what_a_scan_finds() -> None:
@@ -113,7 +100,7 @@ def test_an_error_while_more_comes_in() -> None:
             messages += decoder.feed(data[place : place + 11])
         except DecodeError:
             errors += 1
-    rest, late = drained([decoder.close], decoder)
+    rest, late = drained(decoder, [])
     assert (len(messages) + len(rest), errors + len(late)) == (20, 60)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.log.json_engines import JSON_WIRES, RECORDS
+from tests.test_stream_wires import cut
 from turnwire import DecodeError, Decoder, scan
 
 pytestmark = pytest.mark.once
@@ -19,10 +20,6 @@ NSLIP = b'@a3|f0|c1|S0|d1|T1|t"hello"#'
 CSP = b"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ x\n\n\n"
 LINE = b"x " + b"{} " * 11_000
 """A line in which an object closes with nearly every piece, and no message does."""
-
-
-def cut(data: bytes, size: int) -> list[bytes]:
-    return [data[place : place + size] for place in range(0, len(data), size)]
 
 
 def record(wire: str, text: bytes) -> bytes:
