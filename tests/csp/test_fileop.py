@@ -479,6 +479,14 @@ def test_what_recounting_does_not_mend(tmp_path, diff):
         ("diff --git a/f b/f\n--- a/f\n+++ /dev/null\n", False),
         ("+++ src/f\n", False),
         ('--- "a/\\147"\n+++ "b/\\147"\n', False),
+        (
+            "--- a/f\n+++ b/f\t1970-01-01 00:00:00.000000000 +0000\n",
+            False,
+        ),  # as diff -N writes it
+        ("--- a/f\t1970-01-01 05:30:00 +0530\n+++ b/f\n", False),
+        ("--- a/f\t1969-12-31 19:00:00 -0500\n+++ b/f\n", False),
+        ("--- a/f\t1970-01-01 05:30:00 +0000\n+++ b/f\t1969-12-31 00:00:00 +0000\n", True),
+        ("diff --git a/f b/f\nindex 1..2 120000\n--- a/f\n+++ b/f\n", False),  # a link
     ],
 )
 def test_a_diff_of_another_file_is_refused(tmp_path, names, good):
@@ -489,6 +497,16 @@ def test_a_diff_of_another_file_is_refused(tmp_path, names, good):
         assert (tmp_path / "f").read_text() == "b\n"
     else:
         assert refused(block, tmp_path) == "bad_diff"
+
+
+def test_a_hunk_that_names_a_line_far_behind_the_file():
+    assert apply_diff(b"x\na\nb\nx\n", b"@@ -999999999,3 +1,3 @@\n a\n-b\n+c\n x\n", "f").content == b"x\na\nc\nx\n"
+
+
+@pytest.mark.parametrize("diff", [b"@@ -1 +1 @@\n-a\n+b", b"@@ -1,2 +1,2 @@\n-a\n+b\n x"])
+def test_a_diff_that_is_cut_off_in_its_last_line(diff):
+    with pytest.raises(WireError, match="cut off"):
+        apply_diff(b"a\nx\n", diff, "f")
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -175,6 +175,35 @@ def test_a_subclass_is_another_class(nslip: Any) -> None:
     assert type(copy.copy(message)) is type(copy.deepcopy(message)) is Named
 
 
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda message: pickle.loads(pickle.dumps(message))])
+def test_a_copy_of_a_subclass_has_what_it_adds(
+    nslip: Any, copied: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Named(nslip.SlipMessage):  # type: ignore[misc]
+        __slots__ = ("name",)
+
+        def __init__(self, name: str) -> None:
+            super().__init__(3, 1, 0, 1, Act.REQUEST, FrameType.TASK, dict(SLOTS))
+            self.name = name
+
+    where = {"__module__": __name__, "__qualname__": "Noted"}
+    noted = dataclasses.make_dataclass("Noted", [("note", str, "")], bases=(nslip.SlipMessage,), namespace=where)
+    free = type("Free", (nslip.SlipMessage,), {"__module__": __name__, "__qualname__": "Free"})
+    Named.__qualname__ = "Named"
+    fields = (3, 1, 0, 1, Act.ASK, FrameType.TASK, {})
+    messages: list[Any] = [Named("n"), noted(*fields, "n"), free(*fields)]
+    messages[2].more = ["n"]
+    for message in messages:
+        cls = type(message)
+        monkeypatch.setitem(globals(), cls.__name__, cls)
+        again = copied(message)
+        assert type(again) is cls
+        assert again == message
+        assert [getattr(again, name, None) for name in ("name", "note", "more")] == [
+            getattr(message, name, None) for name in ("name", "note", "more")
+        ]
+
+
 def test_messages_are_unhashable_and_unordered(nslip: Any) -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(made(nslip))

@@ -355,6 +355,7 @@ def forbidden(parts: Sequence[str], allow: Sequence[str] | None, deny: Sequence[
 _HUNK = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@")
 _NOT_APPLIED = re.compile(
     rb"Binary files |GIT binary patch|rename |copy |new file |deleted file |old mode |new mode |similarity "
+    rb"|index \S+ 1[26]0000"
 )
 _BLANK = (b"\n", b"\r\n")
 _NO_NEWLINE = b"\\"
@@ -365,6 +366,8 @@ _DIFF_LINE = re.compile(rb"[-+ @\\]|diff ")
 """What no text behind the last hunk begins with: a line that no hunk counts, or a further file."""
 _NAME = re.compile(rb"(---|\+\+\+) ([^\t\r\n]+)")
 _NO_FILE = b"/dev/null"
+_EPOCH = re.compile(rb"\t19(70-01-01|69-12-31) ([0-9]{2}):([0-9]{2}):00(?:\.0+)? ([-+][0-9]{2}):?([0-9]{2})\s*$")
+"""The time of a file that is not there, as GNU diff writes it."""
 _PREFIXES = tuple(f"{letter}/" for letter in "abciow")
 """Prefixes that git puts before names: a/ and b/; c/, i/, o/ and w/ where it is to say what is compared."""
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
@@ -473,6 +476,8 @@ def _hunk(lines: list[bytes], place: int, recount: bool) -> tuple[Hunk, int]:
         if sign not in _SIGNS:
             wrong = f"line {place + 1} of the diff is not part of a hunk"
             raise _Fault(wrong if recount else f"the hunk at line {head} of the diff does not have the lines it counts")
+        if not line.endswith(b"\n"):  # a file that ends so is told by a line of its own
+            raise _Fault(f"line {place + 1} of the diff is cut off: it has no newline")
         signs += sign
         text = line if line in _BLANK else line[1:]
         if sign != b"+":
@@ -498,12 +503,15 @@ def _check_names(header: list[bytes], path: str) -> None:
     if b"+++" in matches and not header[-1].startswith(b"+++ "):
         raise _Fault(f"line {len(header)} of the diff stands between the names and the first hunk")
     found = {mark: match[2].strip() for mark, match in matches.items()}
+    git = any(line.startswith(b"diff --git ") for line in header)
+    if not git:
+        found.update({mark: _NO_FILE for mark, match in matches.items() if _is_epoch(match.string[match.end() :])})
     if _NO_FILE in found.values():
         other = "DELETE" if found.get(b"+++") == _NO_FILE else "CREATE"
         raise _Fault(f"a PATCH changes a file that stays: this one is for {other}")
     old, new = (None if name is None else _names(name) for name in (found.get(b"---"), found.get(b"+++")))
     wanted = path.removeprefix("./")
-    if any(line.startswith(b"diff --git ") for line in header):
+    if git:
         several = [name for name in (old, new) if name is not None]
         good = any(all(wanted == name.split("/", folders)[-1] for name, *_ in several) for folders in (0, 1))
     else:
@@ -513,6 +521,16 @@ def _check_names(header: list[bytes], path: str) -> None:
     if not good:
         shown = " and ".join(dict.fromkeys(name.decode("utf-8", "replace") for name in found.values()))
         raise _Fault(f"the diff is of {shown}, not of {path}")
+
+
+def _is_epoch(written: bytes) -> bool:
+    """True for the time of a file that is not there: midnight of 1970-01-01 UTC, in any zone."""
+    match = _EPOCH.match(written)
+    if match is None:
+        return False
+    day, hour, minute, zone_hour, zone_minute = match.groups()
+    offset = 60 * int(zone_hour) + int(zone_hour[:1] + zone_minute)
+    return 60 * int(hour) + int(minute) - 1440 * day.startswith(b"69") == offset
 
 
 def _names(written: bytes) -> tuple[str, ...]:
@@ -562,7 +580,9 @@ def _place(hunk: Hunk, image: list[bytes], done: list[bool], shift: int, recount
     trailing = hunk.signs.endswith(b" ")
     wanted = max(hunk.start - bool(before), 0) + shift
     ends = [place for place in (0, last) if (place == 0 or hunk.start > 1) and (place == last or trailing)]
-    places: Iterable[int] = chain([wanted], *((wanted + step, wanted - step) for step in range(1, len(image) + wanted)))
+    near = min(max(wanted, 0), last)  # a header may name any line, however far behind the file
+    steps = ((near + step, near - step) for step in range(1, last + 1))
+    places: Iterable[int] = chain([near], chain.from_iterable(steps))
     if b" " not in hunk.signs:
         places = [wanted, *ends]
     elif not recount and (hunk.start <= 1 or not trailing):

@@ -234,27 +234,53 @@ class SlipMethods(Message):
 
     def __copy__(self) -> Self:
         """The copy that ``copy.copy`` makes of a dataclass: the same slots dict in a second message."""
-        return rebuild(type(self), *state(self))  # type: ignore[no-any-return]
+        return _copied(self, state(self), _added(self))  # type: ignore[no-any-return]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         from copy import deepcopy
 
-        return rebuild(type(self), *deepcopy(state(self), memo))  # type: ignore[no-any-return]
+        return _copied(self, *deepcopy((state(self), _added(self)), memo))  # type: ignore[no-any-return]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A plain message names no class, so that native pickles load where turnwire is pure and back."""
-        plain = "__wire__" in vars(type(self))
-        return rebuild, (None if plain else type(self), *state(self))
+        if _is_plain(type(self)):
+            return rebuild, (None, *state(self))
+        return rebuild, (type(self), *state(self)), (None, _added(self))
+
+
+def _is_plain(cls: type) -> bool:
+    """True for SlipMessage itself, False for a subclass."""
+    return "__wire__" in vars(cls)
+
+
+def _added(message: Any) -> dict[str, Any]:
+    """The attributes that a subclass has beyond the fields of a message."""
+    if _is_plain(type(message)):
+        return {}
+    kept: Any = object.__getstate__(message)
+    attributes, slots = kept if isinstance(kept, tuple) else (kept, {})
+    return {name: value for name, value in {**(attributes or {}), **slots}.items() if name not in (*FIELDS, "extra")}
+
+
+def _copied(message: Any, fields: tuple[Any, ...], added: dict[str, Any]) -> Any:
+    made = rebuild(type(message), *fields)
+    for name, value in added.items():
+        setattr(made, name, value)
+    return made
 
 
 def rebuild(cls: Any, *fields: Any) -> Any:
-    """The other half of ``SlipMessage.__reduce__``."""
+    """The other half of ``SlipMessage.__reduce__``. The constructor of a subclass is not called."""
     if cls is None:
         from turnwire.nslip.codec import SlipMessage
 
         cls = SlipMessage
     *values, extra = fields
-    return cls(*values, extra=extra)
+    if _is_plain(cls):
+        return cls(*values, extra=extra)
+    made = cls.__new__(cls)
+    next(base for base in cls.__mro__ if _is_plain(base)).__init__(made, *values, extra=extra)
+    return made
 
 
 def copy_extra(extra: Any) -> Any:
