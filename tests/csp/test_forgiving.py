@@ -186,6 +186,17 @@ def test_lines_that_are_no_value_are_never_glued_to_one(line: str) -> None:
         assert all(value in ("find it", "CODE", "P1") for _, value in said) and message.issues
 
 
+@pytest.mark.parametrize("line", ["Deadline: tomorrow", "NOTE be quick", "...", "- and more", "(end of message)"])
+@pytest.mark.parametrize("before", ["IN SRC", "OWNER CODE"])
+def test_only_a_comma_lets_names_go_on(before: str, line: str) -> None:
+    good = csp.decode(GOOD.replace("OWNER", "IN SRC\nOWNER"))
+    text = csp.encode(good).replace(before, f"{before}\n{line}")
+    message = csp.decode(text, mode="lenient")
+    assert message == good and message.issues
+    several = csp.decode(csp.encode(good).replace("IN SRC", "IN SRC,\nLIB"), mode="lenient")
+    assert several.block.get("IN") == "SRC,\nLIB"  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("line", "value"),
     [("in the cellar", None), ("from the top", None), ("owner of it", None)],

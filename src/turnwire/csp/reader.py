@@ -62,6 +62,8 @@ _WORDS = frozenset(_WORD.values())
 _FIELDS = {word.encode(): {key.encode(): slot for slot, key in enumerate(keys)} for word, keys in FIELDS.items()}
 _REQUIRED = {word.encode(): {key.encode(): reason for key, reason in keys.items()} for word, keys in REQUIRED.items()}
 _ENUM = {key.encode(): frozenset(value.encode() for value in values) for key, values in ENUMS.items()}
+_NAMES = frozenset({b"IN", b"OWNER", b"PRODUCED", b"AT", b"PATH", b"BASE"})
+"""Keys of known blocks whose value is a name or names between commas: another line goes on only behind a comma."""
 _OPS = frozenset(op.encode() for op in FILE_OPS)
 _LETTER = {word.encode(): letter.encode() for word, letter in ID_LETTER.items()}
 _ID = {letter: re.compile(letter + rb"[0-9]+") for letter in _LETTER.values()}
@@ -299,6 +301,9 @@ class MessageReader:
         """Takes a line of a block that is none of its own: leniently, of a value in one line it is what follows."""
         last = self.fields[-1] if self.fields else None
         goes_on = self.forgiving is not None and last is not None and not last.heredoc and last.key not in _ENUM
+        if goes_on and last is not None and last.key in _NAMES and self.word in _FIELDS:
+            said = self.more.get(len(self.fields) - 1) or [self.bytes_of(last.value).decode()]
+            goes_on = said[-1].rstrip().endswith(",")
         if goes_on and not OPENING.fullmatch(line.text) and not _is_no_value(line.text.decode()):
             self.blame(Reason.CONTINUED, line.start)
             self.more.setdefault(len(self.fields) - 1, []).append(line.text.decode())
