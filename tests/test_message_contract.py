@@ -466,8 +466,10 @@ def test_a_subclass_that_libraries_make(backend: str) -> None:
     assert type(made) is cls
     assert made.to_dict() == {**SLIP, "conv_id": 1 << 40}
     assert made.extra == {}
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.convert({"conv_id": 1}, cls)
+    for few in ({"conv_id": 1}, {"turn": 1}, {"strange": 1}, {}):
+        for incomplete in (cls, base):
+            with pytest.raises(msgspec.ValidationError):
+                msgspec.convert(few, incomplete)
     over = dataclasses.make_dataclass("Over", [("note", str, "")], bases=(base,))
     assert over(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {}, "n").note == "n"  # type: ignore[attr-defined]
 

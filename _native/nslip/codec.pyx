@@ -150,16 +150,16 @@ cdef class SlipMessage(MessageBase):
         tw_delete_attribute(self, name)
 
     @cython.final
-    cdef void unset(self):
+    cdef inline void begin(self):
         """Of an object that no constructor made, no field is there before it is set."""
-        self.touched = Touched.__new__(Touched)
-        self.touched.fields = [UNSET] * 6
-        self.touched.slots = UNSET
+        if tw_object_begin(self):
+            self.touched = Touched.__new__(Touched)
+            self.touched.fields = [UNSET] * 6
+            self.touched.slots = UNSET
 
     @cython.final
     cdef Touched touch(self):
-        if tw_object_begin(self):
-            self.unset()
+        self.begin()
         if self.touched is None:
             self.touched = Touched.__new__(Touched)
             # Decoding leaves a message out of the collector's lists; from here on it may be part of a cycle.
@@ -170,6 +170,7 @@ cdef class SlipMessage(MessageBase):
     @cython.final
     cdef object get_field(self, int which):
         cdef object value
+        self.begin()
         if self.touched is not None and self.touched.fields is not None:
             value = self.touched.fields[which]
             if value is UNSET:
@@ -185,8 +186,7 @@ cdef class SlipMessage(MessageBase):
     @cython.final
     cdef int set_field(self, int which, object value) except -1:
         cdef Touched touched
-        if tw_object_begin(self):
-            self.unset()
+        self.begin()
         touched = self.touched
         cdef bint plain = which <= TW_FRAME and type(value) is (Act if which == TW_ACT else FrameType)
         if plain:
