@@ -414,6 +414,7 @@ def test_types_and_signatures(backend: str) -> None:
         cls = type(message)
         assert inspect.signature(cls)
         assert typing.get_type_hints(cls) is not None
+        assert typing.get_type_hints(cls.__init__) is not None
         double = mock.create_autospec(cls, instance=True)
         assert isinstance(double, cls)
 
@@ -472,6 +473,17 @@ def test_a_subclass_that_libraries_make(backend: str) -> None:
                 msgspec.convert(few, incomplete)
     over = dataclasses.make_dataclass("Over", [("note", str, "")], bases=(base,))
     assert over(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {}, "n").note == "n"  # type: ignore[attr-defined]
+
+
+def test_copies_of_a_subclass_are_of_it(backend: str) -> None:
+    for message in samples(backend).values():
+        cls = type("Own", (type(message),), {})
+        try:
+            made = cls.from_dict(message.to_dict())  # type: ignore[attr-defined]
+        except DecodeError:  # of a kind of SSTP there is one class
+            continue
+        assert type(made) is type(copy.copy(made)) is type(copy.deepcopy(made)) is cls
+        assert made == copy.copy(made) == copy.deepcopy(made)
 
 
 @pytest.mark.once

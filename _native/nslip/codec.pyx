@@ -170,9 +170,9 @@ cdef class SlipMessage(MessageBase):
     @cython.final
     cdef object get_field(self, int which):
         cdef object value
-        self.begin()
-        if self.touched is not None and self.touched.fields is not None:
-            value = self.touched.fields[which]
+        if self.touched is not None:
+            self.begin()
+            value = None if self.touched.fields is None else self.touched.fields[which]
             if value is UNSET:
                 raise AttributeError("a field that was not set")
             if value is not None:

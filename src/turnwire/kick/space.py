@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from turnwire import _backend, message as contract
 from turnwire.errors import DecodeError, Issue, Reason, expect_one_of
@@ -113,20 +113,20 @@ class Space(contract.Message):
         return {"document": self.text(strict=False), **{name: True for name in options if getattr(self, name)}}
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Space:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """The document of :meth:`to_dict`, read leniently. Raises DecodeError."""
         contract.expect_mapping(fields, WIRE)
         text = fields.get("document")
         if not isinstance(text, str):
             raise DecodeError(Reason.WRONG_TYPE, "document is a text", wire=WIRE, path="/document")
         options = {name: bool(fields.get(name)) for name in ("fences", "stuffing")}
-        return parse_space(text, mode="lenient", **options)
+        return _rebuild(cls, *parse_space(text, mode="lenient", **options)._state())  # type: ignore[no-any-return]
 
-    def replace(self, **changes: Any) -> Space:
+    def replace(self, **changes: Any) -> Self:
         """A copy with some attributes replaced; the sections are shared."""
         values = dict(zip(_NAMES, self._state(), strict=True))
         contract.refuse_unknown(type(self), changes, values)
-        return Space(**{**values, **changes})
+        return type(self)(**{**values, **changes})
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
@@ -158,11 +158,11 @@ class Space(contract.Message):
         return tuple(getattr(self, name) for name in _NAMES)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, self._state()
+        return _rebuild, (type(self), *self._state())
 
 
-def _rebuild(*state: Any) -> Space:
-    return Space(**dict(zip(_NAMES, state, strict=True)))
+def _rebuild(cls: Any, *state: Any) -> Any:
+    return cls(**dict(zip(_NAMES, state, strict=True)))
 
 
 def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = False, stuffing: bool = False) -> Space:

@@ -6,6 +6,8 @@ A regular expression reads the common shape at once, in a third of the time; wha
 
 from __future__ import annotations
 
+from typing import Any
+
 from turnwire.errors import DecodeError, EncodeError, Reason, expect_one_of
 from turnwire.nslip import message_methods as methods
 from turnwire.nslip._base62_py import DIGIT
@@ -18,7 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable
-    from typing import Any
 
     from typing_extensions import Buffer
 
