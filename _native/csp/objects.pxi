@@ -646,7 +646,9 @@ cdef Py_ssize_t size_of_fields(object block, int code) except -2:
             way, size = keys.key[code][slot].way, keys.key[code][slot].size
         else:
             size = text_in(PyTuple_GET_ITEM(field, 0), &text)
-            if not 0 < size <= usual_limits[2] or csp_key_at(<uint8_t *>text, 0, size) != size or memcmp(text, b"CSP", 4) == 0:
+            if not 0 < size <= usual_limits[2] or csp_key_at(<uint8_t *>text, 0, size) != size:
+                return -1
+            if size == 3 and memcmp(text, b"CSP", 3) == 0:
                 return -1
         total += size + 16
         size = text_in(PyTuple_GET_ITEM(field, 1), &text)
