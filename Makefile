@@ -101,7 +101,7 @@ SUITES := $(filter-out pure,$(SUITES))
 endif
 CORE := $(if $(PURE),1,0)
 LOG := tests/log tests/read tests/convert
-ABOVE := $(addprefix tests/,cli distributed fuzz ledger packaging prompts report tokens)
+ABOVE := $(addprefix tests/,cli distributed fuzz ledger packaging prompts report session tokens)
 RUN = $(PY) -m pytest -p no:cacheprovider $(ARGS)
 OR_NONE = || [ $$? -eq 5 ]
 
