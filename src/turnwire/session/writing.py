@@ -198,6 +198,8 @@ def packed(
     tried = [(), *((path,) for path in candidates(sample))]
     sizes = meter(["".join(composed(sample, keys, chosen, None, None)) for keys in tried])
     alike = [keys for keys, size in zip(tried, sizes, strict=True) if size <= min(sizes) * ALIKE]
+    if () in alike:
+        alike = [()]  # none is worth its place in the header, and to compare their aliases is dear
     if len(alike) > 1:
         sizes = meter(["".join(composed(sample, keys, chosen, Shortener(meter), None)) for keys in alike])
         alike = [alike[sizes.index(min(sizes))]]
