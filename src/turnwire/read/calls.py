@@ -43,15 +43,20 @@ class Calls:
 
     def _of_wire(self, wire: Any, batch: Batch, mine: Any) -> None:
         if any(layout.kind == "span" for layout in wire.table.layouts):
-            known, there = self._parents[wire.name], batch.valid("parent")
+            known = self._parents[wire.name]
+            traces, ids, parents = (batch[name] for name in ("conversation", "id", "parent"))
             spans = np.flatnonzero(mine & np.isin(batch.codes("kind"), _SPANS) & batch.valid("id"))
             for row in spans[: MOST - len(known)].tolist():
-                trace, span, parent = (batch[name][row] for name in ("conversation", "id", "parent"))
-                known[hash((trace, span))] = hash((trace, parent)) if there[row] and parent else 0
+                trace, parent = traces[row], parents[row]
+                known[hash((trace, ids[row]))] = hash((trace, parent)) if parent else 0
         rows = np.flatnonzero(mine & (batch.valid("tool") | batch.valid("call_id")))
+        tools, calls = batch["tool"], batch["call_id"]
+        failed = batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool))
         for row, raw in zip(rows.tolist(), batch.raws(rows), strict=True):
             parts = [one for one in parts_of(wire.decode(raw).fields, wire.table.parts) if one.kind in _PARTS]
-            for part in parts or [_of_columns(batch, row)]:
+            # A record that has no parts is one call, or one result; a span of a tool is its own result.
+            kind = "result" if tools[row] is None else "call"
+            for part in parts or [Part(kind, id=calls[row], name=tools[row], failed=bool(failed[row]))]:
                 self._add(wire.name, part)
 
     def _add(self, wire: str, part: Part) -> None:
@@ -79,13 +84,6 @@ class Calls:
 
 
 _PARTS = ("call", "result")
-
-
-def _of_columns(batch: Batch, row: int) -> Part:
-    """The call of a record that has no parts: a span of a tool is its own result."""
-    tool, call = (batch[name][row] if batch.valid(name)[row] else None for name in ("tool", "call_id"))
-    failed = bool(batch.valid("error")[row]) or bool(batch.valid("failed")[row] and batch["failed"][row])
-    return Part("result" if tool is None else "call", id=call, name=tool, failed=failed)
 
 
 def _tree(parents: dict[int, int]) -> dict[str, int]:

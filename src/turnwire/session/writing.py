@@ -198,9 +198,7 @@ def packed(
     tried = [(), *((path,) for path in candidates(sample))]
     sizes = meter(["".join(composed(sample, keys, chosen, None, None)) for keys in tried])
     alike = [keys for keys, size in zip(tried, sizes, strict=True) if size <= min(sizes) * ALIKE]
-    if () in alike:
-        alike = [()]  # none is worth its place in the header, and to compare their aliases is dear
-    if len(alike) > 1:
+    if len(alike) > 1 and alike[0]:  # comparing aliases is dear, and without a path the header is the shortest
         sizes = meter(["".join(composed(sample, keys, chosen, Shortener(meter), None)) for keys in alike])
         alike = [alike[sizes.index(min(sizes))]]
     yield from composed(chain(sample, given), alike[0], chosen, Shortener(meter), meter)
