@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.conftest import needs_both
 from tests.formats import samples
 from tests.formats.test_tables import rows
 from turnwire import registry
 from turnwire.contract import FORMATS
+from turnwire.json.plan import Judgement
 from turnwire.read.usage import usage
 
 CHAT_USAGE = {
@@ -210,6 +212,28 @@ def test_an_object_is_a_record_with_its_columns(
                 assert {column: row.get(column) for column in expected} == expected
     assert turnwire.detect(compact) not in registry.formats() and registry.wire(name).detect(compact)
     assert turnwire.decode(compact, name).to_dict() == made
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [("mcp", "id"), ("otlp", "startTimeUnixNano"), ("openai", "created"), ("a2a", "id"), ("inspect", "id")],
+)
+def test_a_member_that_may_be_text_or_a_number_is_nothing_else(name: str, member: str, scan_core: str) -> None:
+    made = next(made for wire, made, _ in OBJECTS if wire == name and member in made)
+    scan = turnwire.scan(samples.text({**made, member: value} for value in ({}, [], True)), wire=name)
+    assert [(one.reason, one.line) for one in scan.errors()] == [("wrong_type", line) for line in (1, 2, 3)]
+    assert scan.counts.records == 0
+
+
+@pytest.mark.once
+@needs_both
+def test_the_native_search_asks_python_about_no_good_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(self: Judgement, raw: bytes, fields: Any = None) -> tuple[int, int, int, int]:
+        raise AssertionError(raw)
+
+    monkeypatch.setattr(Judgement, "whole", asked)
+    scan = turnwire.scan(samples.text(made for _, made, _ in OBJECTS), wire=FORMATS)
+    assert sum(map(len, scan)) == len(OBJECTS)
 
 
 def test_all_of_them_in_one_log(scan_core: str) -> None:

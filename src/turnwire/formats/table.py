@@ -204,7 +204,7 @@ class Compiled:
                 continue
             kinds = _KINDS_OF[column.kind]
             if isinstance(source, Digits | Epoch):
-                kinds = (*kinds, "string", "count", "negative", "fraction")
+                kinds = tuple(dict.fromkeys((*kinds, "string", "count", "negative", "fraction")))
             found[path] = _ANY if isinstance(source, Loose) else kinds
         for sign, words in self.layout.signs.items():
             found[sign] = ("string",) if words else found.get(sign, _ANY)

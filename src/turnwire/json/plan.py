@@ -489,7 +489,7 @@ def _variant(
             raise ValueError(f"{need.path}: of the items of an array only ``text`` is asked")
         known = values[need.path].words
         parent = need.path.rpartition("/")[0]
-        kinds = sum(KINDS[kind] for kind in need.kinds)
+        kinds = sum(KINDS[kind] for kind in set(need.kinds))
         mask = sum(1 << known.index(word) for word in need.words)
         result.needs.append((numbers[need.path], numbers.get(parent, NO_NODE), kinds, int(need.needed), mask))
     for fill in fills:
