@@ -33,6 +33,8 @@ _STARTS = (b"@a", b"{")
 """Lines that begin so are mostly one message each, so ``decode`` is tried on them before the search."""
 _CARRIER_KEY = re.compile(rb'"(?:stream"|__REALTIME_TIMESTAMP"|\\u)')
 """Keys of Docker and journald, or an escape that may spell one: such lines are pieces of other texts."""
+_AT = ord("@")
+"""Begins a message of nSLIP, which has no such keys."""
 _OUTSIDE_STRING = re.compile(rb'["{}\n#]')
 """Bytes that matter outside of JSON strings."""
 _INSIDE_STRING = re.compile(rb'["\\\n]')
@@ -142,6 +144,7 @@ class BlockStream:
         self._code = None if wire is None else finder(wire).code
         self._scanner, self._line_wires, self._csp_code = every.scanner, every.lines, every.csp
         self._limits = limits
+        self._line_limit = min(limits.message, limits.feed_buffer)
         pools = Pool(), Pool()
         self._engine = Engine(every, (), None, first_error=False, keep=keep, limit=limits.message, pools=pools)
         decode = registry.decode if wire is None else bulk_scanner(wire).decode
@@ -173,11 +176,21 @@ class BlockStream:
         """The messages that these bytes complete. Raises DecodeError once for each damaged one; its ``pending`` is the
         number of messages before it, which the next call gives. Raises DecodeError(buffer_full), and takes nothing, if
         more bytes would wait than the limit allows, and TypeError for what is not bytes-like."""
-        if self._lines_now and type(data) is bytes and data.startswith(_STARTS) and not (self._size or self._ready):
-            messages, data = self._decode_lines(data)
-            if messages and not data:
-                return messages
-            self._ready = messages
+        waiting = self._size or self._ready or self._found
+        if self._lines_now and not waiting and type(data) is bytes and data.startswith(_STARTS):
+            size = len(data)
+            if data.find(b"\n") == size - 1 < self._line_limit and (data[0] == _AT or not _CARRIER_KEY.search(data)):
+                try:
+                    message = self._decode(data[:-1])
+                    self._took(size, 1)
+                    return [message]
+                except DecodeError:
+                    pass  # the search says what it is
+            elif size <= self._limits.feed_buffer:
+                messages, data = self._decode_lines(data)
+                if messages and not data:
+                    return messages
+                self._ready = messages
         self._append(data if type(data) is bytes else _as_bytes(data))
         return self._messages()
 
@@ -206,16 +219,12 @@ class BlockStream:
     def _decode_lines(self, data: bytes) -> tuple[list[Any], bytes]:
         """Decodes the first lines of ``data`` as long as each is one message: these messages, and the rest of ``data``.
         That takes a hundredth of the time of a search."""
-        if self._found or len(data) > self._limits.feed_buffer:
-            return [], data
-        decode, limit = self._decode, self._limits.message
+        decode, limit, size = self._decode, self._line_limit, len(data)
         lines = data.split(b"\n")
-        size = len(data) - len(lines.pop())  # the last one has not ended
+        size -= len(lines.pop())  # the last one has not ended
         messages: list[Any] = []
         try:
-            if len(lines) == 1 and size <= limit and (data.startswith(b"@a") or not _CARRIER_KEY.search(data)):
-                messages.append(decode(lines[0]))
-            elif data.startswith(b"@a") and size <= limit and data.count(b"\n@a", 0, size) == len(lines) - 1:
+            if data.startswith(b"@a") and size <= limit and data.count(b"\n@a", 0, size) == len(lines) - 1:
                 messages += map(decode, lines)
             else:
                 starts = _STARTS[:1] if _CARRIER_KEY.search(data) else _STARTS
@@ -230,11 +239,16 @@ class BlockStream:
             return [], data
         if count < len(lines):
             size = sum(map(len, lines[:count])) + count
-        self._state.begun = self._state.touched = True
+        self._took(size, count)
+        return messages, data[size:]
+
+    def _took(self, size: int, lines: int) -> None:
+        """Goes on behind lines that were decoded without a search."""
+        state = self._state
+        state.begun = state.touched = True
         self._final = False
         self._offset += size
-        self._line += count
-        return messages, data[size:]
+        self._line += lines
 
     def _append(self, new: bytes) -> None:
         """Adds bytes to those that wait, and notes what they may end."""
