@@ -60,7 +60,7 @@ def test_line_feeds_of_a_window_are_counted(feeds: int, lines: int) -> None:
         )
         assert native.tables(data) == pure.tables(data)
         for level in (0, 1, 2):
-            assert native.tables_at(level, data) == pure.tables(data)
+            assert native.tables(data, level=level) == pure.tables(data)
 
 
 @pytest.mark.parametrize("sign", ["CSP/1", "csp/1", "CSP/2"])

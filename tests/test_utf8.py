@@ -219,7 +219,7 @@ def test_a_bad_byte_at_each_place_of_a_block_of_lines(bad: bytes) -> None:
         for first in (b"y" * before + b"\n", b"\n" * before):
             data = first + head + b"a" * 100 + bad + b"a" * 100 + b"\n\n" + b"z\n" * 70
             wanted = pure.tables(data)
-            assert [native.tables_at(level, data) for level in (0, 1)] == [wanted] * 2, before
+            assert [native.tables(data, level=level) for level in (0, 1)] == [wanted] * 2, before
 
 
 NAMES = ("log.search", "kick.format")

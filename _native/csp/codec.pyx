@@ -54,6 +54,9 @@ cdef extern from "_native/csp/lines.h" nogil:
     int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
 
 cdef extern from "_native/common/fence.h" nogil:
+    ctypedef struct tw_fence:
+        pass
+    tw_fence tw_fence_after(tw_fence open, const uint8_t *s, size_t p, size_t end)
     bint tw_is_fence(const uint8_t *s, size_t p, size_t end)
 
 cdef extern from "_native/csp/marks.h" nogil:
@@ -68,6 +71,7 @@ cdef extern from "_native/csp/around.h" nogil:
     ctypedef struct csp_closing:
         pass
     ctypedef struct csp_around:
+        tw_fence fence
         csp_closing *closings
         size_t end
     size_t csp_next_closing(csp_closing *closings, const uint8_t *s, size_t place, size_t run, size_t end)
@@ -228,51 +232,30 @@ cdef int take_limits(tuple limits, int64_t *into) except -1:
     return 0
 
 
-cdef list rows_of(int32_t *table, int64_t count, int width, int64_t line, int64_t extra, int first_line, int second_line):
-    """Tuples of a table; ``line`` is added to the line columns, ``extra`` to the column of the first extra."""
+cdef list rows_of(int32_t *table, int64_t count, int width, int64_t extra):
+    """Tuples of a table; ``extra`` is added to the column of the first extra."""
     cdef list result = []
     cdef int64_t i
     cdef int j
-    cdef int64_t value
     for i in range(count):
-        row = []
-        for j in range(width):
-            value = table[i * width + j]
-            if j == first_line or j == second_line:
-                value += line
-            elif j == 22:
-                value += extra
-            row.append(value)
-        result.append(tuple(row))
+        result.append(tuple([table[i * width + j] + (extra if j == 22 else 0) for j in range(width)]))
     return result
 
 
-def tables(bytes data not None, tuple limits=NO_LIMIT, str wanted="all"):
+def tables(bytes data not None, tuple limits=NO_LIMIT, str wanted="all", int level=2):
     """(rows, extras, rejects) of a whole buffer, as lists of tuples; see ``turnwire.csp.spec`` for the columns.
 
     ``limits``: bytes of a message, fields of a generic block, bytes of a key. wanted: "all" rejects, "first": up to the
-    first one, what stands behind it is not read, "none" of them. Raises ValueError for 2 GiB or more.
+    first one, what stands behind it is not read, "none" of them. level: 0 lists lines in plain C, 1 with AVX2 where the
+    machine has it. Raises ValueError for 2 GiB or more.
     """
-    return all_tables(data, limits, find_lines, wanted)
-
-
-def tables_at(int level, bytes data not None, tuple limits=NO_LIMIT):
-    """``tables`` with the lines listed at a level: 0 plain C, 1 AVX2 where the machine has it."""
-    return all_tables(data, limits, csp_lister_of(level), "all")
-
-
-cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
     cdef bint first = wanted == "first"
     cdef bint none = wanted == "none"
     cdef int64_t size = len(data)
     cdef const uint8_t *text = data
     cdef int64_t most[3]
-    cdef bint tail = False
-    cdef int64_t run = 0
     cdef Scanner scanner
     cdef int64_t capacity = 8
-    cdef int64_t place = 0
-    cdef int64_t line = 0
     cdef int32_t *memory = NULL
     cdef int32_t small[8 * (24 + 4 * 5 + 6)]
     cdef int32_t *table
@@ -281,8 +264,9 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
         raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
     take_limits(limits, most)
     rows, extras, rejects = [], [], []
+    start_scanner(&scanner, text, 0, size, True, most, csp_lister_of(level))
     try:
-        while place < size:
+        while scanner.place < size:
             table = small
             if capacity > 8:
                 free(memory)
@@ -291,8 +275,7 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
                     raise MemoryError
                 table = memory
             with nogil:
-                start_scanner(&scanner, text, place, size, True, most, lister)
-                scanner.tail, scanner.run = tail, run
+                scanner.row_count = scanner.extra_count = scanner.reject_count = 0
                 scanner.rows = table
                 scanner.extras = table + 24 * capacity
                 scanner.rejects = table + (24 + 20) * capacity
@@ -300,13 +283,10 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
                 outcome = run_scanner(&scanner)
             if outcome == NO_MEMORY:
                 raise MemoryError
-            rows += rows_of(scanner.rows, scanner.row_count, 24, line, len(extras), 2, -1)
-            extras += rows_of(scanner.extras, scanner.extra_count, 5, 0, 0, -1, -1)
+            rows += rows_of(scanner.rows, scanner.row_count, 24, len(extras))
+            extras += rows_of(scanner.extras, scanner.extra_count, 5, 0)
             if not none:
-                rejects += rows_of(scanner.rejects, scanner.reject_count, 6, line, 0, 2, 5)
-            place = scanner.place
-            line += scanner.number
-            tail, run = scanner.tail, scanner.run
+                rejects += rows_of(scanner.rejects, scanner.reject_count, 6, 0)
             if first and rejects:
                 break
             PyErr_CheckSignals()

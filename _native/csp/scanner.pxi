@@ -46,7 +46,8 @@ cdef struct Scanner:
     int64_t closing_count
     int indexed
     bint log  # extras are only counted
-    const csp_around *around  # in a search of logs: what stands around the message and so says where it ends; else NULL
+    const csp_around *around  # what stands around the message and so says where it ends: ``own``, or in a search of logs its own
+    csp_around own  # the fence that is open
     # state of the stream
     bint tail  # text here trails a message
     int64_t run  # of the heredoc that never closed; 0: there is none, -1: several of different runs
@@ -156,10 +157,8 @@ cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
 
 
 cdef inline bint ends(Scanner *s, Line *line) noexcept nogil:
-    """True if a line (outside a heredoc) ends the record before it."""
-    if s.around != NULL:
-        return csp_ends_in_log(s.around, s.data, line.start, line.stop)
-    return is_delimiter(s.data, line)
+    """True if a line (outside a heredoc) ends the message before it."""
+    return csp_ends_in_log(s.around, s.data, line.start, line.stop)
 
 
 cdef inline bint is_magic(const uint8_t *data, Line *line) noexcept nogil:
@@ -270,7 +269,7 @@ cdef int find_closing(Scanner *s, int64_t run, int64_t bound, int64_t *start) no
     cdef int64_t behind, found, low, high, middle
     if bound > s.end:
         bound = s.end
-    if s.around != NULL and s.around.closings != NULL:
+    if s.around.closings != NULL:
         found = csp_next_closing(s.around.closings, s.data, place, run, s.around.end)
         behind = closing_end(s, found, run, bound) if found < <int64_t>s.around.end else 0
         return behind_closing(s, start, found, behind)
@@ -715,7 +714,7 @@ cdef inline bint is_change_like(const uint8_t *data, Line *line) noexcept nogil:
     """True if a line is an operation of a patch, or a bad one rather than a stray line."""
     cdef uint8_t sign = data[line.start]
     if sign == c"+" or sign == c"~" or sign == c"-":
-        return True
+        return not tw_is_fence(data, line.start, line.stop)
     return line.stop - line.start >= 6 and memcmp(data + line.start + 1, b" DEF ", 5) == 0
 
 
@@ -933,7 +932,7 @@ cdef int template(Scanner *s, Line *first) noexcept nogil:
             return MORE
         if found == END:
             break
-        if is_blank(s.data, &line) or is_delimiter(s.data, &line):
+        if is_blank(s.data, &line) or is_delimiter(s.data, &line) or ends(s, &line):
             back(s, &line)
             break
     found = classify_magic_line(s, first, CSP_TEMPLATE)
@@ -1017,6 +1016,7 @@ cdef int item(Scanner *s) noexcept nogil:
     if is_delimiter(s.data, &line):
         if tw_is_fence(s.data, line.start, line.stop):
             s.tail = False
+            s.own.fence = tw_fence_after(s.own.fence, s.data, line.start, line.stop)
             finish_row(s, new_row(s), line.start, line.next, line.number, FENCE)
             return OK
         if template_head(s.data, &line):
@@ -1062,7 +1062,8 @@ cdef inline int step(Scanner *s) noexcept nogil:
     cdef int found = item(s)
     if found != OK:
         s.row_count, s.extra_count, s.reject_count = rows, extras, rejects
-        s.place, s.number, s.run, s.tail = place, number, run, tail
+        s.run, s.tail = run, tail
+        seek(s, place, number)
     elif run > 0 and s.run == run and swallowed_end(s, place, s.place, run):
         s.run = 0
     return found
@@ -1082,6 +1083,7 @@ cdef int run_scanner(Scanner *s) noexcept nogil:
             break
     free(s.closings)
     s.closings = NULL
+    s.closing_count = s.indexed = 0
     return NO_MEMORY if found == NO_MEMORY else OK
 
 
@@ -1097,12 +1099,12 @@ cdef void start_scanner(
     s.final = final
     s.most_bytes, s.most_fields, s.most_key = limits[0], limits[1], limits[2]
     s.log = s.reading.log = False
-    s.around = NULL
+    memset(&s.own, 0, sizeof(s.own))
+    s.around = &s.own
     s.reading.keys, s.reading.data = &keys, data
     s.reading.most_bytes, s.reading.most_fields, s.reading.most_key = limits[0], limits[1], limits[2]
     s.closings = NULL
-    s.closing_count = 0
-    s.indexed = 0
+    s.closing_count = s.indexed = 0
     s.tail = False
     s.run = 0
     s.row_count = s.extra_count = s.reject_count = 0

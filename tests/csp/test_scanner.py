@@ -82,7 +82,7 @@ def test_every_way_to_list_lines_agrees(log, backend):
         return
     for seed in range(rounds(50)):
         data = log(seed)
-        assert native.tables_at(0, data) == native.tables_at(1, data)
+        assert native.tables(data, level=0) == native.tables(data, level=1)
 
 
 def test_every_byte_belongs_to_one_thing(csp_core):

@@ -168,7 +168,10 @@ def test_the_ledger_comes_first():
 
 def test_replay_of_a_document():
     text = (
-        "DEF A = 1\nLAWS\n- L1: x\n" + csp.encode(patch(1, ("+", "B", "2"))) + csp.encode(patch(3)) + "```\nDEF A = 2\n"
+        "DEF A = 1\nLAWS\n- L1: x\n"
+        + csp.encode(patch(1, ("+", "B", "2")))
+        + csp.encode(patch(3))
+        + "\n```\nDEF A = 2\n"
     )
     store, failed = csp.replay(text)
     assert dict(store.defs) == {"A": "1", "B": "2"}

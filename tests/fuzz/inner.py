@@ -35,7 +35,7 @@ def tables(package: ModuleType, data: bytes) -> Any:
     if wanted % 3 == 1 and rejects:  # the cores read ahead of the first reject, one further than the other
         extras = [one for one in extras if one[1] < rejects[0][0]]
     if native:
-        levels = [_plain(core.tables_at(level, data)) for level in range(2)]
+        levels = [_plain(core.tables(data, level=level)) for level in range(2)]
         if any(one != levels[0] for one in levels):
             raise AssertionError("levels of SIMD do not agree")
     return rows, extras, rejects

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from turnwire.csp.spec import HEADERS, ID_LETTER, LOOK_ALIKE_KEYS, LOOK_ALIKE_TITLE
 from turnwire.errors import Reason
-from turnwire.fences import BEGINNING, is_fence
+from turnwire.fences import BEGINNING, FENCE, fence_after, is_fence
+from turnwire.json.times import head_time
 
 Table = list[tuple[int, ...]]
 Span = tuple[int, int]
@@ -30,6 +31,7 @@ KEY = re.compile(rb"[A-Z][A-Z0-9_]*(?= |\Z)")
 CHECKPOINT = re.compile(rb"C[0-9]+")
 DEF_LINE = re.compile(rb"DEF ([A-Z_][A-Z0-9_]*) =(?: (.*))?", re.DOTALL)
 LAW_LINE = re.compile(rb"- (L[0-9]+):(?: (.*))?", re.DOTALL)
+_UPPER_CASE = frozenset(bytes([letter]) for letter in range(65, 91))
 _CLOSING_RUN = re.compile(rb"(?m)^(>{3,})\r?$")
 _LOOSE_CLOSING_RUN = re.compile(rb"(?m)^[ \t]*(>{3,})[ \t]*\r?$")
 
@@ -58,18 +60,36 @@ class ScanFault(Exception):
 
 
 class Cursor:
-    """Lines and heredocs of ``data[start:end]``; ``final`` says that nothing follows."""
+    """Lines and heredocs of ``data[start:end]``; ``final`` says that nothing follows, ``fence`` is the run of the open
+    one."""
 
-    def __init__(self, data: bytes, end: int, final: bool = True) -> None:
+    def __init__(self, data: bytes, end: int, final: bool = True, fence: bytes = b"") -> None:
         self.data = data
         self.end = end
         self.final = final
+        self.fence = fence
         self.closings: dict[int, list[int]] | None = None
         self._loose: dict[int, list[int]] | None = None
 
     def ends(self, line: Line) -> bool:
-        """True if a line (outside a heredoc) ends the record before it."""
-        return is_delimiter(line.text)
+        """True if a line (outside a heredoc) ends the message before it: the first line of another one, or what is
+        nearly one, a fence that closes the one around, the time of a log."""
+        text = line.text
+        if text[:1] in _UPPER_CASE and text[:1] != b"C":
+            return False  # most lines: nothing that ends a message begins so
+        if is_fence(text):
+            return self.closes(text)
+        return LOOKS_LIKE_MAGIC.match(text) is not None or head_time(text[:256]) is not None
+
+    def closes(self, text: bytes) -> bool:
+        """True if a line of a fence closes the open one."""
+        return bool(self.fence) and not self.behind_fence(text)
+
+    def behind_fence(self, text: bytes) -> bytes:
+        """The run of the fence that is open behind a line of a fence."""
+        line = FENCE.match(text)
+        assert line is not None, "it is one"
+        return fence_after(self.fence, line[1], line[2])
 
     def line(self, place: int) -> Line | None:
         """The line at ``place``, or None at the end."""
@@ -112,7 +132,7 @@ class Cursor:
 
 
 def is_delimiter(text: bytes) -> bool:
-    """True if a line (outside a heredoc) ends the record before it: CSP/1, a template, a fence, a would-be CSP/1."""
+    """True if a line says CSP/1 or nearly that, or is a code fence."""
     first = text[:1]
     if first not in b"Cc \t\xef`~" or not first:
         return False

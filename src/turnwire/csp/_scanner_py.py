@@ -84,6 +84,7 @@ class Stream:
         if is_delimiter(text):
             if is_fence(text):
                 self.tail = False
+                self.cursor.fence = self.cursor.behind_fence(text)
                 return self.row(line.start, line.next, FENCE)
             if TEMPLATE_HEAD.match(text):
                 return self.template(line)
@@ -152,7 +153,7 @@ class Stream:
             line = self.cursor.line(place)
             if line is None or (line.next > bound and place > start):
                 return place
-            if self.cursor.ends(line) and place > start:
+            if is_delimiter(line.text) and place > start:
                 return place
             opening = OPENING.fullmatch(line.text)
             place = line.next
@@ -185,7 +186,7 @@ class Stream:
         stop = first.next
         while True:
             line = self.cursor.line(stop)
-            if line is None or is_blank(line.text) or self.cursor.ends(line):
+            if line is None or is_blank(line.text) or is_fence(line.text) or self.cursor.ends(line):
                 break
             stop = line.next
         if is_look_alike(self.cursor, first, TEMPLATE_LINE):

@@ -14,7 +14,7 @@ from turnwire.csp.lenient import parse_leniently, without_prefix
 from turnwire.csp.messages import AnyBlock, CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Template
 from turnwire.csp.spec import FIELDS, FILE_OPS, MAGIC, MIN_HEREDOC, PREAMBLE, REASONS
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect, expect_one_of
-from turnwire.fences import BEGINNING, is_fence
+from turnwire.fences import BEGINNING, fence_behind, is_fence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,9 +168,11 @@ def _verify(record: Record, text: str) -> None:
 def _encode_document(document: Document, strict: bool) -> str:
     parts: list[str] = []
     before: Record | None = None
+    fence = ""
     for record in document.records:
         text = encode(record, strict)
-        if before is not None and not _is_fence(before) and not _is_fence(record):
+        open_before, fence = fence, fence_behind(text, fence) if isinstance(record, Junk) else fence
+        if before is not None and not _is_fence(before) and not (open_before and not fence):
             after_junk = isinstance(before, Junk) and (isinstance(record, Junk) or before.reason is None)
             if not after_junk:
                 parts.append("\n")

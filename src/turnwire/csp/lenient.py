@@ -18,6 +18,7 @@ from turnwire.csp.faults import issue
 from turnwire.csp.messages import Document, Junk, Record
 from turnwire.csp.reader import MessageReader
 from turnwire.errors import Issue, Reason
+from turnwire.fences import is_fence
 
 _BOM = b"\xef\xbb\xbf"
 _TITLE = re.compile(rb"(?mi)CSP/1[*`:. \t]*\r?$")
@@ -49,12 +50,19 @@ def without_prefix(raw: bytes) -> bytes:
     return b"".join((before, b"CSP/1\n", *(line + b"\n" for line in bare)))
 
 
+class _LenientCursor(Cursor):
+    """Lines of which any fence ends a message; one that closes none is an issue of it."""
+
+    def ends(self, line: Line) -> bool:
+        return is_fence(line.text) or super().ends(line)
+
+
 class LenientReader(Stream):
     """Cuts as strictly as ever, and makes records of the rows, and issues and Junk of the rejects."""
 
     def __init__(self, raw: bytes, limits: Limits) -> None:
         super().__init__(
-            Cursor(raw, len(raw)), len(_BOM) * raw.startswith(_BOM), (limits.message, limits.fields, limits.key)
+            _LenientCursor(raw, len(raw)), len(_BOM) * raw.startswith(_BOM), (limits.message, limits.fields, limits.key)
         )
         self.raw = raw
         self.records: list[Record] = []

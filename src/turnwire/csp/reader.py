@@ -46,13 +46,14 @@ from turnwire.csp.spec import (
     Intent,
 )
 from turnwire.errors import Reason
+from turnwire.fences import is_fence
 
 if TYPE_CHECKING:
     from turnwire.csp.lenient import LenientReader
 
 OP_WORD = re.compile(rb"[A-Z][A-Z0-9_]*")
 CHANGE = re.compile(rb"([+~-]) DEF ([A-Z_][A-Z0-9_]*)(?: (.*))?", re.DOTALL)
-CHANGE_LIKE = re.compile(rb"[+~-]|. DEF ", re.DOTALL)
+CHANGE_LIKE = re.compile(rb"[+-]|~(?!~~)|. DEF ", re.DOTALL)
 _HEADER = {key.encode(): reason for key, reason in zip(HEADERS, MISSING_HEADER, strict=True)}
 _HEADERLESS = frozenset((Reason.BAD_HEADER_LINE, *MISSING_HEADER))
 """Faults of what may be another protocol."""
@@ -182,6 +183,9 @@ class MessageReader:
                 raise ScanFault(Reason.LOOK_ALIKE, self.first.start, self.place)
             self.skip_blanks(self.loose_header)
         self.block(self.read_header())
+        behind = None if self.forgiving is None else self.cursor.line(self.place)
+        if behind is not None and is_fence(behind.text) and not self.cursor.closes(behind.text):
+            self.blame(Reason.STRAY_LINE, behind.start)
         return self.place
 
     def read_header(self) -> bytes:

@@ -10,8 +10,9 @@ _Table = list[tuple[int, ...]]
 
 NO_LIMIT: tuple[int, int, int]
 
-def tables(data: bytes, limits: tuple[int, int, int] = ..., wanted: str = "all") -> tuple[_Table, _Table, _Table]: ...
-def tables_at(level: int, data: bytes, limits: tuple[int, int, int] = ...) -> tuple[_Table, _Table, _Table]: ...
+def tables(
+    data: bytes, limits: tuple[int, int, int] = ..., wanted: str = "all", level: int = 2
+) -> tuple[_Table, _Table, _Table]: ...
 
 @disjoint_base
 class OwnColumns:

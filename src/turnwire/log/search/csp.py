@@ -26,7 +26,7 @@ from turnwire.csp._lines_py import (
 from turnwire.csp._scanner_py import TEMPLATE_HEAD, Stream
 from turnwire.csp.spec import BLOCK_WORD, REASONS
 from turnwire.errors import Reason
-from turnwire.fences import FENCE, fence_after
+from turnwire.fences import FENCE, is_fence
 from turnwire.json.times import head_time
 from turnwire.log.search.state import More, SearchState, Walk
 from turnwire.log.search.texts import BOM, Text
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 AT_LINE = rb"(?P<csp>(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9])|(?P<heredoc><{3,}-?\r?$)"
 _OWN_LINE = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
 _BLOCK_LINE = re.compile(rb"(?:%s)(?: |\Z)" % b"|".join(word.encode() for word in BLOCK_WORD.values()))
-_UPPER_CASE = frozenset(bytes([letter]) for letter in range(65, 91))
 OPENING_OF_ANOTHER = re.compile(rb'[ \t]*(?:\{[ \t]*["}\r\n]|' + CANDIDATE + rb")")
 """A line with which a message of another wire may begin."""
 
@@ -63,38 +62,22 @@ class _LogCursor(Cursor):
     """Lines of a log: a message ends well also at a line that begins as those of the log do."""
 
     def __init__(self, text: Text, end: int, form: Any, fence: bytes) -> None:
-        super().__init__(text.data, end, text.final or end < len(text.data))
-        self.in_template = False
+        super().__init__(text.data, end, text.final or end < len(text.data), fence)
         self._form = form
-        self._fence = fence
         self.closings = text.closings
 
     def ends(self, line: Line) -> bool:
-        """True if a line (outside a heredoc) ends the record before it: the first line of another one, a fence that
-        closes the one around, the prefix of the log or its time; behind a prefix on each line, also any message of
-        another wire."""
-        if self._form is None and line.text[:1] in _UPPER_CASE and line.text[:1] != b"C":
-            return False  # most lines: nothing that ends a message begins so
-        if self._form is not None and not self._form.bare:
-            another = OPENING_OF_ANOTHER.match(line.text) or LOOKS_LIKE_MAGIC.match(line.text)
-            return another is not None or head_time(line.text[:256]) is not None or self._closes(line)
-        if FENCE.match(line.text) is not None:
-            return self._closes(line)
-        if LOOKS_LIKE_MAGIC.match(line.text) is not None:
+        """The same where a prefix stands in front of the first line: also at a line that begins so, where others do
+        not. Where all do, also at any message of another wire, and at a fence with nothing behind it: nobody knows
+        which one is open."""
+        if self._form is None:
+            return super().ends(line)
+        if self._form.bare:
+            return super().ends(line) or (not is_fence(line.text) and self._form.taken(line.text) >= 0)
+        if OPENING_OF_ANOTHER.match(line.text) or LOOKS_LIKE_MAGIC.match(line.text):
             return True
-        if self._form is not None and self._form.taken(line.text) >= 0:
-            return True
-        return head_time(line.text[:256]) is not None
-
-    def _closes(self, line: Line) -> bool:
-        """True if a line closes the fence in which the message stands, or is any fence behind a template, of which none
-        is a line. Behind a prefix on each line nobody knows that fence: one that has nothing behind it closes it."""
         fence = FENCE.match(line.text)
-        if fence is not None and self.in_template:
-            return True
-        if fence is not None and self._form is not None and not self._form.bare:
-            return not fence[2].strip()
-        return fence is not None and bool(self._fence) and not fence_after(self._fence, fence[1], fence[2])
+        return head_time(line.text[:256]) is not None if fence is None else not fence[2].strip()
 
 
 class _LogStream(Stream):
@@ -127,8 +110,6 @@ class _LogStream(Stream):
         """A template, which ends in front of any fence, where its first line is not a sentence."""
         head = TEMPLATE_HEAD.match(first.text)
         assert head is not None, "or it is none"
-        cursor: Any = self.cursor
-        cursor.in_template = True
         return super().template(first) if are_flags(first.text[head.end() :]) else self.near(first)
 
     def recover(self, start: int, fault: ScanFault) -> int:
