@@ -240,7 +240,7 @@ def test_what_waits_goes_in_its_order_whatever_is_taken_out():
 
         def begin(priority: str) -> tuple[Job, asyncio.Task[None]]:
             one = do(telemetry={"priority": priority})
-            job = Job(one, sap.encode(one), ANONYMOUS, None)
+            job = Job(one, sap.encode(one), ANONYMOUS)
             return job, asyncio.create_task(life(job))
 
         async with line.turn(begin("low")[0], None):

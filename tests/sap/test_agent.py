@@ -217,7 +217,7 @@ def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
         agent = offering(lambda task, context: "done", workers=1)
         async with agent:
             await what(agent)
-            [sending.cancel() for sending in agent._background]  # the one that hangs
+            [sending.cancel() for sending in agent._sending]  # the one that hangs
 
     asyncio.run(asyncio.wait_for(main(), 120))
 

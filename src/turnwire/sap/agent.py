@@ -13,11 +13,12 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from time import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS
-from turnwire.errors import EncodeError, expect, expect_one_of
+from turnwire.errors import EncodeError, Unreachable, expect, expect_one_of
 from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
 from turnwire.sap.builders import (
     NOT_VETTED,
@@ -80,7 +81,6 @@ _POLLS = (0.02, 0.05, 0.1, 0.25, 0.5)  # seconds between looks at what another a
 Route = Callable[[str, Result], Awaitable[None]]
 """(endpoint, result): sends a Result to a replyTo."""
 
-T = TypeVar("T")
 _log = logging.getLogger("turnwire.sap")
 
 
@@ -153,7 +153,7 @@ class Agent:
         self._ended_bytes = 0
         self._lines: dict[str, Line] = {}  # by capability
         self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
-        self._background: set[asyncio.Task[Any]] = set()
+        self._sending: set[asyncio.Task[None]] = set()  # Results, to receivers
         self._running = False
         self._transcript: Transcript | None = None
 
@@ -250,7 +250,6 @@ class Agent:
             await asyncio.wait(admitting, timeout=CLOSING_SECONDS)
             await cancel_and_wait(admitting)
         await self._group.__aexit__(None, None, None)
-        await self._settle_background()
         for job in list(self._jobs.values()):
             if job.done.done():
                 continue
@@ -261,7 +260,7 @@ class Agent:
             else:
                 text = "the agent was closed before the task was finished"
                 await self._finish(job, self._cancelled(job, text))
-        await self._settle_background()
+        await self._settle_receivers()
         for ledger in self._ledgers.values():
             ledger.close()
 
@@ -286,13 +285,16 @@ class Agent:
         queue is full, all handlers are stuck, or there is no memory for it), INTERNAL (the agent is not running, or
         the task could not be recorded within its time).
         """
-        job = await self.receive(task, reply, principal=principal, kept=kept)
-        return job if isinstance(job, Nack) else ack(task.task_id, task.correlation_id)
+        job = await self.receive(task, principal=principal, kept=kept)
+        if isinstance(job, Nack):
+            return job
+        if reply is not None:
+            self._tell(job, reply)
+        return ack(task.task_id, task.correlation_id)
 
     async def receive(
         self,
         task: Task,
-        reply: Reply | None = None,
         *,
         principal: Named = ANONYMOUS,
         kept: bool = False,
@@ -327,7 +329,7 @@ class Agent:
                 return nack(task, ErrorCode.NOT_FOUND, f"{self.agent_id} has no capability {capability}")
         if denial is not None:
             return await self._refuse(task, caller, *denial)
-        job = Job(task if given else thaw(text), text, caller or ANONYMOUS, reply, kept=kept, limit=limit)
+        job = Job(task if given else thaw(text), text, caller or ANONYMOUS, kept=kept, limit=limit)
         known = self._jobs.get(job.key) or self._ended.get(job.key)
         if known is not None:
             return await self._again(known, job)
@@ -345,8 +347,7 @@ class Agent:
             job.cancel()
         self._jobs[job.key] = job
         del task
-        job.living = self._group.create_task(self._live(job, line))  # whoever asked may be cancelled meanwhile
-        job.living.add_done_callback(lambda _: self._lived(job, line))
+        self._begin(job, line, self._live(job, line))  # whoever asked may be cancelled meanwhile
         return await asyncio.shield(job.admission) or job
 
     async def _refuse(self, task: Task, caller: Principal | None, code: ErrorCode, why: str) -> Nack:
@@ -361,6 +362,10 @@ class Agent:
                 _log.exception("the refusal of task %s could not be recorded", task.task_id)
         return nack(task, code, why)
 
+    def _begin(self, job: Job, line: Line, life: Coroutine[Any, Any, None]) -> None:
+        job.living = self._group.create_task(life)
+        job.living.add_done_callback(lambda _: self._lived(job, line))
+
     async def _live(self, job: Job, line: Line) -> None:
         """The life of a job: its admission, its turn, its work, its Result. Never raises but for a cancellation."""
         refused = await self._admit(job)
@@ -368,6 +373,8 @@ class Agent:
         line.places += not waits
         if refused is not None:
             self._drop(job)
+        elif (route := self._route(job)) is not None:
+            self._tell(job, route)
         job.admission.set_result(refused)
         if waits:
             async with line.turn(job, seconds_left(job.task, budget=False)) as came:
@@ -381,7 +388,7 @@ class Agent:
             job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, "the admission was cancelled"))
         elif self._running and not job.done.done():
             text = "the work on this task was cancelled by a capability"
-            self._spawn(self._finish(job, self._cancelled(job, text)))
+            self._begin(job, line, self._finish(job, self._cancelled(job, text)))
 
     async def _admit(self, job: Job) -> Nack | None:
         """The Nack of a job that is not accepted. Never raises but for a cancellation."""
@@ -409,12 +416,9 @@ class Agent:
     async def _again(self, known: Job, job: Job) -> Job | Nack:
         if known.text != job.text and _content(known) != _content(job):
             return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
-        if known.done.done() and not known.done.cancelled():
-            if job.replies:
-                self._deliver(job, known.done.result(), known)
-            return known
-        known.replies += job.replies
         known.kept = known.kept or job.kept
+        if known.done.done() and (route := self._route(known)) is not None:
+            self._tell(known, route)
         return await asyncio.shield(known.admission) or known
 
     # ---------------------------------------------------------------- memory
@@ -472,7 +476,7 @@ class Agent:
         text = encode(result_for(job.task, Outcome(status=status), self.producer))
         if self._transcript is not None:
             await self._transcript.append((RESULT_KIND, text, job.key))
-        self._deliver(job, text, job)
+        job.report(text)
 
     async def _result(self, job: Job, line: Line, came: bool) -> Result | Frozen | str:
         """The Result of a job; as a text, the one that another agent has written down for it."""
@@ -720,51 +724,47 @@ class Agent:
         job.held += size
         job.done.set_result(text)
         job.drop_task()
-        self._deliver(job, text, job)
+        self._told(job)
 
     # ---------------------------------------------------------------- delivering
 
-    def _deliver(self, to: Job, text: str, of: Job) -> None:
-        """Sends a Result of the job ``of`` to those who wait with ``to``, behind what is on its way to them already."""
-        if to.replies or self._route(of) is not None:
-            self._spawn(self._send(to, text, of))
-        else:
-            self._sent(of, text)
+    def _route(self, job: Job) -> Reply | None:
+        """The receiver of the replyTo of a job, if there is a route to it."""
+        endpoint = job.endpoint
+        route = None if endpoint is None else self.routes.get(endpoint.partition(":")[0])
+        return None if route is None or endpoint is None else partial(route, endpoint)
 
-    async def _send(self, to: Job, text: str, of: Job) -> None:
+    def _tell(self, job: Job, receiver: Reply) -> None:
+        """Sends the Results of a job to a receiver, one after the other."""
+        job.receivers += 1
+        sending = asyncio.create_task(self._send(job, receiver))
+        self._sending.add(sending)
+        sending.add_done_callback(self._sending.discard)
+
+    async def _send(self, job: Job, receiver: Reply) -> None:
         """A slow or lost receiver stops nobody else."""
         try:
-            async with to.sending:
-                for reply in list(to.replies):
-                    await _received(reply(thaw(text)), of.task_id)
-                if (route := self._route(of)) is not None and of.endpoint is not None:
-                    await _received(route(of.endpoint, thaw(text)), of.task_id)
+            async for text in job.results():
+                await _received(receiver(thaw(text)), job.task_id)
+        except Unreachable:  # the job was dropped
+            pass
         finally:
-            self._sent(of, text)
+            job.receivers -= 1
+            self._told(job)
 
-    def _route(self, job: Job) -> Route | None:
-        """The route of a job's replyTo, if there is one."""
-        return None if job.endpoint is None else self.routes.get(job.endpoint.partition(":")[0])
-
-    def _sent(self, of: Job, text: str) -> None:
-        if self._jobs.get(of.key) is not of or not of.done.done() or of.done.result() != text:
+    def _told(self, job: Job) -> None:
+        """Puts a job whose Result all receivers have among those that are forgotten, where there is no more room."""
+        if job.receivers or not job.done.done() or self._jobs.get(job.key) is not job:
             return
-        del self._jobs[of.key]
-        self._ended[of.key] = of
-        self._ended_bytes += of.held
+        del self._jobs[job.key]
+        self._ended[job.key] = job
+        self._ended_bytes += job.held
         while len(self._ended) > self._remembered:
             self._forget_oldest()
 
-    def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Does something that no caller's cancellation reaches."""
-        task = asyncio.create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-        return task
-
-    async def _settle_background(self) -> None:
-        """Waits for all that is under way; then cancels it. What ignores that is left behind."""
-        pending = set(self._background)
+    async def _settle_receivers(self) -> None:
+        """Waits for all receivers; then cancels them. Those that ignore that are left behind."""
+        pending = set(self._sending)
         for seconds in (CLOSING_SECONDS, min(CLOSING_SECONDS, CANCEL_SECONDS)):
             if pending:
                 _, pending = await asyncio.wait(pending, timeout=seconds)
@@ -772,7 +772,7 @@ class Agent:
                 task.cancel()
         if pending:
             _log.error("receivers of %d results did not end when they were cancelled", len(pending))
-            self._background -= pending
+            self._sending -= pending
 
     # ---------------------------------------------------------------- what may be asked about tasks
 

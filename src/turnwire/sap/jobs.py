@@ -15,7 +15,7 @@ from turnwire.sap.access import Principal
 from turnwire.sap.builders import ack, thaw
 from turnwire.sap.handlers import Capability, HandlerPool
 from turnwire.sap.messages import Ack, CacheEvidence, Nack, Result, Task
-from turnwire.sap.spec import TERMINAL, Priority
+from turnwire.sap.spec import Priority
 
 Reply = Callable[[Result], Awaitable[None]]
 """Takes each Result of a task, progress included, in order."""
@@ -42,6 +42,7 @@ class Job:
         admission: done when it is judged, with the Nack of what is refused. begun: done when its handler is called.
         done: done with the frozen terminal Result, cancelled where there will be none. stop: done when the task is to
             be cancelled.
+        receivers: how many are still to get its Result.
         cache_key: of the task in the agent's cache, where it was looked for there; cache: the evidence of that.
         kept: whether whoever sent it will send it again, if it is not finished here. limit: bytes that its Result may
             have, None for any number. held: bytes of the agent's memory that are counted for it.
@@ -54,7 +55,6 @@ class Job:
         task: Task,
         text: str,
         principal: Principal,
-        reply: Reply | None,
         *,
         kept: bool = False,
         limit: int | None = None,
@@ -77,7 +77,6 @@ class Job:
         self.expects_ack = reply_to.get("expectAck") is not False
         self.principal = principal
         self.key = key_of(principal, self.task_id)
-        self.replies = [] if reply is None else [reply]
         self.kept = kept
         self.limit = limit
         self.held = 0
@@ -89,7 +88,9 @@ class Job:
         self.done: asyncio.Future[str] = loop.create_future()
         self.stop: asyncio.Future[None] = loop.create_future()
         self.begun: asyncio.Future[None] = loop.create_future()
-        self.sending = asyncio.Lock()  # one Result after the other
+        self.receivers = 0
+        self._progress: list[str] = []
+        self._reported: asyncio.Future[None] = loop.create_future()
 
     @property
     def task(self) -> Task:
@@ -109,6 +110,8 @@ class Job:
     def drop_task(self) -> None:
         """Keeps the text alone, which is much smaller than the objects that are made of it."""
         self._task = None
+        if self.done.done():
+            self._progress = []
 
     def result(self) -> Result | None:
         """A copy of the terminal Result, None while there is none."""
@@ -126,14 +129,24 @@ class Job:
             raise Unreachable(f"the agent was closed before task {self.task_id} was finished; its queue sends it again")
         return self.done.result()
 
-    async def results(self, coming: asyncio.Queue[Result]) -> AsyncIterator[Result]:
-        """The Results that its reply puts into a queue, the terminal one at the end; of a job that is done that one."""
-        known = self.result()
+    def report(self, text: str) -> None:
+        """Adds a Result that is not the last one."""
+        self._progress.append(text)
+        reported, self._reported = self._reported, asyncio.get_running_loop().create_future()
+        reported.set_result(None)
+
+    async def results(self) -> AsyncIterator[str]:
+        """All Results from the first one on, each as soon as it is there; of a job that is done the terminal one alone.
+        Raises as :meth:`wait`."""
+        progress, told = self._progress, 0
         while True:
-            result = known or await coming.get()
-            yield result
-            if result.status in TERMINAL:
-                return
+            while told < len(progress):
+                yield progress[told]
+                told += 1
+            if self.done.done():
+                break
+            await asyncio.wait({self.done, self._reported}, return_when=asyncio.FIRST_COMPLETED)
+        yield await self.text_of_result()
 
     def cancel(self) -> None:
         """Asks for an end before the handler's."""

@@ -17,7 +17,7 @@ from turnwire.json.text import write
 from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, principal_of
 from turnwire.sap.agent import MEMORY, Agent
-from turnwire.sap.builders import Refused, copy_of, expects_ack, nack
+from turnwire.sap.builders import Refused, copy_of, expects_ack, nack, thaw
 from turnwire.sap.calls import Caller
 from turnwire.sap.jobs import Job, Memory
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from turnwire.sap.agent import Route
     from turnwire.sap.handlers import Capability
-    from turnwire.sap.jobs import Reply
 
 SCHEME = "bus"
 
@@ -73,15 +72,14 @@ class BusClient(Caller):
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""
-        coming: asyncio.Queue[Result] = asyncio.Queue()
-        job = await self._received(task, expects_ack(task), coming.put)
+        job = await self._received(task, expects_ack(task))
         if isinstance(job, Nack):
             raise Refused(job)
         assert job is not None  # a receipt is expected
-        async for result in job.results(coming):
-            yield self.answered(task, result)
+        async for text in job.results():
+            yield self.answered(task, thaw(text))
 
-    async def _received(self, task: Task, bounded: bool, reply: Reply | None = None) -> Job | Nack | None:
+    async def _received(self, task: Task, bounded: bool) -> Job | Nack | None:
         """The job of a copy of the task. Where it is ``bounded`` and takes more than ``ack_seconds``: None for a task
         that expects no receipt, else Unanswered."""
         if not self._bus.running:  # nobody would ever work on it, and whoever waits would wait for ever
@@ -89,7 +87,7 @@ class BusClient(Caller):
         copy: Task = copy_of(task)
         try:
             async with asyncio.timeout(self._bus.ack_seconds if bounded else None):
-                return await self._bus.receive(copy, reply, principal=self._principal, given=True)
+                return await self._bus.receive(copy, principal=self._principal, given=True)
         except TimeoutError as error:
             if expects_ack(task):
                 text = f"no receipt of task {task.task_id} within {self._bus.ack_seconds:g} seconds"
@@ -189,9 +187,7 @@ class Bus(BusClient):
         for provider in self._providers.values():
             provider.agent.add_route(scheme, route)
 
-    async def receive(
-        self, task: Task, reply: Reply | None = None, *, principal: Named = ANONYMOUS, **how: Any
-    ) -> Job | Nack:
+    async def receive(self, task: Task, *, principal: Named = ANONYMOUS, **how: Any) -> Job | Nack:
         """Like :meth:`turnwire.sap.Agent.receive` of the agent that the task is routed to."""
         if not self.running:
             return nack(task, ErrorCode.INTERNAL, "the bus is not running: async with bus: ...")
@@ -201,7 +197,7 @@ class Bus(BusClient):
             return nack(task, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
         if agent is None:
             return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus takes the task")
-        return await agent.receive(task, reply, principal=principal, **how)
+        return await agent.receive(task, principal=principal, **how)
 
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
         """Like :meth:`turnwire.sap.Agent.look_up` of the agent that has the task."""

@@ -152,16 +152,14 @@ class _Endpoint:
 
     async def post_task(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
-        streamed = LINES in request.headers.get("accept", "")
-        coming: asyncio.Queue[Result] = asyncio.Queue()
         task = await self._message(request, Task)  # which nobody but the agent keeps
-        job = await self.agent.receive(task, coming.put if streamed else None, principal=caller, given=True)
+        job = await self.agent.receive(task, principal=caller, given=True)
         del task
         if isinstance(job, Nack):
             raise Refused(job)
-        if streamed:
+        if LINES in request.headers.get("accept", ""):
             headers = {CORRELATION: job.correlation_id}
-            return StreamingResponse(_lines(job, coming), 200, headers, media_type=LINES)
+            return StreamingResponse(_lines(job), 200, headers, media_type=LINES)
         if "respond-async" not in request.headers.get("prefer", ""):
             return self._answer(request, await job.text_of_result(), 200, job.correlation_id)
         return self._answer(request, encode(job.ack()) if job.expects_ack else "", 202, job.correlation_id)
@@ -227,9 +225,9 @@ class _Endpoint:
             self.agent.release(len(body))
 
 
-async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
-    async for result in job.results(coming):
-        yield encode(result) + "\n"
+async def _lines(job: Job) -> AsyncIterator[str]:
+    async for text in job.results():
+        yield f"{text}\n"
 
 
 class _Answer(Response):

@@ -30,10 +30,10 @@ from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswere
 from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.agent import cancel_and_wait, too_large
-from turnwire.sap.builders import Refused, code_of, expects_ack, nack
+from turnwire.sap.builders import Refused, code_of, expects_ack, nack, thaw
 from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
 from turnwire.sap.codec import encode
-from turnwire.sap.jobs import key_of
+from turnwire.sap.jobs import Job, key_of
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode
 from turnwire.sap.times import uuid_key
@@ -360,16 +360,12 @@ class Worker:
             return
         message.data = b""  # the agent counts the task from here on
 
-        async def progress(result: Result) -> None:
-            if not is_final(result):
-                await self._publish(result, caller)
-
         task_id, expected, limit = task.task_id, expects_ack(task), self._link.largest
         wanted = caller is not None and key_of(caller, task_id) in self._cancels
         self._with_agent[capability] += 1
         try:
             job = await self._agent.receive(
-                task, progress, principal=caller, limit=limit, kept=True, given=True, cancelled=wanted
+                task, principal=caller, limit=limit, kept=True, given=True, cancelled=wanted
             )
             del task
             if isinstance(job, Nack):
@@ -382,7 +378,8 @@ class Worker:
                     job.cancel()
                 if expected:
                     await self._receipt(message, task_id, job.ack())
-                await self._publish(await job.wait(), caller)
+                async for result in job.results():
+                    await self._publish(job, result, caller)
             await message.ack_sync()
         finally:
             self._with_agent[capability] -= 1
@@ -418,13 +415,13 @@ class Worker:
             subject = self._link.subject("receipts", task_id.lower())
             await self._link.connection.publish(subject, text, headers=headers)
 
-    async def _publish(self, result: Result, caller: Principal | None) -> None:
+    async def _publish(self, job: Job, result: str, caller: Principal | None) -> None:
         """Publishes a Result; it is the server's when this returns. Raises when it could not be."""
-        text, limit = encode(result, strict=False).encode(), self._link.largest
+        text, limit = result.encode(), self._link.largest
         if len(text) > limit:  # made for another transport, and asked for again here
-            text = encode(too_large(result, len(text), limit)).encode()
-        subject = self._link.subject("results", result.task_id.lower(), caller)
-        await self._link.publish(subject, text, {CORRELATION: result.correlation_id})
+            text = encode(too_large(thaw(text), len(text), limit)).encode()
+        subject = self._link.subject("results", job.task_id.lower(), caller)
+        await self._link.publish(subject, text, {CORRELATION: job.correlation_id})
 
     async def _route(self, endpoint: str, result: Result) -> None:
         """replyTo ``nats:<prefix>.replies.<name>``; no other subject can be reached from a task."""
