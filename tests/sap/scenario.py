@@ -143,6 +143,8 @@ async def play(client: Any) -> list[dict[str, Any]]:
         for name in ("taskId", "correlationId", "reportedAt"):
             del document[name]
         document["constitutionalEvidence"].get("cache", {}).pop("ageSec", None)
+        for action in document.get("nextActions", ()):
+            action.pop("taskId", None)
         made.append(document)
     return made
 

@@ -88,6 +88,8 @@ def test_payloads_are_judged_by_their_schema() -> None:
             agent.capability("x", schema={"type": 5})
         with pytest.raises(ValueError, match="redeliver"):
             agent.capability("x", redeliver="perhaps")
+        with pytest.raises(TypeError, match="has a name"):
+            agent.capability(len)  # type: ignore[arg-type]
 
     run(offering(lambda task, context: calls.append(task), schema=schema), what)
 

@@ -206,6 +206,7 @@ class Agent:
                 cancelled (POSIX only; changes in its memory are lost).
             queue, workers, handlers: as those of the agent, for this capability.
         """
+        expect(name, str, 'a capability has a name, @agent.capability("text.count")')
         expect_one_of(redeliver, "redeliver", ("again", "fail"))
         if isolated:
             import multiprocessing
@@ -258,8 +259,8 @@ class Agent:
                 if job.claimed and self._transcript is not None:
                     await self._transcript.let_go(job.key)
             else:
-                text = "the agent was closed before the task was finished"
-                await self._finish(job, self._cancelled(job, text))
+                closed = Cancelled("the agent was closed before the task was finished")
+                await self._finish(job, self._result_of(job, closed.outcome))
         await self._settle_receivers()
         for ledger in self._ledgers.values():
             ledger.close()
@@ -387,8 +388,8 @@ class Agent:
             self._drop(job)
             job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, "the admission was cancelled"))
         elif self._running and not job.done.done():
-            text = "the work on this task was cancelled by a capability"
-            self._begin(job, line, self._finish(job, self._cancelled(job, text)))
+            cancelled = Cancelled("the work on this task was cancelled by a capability")
+            self._begin(job, line, self._finish(job, self._result_of(job, cancelled.outcome)))
 
     async def _admit(self, job: Job) -> Nack | None:
         """The Nack of a job that is not accepted. Never raises but for a cancellation."""
@@ -458,13 +459,12 @@ class Agent:
         result: Result | Frozen | str
         try:
             result = await self._result(job, line, came)
-        except Cancelled:
-            result = self._cancelled(job)
         except Refusal as refusal:
-            result = self._failed(job, refusal.code, refusal.message)
+            result = self._result_of(job, refusal.outcome)
         except Exception as error:  # a full disk, say
             _log.exception("task %s could not be executed", job.task_id)
-            result = self._failed(job, ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}")
+            refusal = Refusal(ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}")
+            result = self._result_of(job, refusal.outcome)
         await self._finish(job, result)
 
     async def _started(self, job: Job) -> None:
@@ -490,7 +490,7 @@ class Agent:
         if capability.validate is not None and (faults := capability.validate(task._fields["payload"])):
             text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
             issues = [{"pointer": pointer, "message": words} for pointer, words in faults]
-            return self._failed(job, ErrorCode.UNPROCESSABLE, text, issues=issues)
+            raise Refusal(ErrorCode.UNPROCESSABLE, text, issues=issues)
         if (known := await self._from_cache(job)) is not None:
             return known
         if self._transcript is None:
@@ -505,7 +505,7 @@ class Agent:
             return other
         if job.attempt > 1 and capability.redeliver == "fail":
             text = f"{capability.name} was started before and never finished, and is not to be started again"
-            return self._failed(job, ErrorCode.INTERNAL, text, attempts=job.attempt)
+            raise Refusal(ErrorCode.INTERNAL, text, attempts=job.attempt)
         await self._started(job)
         renewing = asyncio.create_task(self._renew_claim(job, self._transcript))
         try:
@@ -526,9 +526,10 @@ class Agent:
         mode = mode_of(task)
         if mode is CacheMode.BYPASS:
             return None
+        if cache is None and mode is CacheMode.ONLY:
+            raise Refusal(ErrorCode.CACHE_MISS, "this agent has no cache")
         if cache is None:
-            missed = "this agent has no cache"
-            return self._failed(job, ErrorCode.CACHE_MISS, missed) if mode is CacheMode.ONLY else None
+            return None
         found = await self._rows_of(cache.ledger).do(lambda: ([], cache.get(task)))
         job.cache_key = found.cache_key
         if not found and mode is not CacheMode.ONLY:
@@ -591,7 +592,7 @@ class Agent:
         task, name = job.task, job.capability
         try:
             made = await self._made(job, line)
-        except (Cancelled, Refusal):
+        except Refusal:
             raise
         except EncodeError as error:
             raise Refusal(ErrorCode.INTERNAL, f"the capability gave no right result: {error}") from error
@@ -655,15 +656,6 @@ class Agent:
             outcome = replace(outcome, cache=job.cache)
         return result_for(job.task, outcome, self.producer)
 
-    def _failed(self, job: Job, code: ErrorCode | str, message: str, **details: Any) -> Result:
-        """The Result of a task that failed."""
-        error = AgentError(code=str(code), message=message, details=details or None)
-        return self._result_of(job, Outcome(error=error))
-
-    def _cancelled(self, job: Job, message: str = "the task was cancelled") -> Result:
-        """The Result of a task that was cancelled."""
-        return self._result_of(job, Outcome(status=Status.CANCELLED, error=AgentError(message=message)))
-
     # ---------------------------------------------------------------- how a Result becomes final
 
     async def _finish(self, job: Job, result: Result | Frozen | str) -> None:
@@ -675,7 +667,8 @@ class Agent:
                 text, made = (text, made) if first == text else (first, thaw(first))
         except Exception as error:  # whoever waits for the task hears of a full disk, too
             _log.exception("the result of task %s could not be recorded", job.task_id)
-            made = self._failed(job, ErrorCode.INTERNAL, f"the result could not be recorded: {said(error)}")
+            refusal = Refusal(ErrorCode.INTERNAL, f"the result could not be recorded: {said(error)}")
+            made = self._result_of(job, refusal.outcome)
             text = encode(made)
         await self._learn(job.task, made)
         self._end(job, text)

@@ -173,9 +173,10 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     """Makes the Result of ``task``: its ids, the time, the outcome and its evidence.
 
     A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a
-    message gets its code as message. The alignment is VALID only for a success whose outcome says so, with policy
-    checks of which none failed, and without violations; else it is ESCALATE, with the policy check "not vetted" if
-    there was no verdict or a failure claimed VALID. Raises ValueError for an invalid status or alignment.
+    message gets its code as message, an escalation without next actions one: a review. The alignment is VALID only for
+    a success whose outcome says so, with policy checks of which none failed, and without violations; else it is
+    ESCALATE, with the policy check "not vetted" if there was no verdict or a failure claimed VALID. Raises ValueError
+    for an invalid status or alignment.
     """
     if not isinstance(outcome, Outcome):
         raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
@@ -188,6 +189,9 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
         alignment = Alignment.ESCALATE
     if said is None or (said is Alignment.VALID is not alignment and clean):
         checks = [*(checks or ()), dict(NOT_VETTED)]
+    asked, actions = task._fields, outcome.next_actions
+    if status is Status.ESCALATED and not actions:
+        actions = [{"action": "review", "taskId": asked["taskId"], "capability": asked["target"]["capability"]}]
     evidence = {
         "alignment": alignment,
         "pressureReadings": outcome.pressure_readings,
@@ -198,8 +202,8 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     }
     fields = {
         "protocolVersion": VERSION,
-        "taskId": task.fields["taskId"],
-        "correlationId": task.fields["correlationId"],
+        "taskId": asked["taskId"],
+        "correlationId": asked["correlationId"],
         "reportedAt": time_now() if now is None else write_time(now),
         "producer": {"agentId": producer, "agentKind": AgentKind.AGENT} if isinstance(producer, str) else producer,
         "status": status,
@@ -208,7 +212,7 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
         "metrics": outcome.metrics,
         "constitutionalEvidence": _given(evidence),
         "error": error,
-        "nextActions": outcome.next_actions,
+        "nextActions": actions,
         "meta": outcome.meta,
     }
     kept = {name: value for name, value in fields.items() if value is not None or name == "output"}

@@ -24,7 +24,9 @@ from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from turnwire.sap.spec import ErrorCode
+from turnwire.sap.builders import Outcome
+from turnwire.sap.messages import AgentError
+from turnwire.sap.spec import ErrorCode, Status
 
 if TYPE_CHECKING:
     from turnwire.sap.messages import Task
@@ -78,12 +80,18 @@ class Capability(NamedTuple):
 
 
 class Refusal(Exception):
-    """Raised by a handler to fail a task with an error code of section 8."""
+    """Raised by a handler to fail a task with an error code of section 8; details: of the error."""
 
-    def __init__(self, code: ErrorCode | str, message: str) -> None:
+    def __init__(self, code: ErrorCode | str, message: str, **details: Any) -> None:
         super().__init__(message)
         self.code = str(code)
         self.message = message
+        self.details = details
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of a task that ends so."""
+        return Outcome(error=AgentError(code=self.code, message=self.message, details=self.details or None))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.code, self.message)
@@ -96,8 +104,16 @@ class Overrun(Refusal):
         super().__init__(ErrorCode.TIMEOUT, text)
 
 
-class Cancelled(Exception):
+class Cancelled(Refusal):
     """A task was cancelled before its handler was done."""
+
+    def __init__(self, text: str = "the task was cancelled") -> None:
+        super().__init__("", text)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of a task that ends so."""
+        return Outcome(status=Status.CANCELLED, error=AgentError(message=self.message))
 
 
 class Died(Exception):

@@ -65,16 +65,12 @@ async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run
     if own is not None:
         words.append(own)
     gravest = max(words, key=GRAVITY.index)
-    escalated = gravest is Alignment.ESCALATE
-    # the escalation path of section 8: somebody looks at it
-    review = {"action": "review", "taskId": task.task_id, "capability": task.target.capability}
     return replace(
         outcome,
-        status=Status.ESCALATED if escalated else outcome.status,
+        status=Status.ESCALATED if gravest is Alignment.ESCALATE else outcome.status,
         alignment=gravest,
         policy_checks=[*(outcome.policy_checks or ()), *(check for one in found for check in one.policy_checks)],
         violations=[*(outcome.violations or ()), *(item for one in found for item in one.violations)] or None,
-        next_actions=outcome.next_actions or ([review] if escalated else None),
     )
 
 
