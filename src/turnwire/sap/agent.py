@@ -463,8 +463,8 @@ class Agent:
             result = self._result_of(job, refusal.outcome)
         except Exception as error:  # a full disk, say
             _log.exception("task %s could not be executed", job.task_id)
-            refusal = Refusal(ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}")
-            result = self._result_of(job, refusal.outcome)
+            failed = Refusal(ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}")
+            result = self._result_of(job, failed.outcome)
         await self._finish(job, result)
 
     async def _started(self, job: Job) -> None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 from turnwire.errors import Unreachable
 from turnwire.sap.access import Principal
@@ -145,7 +146,8 @@ class Job:
                 told += 1
             if self.done.done():
                 break
-            await asyncio.wait({self.done, self._reported}, return_when=asyncio.FIRST_COMPLETED)
+            waiting: set[asyncio.Future[Any]] = {self.done, self._reported}
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         yield await self.text_of_result()
 
     def cancel(self) -> None:
