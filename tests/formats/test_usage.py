@@ -5,16 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
+from datetime import datetime
 from pathlib import Path
+from random import Random
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from tests.cli.running import turnwire
+from tests.conftest import rounds
 from tests.formats import samples
 from turnwire import UnknownName
+from turnwire.formats.prices import PRICES as PACKAGED, price_of
 from turnwire.log import stats
-from turnwire.read.usage import BY, Usage, usage
+from turnwire.read.usage import BY, MODES, Usage, known_folders, usage
 
 SESSIONS = [samples.claude_code(seed=seed) for seed in (1, 2)]
 TOTALS = samples.claude_totals(line for lines in SESSIONS for line in lines)
@@ -68,6 +73,8 @@ def test_prices_are_those_of_the_table(folder: Path) -> None:
         usage(str(folder), prices={"m": {"input": 2}})
     with pytest.raises(UnknownName):
         usage(str(folder), "hour")
+    with pytest.raises(ValueError, match="time zone"):
+        usage(str(folder), timezone="Nowhere/At_All")
 
 
 def test_a_cost_in_the_file_goes_before() -> None:
@@ -80,6 +87,187 @@ def test_a_side_conversation_repeats_its_parent() -> None:
     line = {**SESSIONS[0][4], "isSidechain": False}
     assert usage(samples.text([line, {**line, "requestId": "other", "isSidechain": True}])).total["responses"] == 1
     assert usage(samples.text([line, {**line, "requestId": "other"}])).total["responses"] == 2
+
+
+RATES = {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}
+ABOVE = {"input": 6, "output": 22.5, "cache_read": 0.6, "cache_write": 7.5}
+PRICES = {"m-1": {**RATES, "fast": 6}, "m-2": {**RATES, "above_200k": ABOVE}}
+
+
+def odd_sessions(made: Random) -> list[dict[str, Any]]:
+    """Responses with all that counts are wrong by: blocks, side conversations that say again what their parents said,
+    two durations of caches, long contexts, the fast mode, costs of the file, days that differ by time zone."""
+    lines: list[dict[str, Any]] = []
+    for number in range(40):
+        shared = {
+            "sessionId": f"s{number % 3}",
+            "cwd": "/p",
+            "version": "2.1.0",
+            "parentUuid": None,
+            "type": "assistant",
+        }
+        for block in range(made.randrange(1, 4)):
+            written = made.randrange(300_000)
+            usage: dict[str, Any] = {
+                "input_tokens": made.randrange(300_000),
+                "output_tokens": made.randrange(900),
+                "cache_creation_input_tokens": written,
+                "cache_read_input_tokens": made.randrange(500_000),
+            }
+            if made.random() < 0.7:
+                hour = made.randrange(written + 1)
+                usage["cache_creation"] = {
+                    "ephemeral_5m_input_tokens": written - hour,
+                    "ephemeral_1h_input_tokens": hour,
+                }
+            if block and made.random() < 0.4:
+                usage = {**lines[-1]["message"]["usage"]}
+            if made.random() < 0.4:
+                usage["speed"] = made.choice(("fast", "standard"))
+            line = {
+                **shared,
+                "uuid": f"u{number}-{block}",
+                "timestamp": f"2026-03-{28 + number % 2}T{made.randrange(24):02}:30:00.000Z",
+                "message": {"id": f"msg{number % 25}", "role": "assistant", "model": f"m-{number % 3}", "usage": usage},
+                "requestId": f"req{number % 25}" if made.random() < 0.8 else f"req{number}",
+                "isSidechain": made.random() < 0.25,
+            }
+            if made.random() < 0.2:
+                line["costUSD"] = made.randrange(100) / 8
+            lines.append(line)
+    made.shuffle(lines)
+    return lines
+
+
+def as_ccusage(lines: list[dict[str, Any]], mode: str, zone: str) -> dict[str, dict[str, list[float]]]:
+    """By the rules of ccusage (its revision 5816e640, for Claude Code), told one after another: the day and the model
+    -> input, output, cache written and read, cost."""
+    kept: list[dict[str, Any]] = []
+    for line in lines:
+        same = [one for one in kept if one["message"]["id"] == line["message"]["id"]]
+        exact = [one for one in same if one["requestId"] == line["requestId"]]
+        replayed = [one for one in same if line["isSidechain"] or one["isSidechain"]]
+        before = next(iter(exact + replayed), None)
+        if before is None:
+            kept.append(line)
+        elif line["isSidechain"] != before["isSidechain"]:
+            kept[kept.index(before)] = before if line["isSidechain"] else line
+        else:
+            worth = [(sum(_spent(one)), "speed" in one["message"]["usage"]) for one in (before, line)]
+            kept[kept.index(before)] = line if worth[1] > worth[0] else before
+    found: dict[str, dict[str, list[float]]] = {"day": {}, "model": {}}
+    for line in kept:
+        moment = datetime.fromisoformat(line["timestamp"]).astimezone(ZoneInfo(zone))
+        message = line["message"]
+        fast = message["usage"].get("speed") == "fast"
+        cost = line.get("costUSD", 0.0) if mode == "display" else _calculated(message, fast)
+        cost = line.get("costUSD", cost) if mode == "auto" else cost
+        for by, value in (("day", str(moment.date())), ("model", message["model"] + "-fast" * fast)):
+            sums = found[by].setdefault(value, [0.0] * 5)
+            found[by][value] = [one + more for one, more in zip(sums, (*_spent(line), cost), strict=True)]
+    return found
+
+
+def _spent(line: dict[str, Any]) -> list[int]:
+    usage = line["message"]["usage"]
+    return [
+        usage["input_tokens"],
+        usage["output_tokens"],
+        usage["cache_creation_input_tokens"],
+        usage["cache_read_input_tokens"],
+    ]
+
+
+def _calculated(message: dict[str, Any], fast: bool) -> float:
+    price: Any = PRICES.get(message["model"])
+    if price is None:
+        return 0.0
+    above, usage = price.get("above_200k", price), message["usage"]
+    kept = usage.get("cache_creation", {"ephemeral_5m_input_tokens": usage["cache_creation_input_tokens"]})
+    asked = [
+        (usage["input_tokens"], price["input"], above["input"]),
+        (usage["output_tokens"], price["output"], above["output"]),
+        (kept.get("ephemeral_5m_input_tokens", 0), price["cache_write"], above["cache_write"]),
+        (kept.get("ephemeral_1h_input_tokens", 0), price["input"] * 2, above["input"] * 2),
+        (usage["cache_read_input_tokens"], price["cache_read"], above["cache_read"]),
+    ]
+    cost = sum(min(count, 200_000) * rate + max(count - 200_000, 0) * more for count, rate, more in asked)
+    return cost / 1e6 * (price.get("fast", 1) if fast else 1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_totals_are_those_of_ccusage(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any order of lines, and also where what was counted is merged often."""
+    for seed in range(rounds(20)):
+        monkeypatch.setattr("turnwire.read.usage._MERGE", (1 << 16, 3)[seed % 2])
+        lines = odd_sessions(Random(seed))
+        zone = ("UTC", "Europe/Berlin", "Asia/Kolkata")[seed % 3]
+        expected = as_ccusage(lines, mode, zone)
+        for by in ("day", "model"):
+            found = usage(samples.text(lines), by, prices=PRICES, mode=mode, timezone=zone, batch_bytes=1 << 12)
+            names = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tokens", "cost")
+            assert {row[by]: [row[name] for name in names] for row in found.rows} == {
+                value: pytest.approx(sums) for value, sums in expected[by].items()
+            }
+            assert {*found.unpriced} <= {"m-0", "m-0-fast"}
+
+
+def test_a_response_of_an_agent_counts_where_its_session_saw_it() -> None:
+    said = SESSIONS[0][4]
+    seen = {"message": said["message"], "requestId": said["requestId"], "timestamp": said["timestamp"]}
+    line = {
+        "type": "progress",
+        "uuid": "p",
+        "sessionId": "s1",
+        "timestamp": said["timestamp"],
+        "data": {"message": seen},
+    }
+    alone, both = (usage(samples.text(lines)) for lines in ([line], [line, said]))
+    assert alone.total == both.total and both.copies == 1 and alone.total["responses"] == 1
+
+
+def test_a_copied_history_counts_once() -> None:
+    """That of a rollout that was forked, and of one whose agent was started with the history before it."""
+    lines = samples.codex()
+    head, copied = lines[0]["payload"], lines[1:-8]
+    later = [{**line, "timestamp": "2025-09-03T00:00:00.250Z"} for line in copied]
+    started = {"subagent": {"thread_spawn": {"parent_thread_id": head["id"], "depth": 1}}}
+    for more in ({"forked_from_id": head["id"]}, {"source": started}):
+        fork = [{**lines[0], "payload": {**head, "id": "fork", **more}}, *later]
+        for files in ([*lines, *fork], [*fork, *lines]):
+            assert usage(samples.text(files)).total["responses"] == usage(samples.text(lines)).total["responses"]
+
+
+def test_known_folders_are_those_of_the_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = [tmp_path / "a" / "projects", tmp_path / "b" / "projects", tmp_path / "c" / "archived_sessions"]
+    for place in places:
+        place.mkdir(parents=True)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path / 'a'}, {tmp_path / 'b'}")
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "c"))
+    assert list(known_folders()) == list(map(str, places))
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("anthropic/claude-opus-4.6", (5, 1)),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", (3, 1)),
+        ("claude-opus-4-8-fast", (5, 2)),
+        ("gpt-5.1-codex-max-2026-01-01", (1.25, 1)),
+        ("claude-opus-4-80", None),
+    ],
+)
+def test_a_model_has_the_price_of_its_name(model: str, expected: Any) -> None:
+    price = price_of(model, PACKAGED)
+    assert (price and (price.input, price.fast)) == expected
+
+
+def test_counts_of_any_size_add_up() -> None:
+    """Also where the file is wrong by far."""
+    lines = [{**SESSIONS[0][4], "requestId": f"r{number}"} for number in range(3)]
+    usage_of = {"input_tokens": 2**63 - 1, "output_tokens": 1}
+    data = samples.text({**line, "message": {**line["message"], "usage": usage_of}} for line in lines)
+    assert usage(data).total["input_tokens"] == 3 * (2**63 - 1)
 
 
 def test_rollouts_carry_model_and_session(tmp_path: Path, scan_core: str) -> None:

@@ -13,6 +13,14 @@ BLOCKS = {
 }
 """Types of blocks -> the kinds of records whose last block they are."""
 
+USAGE = {
+    "input_tokens": "usage/input_tokens",
+    "output_tokens": "usage/output_tokens",
+    "cache_read_tokens": "usage/cache_read_input_tokens",
+    "cache_write_tokens": "usage/cache_creation_input_tokens",
+}
+"""The columns of tokens -> their paths in a message."""
+
 
 def message(at: str) -> Columns:
     """The columns of a message at a path, "" or one that ends with a slash."""
@@ -24,10 +32,9 @@ def message(at: str) -> Columns:
         "tool": Loose(f"{at}content/*/name"),
         "call_id": (Loose(f"{at}content/*/id"), Loose(f"{at}content/*/tool_use_id")),
         "text": tuple(Loose(f"{at}content{part}") for part in ("", "/*/text", "/*/content", "/*/thinking")),
-        "input_tokens": f"{at}usage/input_tokens",
-        "output_tokens": f"{at}usage/output_tokens",
-        "cache_read_tokens": f"{at}usage/cache_read_input_tokens",
-        "cache_write_tokens": f"{at}usage/cache_creation_input_tokens",
+        **{name: f"{at}{path}" for name, path in USAGE.items()},
+        "cache_write_1h_tokens": Loose(f"{at}usage/cache_creation/ephemeral_1h_input_tokens"),
+        "speed": Loose(f"{at}usage/speed"),
     }
 
 

@@ -4,7 +4,7 @@ A response of the model is written once for each block of its content, and again
 with the same ``message.id`` and ``requestId`` and with the tokens of the whole response so far.
 """
 
-from turnwire.formats.anthropic import BLOCKS, message, message_parts
+from turnwire.formats.anthropic import BLOCKS, USAGE, message, message_parts
 from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Words
 
 _SHARED: Columns = {
@@ -20,6 +20,11 @@ _LINE: Columns = {
     "duration_ms": Loose("durationMs"),
     "failed": (Loose("message/content/*/is_error"), Loose("isApiErrorMessage")),
     "error": Loose("error"),
+}
+_PROGRESS: Columns = {  # a response of an agent, as the session that started it saw it
+    **{name: Loose(f"data/message/message/{path}") for name, path in {"id": "id", "model": "model", **USAGE}.items()},
+    "request_id": Loose("data/message/requestId"),
+    "sidechain": (Loose("data/message/isSidechain"), Loose("isSidechain")),
 }
 _MARKS = (2, ("parentUuid", "sessionId", "isSidechain", "userType", "leafUuid"))
 
@@ -48,7 +53,7 @@ TABLE = Format(
             signs={"type": ("system", "attachment", "progress"), "sessionId": (), "uuid": ()},
             kind="system",
             kinds=(Words("type", {"attachment": "attachment", "progress": "event"}),),
-            columns={**_LINE, "subject": Loose("subtype"), "text": Loose("content")},
+            columns={**_LINE, "subject": Loose("subtype"), "text": Loose("content"), **_PROGRESS},
             marks=_MARKS,
         ),
         Layout(
@@ -93,5 +98,6 @@ TABLE = Format(
     parts=message_parts("message/"),
     provider="anthropic",
     folders=("~/.claude/projects", "~/.config/claude/projects"),
+    home="CLAUDE_CONFIG_DIR",
 )
 DESCRIPTOR = TABLE.descriptor()

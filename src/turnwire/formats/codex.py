@@ -54,6 +54,8 @@ def _item_parts(at: str) -> tuple[PartRule, ...]:
     )
 
 
+_PARENTS = (Loose("payload/forked_from_id"), Loose("payload/source/subagent/thread_spawn/parent_thread_id"))
+
 TABLE = Format(
     "codex",
     "Codex rollouts",
@@ -64,7 +66,8 @@ TABLE = Format(
             columns={
                 "time": "timestamp",
                 "conversation": ("payload/id", "payload/session_id"),
-                "parent": Loose("payload/forked_from_id"),
+                "parent": _PARENTS,
+                "origin": (*_PARENTS, Loose("payload/id")),
                 "project": Loose("payload/cwd"),
                 "subject": Loose("payload/originator"),
             },
@@ -140,11 +143,12 @@ TABLE = Format(
             marks=(2, ("summary", "encrypted_content")),
         ),
     ),
-    copy_of=("total_tokens", "conversation"),
-    carried=("conversation", "model", "project"),
+    copy_of=("total_tokens", "input_tokens", "output_tokens", "origin"),
+    carried=("conversation", "origin", "model", "project"),
     cached_is_input=True,
     parts=(*_item_parts("payload"), *_item_parts("")),
     provider="openai",
     folders=("~/.codex/sessions", "~/.codex/archived_sessions"),
+    home="CODEX_HOME",
 )
 DESCRIPTOR = TABLE.descriptor()

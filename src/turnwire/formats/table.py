@@ -28,16 +28,19 @@ KINDS = (
 
 _TEXTS = ("sender", "receiver", "conversation", "subject", "parent", "id", "request_id", "model", "tool", "call_id")
 _NUMBERS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+_MORE = ("cache_write_1h_tokens", "total_tokens", "duration_ms")
+_FURTHER = ("error", "stop_reason", "project", "origin", "speed", "text")
 COLUMNS = (
     Column("wire", "enum"),
     Column("kind", "enum", names=KINDS),
-    *(Column(name, "text", nullable=True) for name in (*_TEXTS, "error", "stop_reason", "project", "text")),
-    *(Column(name, "i64", nullable=True) for name in ("sequence", *_NUMBERS, "total_tokens", "duration_ms")),
+    *(Column(name, "text", nullable=True) for name in (*_TEXTS, *_FURTHER)),
+    *(Column(name, "i64", nullable=True) for name in ("sequence", *_NUMBERS, *_MORE)),
     Column("cost", "f64", nullable=True),
     *(Column(name, "bool", nullable=True) for name in ("failed", "sidechain")),
 )
 """The columns of every format, beside ``inner`` and ``time``. Tokens are counts as the file has them; ``total_tokens``
-is a running total of a session; ``cost`` is in US dollars."""
+is a running total of a session, ``cache_write_1h_tokens`` a part of ``cache_write_tokens``; ``origin`` is the session
+that a copied history comes from; ``cost`` is in US dollars."""
 
 _KINDS_OF = {
     "text": ("string", "null"),
@@ -113,8 +116,9 @@ class Format(NamedTuple):
     copy_of: the columns that together identify a response; records with the same values are copies, and sums count
     only the one with the most tokens. A record without a value in the first column is no copy. carried: columns
     that a record without them takes from the one before it in its file. cached_is_input: whether ``input_tokens``
-    includes cached tokens. folders: the usual folders of the format's files. asks, answers: the kinds of records
-    that make and that answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record.
+    includes cached tokens. folders: the usual folders of the format's files; home: a variable that may name others
+    around them. asks, answers: the kinds of records that make and that answer a call, by its ``call_id``. parts: rules
+    for the texts, calls and results in a record.
     provider: OpenTelemetry's name for the provider, if the format has only its models.
     """
 
@@ -125,6 +129,7 @@ class Format(NamedTuple):
     carried: tuple[str, ...] = ()
     cached_is_input: bool = False
     folders: tuple[str, ...] = ()
+    home: str | None = None
     asks: tuple[str, ...] = ("tool_call",)
     answers: tuple[str, ...] = ("tool_result",)
     parts: tuple[PartRule, ...] = ()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
@@ -20,6 +22,9 @@ core = _backend.load("log.aggregate")
 ABSENT = -1
 """The code of "there is no value"."""
 _DAY = 86_400_000_000
+_QUARTER = 900_000_000  # no time zone begins a day inside one
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DATES = (-62_135_000_000 // 900, 253_402_000_000 // 900)  # quarters of an hour that have a date everywhere
 MOST_NAME = 256
 """Characters of a value that are kept."""
 
@@ -126,10 +131,29 @@ def coded_column(batch: Batch, name: str, rows: NDArray[Any] | None = None) -> C
     return Coded(column.names, np.where(batch.valid(name), codes, ABSENT) if column.nullable else codes)
 
 
-def days(times: NDArray[np.int64], there: NDArray[np.bool_]) -> Coded:
-    """The days (of UTC) of times in microseconds, for rows where one is ``there``."""
-    different, codes = np.unique(times // _DAY, return_inverse=True)
-    return Coded([str(np.datetime64(day, "D")) for day in different.tolist()], np.where(there, codes, ABSENT))
+def zone_of(name: str) -> Callable[[datetime], datetime] | None:
+    """What turns a moment into the time of a zone, by its IANA name or that of this machine for "local"; None for UTC.
+    Raises ValueError for another name."""
+    if name in ("UTC", "local"):
+        return None if name == "UTC" else datetime.astimezone
+    try:
+        zone = ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f"there is no time zone {name!r}") from error
+    return lambda moment: moment.astimezone(zone)
+
+
+def days(
+    times: NDArray[np.int64], there: NDArray[np.bool_], zone: Callable[[datetime], datetime] | None = None
+) -> Coded:
+    """The days of times in microseconds, for rows where one is ``there``; zone: as of :func:`zone_of`."""
+    different, codes = np.unique(times // (_DAY if zone is None else _QUARTER), return_inverse=True)
+    if zone is None:
+        names = [str(np.datetime64(day, "D")) for day in different.tolist()]
+    else:
+        moments = (_EPOCH + timedelta(minutes=15 * part) for part in np.clip(different, *_DATES).tolist())
+        names = [str(zone(moment).date()) for moment in moments]
+    return Coded(names, np.where(there, codes, ABSENT))
 
 
 def _of_text(column: TextColumn, rows: NDArray[Any] | None = None) -> Texts:

@@ -24,7 +24,7 @@ TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tok
 COLUMNS = (
     *("wire", "kind", "time", "sender", "model", "tool", "call_id", "conversation", "parent", "id", "subject", "text"),
     *("error", "failed", "sidechain", "request_id", "project", "stop_reason", "duration_ms", "cost", "sequence"),
-    *("receiver", "total_tokens", *TOKENS),
+    *("receiver", "origin", "total_tokens", *TOKENS),
 )
 """The columns of a turn, behind its file and line."""
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system", "agent": "assistant"}
@@ -76,7 +76,7 @@ class Turn:
         return tuple(sorted({*there, *self.dropped, *more} - SAID_BY_PARTS))
 
 
-SAID_BY_PARTS = frozenset(("wire", "kind", "file", "line", "sender", "tool", "call_id", "text", "failed"))
+SAID_BY_PARTS = frozenset(("wire", "kind", "file", "line", "origin", "sender", "tool", "call_id", "text", "failed"))
 """Columns that say what the parts say, or where the record is."""
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from array import array
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, partial
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,30 +12,43 @@ import numpy as np
 from turnwire import registry
 from turnwire.contract import FORMATS
 from turnwire.errors import expect_one_of
-from turnwire.formats.prices import price_of, priced
+from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import coded_column, days
+from turnwire.read.coding import Coded, coded_column, days, texts, zone_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from turnwire.log.output.batch import Batch
 
 BY = ("session", "project", "model", "tool", "wire", "day")
-"""What tokens are added up by; a day is one of UTC, a wire the name of a format."""
+"""What tokens are added up by; a wire is the name of a format."""
+MODES = ("auto", "calculate", "display")
+"""Costs: those of the file where it has one, else by prices; all by prices; those of the file only."""
 TOKENS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tokens", "reasoning_tokens")
 _PAID = TOKENS[:4]
 """The tokens that are paid for: reasoning is a part of the output."""
-_PRICED = ("input", "output", "cache_write", "cache_read")
-"""Their prices."""
+_COUNTS = (*TOKENS, "cache_write_1h_tokens")
+_PLACE = ("conversation", "project", "model", "wire", "day")
+"""What says where a response belongs, beside its tool; in the order of BY without it."""
 _SUMS = ("responses", *TOKENS, "tokens", "cost")
-_TEXTS = ("conversation", "project", "model", "tool", "wire", "id", "request_id")
-_GROUPS = (*_TEXTS[:5], "day")
-"""The columns of the groups, in the order of BY."""
 COLUMNS = (
-    *("wire", "conversation", "project", "model", "tool", "time", "id", "request_id", "total_tokens"),
-    *("sidechain", "cost"),
-    *TOKENS,
+    *("wire", "conversation", "project", "model", "tool", "time", "id", "request_id", "origin", "speed"),
+    *("total_tokens", "sidechain", "cost"),
+    *_COUNTS,
 )
 """The columns of a scan that are read."""
+_MERGE = 1 << 16
+_TIER = 200_000
+
+
+def _row(count: str) -> Any:
+    """The type of a counted response; count: that of its tokens."""
+    said = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("aside", "?"), ("fast", "?")]
+    return np.dtype([*said, ("cost", "f8"), *((name, count) for name in _COUNTS)])
+
+
+_NARROW, _WIDE = _row("u4"), _row("i8")
 
 
 class Usage(NamedTuple):
@@ -58,20 +69,19 @@ class Usage(NamedTuple):
 
 
 class UsageSum:
-    """Gathers: ``take`` each batch of a scan with the columns ``COLUMNS``, then ``finish``. About 150 bytes of memory
-    for each response: all but its numbers is kept once."""
+    """Gathers: ``take`` each batch of a scan with the columns ``COLUMNS``, then ``finish``. About 60 bytes of memory
+    for each response, and as many again while copies are looked for. timezone: as of :func:`usage`."""
 
-    def __init__(self) -> None:
+    def __init__(self, timezone: str = "UTC") -> None:
+        self._zone = zone_of(timezone)
         self._names: dict[str | None, int] = {None: 0}  # values of all groups -> their numbers, 0 for none
+        self._places: dict[tuple[int, ...], int] = {}  # numbers of _PLACE -> the number of them together
         self._tables = {name: found.table for name, found in registry.formats().items()}
-        self._places: dict[int, int] = {}  # the hash of what says which response it is -> its number
-        self._first: dict[int, int] = {}  # the same without the request
-        self._groups = {by: array("i") for by in BY}
-        self._tokens = {name: array("q") for name in TOKENS}
-        self._costs, self._aside = array("d"), bytearray()
-        self._carried: dict[tuple[str, str], str | None] = {}
+        self._kept: NDArray[Any] = np.empty(0, _NARROW)
+        self._new: list[NDArray[Any]] = []
+        self._waiting = self._taken = 0
+        self._carried: dict[tuple[str, str], int] = {}
         self._file: str | None = None
-        self.copies = 0
 
     def take(self, batch: Batch) -> None:
         """Adds the responses of a batch."""
@@ -80,118 +90,216 @@ class UsageSum:
             self._carried.clear()
         counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
         wires = coded_column(batch, "wire")
-        carrying = [
-            code for code, name in enumerate(wires.names) if name in self._tables and self._tables[name].carried
-        ]
-        rows = np.flatnonzero(counted | np.isin(wires.codes, carrying))
+        tables = {code: self._tables[name] for code, name in enumerate(wires.names) if name in self._tables}
+        rows = np.flatnonzero(counted | np.isin(wires.codes, [code for code in tables if tables[code].carried]))
         if not len(rows):
             return
-        said: dict[str, Iterable[Any]] = {name: coded_column(batch, name, rows).of(rows).values() for name in _TEXTS}
-        said["day"] = days(batch["time"][rows], batch.valid("time")[rows]).values()
-        for name in ("total_tokens", "cost", "sidechain", *TOKENS):
-            said[name] = np.where(batch.valid(name), batch[name], None)[rows].tolist()
-        for counts, values in zip(counted[rows].tolist(), zip(*said.values(), strict=True), strict=True):
-            one = dict(zip(said, values, strict=True))
-            table = self._tables[one["wire"]]
-            for name in table.carried:  # what is not said is as in the records before
-                key = table.name, name
-                one[name] = self._carried.get(key) if one[name] is None else one[name]
-                self._carried[key] = one[name]
-            if counts:
-                self._add(table, one)
+        said = {
+            name: self._numbers(coded_column(batch, name, rows).of(rows))
+            for name in ("conversation", "project", "model", "tool", "wire", "origin", "speed")
+        }
+        said["day"] = self._numbers(days(batch["time"][rows], batch.valid("time")[rows], self._zone))
+        codes = wires.codes[rows]
+        for code in np.unique(codes).tolist():
+            for name in tables[code].carried:  # what is not said is as in the records before
+                self._carry(tables[code].name, name, said[name], np.flatnonzero(codes == code))
+        mine = counted[rows]
+        self._add(batch, rows[mine], {name: numbers[mine] for name, numbers in said.items()}, tables, codes[mine])
 
-    def _add(self, table: Any, said: dict[str, Any]) -> None:
-        """Adds a response, or what says one again; one of a side conversation says again what its parent said, by other
-        requests."""
-        aside, cost = bool(said["sidechain"]), math.nan if said["cost"] is None else said["cost"]
-        numbers = [said[name] or 0 for name in TOKENS]
-        groups = [self._names.setdefault(said[name], len(self._names)) for name in _GROUPS]
-        if table.cached_is_input:
-            numbers[0] = max(numbers[0] - numbers[3], 0)
-        place, name = None, said[table.copy_of[0]] if table.copy_of else None
-        if name is not None:
-            exact, first = hash((table.name, *map(said.__getitem__, table.copy_of))), hash((table.name, name))
-            place = self._places.get(exact)
-            if place is None and (found := self._first.get(first)) is not None and (aside or self._aside[found]):
-                place = found
-            if place is None:
-                self._places[exact] = len(self._costs)
-                self._first.setdefault(first, len(self._costs))
-        if place is None:
-            for group, value in zip(self._groups.values(), groups, strict=True):
-                group.append(value)
-            for column, number in zip(self._tokens.values(), numbers, strict=True):
-                column.append(number)
-            self._costs.append(cost)
-            self._aside.append(aside)
+    def _numbers(self, column: Coded) -> NDArray[np.int64]:
+        """The numbers of the names of a column, 0 for none."""
+        numbers = [self._names.setdefault(name, len(self._names)) for name in column.names]
+        return np.array([*numbers, 0], np.int64)[column.codes]
+
+    def _carry(self, wire: str, name: str, numbers: NDArray[np.int64], rows: NDArray[np.intp]) -> None:
+        """Fills in what records do not say from those before them in the file."""
+        mine = numbers[rows]
+        last = np.maximum.accumulate(np.where(mine, np.arange(len(mine)), -1))
+        mine = np.where(last >= 0, mine[last], self._carried.get((wire, name), 0))
+        numbers[rows] = mine
+        self._carried[wire, name] = int(mine[-1])
+
+    def _add(
+        self, batch: Batch, rows: NDArray[Any], said: dict[str, Any], tables: dict[int, Any], codes: NDArray[Any]
+    ) -> None:
+        if not len(rows):
             return
-        self.copies += 1
-        there = sum(self._tokens[name][place] for name in _PAID)
-        if (not aside, sum(numbers[:4])) > (not self._aside[place], there):
-            for column, number in zip(self._tokens.values(), numbers, strict=True):
-                column[place] = number
-            self._aside[place] = aside
-            for by, value in zip(BY, groups, strict=True):
-                if by != "tool":
-                    self._groups[by][place] = value
-        for by, value in zip(BY, groups, strict=True):  # the tool is in one copy, the text in another
-            self._groups[by][place] = self._groups[by][place] or value
-        if np.isnan(self._costs[place]):
-            self._costs[place] = cost
+        counts = {name: np.where(batch.valid(name)[rows], batch[name][rows], 0) for name in _COUNTS}
+        counts = {name: np.maximum(numbers, 0) for name, numbers in counts.items()}
+        for code in (code for code, table in tables.items() if table.cached_is_input):
+            fresh = np.maximum(counts["input_tokens"] - counts["cache_read_tokens"], 0)
+            counts["input_tokens"] = np.where(codes == code, fresh, counts["input_tokens"])
+        wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
+        new = np.empty(len(rows), _WIDE if wide else _NARROW)
+        for name, numbers in counts.items():
+            new[name] = numbers
+        new["cost"] = np.where(batch.valid("cost")[rows], batch["cost"][rows], np.nan)
+        new["aside"] = batch.valid("sidechain")[rows] & batch["sidechain"][rows].astype(bool)
+        new["fast"] = said["speed"] != 0
+        new["tool"] = said["tool"]
+        if (fast := self._names.get("fast")) is not None:
+            names = list(self._names)
+            for model in np.unique(said["model"][said["speed"] == fast]).tolist():
+                mine = (said["speed"] == fast) & (said["model"] == model)
+                said["model"][mine] = self._names.setdefault(f"{names[model] or ''}{FAST}", len(self._names))
+        places = np.stack([said[name] for name in _PLACE], 1)
+        _, first, inverse = np.unique(_mixed(*places.T), return_index=True, return_inverse=True)
+        known = [self._places.setdefault(tuple(places[row].tolist()), len(self._places)) for row in first.tolist()]
+        new["place"] = np.array(known)[inverse.reshape(-1)]
+        new["key"] = new["first"] = _mixed(np.arange(self._taken, self._taken + len(rows)))  # each by itself
+        for code in np.unique(codes).tolist():
+            self._key(tables[code], batch, rows, said, np.flatnonzero(codes == code), new)
+        self._taken += len(rows)
+        self._new.append(new)
+        self._waiting += len(rows)
+        if self._waiting > max(_MERGE, len(self._kept)):
+            self._merge()
 
-    def finish(self, by: str, counts: Counts, prices: Mapping[str, Any] | None = None) -> Usage:
-        """All of it, with the counts of the scan that has ended. prices: see :func:`usage`."""
+    @staticmethod
+    def _key(
+        table: Any, batch: Batch, rows: NDArray[Any], said: dict[str, Any], mine: NDArray[Any], new: NDArray[Any]
+    ) -> None:
+        """Fills in what tells copies from each other. One of a side conversation says again what its parent said, by
+        other requests."""
+        if not table.copy_of:
+            return
+        parts = []
+        for name in table.copy_of:
+            if name in said:
+                parts.append(said[name][mine])
+            elif batch.column(name).kind == "text":
+                parts.append(texts(batch, name).numbers[rows[mine]])
+            else:
+                parts.append(np.where(batch.valid(name)[rows[mine]], batch[name][rows[mine]], -1))
+        there = batch.valid(table.copy_of[0])[rows[mine]]
+        wire = said["wire"][mine]
+        first = _mixed(wire, parts[0])
+        mine, first = mine[there], first[there]
+        new["first"][mine] = first
+        new["key"][mine] = np.where(new["aside"][mine], _mixed(first, first), _mixed(wire, *parts)[there])
+
+    def _merge(self) -> None:
+        """Leaves of the copies of each response the one with the most tokens, and the first tool of them all."""
+        rows = np.concatenate([self._kept, *self._new])
+        self._new, self._waiting = [], 0
+        order = np.argsort(rows["key"], kind="stable")
+        keys = rows["key"][order]
+        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else order
+        if len(starts) < len(rows):
+            score = np.sum([rows[name].astype(float) for name in _PAID], 0)[order] + 0.5 * rows["fast"][order]
+            sizes = np.diff(starts, append=len(rows))
+            best = np.repeat(np.maximum.reduceat(score, starts), sizes)
+            places = np.arange(len(rows))
+            winner = order[np.minimum.reduceat(np.where(score == best, places, len(rows)), starts)]
+            tools = np.append(rows["tool"][order], 0)
+            tool = tools[np.minimum.reduceat(np.where(tools[:-1] != 0, places, len(rows)), starts)]
+            again = np.argsort(winner)
+            rows = rows[winner[again]]
+            rows["tool"] = tool[again]
+        self._kept = rows
+
+    def finish(self, by: str, counts: Counts, prices: Mapping[str, Any] | None = None, mode: str = "auto") -> Usage:
+        """All of it, with the counts of the scan that has ended. prices, mode: see :func:`usage`."""
         known = priced(prices)
-        names = list(self._names)
+        self._merge()
+        rows, names = self._kept, list(self._names)
+        aside = rows["aside"]
+        rows = rows[~(aside & np.isin(rows["first"], rows["first"][~aside]))]
+        places = np.array([*self._places], np.int64).reshape(-1, len(_PLACE))[rows["place"]]
+        groups = dict(zip((name for name in BY if name != "tool"), places.T, strict=True)) | {"tool": rows["tool"]}
+        exact = object if rows.dtype == _WIDE else np.int64  # sums of any counts fit
+        tokens = {name: rows[name].astype(exact) for name in _COUNTS}
+        paid = tokens["input_tokens"] + sum(tokens[name] for name in _PAID[1:])
+        cost, unpriced = np.where(np.isnan(rows["cost"]), 0.0, rows["cost"]), Counter[str]()
         price = cache(lambda model: price_of(model, known) if model else None)
-        unpriced: Counter[str] = Counter()
-        sums: defaultdict[str | None, dict[str, Any]] = defaultdict(partial(dict.fromkeys, _SUMS, 0))
-        total: dict[str, Any] = dict.fromkeys(_SUMS, 0)
-        for place, cost in enumerate(self._costs):
-            numbers = {name: column[place] for name, column in self._tokens.items()}
-            paid = [numbers[name] for name in _PAID]
-            if math.isnan(cost):
-                model = names[self._groups["model"][place]]
-                rates, cost = price(model), 0.0
-                if rates is not None:
-                    cost = sum(number * getattr(rates, kind) for number, kind in zip(paid, _PRICED, strict=True)) / 1e6
-                elif any(paid):
-                    unpriced[model or ""] += sum(paid)
-            for row in (sums[names[self._groups[by][place]]], total):
-                for name, number in zip(_SUMS, (1, *numbers.values(), sum(paid), cost), strict=True):
-                    row[name] += number
-        rows = [{by: value, **row} for value, row in sums.items()]
-        rows.sort(key=lambda row: (-row["cost"], -row["tokens"], row[by] or ""))
+        asked = np.isnan(rows["cost"]) if mode == "auto" else np.full(len(rows), mode == "calculate")
+        for number in np.unique(groups["model"][asked]).tolist():
+            mine, model = asked & (groups["model"] == number), names[number]
+            if (rates := price(model)) is not None:
+                cost[mine] = _cost(rates, {name: numbers[mine] for name, numbers in tokens.items()})
+            elif spent := int(paid[mine].sum()):
+                unpriced[model or ""] += spent
+                cost[mine] = 0.0
+        sums = {"responses": np.ones(len(rows), np.int64), **{name: tokens[name] for name in TOKENS}}
+        sums |= {"tokens": paid, "cost": cost}
+        order = np.argsort(groups[by], kind="stable")
+        values = groups[by][order]
+        starts = np.flatnonzero(np.diff(values, prepend=-1))
+        added = {name: np.add.reduceat(numbers[order], starts).tolist() for name, numbers in sums.items() if len(rows)}
+        found = [
+            {by: names[values[start]], **{name: numbers[place] for name, numbers in added.items()}}
+            for place, start in enumerate(starts.tolist())
+        ]
+        found.sort(key=lambda row: (-row["cost"], -row["tokens"], row[by] or ""))
         if by == "day":
-            rows.sort(key=lambda row: row[by] or "")
-        return Usage(by, rows, total, self.copies, dict(unpriced), counts)
+            found.sort(key=lambda row: row[by] or "")
+        total = {name: sum(numbers.tolist()) for name, numbers in sums.items()}
+        return Usage(by, found, total, self._taken - len(rows), dict(unpriced), counts)
+
+
+def _mixed(*parts: NDArray[Any]) -> NDArray[np.uint64]:
+    """A number for each row of these columns: equal ones for equal rows."""
+    found = np.zeros(len(parts[0]), np.uint64)
+    for part in parts:
+        found ^= part.astype(np.uint64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            found ^= found >> np.uint64(shift)
+            found *= np.uint64(factor)
+        found ^= found >> np.uint64(31)
+    return found
+
+
+def _cost(price: ModelPrice, tokens: dict[str, Any]) -> Any:
+    """US dollars for each response: of each kind of tokens, those above 200,000 may have a price of their own."""
+    written = tokens["cache_write_tokens"]
+    hour = np.minimum(tokens["cache_write_1h_tokens"], written)
+    of = {"input": tokens["input_tokens"], "output": tokens["output_tokens"], "cache_write": written - hour}
+    of |= {"cache_write_1h": hour, "cache_read": tokens["cache_read_tokens"]}
+    cost: Any = 0.0
+    for kind, numbers in of.items():
+        above = numbers * 0 if price.above_200k is None else np.maximum(numbers - _TIER, 0)
+        cost = cost + (numbers - above) * price.rate(kind) + above * (price.above_200k or price).rate(kind)
+    return cost * price.fast / 1e6
 
 
 def usage(
-    source: Any, by: str = "model", *, wire: str = FORMATS, prices: Mapping[str, Any] | None = None, **options: Any
+    source: Any,
+    by: str = "model",
+    *,
+    wire: str = FORMATS,
+    prices: Mapping[str, Any] | None = None,
+    mode: str = "auto",
+    timezone: str = "UTC",
+    **options: Any,
 ) -> Usage:
     """Adds up the tokens and cost of the responses in agents' files, each response once.
 
     source: as :func:`turnwire.scan` takes it. by: one of ``BY``. wire: one format; all by default. prices: model ->
     {"input", "output", "cache_read", "cache_write"} in US dollars per million tokens, instead of the packaged ones
-    (``turnwire.formats.prices``, with their date). A cost in the file takes precedence. Of repeated responses
-    (``Format.copy_of``) the copy with the most tokens counts. Raises what a scan raises, UnknownName for another
-    ``by`` and ValueError for invalid prices.
+    (``turnwire.formats.prices``, with their date and further members). mode: which costs count, one of ``MODES``.
+    timezone: of the days, an IANA name or "local". Of repeated responses (``Format.copy_of``) the copy with the most
+    tokens counts. Raises what a scan raises, UnknownName for another ``by`` or ``mode`` and ValueError for invalid
+    prices or an unknown time zone.
     """
     expect_one_of(by, "by", BY)
+    expect_one_of(mode, "mode", MODES)
     priced(prices)
-    gathered = UsageSum()
+    gathered = UsageSum(timezone)
     found = scan(source, wire=wire, columns=COLUMNS, **{"errors": "skip", **options})
     for batch in found:
         gathered.take(batch)
-    return gathered.finish(by, found.counts, prices)
+    return gathered.finish(by, found.counts, prices, mode)
 
 
 def known_folders() -> Iterator[str]:
-    """The existing folders of this machine in which the formats keep their files."""
+    """The existing folders of this machine in which the formats keep their files. Where the variable of a format's home
+    (``Format.home``) is set, it names the folders around them, between commas."""
     import os
 
     for found in registry.formats().values():
-        for folder in found.table.folders:
+        table = found.table
+        homes = [home.strip() for home in os.environ.get(table.home or "", "").split(",") if home.strip()]
+        names = dict.fromkeys(os.path.basename(folder) for folder in table.folders)
+        for folder in [os.path.join(home, name) for home in homes for name in names] or table.folders:
             if os.path.isdir(place := os.path.expanduser(folder)):
                 yield place

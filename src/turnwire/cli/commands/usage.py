@@ -12,7 +12,8 @@ from turnwire.cli.output import complain, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import table
 
 BY = ["session", "project", "model", "tool", "day", "wire"]
-"""``turnwire.read.usage.BY``, which needs NumPy."""
+MODES = ["auto", "calculate", "display"]
+"""``turnwire.read.usage.BY`` and ``MODES``: that module needs NumPy."""
 
 
 @click.command("usage", short_help="Add up the tokens and cost of agent sessions.")
@@ -27,11 +28,25 @@ BY = ["session", "project", "model", "tool", "day", "wire"]
     help="TOML or JSON that replaces the packaged prices: a table for each model with input, output, cache_read and "
     "cache_write, in dollars per million tokens.",
 )
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="auto",
+    help="Costs: of the files and else by prices; all by prices; of the files only.",
+)
+@click.option("--timezone", metavar="ZONE", default="UTC", help="Time zone of the days: an IANA name, or local.")
 @click.option("--json", "form", flag_value="json", help="JSON lines instead of a table.")
 @click.option("--csv", "form", flag_value="csv", help="CSV instead of a table.")
 @options.scan_options
 def command(
-    sources: tuple[str, ...], by: str, wire: str | None, prices: str | None, form: str | None, **settings: Any
+    sources: tuple[str, ...],
+    by: str,
+    wire: str | None,
+    prices: str | None,
+    mode: str,
+    timezone: str,
+    form: str | None,
+    **settings: Any,
 ) -> int:
     """Adds up the tokens and cost of the responses in SOURCES, each response once.
 
@@ -47,10 +62,11 @@ def command(
     if not names:
         raise click.UsageError("no known folder of sessions is here; name files or folders")
     given = None if prices is None else options.settings_of(prices, packaged.priced)
-    gathered = usage.UsageSum()
+    with usage_errors():
+        gathered = usage.UsageSum(timezone)
     counts, stopped = options.read_all(names, wire or FORMATS, usage.COLUMNS, settings, gathered.take)
     with usage_errors():
-        made = gathered.finish(by, counts, given)
+        made = gathered.finish(by, counts, given, mode)
     _write(made, form)
     for model, spent in made.unpriced.items():
         complain(f"no price is known of {model or 'responses without a model'}: {spent:,} tokens")
