@@ -13,9 +13,11 @@ enum { TW_PUT_STEP = JSON_SLACK, TW_PUT_FRONT = 2 };
 typedef struct {
     json_draft draft;
     int only_judged;                         /* nothing is written */
+    int secrets;                             /* under TW_MARK_SECRETS, what looks like one is worth a closer look */
     int loose;                               /* tuples are arrays and subclasses of str texts; else nothing but list and str */
     int calm;                                /* as in tw_walk */
     int choice, agreed, lent, writable;
+    uint64_t seen;
     tw_rules **chosen;
     PyObject *later;                         /* an object of TW_RULE_CHOSEN that stood in front of the words, borrowed */
     Py_ssize_t left;                         /* how deep it may be */
@@ -220,11 +222,38 @@ static int tw_put_array(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssiz
     return tw_put_letter(w, ']');
 }
 
+/* Whether surely nothing below a value, so many containers deep at most, looks like a secret. */
+static int tw_put_quiet(PyObject *value, Py_ssize_t left)
+{
+    PyObject *key, *inner;
+    Py_ssize_t size, at = 0;
+    const char *text;
+    if (PyUnicode_Check(value)) {
+        if (PyUnicode_GET_LENGTH(value) < TW_SHORTEST_SECRET) return 1;
+        if (!(text = PyUnicode_AsUTF8AndSize(value, &size))) PyErr_Clear(); /* a lone surrogate */
+        return text && !tw_telling_text((const uint8_t *)text, (size_t)size);
+    }
+    if (PyDict_Check(value)) {
+        while (PyDict_Next(value, &at, &key, &inner)) {
+            if (!PyUnicode_Check(key) || left <= 0 || !tw_put_quiet(key, 0) || !tw_put_quiet(inner, left - 1)) return 0;
+            if (!PyUnicode_Check(inner)) continue;
+            if (!(text = PyUnicode_AsUTF8AndSize(key, &size))) PyErr_Clear();
+            if (!text || tw_telling_name((const uint8_t *)text, (size_t)size)) return 0;
+        }
+    } else if (PyList_Check(value) || PyTuple_Check(value)) {
+        const Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
+        for (; at < count; at++)
+            if (left <= 0 || !tw_put_quiet(PySequence_Fast_GET_ITEM(value, at), left - 1)) return 0;
+    }
+    return 1;
+}
+
 /* A value by its rule. */
 static int tw_put_value(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssize_t left)
 {
     if (rule->mark & TW_MARK_LOOK) w->calm = 0;
     w->writable |= rule->mark & TW_MARK_WRITING;
+    if (w->secrets && rule->mark & TW_MARK_SECRETS && !tw_put_quiet(value, left)) w->calm = 0;
     if (tw_put_is_text(w, value)) {
         if (rule->mark & TW_MARK_AT) tw_put_look(w, value);
         return tw_put_is_good(w, value, rule) ? tw_put_string(w, value) : JSON_DOUBT;
@@ -236,10 +265,10 @@ static int tw_put_value(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssiz
     case TW_RULE_RECORD: return tw_put_record(w, value, rule->rules, left);
     case TW_RULE_CHOSEN:
         if (w->choice >= 0 && w->agreed == w->choice) return tw_put_record(w, value, w->chosen[w->choice], left);
-        if (!w->only_judged || w->choice >= 0 || w->agreed >= 0) return JSON_DOUBT;
+        if (w->choice >= 0 || w->agreed >= 0) return JSON_DOUBT;
         w->later = value; /* judged when the words are known */
         w->left = left;
-        return JSON_WRITTEN;
+        return tw_put_any(w, value, left);
     case TW_RULE_TEXTS: case TW_RULE_OBJECTS: case TW_RULE_RECORDS: return tw_put_array(w, value, rule, left);
     case TW_RULE_OBJECT: return PyDict_Check(value) ? tw_put_any(w, value, left) : JSON_DOUBT;
     case TW_RULE_LIST: return PyList_CheckExact(value) ? tw_put_any(w, value, left) : JSON_DOUBT;
@@ -284,27 +313,30 @@ static int tw_put_record(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t lef
         if (seen & t->lent) return JSON_DOUBT;
         seen |= t->lent;
     }
+    w->seen = seen; /* of the object that ends last: the outermost */
     return (seen & t->musts) == t->musts ? JSON_WRITTEN : JSON_DOUBT;
 }
 
-static inline void tw_put_begin(tw_put *w)
+/* An object by its rules, and then the one that stood in front of the words that choose its rules. */
+static int tw_put_whole(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nesting)
 {
+    int status;
     w->calm = 1;
     w->choice = w->agreed = -1;
     w->lent = w->writable = 0;
     w->later = NULL;
+    status = tw_put_record(w, value, t, nesting);
+    if (status != JSON_WRITTEN || !w->later) return status;
+    w->only_judged = 1;
+    return w->choice >= 0 && w->agreed == w->choice ? tw_put_record(w, w->later, w->chosen[w->choice], w->left) : JSON_DOUBT;
 }
 
 /* Whether an object surely follows the rules. Behind it w->calm, w->choice and w->writable are known. */
 static TW_UNUSED int tw_put_follows(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nesting, PyObject *items)
 {
-    tw_put_begin(w);
     w->draft.items = items;
     w->only_judged = 1;
-    if (tw_put_record(w, value, t, nesting) != JSON_WRITTEN) return 0;
-    if (!w->later) return 1;
-    return w->choice >= 0 && w->agreed == w->choice &&
-           tw_put_record(w, w->later, w->chosen[w->choice], w->left) == JSON_WRITTEN;
+    return tw_put_whole(w, value, t, nesting) == JSON_WRITTEN;
 }
 
 /* The text of an object that follows the rules; None where that is not sure. Behind it the same is known. */
@@ -313,9 +345,8 @@ static TW_UNUSED PyObject *tw_put_text(tw_put *w, PyObject *value, tw_rules *t, 
     PyObject *text = NULL;
     int status;
     json_begin(&w->draft, items);
-    tw_put_begin(w);
     w->only_judged = 0;
-    status = tw_put_record(w, value, t, nesting);
+    status = tw_put_whole(w, value, t, nesting);
     if (status == JSON_WRITTEN) text = json_result(&w->draft);
     json_end(&w->draft);
     if (status != JSON_DOUBT) return text;

@@ -1,5 +1,7 @@
 """Messages as dicts, judged by rules and written. Header-only, for the JSON modules."""
 
+from libc.stdint cimport uint64_t
+
 from _native.json.rules cimport tw_rules
 
 cdef extern from "_native/json/put.h":
@@ -8,11 +10,14 @@ cdef extern from "_native/json/put.h":
         TW_PUT_STEP
     ctypedef struct tw_put:
         bint loose
+        bint secrets
         bint calm
         bint writable
         int choice
+        uint64_t seen
         tw_rules** chosen
     bint tw_put_follows(tw_put* put, object value, tw_rules* rules, Py_ssize_t nesting, object items)
+    bint tw_put_quiet(object value, Py_ssize_t left)
     object tw_put_text(tw_put* put, object value, tw_rules* rules, Py_ssize_t nesting, object items)
 
 

@@ -8,7 +8,7 @@
 #include "forms.h"
 #include "secrets.h"
 
-/* What a value has to be. The first ones have the numbers of turnwire.sap.spec.Kind. */
+/* What a value has to be. json/codec.pyx names these in the same order. */
 enum { TW_RULE_ANY, TW_RULE_TEXT, TW_RULE_UUID, TW_RULE_TIME, TW_RULE_VERSION, TW_RULE_BOOLEAN, TW_RULE_COUNT,
        TW_RULE_OBJECT, TW_RULE_OBJECTS, TW_RULE_TEXTS, TW_RULE_NUMBERS, TW_RULE_PRESSURE, TW_RULE_WORD, TW_RULE_RECORD,
        TW_RULE_RECORDS, TW_RULE_DIGEST, TW_RULE_QUANTITY,
@@ -57,7 +57,6 @@ typedef struct {
     int own;                                 /* writing it, unchanged, gives the same text */
     int calm;                                /* nothing needs a closer look */
     int low_escapes;                         /* characters of ASCII are written as \u */
-    size_t shortest;                         /* characters of a secret */
     int choice, agreed;                      /* the words of TW_RULE_CHOICE and TW_RULE_AGREES */
     int lent;                                /* there was a TW_RULE_LENT */
     tw_rules **chosen;                       /* what TW_RULE_CHOSEN is for each word */
@@ -207,7 +206,7 @@ static const uint8_t *tw_walk_any(tw_walk *w, const uint8_t *p, int secrets, int
     switch (*p) {
     case '"':
         p = tw_walk_string(w, p + 1);
-        if (p && secrets && (named || ((size_t)(p - start) - 2 >= w->shortest &&
+        if (p && secrets && (named || ((size_t)(p - start) - 2 >= TW_SHORTEST_SECRET &&
                                        tw_telling_text(start + 1, (size_t)(p - start) - 2)))) w->calm = 0;
         return p;
     case '{': return tw_walk_free(w, p + 1, TW_RULE_ANY, secrets);
@@ -266,7 +265,7 @@ static const uint8_t *tw_walk_free(tw_walk *w, const uint8_t *p, int numbers, in
         if (size < 0) return NULL;
         if (numbers == TW_RULE_ANY) {
             const int named = secrets && p < w->end && *p == '"' && tw_telling_name(key, (size_t)size);
-            if (secrets && (size_t)size >= w->shortest && tw_telling_text(key, (size_t)size)) w->calm = 0;
+            if (secrets && (size_t)size >= TW_SHORTEST_SECRET && tw_telling_text(key, (size_t)size)) w->calm = 0;
             p = tw_walk_any(w, p, secrets, named);
         } else {
             p = p < w->end ? tw_walk_number(w, p, &whole, &sign) : NULL;

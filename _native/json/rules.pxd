@@ -3,28 +3,7 @@
 from libc.stdint cimport uint64_t
 
 cdef extern from "_native/json/rules.h":
-    enum:
-        TW_RULE_TEXTS
-        TW_RULE_RECORD
-        TW_RULE_RECORDS
-        TW_RULE_CLOCK
-        TW_RULE_FRACTION
-        TW_RULE_LIST
-        TW_RULE_SPOKEN
-        TW_RULE_SPOKEN_OR_NULL
-        TW_RULE_SAID
-        TW_RULE_CHOICE
-        TW_RULE_AGREES
-        TW_RULE_ANY
-        TW_RULE_CHOSEN
-        TW_RULE_LENT
-        TW_RULE_DOUBT
-        TW_MARK_LOOK
-        TW_MARK_AT
-        TW_MARK_SECRETS
-        TW_MARK_WRITING
     ctypedef struct tw_rules:
-        int count
         uint64_t musts
         uint64_t lent
     ctypedef struct tw_rule:
@@ -37,7 +16,6 @@ cdef extern from "_native/json/rules.h":
         bint own
         bint calm
         bint writable
-        size_t shortest
         int choice
         tw_rules** chosen
         uint64_t seen

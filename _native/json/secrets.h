@@ -9,6 +9,8 @@
 
 #include "_native/common/portable.h"
 
+enum { TW_SHORTEST_SECRET = 7 };             /* characters of a text that may be one by its form: of "a://:b@" */
+
 /* Equal but for case, and never past the byte behind the text. */
 static inline int tw_same_letters(const uint8_t *text, const char *wanted, int length)
 {

@@ -18,7 +18,7 @@ from tests.sstp.examples import example, real
 from turnwire import sap, sstp
 from turnwire.contract import LIMITS
 from turnwire.json import _text_py as pure_text, _write_py as pure_write
-from turnwire.sap import _codec_py as pure_sap, codec as sap_codec, messages as sap_messages, rules as sap_rules
+from turnwire.sap import codec as sap_codec, field_rules, messages as sap_messages, rules as sap_rules
 from turnwire.sap.codec import kind_of
 from turnwire.sstp import codec as sstp_codec, messages as sstp_messages
 from turnwire.sstp.rules import findings
@@ -76,13 +76,13 @@ def package(wire: str, core: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The package of a wire, whose reading and judging is that of the backend under test."""
     found: Any = sap if wire == "sap" else sstp
     codec: Any = sap_codec if wire == "sap" else sstp_codec
-    monkeypatch.setattr(codec, "_core", core(f"{wire}.codec"))
+    monkeypatch.setattr(codec, "_core", core("json.codec"))
     reader = core("json.text").Reader(wire, ())
     if wire == "sap":
         monkeypatch.setattr(codec, "_reader", reader)
     else:
-        judge = core("sstp.codec").PlainCodec(codec.kinds(), reader.read_source, codec.judged)
-        monkeypatch.setattr(codec, "_plain_codec", judge)
+        monkeypatch.setattr(codec, "_read_source", reader.read_source)
+    monkeypatch.setattr(codec, "_codec", codec.codec_of(core("json.codec"), reader.read_source))
     return found
 
 
@@ -211,7 +211,7 @@ def issues_of(fields: dict[str, Any]) -> list[Any]:
     cls = kind_of(fields)
     assert cls is not None
     message = cls.from_dict(fields)
-    return [*pure_sap.judge(fields, cls.TABLE), *sap_rules.conditions(message), *sap_rules.lint(message)]
+    return [*field_rules.judge(fields, cls.TABLE), *sap_rules.conditions(message), *sap_rules.lint(message)]
 
 
 @needs_native

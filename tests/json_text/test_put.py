@@ -15,11 +15,11 @@ from tests.conftest import PURE_ONLY, rounds
 from tests.json_text.test_lazy_object import good
 from turnwire import sap, sstp
 from turnwire.errors import EncodeError
+from turnwire.json import _codec_py as pure
 from turnwire.json.text import reader
-from turnwire.sap import _codec_py as pure_sap, codec as sap_codec
-from turnwire.sstp import _codec_py as pure_sstp, codec as sstp_codec
+from turnwire.sap import codec as sap_codec
+from turnwire.sstp import codec as sstp_codec
 from turnwire.sstp.messages import CLASSES
-from turnwire.sstp.spec import WIRE
 
 pytestmark = pytest.mark.skipif(PURE_ONLY, reason="there is no twin to compare with")
 
@@ -186,14 +186,11 @@ def outcome(wire: str, document: Any, strict: bool) -> Any:
 @pytest.fixture
 def cores(wire: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What makes the native, and the pure core the one that a wire's encode asks."""
-    from turnwire._native.sap import codec as native_sap
-    from turnwire._native.sstp import codec as native_sstp
+    from turnwire._native.json import codec as native
 
-    if wire == "sap":
-        return [lambda core=core: monkeypatch.setattr(sap_codec, "_core", core) for core in (native_sap, pure_sap)]
-    read = reader(WIRE, ()).read_source
-    judges = [core.PlainCodec(sstp_codec.kinds(), read, sstp_codec.judged) for core in (native_sstp, pure_sstp)]
-    return [lambda judge=judge: monkeypatch.setattr(sstp_codec, "_plain_codec", judge) for judge in judges]
+    package: Any = sap_codec if wire == "sap" else sstp_codec
+    made = [package.codec_of(core, reader(wire, ()).read_source) for core in (native, pure)]
+    return [lambda codec=codec: monkeypatch.setattr(package, "_codec", codec) for codec in made]
 
 
 @pytest.mark.parametrize("wire", ["sap", "sstp"])

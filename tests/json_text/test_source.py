@@ -91,15 +91,16 @@ def package(core, monkeypatch):
     """The package of a wire, whose reading and writing is that of the backend under test."""
 
     def found(wire):
+        package = sap if wire == "sap" else sstp
+        reader = core("json.text").Reader(wire, ())
         if wire == "sap":
-            monkeypatch.setattr(sap.codec, "_core", core("sap.codec"))
-            monkeypatch.setattr(sap.codec, "_reader", core("json.text").Reader("sap", ()))
-            return sap
-        codec, reader = sstp.codec, core("json.text").Reader("sstp", ())
-        monkeypatch.setattr(
-            codec, "_plain_codec", core("sstp.codec").PlainCodec(codec.kinds(), reader.read_source, codec.judged)
-        )
-        return sstp
+            monkeypatch.setattr(sap.codec, "_core", core("json.codec"))
+            monkeypatch.setattr(sap.codec, "_reader", reader)
+        else:
+            monkeypatch.setattr(sstp.codec, "_read_source", reader.read_source)
+        made = package.codec.codec_of(core("json.codec"), reader.read_source)
+        monkeypatch.setattr(package.codec, "_codec", made)
+        return package
 
     return found
 

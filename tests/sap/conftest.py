@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 @pytest.fixture
 def twin(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every call of decode, encode and check in this test goes through this twin."""
-    monkeypatch.setattr(codec, "_core", core_module(backend, "sap.codec"))
-    reader = core_module(backend, "json.text").Reader(sap.WIRE, ())
+    core, reader = core_module(backend, "json.codec"), core_module(backend, "json.text").Reader(sap.WIRE, ())
+    monkeypatch.setattr(codec, "_core", core)
     monkeypatch.setattr(codec, "_reader", reader)
+    monkeypatch.setattr(codec, "_codec", codec.codec_of(core, reader.read_source))
     return backend
 
 

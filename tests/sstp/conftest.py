@@ -19,6 +19,6 @@ def sstp(core, monkeypatch):
     monkeypatch.setattr(json_text, "_writer", core("json.write"))
     strict = text.Reader("sstp", codec.KEYS)
     monkeypatch.setattr(codec, "_read", strict.read)
-    made = core("sstp.codec").PlainCodec(codec.kinds(), strict.read_source, codec.judged)
-    monkeypatch.setattr(codec, "_plain_codec", made)
+    monkeypatch.setattr(codec, "_read_source", strict.read_source)
+    monkeypatch.setattr(codec, "_codec", codec.codec_of(core("json.codec"), strict.read_source))
     return package

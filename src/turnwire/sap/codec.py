@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
-from turnwire.errors import DecodeError, EncodeError, Issue, Reason
+from turnwire.errors import EncodeError, Issue, Reason
 from turnwire.json import text as json_text
-from turnwire.json.pointers import place_of
+from turnwire.json._codec_py import Kind as SoundKind, Row
 from turnwire.sap.messages import (
     KEYS,
     MESSAGES,
@@ -23,60 +23,82 @@ from turnwire.sap.messages import (
     set_source,
     set_text,
 )
-from turnwire.sap.spec import ERROR_CODES, RESULT_MARKS, TASK_MARKS, WIRE, Kind, Receipt, Table
+from turnwire.sap.spec import ERROR_CODES, MUST, RESULT_MARKS, TASK_MARKS, VERSION, WIRE, Kind, Receipt, Table
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire.sap import _codec_py as _core
+    from turnwire.json import _codec_py as _core
 else:
-    _core = _backend.load("sap.codec")
+    _core = _backend.load("json.codec")
 
 _OF_TASKS, _OF_RESULTS = frozenset(TASK_MARKS), frozenset(RESULT_MARKS)
-_plans: dict[tuple[Any, str], Any] = {}
+_MARKED = {  # what the rules of ``turnwire.sap`` may have to say something about
+    ("Task", "payload"): "secrets",
+    ("Task", "attachments"): "look",
+    ("ReplyTo", "endpoint"): "at",
+    ("ConstitutionalContext", "references"): "at",
+    ("Result", "error"): "look",
+    ("Artifact", "uri"): "at",
+    ("ConstitutionalEvidence", "citations"): "at",
+}
+_CALM = {("Result", "status"): ("SUCCEEDED",), ("ConstitutionalEvidence", "alignment"): ("VALID", "ESCALATE")}
 _reader = json_text.reader(WIRE, KEYS)
 
 
-class _Makers(dict[Any, Any]):
-    """Each core's maker, checker and writer of messages of which there is nothing to say. A dict, since each call of
-    ``decode``, ``encode`` and ``check`` asks it: ``functools.cache`` takes 400 instructions more."""
+def _rows(table: Table, core: Any) -> Iterator[Row]:
+    for field in table.fields:
+        yield Row(
+            field.name,
+            field.kind.name.lower(),
+            field.need == MUST,
+            field.nullable,
+            _MARKED.get((table.name, field.name), ""),
+            (VERSION,) if field.kind is Kind.VERSION else tuple(map(str, field.values)),
+            _CALM.get((table.name, field.name), ()),
+            None if field.table is None else _rules(field.table, core),
+        )
 
-    def __missing__(self, core: Any) -> Any:
-        plans = [(cls, core.Plan(cls.TABLE)) for cls in (Task, Result, Ack, Nack)]
-        found = self[core] = core.Messages(plans, JsonObject, Task, Result, _reader.read_source)
-        return found
+
+_made: dict[tuple[Any, str], Any] = {}
 
 
-_makers = _Makers()
+def _rules(table: Table, core: Any) -> Any:
+    if (found := _made.get((core, table.name))) is None:
+        found = _made[core, table.name] = core.Rules(_rows(table, core))
+    return found
 
 
-def is_sound(fields: Any, table: Table) -> bool:
-    """True if there is nothing to say about the fields of an object."""
-    core = _core
-    if (plan := _plans.get((core, table.name))) is None:
-        plan = _plans[core, table.name] = core.Plan(table)
-    return core.sound(fields, plan)
+def codec_of(core: Any, read_source: Callable[..., Any]) -> Any:
+    """The codec of messages of which there is nothing to say, of one core."""
+    either = {row.name: row._replace(must=False) for cls in (Result, Task) for row in _rows(cls.TABLE, core)}
+    rules = core.Rules([*either.values(), Row("messageId", "doubt")])  # that of an Ack or a Nack
+    foreign = [(Task, ("status", "producer")), (Result, ("issuer", "target")), (Ack, ()), (Nack, ())]
+    kinds = [SoundKind(cls, _rules(cls.TABLE, core), foreign=names) for cls, names in foreign]
+    return core.Codec(kinds, rules, read_source, doubtful=_is_doubtful)
 
 
 def is_clean(message: JsonObject) -> bool:
-    """True if surely nothing is to be said about a message by itself. Only the compiled core can tell in one pass, and
-    only of a Task and a Result."""
-    return bool(_makers[_core].is_clean(message))
+    """True if surely nothing is to be said about a message by itself. Only the compiled core can tell in one pass."""
+    return bool(_codec.is_clean(message))
 
 
 def is_quiet(value: Any) -> bool:
-    """True if surely nothing below ``value`` looks like a secret."""
+    """True if surely nothing below ``value`` looks like a secret. Only the compiled core can tell in one pass."""
     return _core.quiet(value)
 
 
 def findings(message: JsonObject) -> list[Issue]:
     """The issues of a message's fields by their table, in order: an "error" is what reading refuses."""
-    fields = message._fields
-    if is_sound(fields, message.TABLE):
-        return []
-    from turnwire.sap._codec_py import judge
+    return _judged(message._fields, message.TABLE)
 
-    return list(judge(fields, message.TABLE))
+
+def _judged(fields: Any, table: Table) -> list[Issue]:
+    if _rules(table, _core).follows(fields):
+        return []
+    from turnwire.sap.field_rules import judge
+
+    return list(judge(fields, table))
 
 
 def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ack | Nack:
@@ -91,11 +113,10 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     bad UUID or time, another protocolVersion. ``check`` finds what is only doubtful. Unknown fields stay.
     """
     raw = data if type(data) is str or type(data) is bytes else json_text.input_bytes(data, WIRE)
-    messages = _makers[_core]
-    if limits is LIMITS and (read := messages.read(raw)) is not None:
+    if limits is LIMITS and (read := _codec.read(raw)) is not None:
         return read  # type: ignore[no-any-return]
     fields, source = _reader.read_source(raw, limits)
-    found: Any = messages.made(fields, source) or _closer(raw, fields, source)
+    found: Any = _codec.made(fields, source) or _closer(raw, fields, source)
     set_text(found, raw if limits is LIMITS else None)
     return found  # type: ignore[no-any-return]
 
@@ -103,20 +124,20 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
 def _closer(raw: str | bytes, fields: dict[str, Any], source: str | bytes | None) -> Task | Result | Ack | Nack:
     """The message over an object of which something may be said. Raises DecodeError."""
     kind: Any = kind_of(fields)
-    if kind is None or not is_sound(fields, kind.TABLE):
-        if (found := fault(fields)) is not None:
-            reason, text, path = found
-            data = json_text.input_bytes(raw, WIRE)
-            offset = place_of(data, path or "")
-            line = data.count(b"\n", 0, offset) + 1
-            raise DecodeError(reason, text, offset=offset, line=line, wire=WIRE, path=path)
-        sound: str | bytes | bool | None = None
-    else:
-        sound = True if source is None else source
+    sound = kind is not None and not _judged(fields, kind.TABLE)
+    if not sound and (found := fault(fields)) is not None:
+        raise json_text.refusal(raw, WIRE, *found)
     message: Task | Result | Ack | Nack = kind.__new__(kind)
     set_fields(message, fields)
-    set_source(message, sound)
+    set_source(message, None if not sound or _is_doubtful(message) else True if source is None else source)
     return message
+
+
+def _is_doubtful(message: Any) -> bool:
+    """True if strict writing refuses or changes a message whose fields are sound."""
+    if type(message) is Task:
+        return _whole_pressure(message._fields) is not message._fields
+    return any(issue.severity == "warning" for issue in conditions(message))
 
 
 def fault(fields: dict[str, Any]) -> Refusal | None:
@@ -128,9 +149,7 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
     kind = kind_of(fields)
     if kind is None:
         return Reason.UNKNOWN_KIND, "this object has the marks of neither Task nor Result nor Ack/Nack", ""
-    from turnwire.sap._codec_py import judge
-
-    for finding in judge(fields, kind.TABLE):
+    for finding in _judged(fields, kind.TABLE):
         if finding.severity == "error":
             return finding.reason, finding.text, str(finding.where)
     return None
@@ -172,7 +191,7 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
     Raises EncodeError with ``path``. An unchanged message keeps the spelling of its numbers, except that a pressure
     of 41.0 is written 41.
     """
-    text = _makers[_core].text(message, strict)
+    text = _codec.text(message, strict)
     if text is not None:
         return text  # type: ignore[no-any-return]
     whole = _message(message)
@@ -194,15 +213,13 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
 
 def plain_text() -> Any:
     """The core's writer of messages without doubts: (message, strict) -> text, or None where ``encode`` must write."""
-    return _makers[_core].text
+    return _codec.text
 
 
 def text_as_read(task: Task) -> str | None:
     """The text of a task that was read, where strict writing gives just that; None where it has to be written."""
     source = task._source
-    if isinstance(source, (str, bytes)) and _whole_pressure(task._fields) is task._fields:
-        return source if isinstance(source, str) else source.decode()
-    return None
+    return source.decode() if isinstance(source, bytes) else source if isinstance(source, str) else None
 
 
 def _message(message: JsonObject | Mapping[str, Any]) -> Message:
@@ -262,3 +279,6 @@ def conditions(message: JsonObject) -> list[Issue]:
     if error is not None and "code" in error and error["code"] not in ERROR_CODES:
         issues.append(Issue(Reason.UNKNOWN_CODE, "/error/code", "info", "section 8 recommends other codes"))
     return issues
+
+
+_codec = codec_of(_core, _reader.read_source)

@@ -9,7 +9,6 @@ from typing import Any
 from turnwire.json.pointers import pointer_step
 
 SHORTEST = 15  # characters of a value that can be a secret by its form
-SHORTEST_URL = len("a://:b@")
 
 # The compiled twin looks for the rare letters of these words first: change _native/json/secrets.h with them.
 _NAME = re.compile(

@@ -119,7 +119,7 @@ class SstpChecklist(checklists.RecordChecklist):
             self.fault("raw", line, f"the message is inside {how}", offset)
         if message.session_id in self._given_up:
             self.fault("session", line, f"the session {message.session_id} is no longer followed", offset)
-        for issue in () if message._plain else check(message):
+        for issue in check(message) if message._source is None else ():
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, offset)
         session = self._session(message)

@@ -3,39 +3,62 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
-from turnwire.json.text import compacted, reader, refusal, write
+from turnwire.json._codec_py import Kind as PlainKind, Row
+from turnwire.json.text import compacted, input_bytes, reader, refusal, write
 from turnwire.registry import reading
 from turnwire.sstp.messages import CLASSES, KEYS, Message
 from turnwire.sstp.rules import findings
-from turnwire.sstp.spec import HEADER, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, WIRE, Kind
+from turnwire.sstp.spec import ARTIFACT, HEADER, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, WIRE, Field, Kind
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire.sstp import _codec_py as _core
+    from turnwire.json import _codec_py as _core
 else:
-    _core = _backend.load("sstp.codec")
+    _core = _backend.load("json.codec")
 
 __all__ = ["Salvaged", "check", "decode", "detect", "encode", "from_fields", "salvage"]
 
 
-def kinds() -> list[tuple[str, type, str, tuple[Any, ...], tuple[Any, ...]]]:
-    """The tables in the form that the quick judgement takes: what is judged quickly never has a finding."""
-    result = []
-    for kind in Kind:
-        header = tuple(
-            (field.name, field.type, field.need == "read" or (field.need == "session" and kind not in SESSION_OPTIONAL))
-            for field in HEADER
-            if field.name not in ("kind", "schema_id")
+_RULES = {"text": "spoken", "text_or_null": "spoken_or_null", "artifacts": "records", "any": "said"}
+"""Type of a field -> the kind of its row, where that has another name."""
+
+
+def _rows(fields: tuple[Field, ...], core: Any) -> list[Row]:
+    inner = {"artifacts": core.Rules(_rows(ARTIFACT, core)) if fields is not ARTIFACT else None}
+    return [
+        Row(
+            field.name,
+            _RULES.get(field.type, field.type),
+            field.need in ("read", "write"),
+            mark={"session_id": "writing", "directed_to": "lent"}.get(field.name, ""),
+            inner=inner.get(field.type),
         )
-        payload = tuple((field.name, field.type, field.need != "never") for field in PAYLOADS[kind])
-        result.append((kind.value, CLASSES[kind.value], SCHEMA_IDS[kind], header, payload))
-    return result
+        for field in fields
+    ]
+
+
+def codec_of(core: Any, read_source: Callable[..., Any]) -> Any:
+    """The codec of messages of which no rule has a finding, of one core."""
+    header = [
+        Row("kind", "choice", True, words=tuple(kind.value for kind in Kind)),
+        Row("schema_id", "agrees", True, words=tuple(SCHEMA_IDS[kind] for kind in Kind)),
+        *(row for row in _rows(HEADER, core) if row.name not in ("kind", "schema_id")),
+        Row("directed_to", "lent"),
+        Row("protocol", "doubt"),  # what it means, the rules know
+    ]
+    kinds, lent = [], Row("directed_to", "any", mark="lent")
+    for kind in Kind:
+        rows = {row.name: row for row in (lent, *_rows(PAYLOADS[kind], core))}
+        kinds.append(PlainKind(CLASSES[kind], chosen=core.Rules(rows.values()), lax=kind in SESSION_OPTIONAL))
+    rules = core.Rules([Row("header", "record", True, inner=core.Rules(header)), Row("payload", "chosen", True)])
+    return core.Codec(kinds, rules, read_source, wanted=("header", "session_id"))
 
 
 def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Message:
@@ -45,7 +68,12 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Message:
     offset, line and ``path`` (a JSON pointer) where a required field is missing, a type is wrong, a kind unknown, the
     clock negative, or the text no strict JSON; ``check`` tells what is only doubtful.
     """
-    message: Message = _plain_codec.decode(data, limits)
+    if limits is LIMITS and (read := _codec.read(data)) is not None:
+        return read  # type: ignore[no-any-return]
+    fields, source = _read_source(data, limits)
+    message = _message(fields, data, source)
+    if limits is LIMITS:
+        message._text = data if type(data) is bytes or type(data) is str else input_bytes(data, WIRE)
     return message
 
 
@@ -55,15 +83,19 @@ def from_fields(fields: dict[str, Any]) -> Message:
         raise DecodeError(
             Reason.WRONG_TYPE, f"the fields of a message are a dict, not {type(fields).__name__}", wire=WIRE
         )
-    message: Message = _plain_codec.message(fields, None)
+    return _message(fields, None, None)
+
+
+def _message(fields: dict[str, Any], data: Any, source: str | bytes | None) -> Message:
+    """The message over an object that was read from ``data``. Raises the DecodeError for its first fault."""
+    message: Message | None = _codec.made(fields, source)
+    if message is None:
+        if (found := fault(fields)) is not None:
+            raise refusal(data, WIRE, *found)
+        message = CLASSES[fields["header"]["kind"]].of(fields)
+        if next(findings(fields), None) is None:
+            message._source = True
     return message
-
-
-def judged(fields: dict[str, Any], data: Any) -> Message:
-    """The message over an object that is not plain. Raises the DecodeError for its first fault."""
-    if (found := fault(fields)) is not None:
-        raise refusal(data, WIRE, *found)
-    return CLASSES[fields["header"]["kind"]].of(fields)
 
 
 def fault(fields: dict[str, Any]) -> Refusal | None:
@@ -77,9 +109,7 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
 def check(message: Message) -> list[Issue]:
     """Lists what is doubtful about a message, with JSON pointers: strict writing refuses a "warning", an "info" may
     be fine, and reading would refuse an "error" (in messages made by hand)."""
-    if _plain_codec.is_known(message):
-        return []
-    if isinstance(message, Message) and (message._plain or _plain_codec.is_plain(message._fields)):
+    if _codec.is_clean(message) or (isinstance(message, Message) and message._source is not None):
         return []
     expect(message, Message, "an SSTP message is checked")
     return list(findings(message._fields))
@@ -92,14 +122,13 @@ def encode(message: Message, strict: bool = True) -> str:
     Strict writing refuses every issue above "info" and needs session_id in every kind; ``strict=False`` writes back
     whatever reading accepts. Raises EncodeError with reason and ``path``.
     """
-    text = _plain_codec.text(message, strict)
+    text = _codec.text(message, strict)
     if text is not None:
         return text  # type: ignore[no-any-return]
     if not isinstance(message, Message):
         raise EncodeError(Reason.WRONG_TYPE, f"an SSTP message is needed, not {type(message).__name__}", wire=WIRE)
     fields = message._fields
-    plain = message._plain or _plain_codec.is_plain(fields)
-    if not plain or (strict and "session_id" not in fields["header"]):
+    if message._source is None or (strict and "session_id" not in fields["header"]):
         refused = ("error", "warning") if strict else ("error",)
         for issue in findings(fields, writing=strict):
             if issue.severity in refused:
@@ -112,11 +141,11 @@ def encode(message: Message, strict: bool = True) -> str:
 
 def plain_text() -> Any:
     """The core's writer of messages without doubts: (message, strict) -> text, or None where ``encode`` must write."""
-    return _plain_codec.text
+    return _codec.text
 
 
-_read = reader(WIRE, KEYS).read
-_plain_codec = _core.PlainCodec(kinds(), reader(WIRE, KEYS).read_source, judged)
+_read, _read_source = reader(WIRE, KEYS).read, reader(WIRE, KEYS).read_source
+_codec = codec_of(_core, _read_source)
 _FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 
 

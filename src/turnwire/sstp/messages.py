@@ -55,7 +55,7 @@ class Message(contract.Message):
     compare by value, copy and pickle.
     """
 
-    __slots__ = ("__weakref__", "_fields", "_text", "_plain")
+    __slots__ = ("__weakref__", "_fields", "_text", "_source")
     __match_args__ = ("header", "payload")
     __hash__ = None  # type: ignore[assignment]
 
@@ -64,22 +64,22 @@ class Message(contract.Message):
     _fields: dict[str, Any]
     _text: str | bytes | None
     """The text of a message that was read, as long as nothing that could be changed has been handed out; else None."""
-    _plain: bool | str | bytes
-    """False; or, where no rule has a finding and nothing that could be changed has been handed out since, True or the
+    _source: bool | str | bytes | None
+    """None; or, where no rule has a finding and nothing that could be changed has been handed out since, True or the
     text that was read, where writing the message gives just that."""
 
     def __init__(
         self, header: Mapping[str, Any], payload: Mapping[str, Any], extras: Mapping[str, Any] | None = None
     ) -> None:
         self._fields = {"header": Fields(header), "payload": Fields(payload), **(extras or {})}
-        self._plain, self._text = False, None
+        self._source = self._text = None
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Self:
         """A message that wraps ``fields`` itself, without validation."""
         message = cls.__new__(cls)
         message._fields = fields
-        message._plain, message._text = False, None
+        message._source = message._text = None
         return message
 
     def __getattr__(self, name: str) -> Any:
@@ -91,7 +91,7 @@ class Message(contract.Message):
     def fields(self) -> dict[str, Any]:
         """The whole JSON object, in its own order; changes to the message change it."""
         fields = fields_of(self)
-        self._plain, self._text = False, None
+        self._source = self._text = None
         return fields
 
     @property
@@ -215,7 +215,7 @@ class Message(contract.Message):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._text is None:
             return type(self).of, (fields_of(self),)
-        return _of_text, (type(self), self._text, self._plain)
+        return _of_text, (type(self), self._text, self._source)
 
     def __copy__(self) -> Self:
         return self.of({**self.fields, "header": Fields(self.header), "payload": Fields(self.payload)})
@@ -225,10 +225,10 @@ fields_of = maker(Message, WIRE, KEYS)
 """The object of a message; quicker than ``message._fields`` where it is still to be made."""
 
 
-def _of_text(cls: type[Message], text: str | bytes, plain: bool | str | bytes) -> Message:
+def _of_text(cls: type[Message], text: str | bytes, source: bool | str | bytes | None) -> Message:
     """A copy of a message that was read and has not changed."""
     made = cls.__new__(cls)
-    made._text, made._plain = text, plain
+    made._text, made._source = text, source
     fields_of(made)
     return made
 

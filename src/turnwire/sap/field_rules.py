@@ -1,7 +1,7 @@
-"""Checks the fields of a SAP object against their table: the readable twin of ``_native/sap/codec.pyx``.
+"""Checks the fields of a SAP object against their table.
 
-The compiled twin answers one question, :func:`sound`: is there nothing at all to say about this object? Whatever is
-not sound is judged here, so that both twins say the same words in the same order.
+The compiled core only tells that there is surely nothing to say. All else is judged here, so that both cores say the
+same words in the same order.
 """
 
 from __future__ import annotations
@@ -12,39 +12,11 @@ from typing import Any
 
 from turnwire.errors import Issue, Reason
 from turnwire.json.pointers import pointer_step
-from turnwire.sap.secrets import secrets
 from turnwire.sap.spec import VERSION, Field, Kind, Table
 from turnwire.sap.times import DIGEST, UUID, read_time
 
 ERROR, WARNING = "error", "warning"
 HIGHEST_PRESSURE = 100
-
-
-class Plan:
-    """A table made ready for :func:`sound`."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-
-
-class Messages:
-    """Makes, checks and writes messages of which nothing need be said; leaves all of them to ``turnwire.sap.codec``."""
-
-    def __init__(self, *_: Any) -> None:
-        """Takes what the compiled twin takes: (the classes of messages and their plans; the class that has their slots
-        ``_fields``, ``_source`` and ``_text``; Task and Result; the reader of a text into an object, which it returns
-        with the text where writing it gives that again)."""
-
-    def _leave(self, *_: Any) -> Any:
-        """None: this twin leaves all that the compiled one does in one pass to ``turnwire.sap.codec``."""
-        return None
-
-    read = made = is_clean = text = _leave
-
-
-def sound(fields: Any, plan: Plan) -> bool:
-    """True if :func:`judge` has nothing to say about ``fields``."""
-    return next(judge(fields, plan.table), None) is None
 
 
 def judge(fields: Any, table: Table, path: str = "") -> Iterator[Issue]:
@@ -154,8 +126,3 @@ _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a bo
 def _wrong_type(where: str, wanted: str, value: Any) -> Issue:
     found = _JSON_NAMES.get(type(value), "a number" if isinstance(value, (int, float)) else type(value).__name__)
     return Issue(Reason.WRONG_TYPE, where, ERROR, f"{wanted} is due here, not {found}")
-
-
-def quiet(value: Any) -> bool:
-    """True if nothing below ``value`` looks like a secret. The compiled twin may say False where this says True."""
-    return next(secrets(value, ""), None) is None

@@ -1,0 +1,239 @@
+"""Reads, judges and writes the messages of a JSON wire of which no rule has anything to say. Twin of ``json/_codec_py.py``.
+
+One table of rules a wire: texts are judged by it while they are read, dicts as they stand or while they are written.
+"""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+
+from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
+from _native.common.text cimport exact_text
+from _native.json.draft cimport json_text_of, json_written
+from _native.json.put cimport TW_PUT_FRONT, padded_name, tw_put, tw_put_follows, tw_put_quiet, tw_put_text
+from _native.json.rules cimport (
+    tw_compacted, tw_follows, tw_rule, tw_rule_word, tw_rules, tw_rules_add, tw_rules_begin, tw_walk
+)
+from turnwire.contract import LIMITS
+
+cdef enum:
+    MOST_KINDS = 8  # kinds of message
+
+cdef str ITEMS = "items"
+cdef Py_ssize_t NESTING = LIMITS.nesting, MOST = LIMITS.message, KEY = LIMITS.key
+cdef object DEFAULT = LIMITS
+cdef tuple SLOTS = ("_fields", "_source", "_text")
+cdef list RULES = (  # in the order of rules.h
+    "any text uuid time version boolean count object objects texts numbers pressure enum record records digest quantity "
+    "clock fraction list spoken spoken_or_null said choice agrees chosen lent doubt"
+).split()
+cdef dict MARKS = {"": 0, "look": 1, "at": 2, "secrets": 4, "writing": 8, "lent": 0}  # as in rules.h
+
+
+cdef class Rules:
+    """The rules of one object; see the pure twin."""
+
+    cdef tw_rules rules
+    cdef list names, kept  # kept: names and words as C reads them, and the rules of records
+
+    def __init__(self, rows):
+        cdef tw_rule* rule
+        cdef bytes name, word
+        tw_rules_begin(&self.rules)
+        self.names, self.kept = [], []
+        for row in rows:
+            name = padded_name(row.name)
+            rule = tw_rules_add(&self.rules, <const char*>name + TW_PUT_FRONT, len(row.name), RULES.index(row.kind), row.must)
+            if rule is NULL or row.name in self.names:
+                raise ValueError("a table has too many rows, or two of one name")
+            self.names.append(row.name)
+            self.kept += [name, row.inner]
+            rule.nullable, rule.mark = row.nullable, MARKS[row.mark]
+            if row.mark == "lent":
+                self.rules.lent = self.bits((row.name,))
+            if row.inner is not None:
+                rule.rules = &(<Rules?>row.inner).rules
+            for value in row.words:
+                word = value.encode()
+                self.kept.append(word)
+                if not tw_rule_word(rule, word, len(word), not row.calm or value in row.calm):
+                    raise ValueError("a row has too many words")
+
+    cdef uint64_t bits(self, names) except? 0:
+        """A bit for each of these fields."""
+        cdef uint64_t found = 0
+        cdef int place
+        for name in names:
+            place = self.names.index(name)
+            found |= <uint64_t>1 << place
+        return found
+
+    def follows(self, fields, /):
+        """True if a dict surely follows the rules."""
+        cdef tw_put put
+        put.loose, put.secrets, put.chosen = True, False, NULL
+        return tw_put_follows(&put, fields, &self.rules, NESTING, ITEMS)
+
+
+cdef struct Known:  # a kind of message, its class and its rules borrowed
+    PyObject* cls
+    tw_rules* rules
+    uint64_t musts, foreign
+    bint lax
+
+
+cdef class Codec:
+    """Reads, judges and writes messages; see the pure twin."""
+
+    cdef Rules rules
+    cdef list kinds
+    cdef object read_source, doubtful
+    cdef tuple wanted
+    cdef bint loose
+    cdef int count
+    cdef Known known[MOST_KINDS]
+    cdef tw_rules* chosen[MOST_KINDS]
+    cdef Py_ssize_t fields_at, source_at, text_at  # where a message of any kind holds its slots
+
+    def __init__(self, kinds, Rules rules not None, read_source, *, tuple wanted=None, doubtful=None):
+        cdef Rules own
+        cdef Known* known
+        cdef int place
+        self.kinds, self.rules, self.read_source, self.wanted, self.doubtful = list(kinds), rules, read_source, wanted, doubtful
+        self.loose, self.count = wanted is None, <int>len(self.kinds)
+        if self.count > MOST_KINDS:
+            raise ValueError(f"at most {MOST_KINDS} kinds of message")
+        places = {tuple([slot_offset(getattr(kind.cls, name)) for name in SLOTS]) for kind in self.kinds}
+        [(self.fields_at, self.source_at, self.text_at)] = places
+        for place, kind in enumerate(self.kinds):
+            known = &self.known[place]
+            known.cls, known.lax = <PyObject*>kind.cls, kind.lax
+            own = rules if kind.rules is None else kind.rules
+            known.rules = &own.rules
+            self.chosen[place] = &(<Rules?>kind.chosen).rules if kind.chosen is not None else NULL
+            known.musts = rules.bits([name for at, name in enumerate(own.names) if own.rules.musts >> at & 1])
+            known.foreign = rules.bits(kind.foreign)
+
+    cdef int kind_of(self, message) noexcept:
+        """The place of the kind of which a message is, else -1. They are few: a set would find a class by its address, in a
+        time that differs from one process to the next."""
+        cdef int place
+        for place in range(self.count):
+            if self.known[place].cls == <PyObject*>(<PyObject*>message).ob_type:
+                return place
+        return -1
+
+    cdef int kind_by(self, int choice, uint64_t seen) noexcept:
+        """The place of the kind of an object that follows the rules, else -1."""
+        cdef int place
+        if choice >= 0:
+            return choice
+        for place in range(self.count):
+            if seen & self.known[place].musts == self.known[place].musts and not seen & self.known[place].foreign:
+                return place
+        return -1
+
+    cdef bint follows(self, fields, tw_rules* rules, tw_put* put, bint secrets):
+        put.loose, put.secrets, put.chosen = self.loose, secrets, self.chosen
+        return tw_put_follows(put, fields, rules, NESTING, ITEMS)
+
+    cdef object message(self, int kind, fields, source, text, bint calm):
+        message = new_object(<object>self.known[kind].cls, 0)
+        fill_slot(message, self.fields_at, fields)
+        fill_slot(message, self.text_at, text)
+        if not calm and self.doubtful is not None and self.doubtful(message):
+            source = None
+        elif source is None:
+            source = True
+        fill_slot(message, self.source_at, source)
+        return message
+
+    def read(self, data, /):
+        """The message of a text (str or bytes) that is surely good and sound, read within the usual limits; else None. One
+        of which there is nothing to say makes its object when that is asked for."""
+        cdef tw_walk walk
+        cdef Py_ssize_t size
+        cdef int kind
+        cdef const unsigned char* text = exact_text(data, &size)
+        if text == NULL or size > MOST:
+            return None
+        walk.key, walk.left, walk.chosen = <size_t>KEY, <int>NESTING, self.chosen
+        if not tw_follows(&walk, text, <size_t>size, &self.rules.rules):
+            return None
+        kind = self.kind_by(walk.choice, walk.seen)
+        if kind < 0 or (self.wanted is not None and not walk.writable):
+            return None
+        if not walk.calm and self.doubtful is not None:
+            fields, source = self.read_source(data, DEFAULT)
+            return self.message(kind, fields, source, data, False)
+        message = new_object(<object>self.known[kind].cls, 0)
+        fill_slot(message, self.text_at, data)
+        fill_slot(message, self.source_at, data if walk.own else True)
+        return message
+
+    def made(self, fields, source, /):
+        """The message over a sound object; source: its text, where writing it gives that again. None for any other."""
+        cdef tw_put put
+        cdef int kind
+        if not self.follows(fields, &self.rules.rules, &put, False):
+            return None
+        kind = self.kind_by(put.choice, put.seen)
+        if kind < 0 or not (self.wanted is None or put.writable or self.known[kind].lax):
+            return None
+        return self.message(kind, fields, source, None, put.calm)
+
+    def is_clean(self, message, /):
+        """True if surely nothing is to be said about a message by itself."""
+        cdef tw_put put
+        cdef PyObject* fields
+        cdef PyObject* source
+        cdef int kind = self.kind_of(message)
+        if kind < 0:
+            return False
+        fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
+        if fields is NULL:
+            return in_slot(message, self.text_at) is not NULL  # not even read yet
+        if self.doubtful is None and source is not NULL and <object>source is not None:
+            return True
+        if not self.follows(<object>fields, self.known[kind].rules, &put, True) or not put.calm:
+            return False
+        return put.choice < 0 or (put.choice == kind and (put.writable or self.known[kind].lax))
+
+    def text(self, message, bint strict, /):
+        """The text of a message that may surely be written; None for what must be looked at more closely."""
+        cdef PyObject* fields
+        cdef PyObject* source
+        cdef PyObject* text
+        cdef int kind = self.kind_of(message)
+        if kind < 0:
+            return None
+        fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
+        text = in_slot(message, self.text_at)
+        if source is NULL or text is NULL or (fields is NULL and <object>text is None):
+            return None
+        if <object>source is None:
+            return self.written(message, <object>fields, kind, strict) if <object>text is None else None
+        if strict and fields is not NULL and self.wanted is not None:
+            if self.wanted[1] not in (<object>fields)[self.wanted[0]]:
+                return None
+        if type(<object>source) is str or type(<object>source) is bytes:
+            return json_text_of(<object>source)
+        return json_written(<object>fields, NESTING, ITEMS, False) if <object>text is None else tw_compacted(<object>text)
+
+    cdef object written(self, message, fields, int kind, bint strict):
+        """The text of a message that is judged while it is written."""
+        cdef tw_put put
+        put.loose, put.secrets, put.chosen = self.loose, False, self.chosen
+        text = tw_put_text(&put, fields, self.known[kind].rules, NESTING, ITEMS)
+        if text is None or (put.choice >= 0 and put.choice != kind):
+            return None
+        if strict and (
+            (self.wanted is not None and not put.writable)
+            or (not put.calm and self.doubtful is not None and self.doubtful(message))
+        ):
+            return None
+        return text
+
+
+def quiet(value, /):
+    """True if surely nothing below a value looks like a secret."""
+    return tw_put_quiet(value, NESTING)

@@ -1,0 +1,100 @@
+"""Tables of rules for the messages of a JSON wire. Twin of ``_native/json/codec.pyx``, which leaves all to the wire.
+
+The compiled twin reads, judges and writes in one pass what surely is good. Of all else it says None or False, as this
+one always does: then the rules of the wire, which exist once and in Python, decide and choose the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+
+class Row(NamedTuple):
+    """One field of an object.
+
+    kind: one of the kinds of ``_native/json/rules.h``, in lower case. must: whether its absence is a fault. mark:
+    "look" (its being there is worth a closer look), "at" (an "@" in it is), "secrets" (what looks like one is),
+    "writing" (strict writing needs it), "lent" (it may stand in the header instead) or "". words: its closed set; calm:
+    those that are not worth a closer look, if not all are. inner: the rules of a record.
+    """
+
+    name: str
+    kind: str
+    must: bool = False
+    nullable: bool = False
+    mark: str = ""
+    words: tuple[str, ...] = ()
+    calm: tuple[str, ...] = ()
+    inner: Rules | None = None
+
+
+class Rules:
+    """The rules of one object."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        """Takes what the compiled twin takes."""
+
+    def follows(self, fields: Any, /) -> bool:
+        """True if a dict surely follows the rules; tuples are arrays, and subclasses of str texts."""
+        return False
+
+
+class Kind(NamedTuple):
+    """A kind of message.
+
+    cls: its class, with the slots ``_fields``, ``_source`` and ``_text``. rules: those of its object, if not those that
+    all kinds share. chosen: the rules of the object that the kind chooses. foreign: fields that make an object none of
+    this kind. lax: whether nothing is to be said about one that strict writing does not take.
+    """
+
+    cls: type[Any]
+    rules: Rules | None = None
+    chosen: Rules | None = None
+    foreign: tuple[str, ...] = ()
+    lax: bool = False
+
+
+class Codec:
+    """Reads, judges and writes messages of which surely no rule has anything to say.
+
+    Args:
+        kinds: the kinds of message; where ``rules`` have a field of kind "choice", in the order of its words.
+        rules: what the objects of all kinds have in common.
+        read_source: reads a text into an object, which it returns with the text where writing it gives that again;
+            takes the text and the limits.
+        wanted: (the object, its field) that strict writing needs, where ``rules`` mark one so.
+        doubtful: tells whether strict writing may refuse or change a sound message that is worth a closer look.
+
+    ``_source`` of a message is None where something may have to be said; else True, or the text that it was read from,
+    where writing gives just that.
+    """
+
+    def __init__(
+        self,
+        kinds: Iterable[Kind],
+        rules: Rules,
+        read_source: Callable[..., Any],
+        *,
+        wanted: Any = None,
+        doubtful: Any = None,
+    ) -> None:
+        """Takes what the compiled twin takes."""
+
+    def read(self, data: str | bytes, /) -> Any:
+        """The message of a text, read within the usual limits."""
+
+    def made(self, fields: dict[str, Any], source: str | bytes | None, /) -> Any:
+        """The message over an object; source: its text, where writing it gives that again."""
+
+    def is_clean(self, message: Any, /) -> bool:
+        """True if surely nothing is to be said about a message by itself."""
+        return False
+
+    def text(self, message: Any, strict: bool, /) -> Any:
+        """The text of a message."""
+
+
+def quiet(value: Any, /) -> bool:
+    """True if surely nothing below a value looks like a secret."""
+    return False
