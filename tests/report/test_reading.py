@@ -124,6 +124,12 @@ def test_tables_are_cards_on_a_phone(opened: Open, path: Path) -> None:
         ".filter(one => one.scrollWidth > one.parentElement.clientWidth).length"
     )
     assert wide == 0
+    page.until("document.querySelector('#parties .scroll.wide') !== null")  # the matrix is wider, and says so
+    said = "getComputedStyle(document.querySelector('#parties .scroll'), '::before').content"
+    assert page.run(said) != "none"
+    page.resize(1280)
+    page.until("document.querySelector('#parties .scroll.wide') === null")
+    assert page.run(said) == "none"
 
 
 # ---- keyboard and screen readers

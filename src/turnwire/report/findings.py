@@ -45,11 +45,13 @@ def findings(
     if slow is not None:
         place = None if slowest is None else slowest[0][1]
         where = "" if place is None else f", in conversation {_name(place)}"
-        text = f"The slowest answer took {duration(slow['max'])}{where}; half took at most {duration(slow['p50'])}."
+        text = f"The slowest answer took {duration(slow['max'])}{where} (median {duration(slow['p50'])})."
         yield Finding(text, *(("answers",) if place is None else ("talks", _filter(place))))
+    elif open_ < asked:
+        yield Finding("How long answers took is unknown: requests or answers have no times.", "answers")
     if dearest is not None and (name := dearest[0][1]) is not None:
         cost = counted(getattr(dearest[1], measure), measure.removesuffix("s"))
-        word = "dearest" if measure == "tokens" else "largest"
+        word = "costliest" if measure == "tokens" else "largest"
         text = f"The {word} conversation is {_name(name)} ({dearest[0][0]}): {cost}."
         yield Finding(text, "talks", _filter(name))
 

@@ -1,5 +1,5 @@
 // Tiles, volume over time, kinds and tokens.
-const noRecord = () => empty(D.totals.records ? "No record passes these filters." : "There is no record.");
+const noRecord = () => empty(D.totals.records ? "No record passes these filters." : "There are no records.");
 
 function drawTiles(holder, view) {
   const agents = new Set(view.cells.flatMap((cell) => [cell.sender, cell.receiver]).filter((place) => place >= 0)).size;
@@ -31,7 +31,7 @@ const TOP = 12, BOTTOM = 42, LEFT = 56, RIGHT = 8, WIDEST_BAR = 96;
 
 function drawVolume(holder, view) {
   if (!timed) {
-    holder.replaceChildren(empty("No record here has a time: there is nothing to draw along."));
+    holder.replaceChildren(empty("The records have no times, so there is nothing to chart."));
     return;
   }
   const found = grouped(view.cells, "bucket", "wire");
@@ -43,7 +43,7 @@ function drawVolume(holder, view) {
   const x = (bucket) => LEFT + (bucket / D.time.buckets) * inner;
   const y = (value) => TOP + tall * (1 - value / top);
   const chart = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, height, role: "img",
-    "aria-label": `Records over time from ${moment(D.time.first)} to ${moment(D.time.last)} UTC, ${duration(D.time.width)} a bar; the highest bar has ${count(Math.max(...columns, 0))}` });
+    "aria-label": `Records over time from ${moment(D.time.first)} to ${moment(D.time.last)} UTC, in bars of ${duration(D.time.width)}; the highest has ${count(Math.max(...columns, 0))}` });
   const numbers = axisNumbers(ticks);
   ticks.forEach((tick, place) => {
     chart.append(svg("line", { class: tick ? "grid" : "base", x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),
@@ -78,11 +78,11 @@ function drawVolume(holder, view) {
   holder.replaceChildren(legend(view), chart, readout,
     ...(strays.length ? [note(`Not drawn: ${strays.map(([bucket, records]) => `${plural(records, "record")} ${names[bucket]}`).join(", ")}.${strays.some(([bucket]) => bucket !== NO_TIME) ? ` Times run from ${moment(D.time.first)} to ${moment(D.time.last)}.` : ""}`)] : []),
     el("details", { class: "data no-print", "aria-label": "Records over time as a table" }, el("summary", {}, "Show as a table"),
-      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Records over time" }, table("", [{ name: "Time (UTC)" }, { name: "Records", number: true }], rows))));
+      scroller("Records over time", table("", [{ name: "Time (UTC)" }, { name: "Records", number: true }], rows))));
 }
 
 const span = (bucket) => `${day(bucketStart(bucket))} ${clock(bucketStart(bucket), D.time.width)}–${clock(bucketStart(bucket + 1), D.time.width)}`;
-const hint = () => `${duration(D.time.width)} a bar. Choose a bar to see only its time.`;
+const hint = () => `Each bar covers ${duration(D.time.width)}. Choose a bar to see only its records.`;
 
 // The keyboard has the two time fields.
 function chooseBar(bucket) {
@@ -140,6 +140,6 @@ function drawTokens(holder, view) {
   holder.replaceChildren(
     el("div", { class: "bars budget" }, groups.map((group) => el("div", { class: `bar-row wire wire-${wireName(group.key[0])}` }, badge(wireName(group.key[0])),
       bar(group.tokens, groups[0].tokens), el("span", { class: "value" }, compact(group.tokens))))),
-    el("div", { class: "scroll" }, table(`Tokens of ${D.totals.tokenizer}, of records as written`, heads, groups.map((group) => [badge(wireName(group.key[0])), count(group.tokens),
+    scroller("Table of tokens", table(`Tokens of the records as written, counted by ${D.totals.tokenizer}`, heads, groups.map((group) => [badge(wireName(group.key[0])), count(group.tokens),
       share(group.tokens, view.tokens), decimal(group.tokens / group.records), decimal(group.bytes / Math.max(group.tokens, 1))]))));
 }

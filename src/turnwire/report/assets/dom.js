@@ -28,7 +28,7 @@ function seen(text, lines) {
   }
   return [...parts, text.slice(place)];
 }
-const control = (text) => el("span", { class: "control", title: "not a character that can be seen" }, text);
+const control = (text) => el("span", { class: "control", title: "an invisible character" }, text);
 
 const saidOr = (text, otherwise) => (text === null ? el("span", { class: "absent" }, otherwise) : said(text));
 
@@ -41,6 +41,15 @@ function card(id, title, about, extra = "") {
   return { section, body, sub };
 }
 const empty = (text) => el("p", { class: "empty" }, text);
+// What may be wider than the window: it can be scrolled, by the keyboard too, and says so where it is wider.
+const widths = new ResizeObserver((entries) => requestAnimationFrame(() => {
+  for (const { target } of entries) target.classList.toggle("wide", target.scrollWidth > target.clientWidth);
+}));
+function scroller(label, ...children) {
+  const place = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, ...children);
+  widths.observe(place);
+  return place;
+}
 const note = (text) => el("p", { class: "note" }, text);
 const badge = (wire) => el("span", { class: `badge wire wire-${wire}` }, el("span", { class: "dot", "aria-hidden": "true" }), wire);
 

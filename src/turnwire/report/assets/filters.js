@@ -91,7 +91,7 @@ function showFilters(view) {
   const shown = el("strong", { id: "shown" }, count(view.records));
   const all = view.held ? messages.length : D.totals.records;
   const parts = [shown, ` of ${plural(all, view.held ? "message" : "record")}`];
-  if (view.held && !complete) parts.push(` in this page (the log has ${count(D.totals.records)}; text and conversations are looked for in those that the page holds)`);
+  if (view.held && !complete) parts.push(` in this page (the log has ${count(D.totals.records)}; filters by text and conversation search only this page)`);
   if (!byDetail() && !byCell()) parts.splice(0, parts.length, "All ", shown, ` ${D.totals.records === 1 ? "record" : "records"}`);
   document.getElementById("active").replaceChildren(...parts, ".");
 }

@@ -8,14 +8,14 @@ document.getElementById("lede").replaceChildren(
 const tiles = el("dl", { class: "tiles", id: "tiles", "aria-label": "In short" });
 document.getElementById("main").append(tiles);
 const parts = [
-  [card("volume", "Volume over time", timed ? "Records in each stretch of time, by wire. Times are UTC." : "Records in each stretch of time, by wire."), drawVolume],
-  [card("rejects", "Rejects", "Ranges that begin like a record and are damaged: nothing of a log is dropped without a word."), drawRejects],
-  [card("parties", "Who talks to whom", "Records from each sender (row) to each receiver (column). Choose a cell to see only those two.", "wider"), drawMatrix],
-  [card("kinds", "Acts and kinds", "What the records of each wire are.", "narrower"), drawKinds],
-  [card("tokens", "Token budget", "What the records of each wire cost a language model to read."), drawTokens],
-  [card("answers", "Latencies", "From each question to its answer, as the rules of each wire pair them."), drawAnswers],
+  [card("volume", "Volume over time", `Records per time interval, by wire.${timed ? " Times are UTC." : ""}`), drawVolume],
+  [card("rejects", "Rejects", "Text that begins like a record but cannot be read as one. Nothing in the log is dropped silently."), drawRejects],
+  [card("parties", "Who talks to whom", "Records from each sender (row) to each receiver (column). Choose a cell to see only that pair.", "wider"), drawMatrix],
+  [card("kinds", "Acts and kinds", "How many records of each kind, by wire.", "narrower"), drawKinds],
+  [card("tokens", "Token budget", "How many tokens a language model reads for the records of each wire."), drawTokens],
+  [card("answers", "Latencies", "Time from each request to its answer, paired by the rules of its wire."), drawAnswers],
   [card("talks", "Conversations", "Choose a conversation, then a message to see its decoded fields and its text as written."), drawConversations],
-  [card("messages", "Messages", "One by one, in the order of the log."), drawMessages],
+  [card("messages", "Messages", "In the order of the log."), drawMessages],
 ];
 
 function draw() {
@@ -26,9 +26,9 @@ function draw() {
 }
 
 function drawFoot() {
-  const lines = ["Times are UTC. Kinds, parties and conversations are those that the records name; a place is a line and a byte of the file."];
+  const lines = ["Times are UTC. Kinds, agents and conversations are as the records name them. Places are lines and byte offsets in the file."];
   lines.push(`Of ${bytes(D.totals.bytes.all)} read, ${bytes(D.totals.bytes.records)} are records, ${bytes(D.totals.bytes.rejects)} rejects and ${bytes(D.totals.bytes.text)} other text.`);
-  document.getElementById("foot").append(`Made by turnwire ${D.version}, ${D.made}. This page is complete in itself and loads nothing.`, el("ul", {}, lines.map((line) => el("li", {}, line))));
+  document.getElementById("foot").append(`Made by turnwire ${D.version}, ${D.made}. This page is self-contained and loads nothing.`, el("ul", {}, lines.map((line) => el("li", {}, line))));
 }
 
 buildFilters();

@@ -24,8 +24,8 @@ function drawMatrix(holder, view) {
   });
   const rest = restOfSenders + restOfReceivers;
   holder.replaceChildren(
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of senders and receivers" }, el("table", { class: dense ? "matrix dense" : "matrix" }, head, el("tbody", {}, rows))),
-    ...(unshown ? [note(`Not shown: ${plural(unshown, "record")} of ${plural(rest, "row or column", "rows and columns")} with less traffic. Filter by From or To to see them.`)] : []),
+    scroller("Table of senders and receivers", el("table", { class: dense ? "matrix dense" : "matrix" }, head, el("tbody", {}, rows))),
+    ...(unshown ? [note(`Not shown: ${plural(unshown, "record")} in ${plural(rest, "row or column", "rows and columns")} with less traffic. Filter by From or To to see them.`)] : []),
     ...(D.folded_agents ? [note(`${othersName()}: agents beyond the ${count(D.agents.length)} busiest are counted together.`)] : []));
 }
 

@@ -9,7 +9,7 @@ function drawConversations(holder, view) {
     talks.get(message.talk).push(message);
   }
   const found = [...talks].sort(([a], [b]) => (a.id === null) - (b.id === null) || b.total - a.total || a.place - b.place);
-  if (!found.length) return holder.replaceChildren(empty(messages.length ? "No message in this page passes these filters." : "There is no message."));
+  if (!found.length) return holder.replaceChildren(empty(messages.length ? "No message in this page passes these filters." : "There are no messages."));
   if (!talks.has(chosenTalk)) [chosenTalk] = found[0];
   const list = el("div", {}), diagram = el("div", { id: "diagram" });
   holder.replaceChildren(el("div", { class: "talk" }, list, diagram), ...conversationNotes());
@@ -24,7 +24,7 @@ function drawConversations(holder, view) {
 function conversationNotes() {
   const named = conversations.filter((talk) => talk.id !== null).length;
   const parts = [];
-  if (named < D.total_conversations) parts.push(`This page holds ${count(named)} of ${D.more_conversations ? "more than " : ""}${plural(D.total_conversations, "conversation")}, those with a request without an answer or with damage behind a message, then the largest, each from its first message on.`);
+  if (named < D.total_conversations) parts.push(`This page has ${count(named)} of ${D.more_conversations ? "more than " : ""}${plural(D.total_conversations, "conversation")}: those with an unanswered request or with damage after a message, then the largest. Each begins with its first message.`);
   if (!complete) parts.push(`${count(messages.length)} of ${plural(D.totals.records, "message")} are shown in full; the charts above count all of them.`);
   return parts.length ? [note(parts.join(" "))] : [];
 }
@@ -54,7 +54,10 @@ function drawDiagram(holder, talk, own) {
       detail.replaceChildren(messageDetail(message));
     };
     const [heads, steps, fits] = sequenceOf(part, open, holder.clientWidth);
-    place.append(el("div", { class: fits ? "lanes" : "lanes scroll", tabindex: fits ? null : "0", role: "region", "aria-label": "Sequence diagram" }, el("div", { class: "heads" }, heads), steps), detail);
+    const drawn = [el("div", { class: "heads" }, heads), steps];
+    const lanes = fits ? el("div", { role: "region", "aria-label": "Sequence diagram" }, drawn) : scroller("Sequence diagram", drawn);
+    lanes.classList.add("lanes");
+    place.append(lanes, detail);
     if (part.includes(chosenMessage)) detail.replaceChildren(messageDetail(chosenMessage));
   });
 }

@@ -3,12 +3,12 @@ const ROWS = 50, CARDS = 15, REJECTS = 10;
 const rowsInView = () => (matchMedia("(max-width: 560px)").matches ? CARDS : ROWS); // on a phone each is a card
 
 function drawMessages(holder, view) {
-  if (!view.messages.length) return holder.replaceChildren(empty(messages.length ? "No message in this page passes these filters." : "There is no message."));
+  if (!view.messages.length) return holder.replaceChildren(empty(messages.length ? "No message in this page passes these filters." : "There are no messages."));
   const heads = [...["Time (UTC)", "Wire", "Kind", "From", "To", "Conversation", "About"].map((name) => ({ name })), { name: "Line", number: true }, { name: "Details" }];
   paged(holder, view.messages, rowsInView(), "Messages", (part, place) => {
     const made = table("", heads, part.map(messageRow));
     made.classList.add("one-by-one");
-    place.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of messages" }, made));
+    place.append(scroller("Table of messages", made));
   });
   if (!complete) holder.append(note(`${count(messages.length)} of ${plural(D.totals.records, "message")} of the log are in this page.`));
 }
@@ -30,7 +30,7 @@ function messageRow(message) {
 const chosenReasons = new Set();
 
 function drawRejects(holder, view) {
-  if (!allRejects) return holder.replaceChildren(empty("Nothing was damaged: every candidate was a good record."));
+  if (!allRejects) return holder.replaceChildren(empty("Nothing is damaged: all that begins like a record is one."));
   const wires = new Set([...filter.wires].map(wireName));
   const counts = D.reject_counts.filter(([wire]) => !wires.size || wires.has(wire));
   const reasons = el("div", { class: "chips reasons no-print", role: "group", "aria-label": "Reasons" }, counts.map(([wire, reason, number]) => {
@@ -43,10 +43,10 @@ function drawRejects(holder, view) {
     (!view.wanted || rejectText(reject).includes(view.wanted)));
   const list = el("div", {});
   if (found.length) paged(list, found, REJECTS, "Rejects", (part, place) => place.append(...part.map((reject, row) => rejectBlock(reject, row === 0))));
-  else list.append(empty("No damaged range in this page passes these filters."));
-  const notes = rejects.length < allRejects ? [note(`${count(rejects.length)} of ${plural(allRejects, "damaged range")} are in this page: the first of each wire and reason.`)] : [];
+  else list.append(empty("No reject in this page passes these filters."));
+  const notes = rejects.length < allRejects ? [note(`This page has ${count(rejects.length)} of ${plural(allRejects, "reject")}: the first of each wire and reason.`)] : [];
   if (filter.kind !== null || filter.sender !== null || filter.receiver !== null || filter.conversation || byTime()) {
-    notes.push(note("What is damaged has no kind, parties, conversation or time: those filters do not touch this list."));
+    notes.push(note("Rejects have no kind, sender, receiver, conversation or time, so those filters do not affect this list."));
   }
   holder.replaceChildren(reasons, list, ...notes);
 }
