@@ -360,3 +360,14 @@ def test_what_looks_binary_is_said_so(tmp_path: Path) -> None:
     done = turnwire("validate", text)
     assert done.out.count(b"bad_digit") == 6
     assert "looks binary" not in done.err
+
+
+@needs_posix
+def test_a_terminal_gets_the_first_converted_messages(tmp_path: Path) -> None:
+    log = tmp_path / "agents.log"
+    log.write_bytes(b"".join(b'@a3|f0|c%d|S0|d1|T1|gH|kg|q2|t"refactor"#\n' % (place % 10) for place in range(25)))
+    shown = {"convert": 20, "-v": 25}
+    for name, wanted in shown.items():
+        code, sent = on_terminal("convert", log, "--to", "csp", *([] if name == "convert" else [name]))
+        assert code in (0, 5) and sent.count(b"CSP/1\r\n") == wanted
+        assert (b"5 more messages" in sent) == (wanted == 20)

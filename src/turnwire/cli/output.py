@@ -7,7 +7,7 @@ import errno
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO, Self
 
@@ -154,24 +154,29 @@ def tell_left_out(damaged: int, command: str = "scan") -> None:
 
 
 class Notes:
-    """Lines for standard error about single records: the first ones, and how many more there are; all: each of them."""
+    """What is written of single records: the first ones, then how many more there are; all: each of them.
+
+    write: takes each; standard error by default. more: what is said of those left out.
+    """
 
     MOST = 20
 
-    def __init__(self, all: bool) -> None:
-        self._all = all
+    def __init__(
+        self, all: bool, write: Callable[[str], object] = complain, more: str = "more (-v names each)"
+    ) -> None:
+        self._all, self._write, self._more = all, write, more
         self._count = 0
 
     def add(self, line: str) -> None:
-        """One line."""
+        """One record."""
         self._count += 1
         if self._all or self._count <= self.MOST:
-            complain(line)
+            self._write(line)
 
     def close(self) -> None:
         """Says how many were left out."""
         if not self._all and self._count > self.MOST:
-            complain(f"... and {self._count - self.MOST:,} more (-v names each)")
+            complain(f"... and {self._count - self.MOST:,} {self._more}")
 
 
 def by_wire(counts: dict[str, int]) -> str:

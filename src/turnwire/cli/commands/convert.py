@@ -13,7 +13,7 @@ import turnwire
 from turnwire import registry
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
-from turnwire.cli.output import Notes, complain, standard_output, tell_left_out, write_json
+from turnwire.cli.output import Notes, Output, standard_output, tell_left_out, write_json
 from turnwire.contract import LINES
 from turnwire.errors import DecodeError, Reason, WireError
 
@@ -68,7 +68,7 @@ def command(
         given = [f"--{name.replace('_', '-')}" for name, value in settings.items() if value]
         if given or source in registry.names():
             raise click.UsageError(f"{given[0] if given else f'--from {source}'} is for wires, not for --to {target}")
-        return _export(names, target, source, as_json=as_json, quiet=quiet, notes=Notes(verbose))
+        return _export(names, target, source, as_json=as_json, quiet=quiet, verbose=verbose)
     if source is not None and source not in registry.names():
         raise click.UsageError(f"--from {source} is for --to {', '.join(EXPORTS)}")
     context = turnwire.Context() if settings["context"] is None else options.context_of(settings["context"])
@@ -108,37 +108,42 @@ def command(
         except WireError as error:
             writer.refuse(name, found.line, error)
     writer.output.flush()
+    writer.messages.close()
     writer.notes.close()
     if not begun and not quiet:
         inputs.tell_none(names, source, option="--from")
     faults, left = converter.close()
     if len(left) <= converter.unanswered:  # what waits for an answer in the source waits for it here
         left = ()
+    notes = Notes(verbose)
     for word, several in (("not_conforming", faults), ("unfinished", left)):
         for fault in several:
-            complain(f"{target}: {word} in {fault.clause}: {fault.text}")
+            notes.add(f"{target}: {word} in {fault.clause}: {fault.text}")
+    notes.close()
     if writer.refused or faults:
         return BAD_RECORDS
     return OPEN if left else GOOD if begun else NOTHING
 
 
-def _export(names: Sequence[str], to: str, wire: str | None, *, as_json: bool, quiet: bool, notes: Notes) -> int:
+def _export(names: Sequence[str], to: str, wire: str | None, *, as_json: bool, quiet: bool, verbose: bool) -> int:
     """Writes sessions of real traffic in a form of another tool, line by line, with what is lost: the exit code."""
     from turnwire.read.exporting import export
 
     found = export(list(names), to, wire=wire)
-    output = standard_output(shown=True)
+    output, lines = _shown(verbose)
+    notes = Notes(verbose)
     for line in found:
         if as_json:
             place = {"file": inputs.shown(line.file), "line": line.line}
             write_json([{**place, "to": to, "text": line.text, "dropped": list(line.dropped)}])
             continue
         if line.text is not None:
-            output.write(f"{line.text}\n".encode())
+            lines.add(f"{line.text}\n")
         if line.dropped and not quiet:
             word = "dropped" if line.text is not None else f"no form in {to}"
             notes.add(f"{inputs.shown(line.file)}:{line.line}: {word}: {', '.join(line.dropped)}")
     output.flush()
+    lines.close()
     notes.close()
     counts = found.counts
     tell_left_out(counts.rejects, f"scan --wire {wire or 'formats'}")
@@ -147,11 +152,18 @@ def _export(names: Sequence[str], to: str, wire: str | None, *, as_json: bool, q
     return BAD_RECORDS if counts.rejects else GOOD if counts.records else NOTHING
 
 
+def _shown(verbose: bool) -> tuple[Output, Notes]:
+    """Standard output, and what writes messages to it: on a terminal the first ones alone, unless all are asked for."""
+    output = standard_output(shown=True)
+    all = verbose or not sys.stdout.isatty()
+    return output, Notes(all, lambda text: output.write(text.encode()), "more messages (-v shows all)")
+
+
 class _Writer:
     """Messages to standard output, what was lost or refused to standard error, or all as JSON lines."""
 
     def __init__(self, target: str, as_json: bool, quiet: bool, verbose: bool) -> None:
-        self.output = standard_output(shown=True)
+        self.output, self.messages = _shown(verbose)
         self.notes = Notes(verbose)
         self._target = target
         self._json = as_json
@@ -169,7 +181,7 @@ class _Writer:
         if not self._first:
             text = f"\n{text}" if registry.wire(self._target).style == LINES else text
         self._first = False
-        self.output.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
+        self.messages.add(text if text.endswith("\n") else f"{text}\n")
         if self._quiet:
             return
         if converted.nearest is not None:

@@ -144,8 +144,8 @@ def _summarize(wire: str | None, counts: Counts, severities: Counter[str]) -> No
     others = f", {counted(warnings, 'warning')}" if warnings else ""
     others += f", {infos:,} info" if infos else ""
     good = counted(counts.records, f"good {'' if wire is None else wire + ' '}record")
-    text = f"{counted(counts.bytes, 'byte')}, {counted(counts.text_bytes, 'byte')} of them other text"
-    complain(f"{good}, {counted(severities[ERROR], 'fault')}{others} in {text}")
+    text = f"{counts.text_bytes:,} of {counted(counts.bytes, 'byte')} are other text"
+    complain(f"{good}, {counted(severities[ERROR], 'fault')}{others}; {text}")
 
 
 def findings(scan: Scan, validator: RecordValidator) -> Iterator[Finding]:
