@@ -91,9 +91,7 @@ def test_what_the_page_does_not_hold_is_named(opened: Open, tmp_path: Path) -> N
     held = page.run("JSON.parse(document.getElementById('data').textContent).messages.length")
     assert 90 <= held <= 100
     assert f"{held} of 1,000 messages" in page.text("#talks .note")
-    assert f"{held // 5} of {len({line.split(b'|')[2] for line in lines})} conversations" in page.text(
-        "#talks .note"
-    )
+    assert f"{held // 5} of {len({line.split(b'|')[2] for line in lines})} conversations" in page.text("#talks .note")
     assert page.text("#messages .note") == f"{held} of 1,000 messages of the log are in this page."
     page.type("text", "@a1")
     page.until(f"document.getElementById('shown').textContent === '{held}'")

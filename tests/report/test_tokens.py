@@ -45,7 +45,7 @@ def test_tokens_of_each_wire_are_told(opened: Callable[..., Page], tmp_path: Pat
     page = opened(path)
     rows = page.run(CELLS % "#tokens .body > .scroll tbody tr")
     assert {row[0].strip(): int(row[1].replace(",", "")) for row in rows} == wanted
-    assert page.text("#tokens caption") .endswith("counted by words")
+    assert page.text("#tokens caption").endswith("counted by words")
     total = sum(wanted.values())
     assert page.text("#tile-tokens .figure") == f"{total:,}"
     page.click(".chip.wire-kick")
