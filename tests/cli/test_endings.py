@@ -257,3 +257,11 @@ def test_a_signal_in_the_middle_of_a_text_that_is_executed(tmp_path: Path, numbe
     done = subprocess.run(command, env=environment(PYTHONPATH=path), capture_output=True, check=False)
     said = b"interrupted" if number == signal.SIGINT else b"ended by SIGTERM"
     assert (done.returncode, done.stderr) == (128 + number, b"turnwire: " + said + b"\n")
+
+
+def test_the_first_refused_files_of_a_folder_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(GOOD)
+    for number in range(25):
+        (tmp_path / f"{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    done = turnwire("scan", tmp_path)
+    assert done.code == 3 and done.err.count(".png: ") == 20 and "5 more" in done.err

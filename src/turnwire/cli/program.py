@@ -31,7 +31,7 @@ from turnwire.cli.outcome import (
     terminating,
     uninterrupted,
 )
-from turnwire.cli.output import STANDARD_OUTPUT, abandon, complain, flush
+from turnwire.cli.output import STANDARD_OUTPUT, Notes, abandon, complain, flush
 from turnwire.errors import FileRefused, MissingDependency, UnknownName, WireError
 from turnwire.progress import restore_cursor
 
@@ -106,8 +106,9 @@ def run(arguments: list[str], name: str = "turnwire") -> int:
 
 @contextmanager
 def _refusals() -> Iterator[list[FileRefused]]:
-    """Tells of files that are refused in the block, in place of a warning of Python: all of them."""
+    """Tells of the first files that are refused in the block, in place of a warning of Python: gives all of them."""
     refused: list[FileRefused] = []
+    notes = Notes(False, lambda line: _said(INPUT_OUTPUT, line), "more files skipped")
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
@@ -116,11 +117,12 @@ def _refusals() -> Iterator[list[FileRefused]]:
                 shown(message, *more, **named)
             elif str(message) not in map(str, refused):  # a command may read its inputs twice
                 refused.append(message)
-                _said(INPUT_OUTPUT, explained(message.error))
+                notes.add(explained(message.error))
 
         warnings.simplefilter("always", FileRefused)
         warnings.showwarning = show
         yield refused
+    notes.close()
 
 
 def _tell_slow() -> None:

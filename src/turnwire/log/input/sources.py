@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 
 SOURCE_CODE = (
-    *(".py", ".pyi", ".pyx", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs"),
+    *(".py", ".pyc", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".c", ".h", ".cc", ".cpp", ".hpp"),
     *(".java", ".kt", ".scala", ".go", ".rs", ".rb", ".php", ".pl", ".lua", ".m", ".swift", ".sh", ".bash", ".ps1"),
+    *(".cs", ".pyx"),
 )
 """How the names of files of programs end. What looks like a damaged message in one that nobody named is a program that
 makes or reads messages."""
