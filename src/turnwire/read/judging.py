@@ -5,7 +5,7 @@ What is judged are the records and the rejects of the finder, in the order of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from turnwire import registry
@@ -36,12 +36,21 @@ def judge_of(wire: str, **options: Any) -> RecordChecklist:
     return judge
 
 
-def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = False, **options: Any) -> Checklist:
+def conform(
+    wire: str,
+    data: bytes,
+    *,
+    file: str | None = None,
+    fences: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+    **options: Any,
+) -> Checklist:
     """The checklist of a wire over the bytes of a file: one history.
 
     Args:
         file: the name that faults carry.
         fences: as :func:`turnwire.scan` has it.
+        progress: called often, with the bytes and the records that were checked.
         options: of the wire's judge, such as ``now`` or ``policy``.
     """
     found = specification(wire)
@@ -60,6 +69,8 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
             else:
                 judge.rejects += 1
                 judge.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)
+            if progress is not None:
+                progress(one.offset, judge.records)
     judge.end()
     return checklist_of(wire, found.clauses, judge, file)
 

@@ -52,10 +52,9 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **s
     judged = []
     names = inputs.files(inputs.checked(files))
     as_table = len(names) > 1 and any(os.path.isdir(name) for name in files) and not as_json
-    progress, records = Progress(inputs.size(names)), 0
-    for done, file, checklist in _checklists(wire, names, settings):
+    progress = Progress(inputs.size(names))
+    for file, checklist in _checklists(wire, names, settings, progress):
         judged.append((file, checklist))
-        records += checklist.records
         progress.clear()
         if as_json:
             write_json([{"file": file, **checklist.to_dict()}])
@@ -63,7 +62,6 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **s
             verdict = checklist.verdict
             words = f"{verdict}: there is no message of {checklist.wire} to judge" if verdict == NOTHING else verdict
             write_lines(map(printable, (f"{file}: {words}", *(f"  {line}" for line in str(checklist).split("\n")))))
-        progress.update(done, records)
     progress.clear()
     if as_table:
         _show_table(judged)
@@ -71,8 +69,10 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **s
     return next((code for verdict, code in _CODES.items() if verdict in verdicts), outcome.NOTHING)
 
 
-def _checklists(wire: str, names: list[str], settings: dict[str, Any]) -> Iterator[tuple[int, str, Checklist]]:
-    """(bytes read so far, file as shown, its checklist) for each file."""
+def _checklists(
+    wire: str, names: list[str], settings: dict[str, Any], progress: Progress
+) -> Iterator[tuple[str, Checklist]]:
+    """(file as shown, its checklist) for each file."""
     from turnwire.read.judging import conform
 
     choices: dict[str, Any] = {"fences": True} if settings["fences"] else {}
@@ -80,11 +80,16 @@ def _checklists(wire: str, names: list[str], settings: dict[str, Any]) -> Iterat
         choices["policy"] = options.policies(settings["policy"], (wire,))[wire]
     if settings["now"] is not None:
         choices["now"] = settings["now"]
-    done = 0
+    done = records = 0
+
+    def tell(read: int, good: int) -> None:
+        progress.update(done + read, records + good)
+
     for name in names:
         data, shown = inputs.whole(name), inputs.shown(name)
-        done += len(data)
-        yield done, shown, conform(wire, data, file=shown, **choices)
+        checklist = conform(wire, data, file=shown, progress=tell, **choices)
+        done, records = done + len(data), records + checklist.records
+        yield shown, checklist
 
 
 def _show_table(judged: list[tuple[str, Checklist]]) -> None:
