@@ -17,7 +17,8 @@ from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS
-from turnwire.sap.jobs import ALLOWANCE, Job, Line, key_of
+from turnwire.sap.handlers import ALLOWANCE, Line
+from turnwire.sap.jobs import Job, key_of
 from turnwire.sap.transcripts import (
     REFUSED_KIND,
     REFUSED_LIMIT,

@@ -143,7 +143,7 @@ def test_an_isolated_handler_is_ended(transport: str, nats_url: str) -> None:
         for _ in range(2):  # more than it has places
             result = await client.call(task("work.apart", {"how": "loop"}, **BRIEF))
             assert (result.status, result.error.code) == ("FAILED", "TIMEOUT")
-            while agent._line("work.apart").pool.left_behind:  # on a busy machine
+            while agent._line("work.apart").left_behind:  # on a busy machine
                 await asyncio.sleep(0.01)
         for how, code, said in (
             ("exit", "INTERNAL", "exit code 7"),
@@ -171,12 +171,12 @@ def test_the_process_of_a_cancelled_or_closed_task_is_gone() -> None:
             one, other = (task("work.apart", {"how": "loop"}) for _ in range(2))
             calling = asyncio.ensure_future(agent.call(one))
             await agent.submit(other)
-            pool = agent._line("work.apart").pool
+            line = agent._line("work.apart")
             while len(_children()) < 2:
                 await asyncio.sleep(0.01)
             await agent.cancel(one.task_id)
             assert (await calling).status == "CANCELLED"
-            while len(_children()) > 1 or pool.left_behind:
+            while len(_children()) > 1 or line.left_behind:
                 await asyncio.sleep(0.01)
         while _children():
             await asyncio.sleep(0.01)
@@ -208,7 +208,7 @@ def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_url: str
     async def what(client: Any) -> None:
         some = [task("work.wait", {"text": "x" * 90_000}, replyTo={"expectAck": False}) for _ in range(30)]
         receipts = [await client.send(one) for one in some]
-        assert agent._memory.used <= 1_000_000
+        assert agent._used <= 1_000_000
         accepted = [one for one, receipt in zip(some, receipts, strict=True) if isinstance(receipt, sap.Ack)]
         for receipt in receipts:
             assert isinstance(receipt, sap.Ack) or (receipt.reason or "").startswith("RATE_LIMIT: ")
@@ -217,7 +217,7 @@ def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_url: str
         for one in accepted:
             assert (await client.call(one, retries=9)).output == 90_000
         assert await client.call("work.quick", {"text": "x" * 90_000}, retries=9) == {"text": "x" * 90_000}
-        assert agent._memory.used <= 1_000_000
+        assert agent._used <= 1_000_000
 
     over(transport, agent, what, nats_url)
 
@@ -235,7 +235,7 @@ def test_bodies_that_are_read_count_too() -> None:
 
             headers = {"Content-Type": "application/json"}
             holding = asyncio.ensure_future(raw.post(f"{url}/tasks", content=body(), headers=headers))
-            while agent._memory.used < 300_000:
+            while agent._used < 300_000:
                 await asyncio.sleep(0.01)
             large = sap.encode(task("work.quick", {"text": "x" * 300_000}))
             answer = await raw.post(f"{url}/tasks", content=large, headers=headers)
@@ -243,7 +243,7 @@ def test_bodies_that_are_read_count_too() -> None:
             stop.set()
             assert (await holding).status_code == 400
             assert (await raw.post(f"{url}/tasks", content=large, headers=headers)).status_code == 200
-        assert agent._memory.used == sum(job.held for job in agent._ended.values())
+        assert agent._used == sum(job.held for job in agent._ended.values())
 
     asyncio.run(asyncio.wait_for(main(), GUARD))
 
@@ -261,7 +261,7 @@ def test_a_result_without_room_fails_in_words_and_old_ones_give_way() -> None:
             assert len(again.output) == 60_000
             large = await agent.call(task("work.size", {"size": 250_000}))
             assert large.status == "FAILED" and "bytes" in large.error.message
-            assert agent._memory.used <= 200_000
+            assert agent._used <= 200_000
 
     asyncio.run(asyncio.wait_for(main(), GUARD))
 

@@ -36,8 +36,8 @@ from turnwire.sap.builders import (
 )
 from turnwire.sap.cache import mode_of
 from turnwire.sap.codec import encode, text_as_read
-from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Handler, Overrun, Refusal, guarded
-from turnwire.sap.jobs import Job, Line, Memory, Reply, key_of, size_of_job, size_of_result
+from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Handler, Line, Overrun, Refusal, guarded
+from turnwire.sap.jobs import Job, Reply, key_of, size_of_job, size_of_result
 from turnwire.sap.learning import from_result
 from turnwire.sap.lifecycle import content_of
 from turnwire.sap.messages import Ack, AgentError, CacheEvidence, Message, Nack, Producer, Result, Task
@@ -45,7 +45,7 @@ from turnwire.sap.objects import by_reference
 from turnwire.sap.schema import output_issues, validator
 from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
 from turnwire.sap.times import moment_of
-from turnwire.sap.transcripts import RESULT_KIND, Batching, Transcript, refused_row
+from turnwire.sap.transcripts import RESULT_KIND, Batching, KnownTask, Transcript, refused_row
 from turnwire.sap.vetting import Vetter, vetted, vetters_of
 
 if TYPE_CHECKING:
@@ -147,7 +147,8 @@ class Agent:
         self.seconds = seconds
         self.lease = lease
         self._remembered = remembered
-        self._memory = Memory(memory)
+        self.memory = memory
+        self._used = 0  # of it
         self._jobs: dict[str, Job] = {}  # those that are not delivered
         self._ended: OrderedDict[str, Job] = OrderedDict()  # the newest of those that are
         self._ended_bytes = 0
@@ -268,7 +269,7 @@ class Agent:
     def _drop(self, job: Job) -> None:
         """Forgets a job that gets no Result here."""
         self._jobs.pop(job.key, None)
-        self._memory.give_back(job.held)
+        self.release(job.held)
         job.held = 0
         job.done.cancel()  # there will be no Result here
 
@@ -335,13 +336,13 @@ class Agent:
         if known is not None:
             return await self._again(known, job)
         line = self._line(job.capability)
-        if line.pool.stuck:
-            return nack(task, ErrorCode.RATE_LIMIT, line.pool.words)
+        if line.why_stuck:
+            return nack(task, ErrorCode.RATE_LIMIT, line.why_stuck)
         if not line.places:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
         size = size_of_job(text)
         if not self.reserve(size):
-            return nack(task, ErrorCode.RATE_LIMIT, f"the agent has all {self._memory.limit} bytes in its hands")
+            return nack(task, ErrorCode.RATE_LIMIT, f"the agent has all {self.memory} bytes in its hands")
         job.held = size
         line.places -= 1
         if cancelled:
@@ -392,27 +393,25 @@ class Agent:
             self._begin(job, line, self._finish(job, self._result_of(job, cancelled.outcome)))
 
     async def _admit(self, job: Job) -> Nack | None:
-        """The Nack of a job that is not accepted. Never raises but for a cancellation."""
+        """The Nack of a job that may have no place in the queue. Never raises but for a cancellation."""
         try:
             async with asyncio.timeout(None if self._transcript is None else seconds_to_record(job.task, self.seconds)):
-                return await self._receipt(job)
+                known = KnownTask()
+                if self._transcript is not None:
+                    known = await self._transcript.known(job.key, job.text)
+                if known.content is not None and known.content != _content(job):
+                    return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
+                if known.result is not None:  # answered already: it gets its old Result
+                    self._end(job, known.result)
+                elif job.traced and known.content is None:
+                    await self._report(job, Status.QUEUED)
+                return None
         except TimeoutError:
             text = "the transcript is locked, or too slow for the time that the task has"
             return nack(job.task, ErrorCode.INTERNAL, text)
         except Exception as error:  # a full disk, say: nothing was accepted
             _log.exception("task %s could not be admitted", job.task_id)
             return nack(job.task, ErrorCode.INTERNAL, f"the task could not be recorded: {said(error)}")
-
-    async def _receipt(self, job: Job) -> Nack | None:
-        """The Nack of a task that may have no place in the queue; one that is answered already gets its old Result."""
-        known = await self._transcript.known(job.key, job.text) if self._transcript is not None else None
-        if known is not None and known.content is not None and known.content != _content(job):
-            return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
-        if known is not None and known.result is not None:
-            self._end(job, known.result)
-        if job.traced and not job.done.done() and (known is None or known.content is None):
-            await self._report(job, Status.QUEUED)
-        return None
 
     async def _again(self, known: Job, job: Job) -> Job | Nack:
         if known.text != job.text and _content(known) != _content(job):
@@ -429,22 +428,23 @@ class Agent:
         that does not suffice. For transports that read bodies."""
         if size > self.room():
             return False
-        while not self._memory.take(size):
+        while self._used + size > self.memory:
             self._forget_oldest()
+        self._used += size
         return True
 
     def release(self, size: int) -> None:
         """Releases reserved bytes."""
-        self._memory.give_back(size)
+        self._used -= size
 
     def room(self) -> int:
         """The number of bytes that can be reserved."""
-        return self._memory.limit - self._memory.used + self._ended_bytes
+        return self.memory - self._used + self._ended_bytes
 
     def _forget_oldest(self) -> None:
         _, job = self._ended.popitem(last=False)
         self._ended_bytes -= job.held
-        self._memory.give_back(job.held)
+        self._used -= job.held
 
     # ---------------------------------------------------------------- working
 
@@ -547,7 +547,7 @@ class Agent:
         try:
             row = None if issues else cache.row(job.task, result, key=job.cache_key)
             if row is not None:
-                await self._rows_of(cache.ledger).do(lambda: ([row], None))
+                await self._rows_of(cache.ledger).append(row)
             elif result.status is Status.SUCCEEDED:
                 why = "they break the task's outputContract" if issues else _why_not_stored(job, result)
                 if why not in line.told:
@@ -610,7 +610,7 @@ class Agent:
         return result if issues else made
 
     async def _made(self, job: Job, line: Line) -> Frozen:
-        loop, capability, pool = asyncio.get_running_loop(), line.capability, line.pool
+        loop, capability = asyncio.get_running_loop(), line.capability
         limits = [limit for limit in (seconds_left(job.task), self.seconds) if limit is not None]
         seconds = min(limits, default=None)
         end = None if seconds is None else loop.time() + seconds
@@ -620,7 +620,7 @@ class Agent:
 
         budget = dict(job.task._fields.get("telemetry", {}).get("budget", {}))
         context = Context(job.traced, seconds, budget, job.principal.name, job.attempt)
-        made = await pool.run(
+        made = await line.run(
             capability.handler, job.copy(), context, seconds=left(), stop=job.stop, isolated=capability.isolated
         )
         outcome, draft = guarded(self._drafted, job, made)
@@ -630,7 +630,7 @@ class Agent:
         copy = thaw(draft.text)
 
         async def ask(vetter: Vetter) -> Any:
-            return await pool.run(vetter, job.copy(), copy_of(copy), seconds=left(), stop=job.stop)
+            return await line.run(vetter, job.copy(), copy_of(copy), seconds=left(), stop=job.stop)
 
         if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
             outcome = replace(outcome, output=copy.fields["output"])
@@ -706,14 +706,14 @@ class Agent:
             return
         try:
             row = learning.row(from_result(task, result, essence=learning.essence))
-            await self._rows_of(learning.ledger).do(lambda: ([row], None))
+            await self._rows_of(learning.ledger).append(row)
         except Exception:  # what is not learned does not change what was done
             _log.exception("nothing was learned from task %s", task.task_id)
 
     def _end(self, job: Job, text: str) -> None:
         size = size_of_result(text)
         if not self.reserve(size):
-            self._memory.used += size  # another agent made it, and it is in the transcript
+            self._used += size  # another agent made it, and it is in the transcript
         job.held += size
         job.done.set_result(text)
         job.drop_task()
@@ -788,8 +788,8 @@ class Agent:
         key, job = await self._accepted(principal, task_id)
         if job is not None:
             return job.result() or ack(job.task_id, job.correlation_id)
-        known = await self._transcript.known(key) if self._transcript is not None else None
-        if known is None or known.content is None:
+        known = KnownTask() if self._transcript is None else await self._transcript.known(key)
+        if known.content is None:
             raise KeyError(task_id)
         return ack(task_id, known.correlation) if known.result is None else thaw(known.result)
 

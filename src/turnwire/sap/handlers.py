@@ -1,4 +1,4 @@
-"""Capabilities' handlers, and how they are run so that nothing they do reaches the agent around them.
+"""Capabilities: the line of tasks before each, and calls of its handler, of which nothing reaches the agent around it.
 
 A plain function runs in a thread, a coroutine function in an asyncio task of its own, and either in a process where
 the capability is isolated. Whatever it raises, ``SystemExit`` and a cancellation of its own included, comes back as a
@@ -19,16 +19,19 @@ import stat
 import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
+from itertools import count
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from turnwire.sap.builders import Outcome
 from turnwire.sap.messages import AgentError
-from turnwire.sap.spec import ErrorCode, Status
+from turnwire.sap.spec import ErrorCode, Priority, Status
 
 if TYPE_CHECKING:
+    from turnwire.sap.jobs import Job
     from turnwire.sap.messages import Task
     from turnwire.sap.vetting import Vetter
 
@@ -134,25 +137,90 @@ def guarded(work: Callable[..., T], *values: Any) -> T:
         raise Died(error) from error
 
 
-class HandlerPool:
-    """Runs the calls of one capability: of its handler, and of the vetters that look at what it made.
+ALLOWANCE: dict[str, int] = {
+    Priority.URGENT.value: 0,
+    Priority.HIGH.value: 16,
+    Priority.NORMAL.value: 64,
+    Priority.LOW.value: 256,
+}
+"""The number of later tasks that may go before one of this priority, at most: ageing, counted in tasks instead of
+seconds."""
 
-    Args:
-        name: of the capability. size: how many calls may be left behind at a time.
+
+class Line:
+    """One capability at work: the jobs that wait for their turn, and the calls of its handler and its vetters.
+
+    A job that came n later goes first only if its allowance is n smaller.
+
+    Attributes:
+        capability: it. told: why its outcomes are not cached.
+        places: free ones in the queue; one is taken while a task is being admitted.
+        waiting, working: how many jobs wait for their turn, and how many have it.
+        left_behind: the calls that overran their time and have not ended.
     """
 
-    def __init__(self, name: str, size: int) -> None:
-        self.size = size
+    def __init__(self, capability: Capability) -> None:
+        self.capability = capability
+        self.told: set[str] = set()
+        self.places = capability.queue
+        self.waiting = self.working = 0
         self.left_behind: set[asyncio.Future[Made]] = set()
-        self.words = (
-            f"all {size} places for handlers of {name} are held by calls that overran their time; a thread cannot be "
-            "ended, a process can (isolated=True)"
-        )
+        self._queue: asyncio.PriorityQueue[tuple[int, int, asyncio.Future[None]]] = asyncio.PriorityQueue()
+        self._numbers = count()
+
+    @asynccontextmanager
+    async def turn(self, job: Job, seconds: float | None) -> AsyncIterator[bool]:
+        """The turn of a job, which has a place: whether it came before the job was cancelled or so many seconds were
+        over. The place is free then."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        number = next(self._numbers)
+        self._queue.put_nowait((number + ALLOWANCE[job.priority], number, turn))
+        self.waiting += 1
+        self._go_on()
+        try:
+            if not turn.done():
+                job.drop_task()  # its text is enough until its turn comes
+                left = None if seconds is None else max(0.0, seconds)
+                await asyncio.wait({turn, job.stop}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                self._leave(turn)
+            yield not turn.cancelled()
+        finally:
+            self._leave(turn)
+            if not turn.cancelled():
+                self.working -= 1
+                self._go_on()
+
+    def _go_on(self) -> None:
+        """Gives their turn to those who are next."""
+        while self.waiting and self.working < self.capability.workers:
+            if not (turn := self._queue.get_nowait()[2]).done():
+                turn.set_result(None)
+                self.waiting -= 1
+                self.places += 1
+                self.working += 1
+
+    def _leave(self, turn: asyncio.Future[None]) -> None:
+        """Takes one that has not come out of the queue."""
+        if not turn.cancel():
+            return
+        self.waiting -= 1
+        self.places += 1
+        if self._queue.qsize() > 2 * self.waiting:  # most of what is in the queue has left it: nothing keeps that
+            for entry in [self._queue.get_nowait() for _ in range(self._queue.qsize())]:
+                if not entry[2].done():
+                    self._queue.put_nowait(entry)
+
+    # ---------------------------------------------------------------- calls
 
     @property
-    def stuck(self) -> bool:
-        """True if no call can begin before one that was left behind ends."""
-        return len(self.left_behind) >= self.size
+    def why_stuck(self) -> str:
+        """Words where no call can begin before one that was left behind ends; else ""."""
+        if len(self.left_behind) < self.capability.handlers:
+            return ""
+        return (
+            f"all {self.capability.handlers} places for handlers of {self.capability.name} are held by calls that "
+            "overran their time; a thread cannot be ended, a process can (isolated=True)"
+        )
 
     async def run(
         self,
@@ -168,8 +236,8 @@ class HandlerPool:
         seconds: how long it may take. stop: ends the wait when it is done. isolated: in a process, which is killed when
         the time is over.
         """
-        if self.stuck:
-            raise Refusal(ErrorCode.RATE_LIMIT, self.words)
+        if self.why_stuck:
+            raise Refusal(ErrorCode.RATE_LIMIT, self.why_stuck)
         work = Process(call, values) if isolated else partial(call, *values)
         thread = _in_thread(work) if isolated or not _is_coroutine_function(call) else None
         running = asyncio.create_task(_made(work, thread))

@@ -1,4 +1,4 @@
-"""One task within an agent: all that the agent keeps of it, and the line in which it waits."""
+"""One task within an agent: all that the agent keeps of it."""
 
 from __future__ import annotations
 
@@ -6,30 +6,17 @@ import asyncio
 import pickle
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 from turnwire.errors import Unreachable
 from turnwire.sap.access import Principal
 from turnwire.sap.builders import ack, thaw
-from turnwire.sap.handlers import Capability, HandlerPool
+from turnwire.sap.handlers import ALLOWANCE
 from turnwire.sap.messages import Ack, CacheEvidence, Nack, Result, Task
 from turnwire.sap.spec import Priority
 
 Reply = Callable[[Result], Awaitable[None]]
 """Takes each Result of a task, progress included, in order."""
-
-
-ALLOWANCE: dict[str, int] = {
-    Priority.URGENT.value: 0,
-    Priority.HIGH.value: 16,
-    Priority.NORMAL.value: 64,
-    Priority.LOW.value: 256,
-}
-"""The number of later tasks that may go before one of this priority, at most: ageing, counted in tasks instead of
-seconds."""
 
 
 class Job:
@@ -161,26 +148,6 @@ def key_of(principal: Principal, task_id: str) -> str:
     return f"{task_id.lower()} {principal.name}" if principal.name else task_id.lower()
 
 
-@dataclass(slots=True)
-class Memory:
-    """The bytes that an agent, or an app in front of one, may have in its hands. limit: how many, at most; used: how
-    many are taken."""
-
-    limit: int
-    used: int = 0
-
-    def take(self, size: int) -> bool:
-        """Takes bytes; false where so many are not left, and none are taken."""
-        if size > self.limit - self.used:
-            return False
-        self.used += size
-        return True
-
-    def give_back(self, size: int) -> None:
-        """Gives bytes back that were taken."""
-        self.used -= size
-
-
 SMALL = 2048
 """Bytes of a Result for which each job has memory from its admission on, so that there is always room for words."""
 
@@ -193,65 +160,3 @@ def size_of_job(text: str) -> int:
 def size_of_result(text: str) -> int:
     """Bytes that are counted for the Result of a job, beyond those from its admission."""
     return max(0, sys.getsizeof(text) - SMALL)
-
-
-class Line:
-    """One capability at work: the jobs that wait for their turn, and its handlers. One that came n later goes first
-    only if its allowance is n smaller.
-
-    Attributes:
-        capability, pool: it, and the places for calls of its handler. told: why its outcomes are not cached.
-        places: free ones in the queue; one is taken while a task is being admitted.
-        waiting, working: how many jobs wait for their turn, and how many have it.
-    """
-
-    def __init__(self, capability: Capability) -> None:
-        self.capability = capability
-        self.pool = HandlerPool(capability.name, capability.handlers)
-        self.told: set[str] = set()
-        self.places = capability.queue
-        self.waiting = self.working = 0
-        self._queue: asyncio.PriorityQueue[tuple[int, int, asyncio.Future[None]]] = asyncio.PriorityQueue()
-        self._numbers = count()
-
-    @asynccontextmanager
-    async def turn(self, job: Job, seconds: float | None) -> AsyncIterator[bool]:
-        """The turn of a job, which has a place: whether it came before the job was cancelled or so many seconds were
-        over. The place is free then."""
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        number = next(self._numbers)
-        self._queue.put_nowait((number + ALLOWANCE[job.priority], number, turn))
-        self.waiting += 1
-        self._go_on()
-        try:
-            if not turn.done():
-                job.drop_task()  # its text is enough until its turn comes
-                left = None if seconds is None else max(0.0, seconds)
-                await asyncio.wait({turn, job.stop}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                self._leave(turn)
-            yield not turn.cancelled()
-        finally:
-            self._leave(turn)
-            if not turn.cancelled():
-                self.working -= 1
-                self._go_on()
-
-    def _go_on(self) -> None:
-        """Gives their turn to those who are next."""
-        while self.waiting and self.working < self.capability.workers:
-            if not (turn := self._queue.get_nowait()[2]).done():
-                turn.set_result(None)
-                self.waiting -= 1
-                self.places += 1
-                self.working += 1
-
-    def _leave(self, turn: asyncio.Future[None]) -> None:
-        """Takes one that has not come out of the queue."""
-        if not turn.cancel():
-            return
-        self.waiting -= 1
-        self.places += 1
-        if self._queue.qsize() > 2 * self.waiting:  # most of what is in the queue has left it: nothing keeps that
-            for entry in [self._queue.get_nowait() for _ in range(self._queue.qsize())]:
-                if not entry[2].done():
-                    self._queue.put_nowait(entry)

@@ -79,6 +79,10 @@ class Batching:
         self._thread.submit(self._answer)  # as often as something waits, though one look may answer all
         return await asked.done
 
+    async def append(self, *rows: Row) -> None:
+        """Appends rows, all or none; they are in the ledger when this returns."""
+        await self.do(lambda: (list(rows), None))
+
     def _answer(self) -> None:
         """Takes what waits, up to the second one of a key."""
         batch: list[Asked] = []
@@ -149,9 +153,9 @@ def refused_row(principal: str, task_id: str, correlation_id: str, code: str, te
 class KnownTask(NamedTuple):
     """The rows of a task in a transcript: the content of the Task or None, the terminal Result's text or None."""
 
-    content: bytes | None
-    correlation: str | None
-    result: str | None
+    content: bytes | None = None
+    correlation: str | None = None
+    result: str | None = None
 
 
 class Claim(NamedTuple):
@@ -204,10 +208,6 @@ class Transcript(Batching):
         self.lease = lease
         self.holder = uuid.uuid4().hex
         self._process = _process(os.getpid())
-
-    async def append(self, *rows: Row) -> None:
-        """Appends rows, all or none; they are in the ledger when this returns."""
-        await self.do(lambda: (list(rows), None))
 
     async def known(self, key: str, text: str | None = None) -> KnownTask:
         """The rows there were of the task with this key; where there were none, its Task is appended, if given."""
@@ -270,7 +270,7 @@ class Transcript(Batching):
     def _known(self, key: str) -> KnownTask:
         logged = next(self.ledger.find(TASK_KIND, key), None)
         if logged is None:
-            return KnownTask(None, None, None)
+            return KnownTask()
         task = thaw(logged.body)
         return KnownTask(content_of(task), task.correlation_id, self._result(key))
 

@@ -10,16 +10,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Unanswered
 from turnwire.json.text import write
 from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, principal_of
-from turnwire.sap.agent import MEMORY, Agent
+from turnwire.sap.agent import Agent
 from turnwire.sap.builders import Refused, copy_of, expects_ack, nack, thaw
 from turnwire.sap.calls import Caller
-from turnwire.sap.jobs import Job, Memory
+from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
 from turnwire.sap.spec import ErrorCode
@@ -133,7 +134,6 @@ class Bus(BusClient):
         self._providers: dict[str, Provider] = {}
         self._mailboxes: dict[str, list[Mailbox]] = {}
         self._stack: AsyncExitStack | None = None
-        self._bodies = Memory(MEMORY)  # of transports in front, until the agents count them themselves
 
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
@@ -222,12 +222,13 @@ class Bus(BusClient):
         return found
 
     def reserve(self, size: int) -> bool:
-        """Like :meth:`turnwire.sap.Agent.reserve`, for tasks that no agent has yet."""
-        return self._bodies.take(size)
+        """Like :meth:`turnwire.sap.Agent.reserve`, of the agent that was registered first."""
+        return all(provider.agent.reserve(size) for provider in islice(self._providers.values(), 1))
 
     def release(self, size: int) -> None:
         """Like :meth:`turnwire.sap.Agent.release`."""
-        self._bodies.give_back(size)
+        for provider in islice(self._providers.values(), 1):
+            provider.agent.release(size)
 
     # ---------------------------------------------------------------- in this process
 
