@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
-from turnwire.session.shapes import ARRAY, STYLES, Leaf, Member, Structure, is_objects, leaf_of, quoted
+from turnwire.session.shapes import ARRAY, STYLES, Leaf, Member, Structure, is_objects, leaf_of, parsed, quoted
 
 REMOVED = "-"
 """The mark of a member that a template does not have where that which it is derived from has it."""
@@ -27,7 +28,6 @@ _MARK = r"[?+~^-]|\$[0-9]?|=[^=!]*|#[^#!]*"
 _MARKED = re.compile(rf"(.*?)({_MARK})", re.DOTALL).fullmatch
 _ESCAPED = re.compile(rf"(.*)!({_MARK}|)", re.DOTALL).fullmatch
 _SYNTAX = ("", '"', ":", "{", "}", "[", "]", ",", " ")
-_END = ""
 _LITERALS = frozenset(["true", "false", "null"])
 ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that a reader might take for the end of a line, or lose."""
@@ -119,55 +119,42 @@ def read(text: str) -> list[Member]:
     tokens = _TOKEN(text)
     if sum(map(len, tokens)) != len(text):
         raise ValueError("a definition holds a character where it is not allowed")
-    tokens = [_END, *reversed(tokens)]
-    members = _value(tokens, tokens.pop())
-    if tokens != [_END] or type(members) is not dict:
+    try:
+        members = parsed(_json(tokens))
+    except json.JSONDecodeError as error:  # its place is one in the JSON text
+        raise ValueError(f"a definition lacks a key or a value: {error.msg}") from None
+    if type(members) is not dict:
         raise ValueError("a definition is an object")
     return _draft(members)
 
 
-def _value(tokens: list[str], token: str) -> Any:
-    """The value that begins with a token, as ``parsed`` gives it. tokens: those behind it, the next one last."""
-    if token == "{":
-        members: dict[str, Any] = {}
-        for key in _items(tokens, "}"):
-            name = _text(key)
-            if name in members:
-                raise ValueError("a key appears twice")
-            members[name] = _member(tokens, key)
-        return members
-    if token == "[":
-        return [_value(tokens, item) for item in _items(tokens, "]")]
-    return token.encode() if _SCALAR(token) else _text(token)
-
-
-def _items(tokens: list[str], end: str) -> Iterator[str]:
-    """The first token of each item up to a bracket. Who takes it takes the others of that item."""
-    between = " " if tokens[-1] != end else tokens.pop()
-    while between != end:
-        if between not in (" ", ","):
-            raise ValueError("brackets do not match")
-        yield tokens.pop()
-        between = tokens.pop()
-
-
-def _member(tokens: list[str], key: str) -> Any:
-    """The value of a member: behind a colon, or a word behind a space and a word without a mark."""
-    if tokens[-1][:1] == ":":
-        return _value(tokens, tokens.pop()[1:] or tokens.pop())
-    if tokens[-1] == " " and _is_word(key) and _is_word(tokens[-2]) and not cut(key)[1]:
-        del tokens[-1]
-        return _value(tokens, tokens.pop())
-    return b"null"
-
-
-def _text(token: str) -> str:
-    """A word, or a JSON string in which line feeds need no escape."""
-    if token[:1] == '"':
-        return str(json.loads(token.replace("\n", "\\n")))
-    if not _is_word(token):
-        raise ValueError("a definition lacks a key or a value")
-    return token
+def _json(tokens: Sequence[str]) -> str:
+    """The JSON text of a definition. Where it lacks something, so does that. Raises ValueError for other brackets."""
+    parts, opened = [""], [""]  # opened: the brackets around a token
+    key = ""  # the token before, where it is the key of a member
+    for token, following in pairwise([*tokens, ""]):
+        before, key = key, ""
+        if token == " ":  # between two words it is a colon, where the first has no mark
+            token = ":" if _is_word(before) and _is_word(following) and not cut(before)[1] else ","
+        if before and token in (",", "}"):
+            parts.append(":null")
+        if token in ("{", "["):
+            opened.append(token)
+        elif token in ("}", "]"):
+            if opened.pop() + token not in ("{}", "[]"):
+                raise ValueError("brackets do not match")
+        elif token not in (":", ","):
+            if token[0] == ":":
+                parts.append(":")
+                token = token[1:]
+            elif opened[-1] == "{" and parts[-1] in ("{", ","):
+                key = token
+            if token[0] == '"':
+                token = token.replace("\n", "\\n")
+            elif key or not _SCALAR(token):
+                token = f'"{token}"'
+        parts.append(token)
+    return "".join(parts)
 
 
 def _is_word(token: str) -> bool:
@@ -190,7 +177,7 @@ def _draft(members: dict[str, Any]) -> list[Member]:
         elif not mark and is_objects(value):
             node = [Member(str(number), "", _draft(each)) for number, each in enumerate(value)]
             mark = ARRAY
-        elif not mark or value != b"null":
+        elif not mark or value is not None:
             node = leaf_of(value)
         found[name] = Member(name, mark, node)
     return list(found.values())
