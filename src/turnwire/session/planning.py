@@ -11,21 +11,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from typing import NamedTuple
 
 from turnwire.session.notation import cut
 from turnwire.session.shapes import Event, Leaf, Shape, is_digested
-from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, State, fits, one_more, time_of
+from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, State, fits, measured, one_more
 
 MOST_KINDS = 12  # values of a leaf that may tell kinds of event apart
 MOST_MISSED = 20  # if more than one event in 20 fits no template, all are planned again
 MOST_CANDIDATES = 12  # leaves that are tried to tell kinds of event apart: those that cost most
 MOST_SOURCES, MOST_HOLDERS = 6, 24  # paths with the same value that a leaf may be told by; those that are looked at
 TEMPLATE, MEMBER = 1200, 400  # the cost of a definition, beside its members; of a member there, beside its value
-BAR, FIELD, DISTANCE = 50, 50, 250
+BAR, FIELD, DISTANCE, DIGIT = 50, 50, 150, 33
 """The cost of a field in a row though it is empty; of one that holds a value, beside it; of the distance of a time."""
-_IMPOSSIBLE = 1 << 40
 _DIGITS = re.compile("[0-9]").findall
 _PENALTY = {SAME: 0, MORE: 30, SEEN: 20, TURN: 40}
 
@@ -205,34 +204,24 @@ def _missed(cells: Sequence[Cell]) -> dict[str, int]:
     """The cost of a leaf with each mark that it may have: in rows in which it is not as the mark says."""
     first, *others = cells
     rows = {first.conversation: first.leaf}
-    missed = dict.fromkeys((SAME, MORE, SEEN, TURN), 0)
-    last = first.leaf
+    missed = dict.fromkeys((SAME, MORE, SEEN, TURN, LATER), 0)
+    last, before = first.leaf, measured(first.leaf)
     for leaf, cost, conversation, is_fresh, is_more, _ in others:
         row = rows.get(conversation, last)
         missed[SAME] += cost * (row != leaf)
         missed[MORE] += cost * (one_more(row) != leaf)
         missed[TURN] += cost * (leaf != first.leaf if is_fresh else not is_more)
         rows[conversation] = last = leaf
+        now = before and measured(leaf)
+        if before and now and now[0] == before[0] and (now[0] is not None or now[1] >= before[1]):
+            missed[LATER] += DISTANCE + DIGIT * len(str(now[1] - before[1]))
+            before = now
+        else:
+            missed[LATER] += cost
     sources = Counter(chain.from_iterable([cell.sources for cell in others]))
     del sources[""]
     often = [path for path, times in sources.most_common(3) if times * 4 >= len(others) and _can_name(path)]
     for path in ("", *often):
         elsewhere = sum([cell.cost for cell in others if path not in cell.sources])
         missed[SEEN + path] = elsewhere - (weigh(first.leaf) if path in first.sources else 0)
-    missed[LATER] = _later([cell.leaf for cell in cells])
     return missed
-
-
-def _later(leaves: Sequence[Leaf]) -> int:
-    """The cost of a leaf in rows that tell it as a time or a number by its distance."""
-    first, *others = leaves
-    if type(first) is str:
-        if (time := time_of(first)) is None:
-            return _IMPOSSIBLE
-        moments = [time_of(leaf) if type(leaf) is str else None for leaf in others]
-        told = [moment is not None and moment[0] == time[0] for moment in moments]
-        return sum([DISTANCE if near else weigh(leaf) for near, leaf in zip(told, others, strict=True)])
-    numbers = [int(leaf) if type(leaf) is bytes and leaf.isdigit() else -1 for leaf in leaves]
-    if len(first) < 4 or min(numbers) < 0 or numbers != sorted(numbers):
-        return _IMPOSSIBLE
-    return sum([150 + 33 * len(str(other - one)) for one, other in pairwise(numbers)])

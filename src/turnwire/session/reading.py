@@ -204,10 +204,9 @@ class Reader:
             raise ValueError("a value that begins with & goes on with & or !")
         if mark != LATER or value[0] not in "+-":
             return value
-        later = state.later(path)
-        if _DISTANCE(value) is None or later is None:
-            raise ValueError("a distance is a sign and a number, after a time")
-        return state.moved(later, int(value))
+        if _DISTANCE(value) is None:
+            raise ValueError("a distance is a sign and a number")
+        return state.moved(state.form_at(path), path, int(value))
 
 
 def json_line(line: str) -> str:

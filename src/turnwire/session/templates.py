@@ -61,6 +61,13 @@ def time_text(form: Form, units: int) -> str | None:
     return moment.isoformat(between) + (f".{fraction:0{digits}}" if digits else "") + zone
 
 
+def measured(leaf: Leaf | None) -> tuple[Form | None, int] | None:
+    """A time, or a whole number, whose form is None; None for any other leaf."""
+    if type(leaf) is str:
+        return time_of(leaf)
+    return (None, int(leaf)) if leaf and _NUMBER(leaf) else None
+
+
 def one_more(value: Leaf | None) -> Leaf | None:
     """A number, or the number at the end of a text, and one; None where there is none."""
     if type(value) is bytes:
@@ -186,38 +193,32 @@ class State:
         if mark == TURN:
             found = self.here.get(expected.path)
             return expected.first if found is None else one_more(found)
-        return self.moved(expected, 0)
+        return self.moved(expected.form, expected.path, 0)
 
-    def _number(self, path: str) -> int | None:
-        """The whole number that was seen last at a path."""
+    def _last(self, form: Form | None, path: str) -> int | None:
+        """The origin of a distance: the last time of a form, or the whole number that was seen last at a path."""
+        if form is not None:
+            return self._times.get(form)
         last = self.all.get(path)
         return int(last) if type(last) is bytes and _NUMBER(last) else None
 
-    def moved(self, expected: Expected, distance: int) -> Leaf | None:
+    def form_at(self, path: str) -> Form | None:
+        """The form of what a distance in a definition counts from."""
+        return None if self._last(None, path) is not None else self._form
+
+    def moved(self, form: Form | None, path: str, distance: int) -> Leaf | None:
         """A time or number that far after the last one; None where there is none."""
-        if expected.form is None:
-            last = self._number(expected.path)
-            return None if last is None else b"%d" % (last + distance)
-        since = self._times.get(expected.form)
-        return None if since is None else time_text(expected.form, since + distance)
-
-    def later(self, path: str) -> Expected | None:
-        """The origin of a distance in a definition: the last number at its path, else the last time, or None."""
-        if self._number(path) is not None:
-            return Expected(LATER, path, path, None, False, None)
-        return None if self._form is None else Expected(LATER, path, path, None, True, self._form)
-
-    def distance(self, expected: Expected, value: Leaf) -> int | None:
-        """The distance of a value from the last one, or None where that does not say it."""
-        if expected.form is None:
-            last = self._number(expected.path)
-            number = int(value) if type(value) is bytes and _NUMBER(value) else None
-            return None if last is None or number is None or number < last else number - last
-        time = time_of(value) if type(value) is str else None
-        since = self._times.get(expected.form)
-        if time is None or time[0] != expected.form or since is None:
+        last = self._last(form, path)
+        if last is None:
             return None
-        return far if -FARTHEST <= (far := time[1] - since) <= FARTHEST else None
+        return b"%d" % (last + distance) if form is None else time_text(form, last + distance)
+
+    def distance(self, form: Form | None, path: str, value: Leaf) -> int | None:
+        """The distance of a value from the last one, or None where that does not say it."""
+        last, found = self._last(form, path), measured(value)
+        if last is None or found is None or found[0] != form:
+            return None
+        return far if -FARTHEST * (form is not None) <= (far := found[1] - last) <= FARTHEST else None
 
 
 def row_of(state: State, template: Template, leaves: Sequence[Leaf]) -> str:
@@ -227,7 +228,7 @@ def row_of(state: State, template: Template, leaves: Sequence[Leaf]) -> str:
     def told(place: int) -> Leaf:
         own, leaf = template.leaves[place], leaves[place]
         if own.mark and ((own.mark == SAME and state.plain) or state.expect(own, place, template) != leaf):
-            far = state.distance(own, leaf) if own.mark == LATER else None
+            far = state.distance(own.form, own.path, leaf) if own.mark == LATER else None
             fields[template.fields[place]] = _field(leaf, own) if far is None else str(far)
         return leaf
 
@@ -267,7 +268,7 @@ def leaves_of(state: State, template: Template, fields: Sequence[str]) -> list[L
         if own.mark == LATER and _FAR(given):
             if given[0] == "-" and own.form is None:
                 raise ValueError("the distance of a number is not negative")
-            return what_is(state.moved(own, int(given)), "there is no time to count from")
+            return what_is(state.moved(own.form, own.path, int(given)), "there is no time to count from")
         is_equal = given[0] == "="
         if own.text and not is_equal:
             return given

@@ -115,8 +115,7 @@ class Composer(State):
             leaf, own = leaves[place], expected(marks[place], shape.paths[place], None)
             texts[place] = told(leaf, own.mark)
             if own.mark == LATER:
-                later = self.later(own.path)
-                far = None if later is None else self.distance(later, leaf)
+                far = self.distance(self.form_at(own.path), own.path, leaf)
                 if far is not None:
                     texts[place] = f"+{far}" if far >= 0 else f'"{far}"'
             elif own.mark and leaf != b"null" and self.expect(own) == leaf:
