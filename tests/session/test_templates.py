@@ -14,7 +14,7 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.session import Options
 from turnwire.session.planning import MOST_MISSED, Planner, again
 from turnwire.session.shapes import ARRAY, Event, Leaf, Member, Shape, Shapes, flatten, minified, parsed, unflatten
-from turnwire.session.templates import FARTHEST, State, Template, one_more, row_of, time_of, time_text
+from turnwire.session.templates import FARTHEST, one_more, time_of, time_text
 from turnwire.session.writing import Composer, candidates, read_events
 
 pytestmark = pytest.mark.once
@@ -162,16 +162,14 @@ def test_a_leaf_as_a_field(mark: str, first: Leaf, leaf: Leaf, field: str) -> No
 
 
 def test_fields_that_need_not_be_told_are_left_out() -> None:
-    state = State()
+    composer = Composer(())
     events = events_of([{"a": "x", "b": 1, "c": "z", "k": "k1"}, {"a": "x", "b": 2, "c": "z", "k": "k2"}])
-    template = Template(events[0].shape, ["?", "+", "?", "="], events[0].leaves)
-    state.close(template, state.take(template.shape, template.marks, events[0].leaves.__getitem__))
-    leaves = [each.leaves for each in events]
-    assert row_of(state, template, leaves[0]) == "|1"
-    assert row_of(state, template, leaves[1]) == "|||k2"
-    assert row_of(state, template, leaves[1]) == "|2"
-    state.plain = True
-    assert row_of(state, template, leaves[1]) == "x|2|z"
+    composer.defined("a", events[0], ["?", "+", "?", "="])
+    assert composer.row("a", events[0]) == "a |1"
+    assert composer.row("a", events[1]) == "a |||k2"
+    assert composer.row("a", events[1]) == "a |2"
+    composer.plain = True
+    assert composer.row("a", events[1]) == "a x|2|z"
 
 
 HARD = ("", "x", "=", "=x", "&", "+5", "-5", "5", "a|b", SOON, LATE, None, True, 0, 7, 8, -1, 1767225600, 1767225605)

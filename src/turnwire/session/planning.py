@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from turnwire.session.notation import cut
 from turnwire.session.shapes import Event, Leaf, Shape, is_digested
-from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, State, fits, measured, one_more
+from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, State, Template, measured, one_more
 
 MOST_KINDS = 12  # values of a leaf that may tell kinds of event apart
 MOST_MISSED = 20  # if more than one event in 20 fits no template, all are planned again
@@ -24,30 +24,23 @@ MOST_CANDIDATES = 12  # leaves that are tried to tell kinds of event apart: thos
 MOST_SOURCES, MOST_HOLDERS = 6, 24  # paths with the same value that a leaf may be told by; those that are looked at
 TEMPLATE, MEMBER = 1200, 400  # the cost of a definition, beside its members; of a member there, beside its value
 BAR, FIELD, DISTANCE, DIGIT = 50, 50, 150, 33
-"""The cost of a field in a row though it is empty; of one that holds a value, beside it; of the distance of a time."""
+"""The cost of a field in a row though it is empty; of one that holds a value, beside it; of a distance, beside its
+digits; of one of these."""
 _DIGITS = re.compile("[0-9]").findall
 _PENALTY = {SAME: 0, MORE: 30, SEEN: 20, TURN: 40}
 
 
-class Cluster:
-    """Events that go by one template: their shape, its marks, and the leaves of the first of them."""
-
-    def __init__(self, event: Event, marks: list[str]) -> None:
-        self.shape, self.first, self.marks = event.shape, event.leaves, marks
-
-
-def again(clusters: Sequence[Cluster], events: Sequence[Event]) -> list[Cluster] | None:
-    """The clusters of earlier events for other ones, or None where too few of these fit."""
-    known: dict[Shape, list[Cluster]] = {}
-    for cluster in dict.fromkeys(clusters):
-        known.setdefault(cluster.shape, []).append(cluster)
+def again(plan: Sequence[Template], events: Sequence[Event]) -> list[Template] | None:
+    """The templates of earlier events for other ones, or None where too few of these fit."""
+    known: dict[Shape, list[Template]] = {}
+    for template in dict.fromkeys(plan):
+        known.setdefault(template.shape, []).append(template)
     missed = 0
-    found: list[Cluster] = []
+    found: list[Template] = []
     for event in events:
-        fitting = (each for each in known.get(event.shape, ()) if fits(each.marks, event.leaves, each.first))
-        one = next(fitting, None)
+        one = next((each for each in known.get(event.shape, ()) if each.fits(event.leaves)), None)
         missed += one is None
-        found.append(one or Cluster(event, list(map(mark_alone, event.leaves, event.shape.tables))))
+        found.append(one or Template(event.shape, marks_alone(event), event.leaves))
     return None if missed * MOST_MISSED > len(events) else found
 
 
@@ -60,13 +53,14 @@ class Planner:
         self._cells = look(events, keys)
         self._judged = cache(self._judge)
 
-    def plan(self, shape: Shape | None = None) -> list[Cluster]:
-        """The cluster of each event, or of each that has a shape."""
+    def plan(self, shape: Shape | None = None) -> list[Template]:
+        """The template of each event, or of each that has a shape."""
         groups = self._grouped(range(len(self.events)), lambda event: event.shape)
         wanted = [members for members in groups if shape in (None, self.events[members[0]].shape)]
-        found: dict[int, Cluster] = {}
+        found: dict[int, Template] = {}
         for members, marks in chain.from_iterable(map(self._clusters, wanted)):
-            found |= dict.fromkeys(members, Cluster(self.events[members[0]], marks))
+            first = self.events[members[0]]
+            found |= dict.fromkeys(members, Template(first.shape, marks, first.leaves))
         return [found[number] for number in sorted(found)]
 
     def _grouped(self, members: Iterable[int], key: Callable[[Event], Hashable]) -> list[tuple[int, ...]]:
@@ -198,6 +192,11 @@ def mark_alone(leaf: Leaf, is_table: bool) -> str:
     """The mark of a leaf that is told as it is: a definition can tell a table, and another array that begins with an
     object, only as an open one."""
     return SAME if is_table or (type(leaf) is bytes and leaf[:2] == b"[{") else FIXED
+
+
+def marks_alone(event: Event) -> list[str]:
+    """The marks of an event that is told as it is."""
+    return list(map(mark_alone, event.leaves, event.shape.tables))
 
 
 def _missed(cells: Sequence[Cell]) -> dict[str, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from turnwire.session.notation import ODD, one_line
@@ -101,35 +101,40 @@ def expected(mark: str, path: str, leaf: Leaf | None) -> Expected:
     return Expected(mark[:1], mark[1:] or path, path, leaf, text, time[0] if time else None)
 
 
-def fits(marks: Sequence[str], leaves: Sequence[Leaf], others: Sequence[Leaf]) -> bool:
-    """The leaves of two events are the same where a template has no marks."""
-    return all(mark or one == two for mark, one, two in zip(marks, leaves, others, strict=True))
-
-
 class Template:
     """A shape and what is expected of its leaves.
 
-    marks: of each leaf, as definitions write them. leaves: what is expected of each; first: those of the event that
-    defined it; last: those of its last event, in each conversation and (None) in all. fields: of the leaves that rows
-    have fields for, the numbers of these.
+    marks: of each leaf, as definitions write them. first: the leaves of the event that defines it; last: those of its
+    last event, in each conversation and (None) in all.
     """
 
-    def __init__(self, shape: Shape, marks: Sequence[str], leaves: Sequence[Leaf]) -> None:
-        self.shape, self.marks = shape, marks
-        self.leaves = list(map(expected, marks, shape.paths, leaves))
-        self.fields = {leaf: field for field, leaf in enumerate([at for at, mark in enumerate(marks) if mark])}
-        self.first = leaves
+    def __init__(self, shape: Shape, marks: Sequence[str], first: Sequence[Leaf]) -> None:
+        self.shape, self.marks, self.first = shape, marks, first
         self.last: dict[Leaf | None, Sequence[Leaf]] = {}
+
+    @cached_property
+    def leaves(self) -> list[Expected]:
+        """The expectation of each leaf."""
+        return list(map(expected, self.marks, self.shape.paths, self.first))
+
+    @cached_property
+    def fields(self) -> dict[int, int]:
+        """The numbers of the leaves that rows have fields for, and of these."""
+        return {leaf: field for field, leaf in enumerate([at for at, mark in enumerate(self.marks) if mark])}
+
+    def fits(self, leaves: Sequence[Leaf]) -> bool:
+        """True for the leaves of an event that may be a row: those without marks are as in the first event."""
+        return all(mark or one == two for mark, one, two in zip(self.marks, leaves, self.first, strict=True))
 
 
 class State:
     """Everything that was seen since the last anchor: in all conversations, and in the present one.
 
-    keys: the paths that name the conversation. plain: whether a writer tells what is as in the last event, too.
+    keys: the paths that name the conversation.
     """
 
-    def __init__(self, keys: tuple[str, ...] = (), plain: bool = False) -> None:
-        self.keys, self.plain = keys, plain
+    def __init__(self, keys: tuple[str, ...] = ()) -> None:
+        self.keys = keys
         self.templates: dict[str, Template] = {}
         self.all: dict[str, Leaf] = {}  # path -> value; here: in the present conversation
         self.here = self.all
@@ -161,10 +166,9 @@ class State:
     def define(self, name: str, shape: Shape, marks: Sequence[str], leaf_at: Callable[[int], Leaf]) -> list[Leaf]:
         """The leaves of an event that defines a template, which is known from now on where it has a name."""
         leaves = self.take(shape, marks, leaf_at)
-        template = Template(shape, marks, leaves)
-        self.close(template, leaves)
         if name:
-            self.templates[name] = template
+            self.templates[name] = template = Template(shape, marks, leaves)
+            self.close(template, leaves)
         return leaves
 
     def enter(self, conversation: Leaf | None) -> None:
@@ -221,24 +225,7 @@ class State:
         return far if -FARTHEST * (form is not None) <= (far := found[1] - last) <= FARTHEST else None
 
 
-def row_of(state: State, template: Template, leaves: Sequence[Leaf]) -> str:
-    """An event as the fields of a row with bars between them, without those that are empty at its end."""
-    fields = [""] * len(template.fields)
-
-    def told(place: int) -> Leaf:
-        own, leaf = template.leaves[place], leaves[place]
-        if own.mark and ((own.mark == SAME and state.plain) or state.expect(own, place, template) != leaf):
-            far = state.distance(own.form, own.path, leaf) if own.mark == LATER else None
-            fields[template.fields[place]] = _field(leaf, own) if far is None else str(far)
-        return leaf
-
-    state.close(template, state.take(template.shape, template.marks, told))
-    while fields and not fields[-1]:
-        del fields[-1]
-    return "|".join(fields)
-
-
-def _field(leaf: Leaf, own: Expected) -> str:
+def field_of(leaf: Leaf, own: Expected) -> str:
     """A leaf as a field that no reader takes for a distance: text bare where it can be, all else JSON, behind ``=``
     where a text is expected."""
     begins = own.text

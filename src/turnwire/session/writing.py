@@ -16,9 +16,9 @@ from turnwire.errors import EncodeError, expect_number
 from turnwire.session.aliases import Meter, Shortener, bare
 from turnwire.session.framing import BARE, HEADER, Chain, Settings, explanation, folded
 from turnwire.session.notation import one_line, told, written
-from turnwire.session.planning import Cluster, Planner, again, mark_alone
+from turnwire.session.planning import Planner, again, marks_alone
 from turnwire.session.shapes import Event, Leaf, Shape, Shapes
-from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, expected, fits, row_of
+from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, Template, expected, field_of
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
@@ -86,12 +86,14 @@ class Composer(State):
     """Makes the bodies of records, definitions, rows and JSON, by the state that a reader has, too.
 
     Attributes:
-        names: those that templates may have, one after the other: all of one letter, then all of two. used: what the
-        definitions need explained, as ``explanation`` takes it.
+        plain: whether rows tell what is as in the last event, too. names: those that templates may have, one after the
+        other: all of one letter, then all of two. used: what the definitions need explained, as ``explanation`` takes
+        it.
     """
 
     def __init__(self, keys: tuple[str, ...], plain: bool = False) -> None:
-        super().__init__(keys, plain)
+        super().__init__(keys)
+        self.plain = plain
         self.names = ("".join(letters) for size in count(1) for letters in product(ascii_letters, repeat=size))
         self.used: set[str] = set()
 
@@ -101,9 +103,21 @@ class Composer(State):
         return "!" * (event.line[0] == '"') + one_line(event.line)
 
     def row(self, name: str, event: Event) -> str:
-        """An event by a template that was defined."""
-        fields = row_of(self, self.templates[name], event.leaves)
-        return f"{name} {fields}" if fields else name
+        """An event by a template that was defined: fields with bars between them, without empty ones at the end."""
+        template = self.templates[name]
+        fields = [""] * len(template.fields)
+
+        def tell(place: int) -> Leaf:
+            own, leaf = template.leaves[place], event.leaves[place]
+            if own.mark and ((own.mark == SAME and self.plain) or self.expect(own, place, template) != leaf):
+                far = self.distance(own.form, own.path, leaf) if own.mark == LATER else None
+                fields[template.fields[place]] = field_of(leaf, own) if far is None else str(far)
+            return leaf
+
+        self.close(template, self.take(template.shape, template.marks, tell))
+        while fields and not fields[-1]:
+            del fields[-1]
+        return f"{name} {'|'.join(fields)}" if fields else name
 
     def defined(self, name: str, event: Event, marks: Sequence[str]) -> str:
         """An event that defines a template; without a name, one that repeats what was seen, or its own JSON text,
@@ -144,19 +158,19 @@ def read_events(given: Iterable[Any]) -> Iterator[Event]:
         yield event
 
 
-def drafted(block: Iterable[Event], plan: Sequence[Cluster], composer: Composer, used: set[str]) -> list[str]:
+def drafted(block: Iterable[Event], plan: Sequence[Template], composer: Composer, used: set[str]) -> list[str]:
     """The events of a block as bodies of records without aliases. used: what these need explained is added."""
-    times, clusters = Counter(plan), iter(plan)
-    called: dict[Cluster, str] = {}
+    times, templates = Counter(plan), iter(plan)
+    called: dict[Template, str] = {}
     bodies: list[str] = []
     for event in block:
         if not event.leaves:
             bodies.append(composer.bare(event))
-        elif (cluster := next(clusters)) in called:
-            bodies.append(composer.row(called[cluster], event))
+        elif (template := next(templates)) in called:
+            bodies.append(composer.row(called[template], event))
         else:
-            called[cluster] = next(composer.names) if times[cluster] > 1 else ""
-            bodies.append(composer.defined(called[cluster], event, cluster.marks))
+            called[template] = next(composer.names) if times[template] > 1 else ""
+            bodies.append(composer.defined(called[template], event, template.marks))
     used |= composer.used
     return bodies
 
@@ -212,7 +226,7 @@ def composed(
     The header explains what is used, where there is one block; in front of several, whatever may be.
     """
     checks = Chain(options.checks)
-    plan: list[Cluster] | None = None
+    plan: list[Template] | None = None
     begun, saved, done = False, 0, 0
     events = iter(events)
     block = list(islice(events, options.every))
@@ -344,12 +358,11 @@ class Writer:
         self._window.append(event)
         called = self._called.get(event.shape)
         for name in called or ():
-            template = composer.templates[name]
-            if fits(template.marks, event.leaves, template.first):
+            if composer.templates[name].fits(event.leaves):
                 return composer.row(name, event)
         if called is None or self._planned * 4 > self._seen + 16 or len(called) >= MOST_TEMPLATES:
             self._called[event.shape] = []  # nothing came back yet, or hardly anything does: templates would not pay
-            return composer.defined("", event, list(map(mark_alone, event.leaves, event.shape.tables)))
+            return composer.defined("", event, marks_alone(event))
         self._planned += 1
         called.append(next(composer.names))
         plan = Planner(self._window, self._settings.keys, self._marks).plan(event.shape)
