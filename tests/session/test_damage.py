@@ -290,6 +290,14 @@ def test_a_session_behind_a_header_that_is_none_is_whole(junk: str) -> None:
     assert (found.missing, found.doubtful, found.complete, len(found.faults)) == ([], [], False, 1)
 
 
+def test_a_header_with_settings_that_there_are_not_is_read_once() -> None:
+    """Behind a header that is none: each of its checks fits, wherever one begins."""
+    checks = Chain()
+    found = session.salvage("%junk\n" + "".join(map(checks.sealed, ("%1 &x", '{"a":1}', ".1"))))
+    assert [fault.reason for fault in found.faults] == [Reason.DIGEST_MISMATCH, Reason.BAD_ENCODING]
+    assert found.missing == [(0, None)] and not found.events
+
+
 @pytest.mark.parametrize("lost", ["", "\n"])
 def test_an_end_without_its_line_feed_is_an_end(lost: str) -> None:
     events = [{"conversation": "a long name of a conversation", "turn": at, "said": "x"} for at in range(60)]

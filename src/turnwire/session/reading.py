@@ -299,110 +299,81 @@ def salvage(text: str) -> Salvage:
     Where a record's check fails, or the text has no end, the last two events before it are doubtful; reading
     continues at the next anchor, even if the header is lost. Text after the end is not read.
     """
-    return _Salvor(text).salvaged()
-
-
-class _Salvor:
-    """Reads what is whole in a text."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._records = list(records(text, True, beginning(text)))
-        self._reader = Reader()
-        self._first = 0
-        self._result = Salvage([], [], [], False, [])
-
-    def salvaged(self) -> Salvage:
-        """The result."""
-        at: int | None = 0
-        while at is not None:
-            at = self._read_from(at)
-        reader, missing, faults = self._reader, self._result.missing, self._result.faults
-        is_whole = (reader.ended or not reader.begun) and not missing and not faults
-        return self._result._replace(complete=is_whole)
-
-    def _read_from(self, at: int) -> int | None:
-        """Reads on up to a damage. Returns the record to go on with behind it; None: nothing is left to read.
-
-        The last events before it are doubtful, and so are JSON lines where the header and the records behind it, which
-        vouch for all of them, are too few. Where a JSON line is none, those before it count if it is the last line,
-        which was cut; where more follows, it may be of the middle of a session, and they are doubtful.
-        """
-        reader, missing = self._reader, self._result.missing
-        found: list[Any] = []
-        lines = fit = 0
-        is_line, fault = False, None
-        for record in self._records[at:]:
-            is_line = record.pair is None
-            try:
-                if not (is_line or record.closed or record.raw[:1] == "."):
-                    place: dict[str, Any] = {"offset": record.offset, "line": record.line}
-                    raise DecodeError(Reason.CUT_OFF, "the last record is not complete", **place, wire="session")
-                event = reader.read(record)
-            except DecodeError as error:
-                fault = error
-                break
-            if event is not None:
-                found.append(event)
-                lines += is_line
-            fit += not is_line
-            at += 1
-        else:
-            is_line = False
-            is_open = reader.begun or missing
-            if is_open and not reader.ended and not (missing and missing[-1][1] is None):
-                fault = DecodeError(Reason.CUT_OFF, "the session has no end", wire="session")
-        if fault is not None:
-            self._result.faults.append(fault)
-        if fault is None or reader.ended:
-            self._keep(found, 0)
-            return None
-        if is_line:
-            more = any(each.raw or each.pair for each in self._records[at + 1 :])
-            doubtful = len(found) if more else 0
-            of_session = [each for each in self._records if each.pair is not None]
-            self._records, at = of_session or list(records(self._text, True)), 0
-        else:
-            doubtful = len(found) if lines and fit <= DOUBTED else min(DOUBTED, len(found))
-        missing.append((self._first + len(found) - doubtful, None))
-        self._keep(found, doubtful)
-        return self._resume(at)
-
-    def _keep(self, found: list[Any], doubtful: int) -> None:
-        """These events are a part, but for so many at its end."""
-        sure = len(found) - doubtful
+    every = list(records(text, True, beginning(text)))
+    found = Salvage([], [], [], False, [])
+    resumed: tuple[Reader, int] | None = Reader(), 0
+    while resumed is not None:
+        reader, start = resumed
+        first = reader.events
+        events, at, fault = _read_from(every, start, reader)
+        resumed, doubtful = None, 0
+        is_damage = fault is not None and not reader.ended
+        if is_damage and at < len(every) and every[at].pair is None:
+            # the last JSON line may be cut; where more follows, the lines may be of the middle of a session
+            doubtful = len(events) if any(each.raw or each.pair for each in every[at + 1 :]) else 0
+            every = [each for each in every if each.pair is not None] or list(records(text, True))
+            start = at = 0
+        elif is_damage:  # JSON lines need as many records behind them, which vouch for all of them
+            fit = sum([each.pair is not None for each in every[start:at]])
+            doubtful = len(events) if fit <= DOUBTED else min(DOUBTED, len(events))
+        sure = len(events) - doubtful
         if sure:
-            self._result.parts.append(Part(self._first, found[:sure]))
+            found.parts.append(Part(first, events[:sure]))
         if doubtful:
-            self._result.doubtful.append(Part(self._first + sure, found[sure:]))
+            found.doubtful.append(Part(first + sure, events[sure:]))
+        if fault is not None:
+            found.faults.append(fault)
+        if is_damage:
+            found.missing.append((first + sure, None))
+            resumed = _resumed(every, at, start, found)
+    return found._replace(complete=not found.faults)
 
-    def _resume(self, at: int) -> int:
-        """The record behind the next anchor to which the one after it is chained; the number of records: none.
 
-        A header to which the next record is chained is that of another session, whose anchors are not taken; where
-        nothing stands before it, the session begins there.
-        """
-        missing = self._result.missing
-        for place in range(at, len(self._records) - 1):
-            record, follower = self._records[place : place + 2]
-            reader, pairs = Reader(), [each[:2] for each in (record, follower)]
-            if record.raw[:1] == HEADER[:1] and place and all(reader.checks.follows(*each) for each in pairs):
-                if self._result.parts or self._result.doubtful:
-                    break
-                self._reader, self._first = Reader(), 0
-                missing.clear()
-                return place
-            events, settings = mark_of(record.raw)
-            if events is None or settings is None or events < missing[-1][0]:
-                continue
-            reader.checks.resume(record.raw)
-            try:
-                reader.begin(settings)
-            except ValueError:
-                continue
-            if reader.checks.follows(follower.raw, follower.pair):
-                reader.checks.resume(record.raw)
-                self._reader, self._first, reader.events = reader, events, events
-                missing[-1] = (missing[-1][0], events)
-                return place + 1
-        return len(self._records)
+def _read_from(every: list[Record], at: int, reader: Reader) -> tuple[list[Any], int, DecodeError | None]:
+    """The events of records from one on, the record at which a damage ends them, and the damage."""
+    events: list[Any] = []
+    for number, record in enumerate(every[at:], at):
+        try:
+            if not (record.pair is None or record.closed or record.raw[:1] == "."):
+                place: dict[str, Any] = {"offset": record.offset, "line": record.line}
+                raise DecodeError(Reason.CUT_OFF, "the last record is not complete", **place, wire="session")
+            event = reader.read(record)
+        except DecodeError as error:
+            return events, number, error
+        if event is not None:
+            events.append(event)
+    is_whole = reader.ended or not reader.begun
+    cut = None if is_whole else DecodeError(Reason.CUT_OFF, "the session has no end", wire="session")
+    return events, len(every), cut
+
+
+def _resumed(every: list[Record], at: int, start: int, found: Salvage) -> tuple[Reader, int] | None:
+    """A reader that goes on behind the next anchor to which the record after it is chained, where what is missing ends,
+    and the number of that record; None where there is no such anchor.
+
+    A header to which the next record is chained is that of another session, whose anchors are not taken; where nothing
+    was found before it, the session begins there. start: the record that the reader before began with.
+    """
+    for place in range(at, len(every) - 1):
+        record, follower = every[place : place + 2]
+        reader, checks = Reader(), Chain()
+        is_header = record.raw[:1] == HEADER[:1] and place > start
+        if is_header and all(checks.follows(each.raw, each.pair) for each in (record, follower)):
+            if found.parts or found.doubtful:
+                return None
+            found.missing.clear()
+            return reader, place
+        events, settings = mark_of(record.raw)
+        if events is None or settings is None or events < found.missing[-1][0]:
+            continue
+        try:
+            reader.begin(settings)
+        except ValueError:
+            continue
+        reader.events = events
+        for chain in checks, reader.checks:
+            chain.resume(record.raw)
+        if checks.follows(follower.raw, follower.pair):
+            found.missing[-1] = (found.missing[-1][0], events)
+            return reader, place + 1
+    return None

@@ -65,7 +65,7 @@ def measured(leaf: Leaf | None) -> tuple[Form | None, int] | None:
     """A time, or a whole number, whose form is None; None for any other leaf."""
     if type(leaf) is str:
         return time_of(leaf)
-    return (None, int(leaf)) if leaf and _NUMBER(leaf) else None
+    return (None, int(leaf)) if type(leaf) is bytes and _NUMBER(leaf) else None
 
 
 def one_more(value: Leaf | None) -> Leaf | None:
