@@ -35,7 +35,7 @@ _COUNT = "(0|[1-9][0-9]{0,17})"
 _FIRST = re.compile(rf"{HEADER}((?: @[^ ]*)*)(?: &([^ ]*))?(?: .*)?", re.DOTALL).fullmatch
 _MARK = re.compile(rf"(?:\.{_COUNT}|\^{_COUNT}((?: @\S+)*)(?: &(\S{{1,2}}))?)(?: [0-9]{{3}})?", re.ASCII).fullmatch
 _FEEDS = re.compile("\n").finditer
-_ENDS = re.compile(r"(?<!\n)\n++(?! |\Z)").finditer
+ENDS = re.compile(r"(?<!\n)\n++(?! |\Z)")
 """The line feeds behind a record: the next line that is not empty begins another one."""
 _UNFOLDED = re.compile(r"\n(?!\n)")
 _FOLDED = re.compile(r"\n.?")
@@ -60,16 +60,15 @@ class Settings(NamedTuple):
 def explanation(parts: Collection[str] = ALL, checks: bool = True, letter: str = "") -> str:
     """The text that explains a session in which these parts occur. letter: an alias to explain them by."""
     letter = letter or "あ"
-    found = ["a={…}: event; a x|y: like it with x, y at marks."]
-    if words := [text for part, text in _EXPLAINED.items() if part in parts]:
-        found.append("Empty: " + ", ".join(words) + ".")
-    if "&" in parts:
-        found.append(f"{letter}x{letter}: {letter}=x.")
-    if BARE in parts:
-        found.append("UUIDs without -.")
-    if checks:
-        found.append("Ends: checks.")
-    return " ".join(found)
+    words = [text for part, text in _EXPLAINED.items() if part in parts]
+    sentences: dict[str, object] = {
+        "a={…}: event; a x|y: like it with x, y at marks.": True,
+        f"Empty: {', '.join(words)}.": words,
+        f"{letter}x{letter}: {letter}=x.": "&" in parts,
+        "UUIDs without -.": BARE in parts,
+        "Ends: checks.": checks,
+    }
+    return " ".join([sentence for sentence, is_needed in sentences.items() if is_needed])
 
 
 def prompt() -> str:
@@ -125,11 +124,6 @@ def beginning(text: str) -> int:
     return 0 if text[:1] == HEADER[:1] else text.find("\n" + HEADER[:1]) + 1 or len(text)
 
 
-def ends_record(text: str) -> bool:
-    """True if another record begins in a text, behind one that began before."""
-    return any(_ENDS(text))
-
-
 def size_of(text: str) -> int:
     """The bytes of a text."""
     return len(text.encode("utf-8", "surrogatepass"))
@@ -140,7 +134,7 @@ def records(text: str, sealed: bool, header: int = 0, line: int = 1, offset: int
     line without its feed is one, too. header: where it begins. line, offset: of the text, what is before it counted."""
     lines = (feed.start() for feed in _FEEDS(text, 0, header))
     # of several feeds behind a record, each but the first ends an empty one
-    ends = (end for run in _ENDS(text, header) for end in range(run.start(), run.end()))
+    ends = (end for run in ENDS.finditer(text, header) for end in range(run.start(), run.end()))
     start = 0
     for end in chain(lines, ends, [len(text)]):
         whole, is_closed = text[start:end], end < len(text)

@@ -183,13 +183,8 @@ def _draft(members: dict[str, Any]) -> list[Member]:
     return list(found.values())
 
 
-def _is_object(member: Member) -> bool:
-    """True for a member that is derived from its like in another definition, not replaced."""
-    return type(member.node) in (list, tuple) and member.mark != ARRAY
-
-
 def merged(base: Sequence[Member], changes: Sequence[Member]) -> list[Member]:
-    """The draft that changes make of a base: members replaced, removed, added.
+    """The draft that changes make of a base: members replaced, removed, added; objects derived in turn.
 
     A new member goes where the one before it was removed or added, else at the end. Raises ValueError where a member
     that is removed is not there.
@@ -207,7 +202,7 @@ def merged(base: Sequence[Member], changes: Sequence[Member]) -> list[Member]:
         spot = len(base)
         if change.mark == REMOVED:
             found[at], spot = found[at][1:], at
-        elif _is_object(base[at]) and _is_object(change):
+        elif all(type(each.node) in (list, tuple) and each.mark != ARRAY for each in (base[at], change)):
             found[at][0] = Member(change.name, change.mark or base[at].mark, merged(base[at].node, change.node))
         else:
             found[at][0] = change

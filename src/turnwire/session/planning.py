@@ -167,7 +167,7 @@ def look(events: Iterable[Event], keys: tuple[str, ...]) -> list[dict[int, Cell]
             held[path] = None
             return leaf
 
-        state.take(event.shape, [""] * len(event.leaves), see)
+        state.take(event.shape, see)
         return cells
 
     return list(map(looked, events))

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.aliases import Expander
 from turnwire.session.framing import (
+    ENDS,
     HEADER,
     Chain,
     Record,
     Settings,
     beginning,
-    ends_record,
     mark_of,
     records,
     settings_of,
@@ -62,7 +62,7 @@ class Reader:
         before = self._pieces[-1][-1:] if self._pieces else ""  # no more of what came before is looked at again
         if text:
             self._pieces.append(text)
-        is_complete = ends_record(before + text) or (not self.begun and "\n" in text)
+        is_complete = ENDS.search(before + text) or (not self.begun and "\n" in text)
         return self._take(False) if is_complete else []
 
     def close(self, strict: bool = True) -> list[Any]:
@@ -100,7 +100,7 @@ class Reader:
         except DecodeError as error:
             reason, why = error.reason, error.text
         except (ValueError, RecursionError) as error:
-            reason, why = Reason.BAD_ENCODING, str(error)
+            reason, why = Reason.BAD_JSON if record.pair is None else Reason.BAD_ENCODING, str(error)
         raise DecodeError(reason, why, offset=record.offset, line=record.line, wire="session")
 
     def _read(self, record: Record) -> Any:
@@ -151,7 +151,7 @@ class Reader:
             value = parsed(body)
             leaves: list[Leaf] = []
             shape = self._shapes[flatten(value, leaves)]
-            self._state.see(shape, leaves)
+            self._state.take(shape, leaves.__getitem__)
             return minified(value)
         if body[:1] == "!":
             value = parsed(body[1:])
@@ -210,19 +210,17 @@ class Reader:
 
 
 def json_line(line: str) -> str:
-    """The event of a JSON line, minified; "" for an empty line. Raises DecodeError(bad_json)."""
+    """The event of a JSON line, minified; "" for an empty line. Raises ValueError, RecursionError."""
     if not line.strip(" \t\r"):
         return ""
     try:
         value = parsed(line)
-        if type(value) in (dict, str):
-            return minified(value)
-        why = "an event is an object or a string"
     except json.JSONDecodeError as error:
-        why = f"the line is not JSON: {error.msg[:1].lower()}{error.msg[1:]} at its character {error.pos + 1}"
-    except (ValueError, RecursionError) as error:
-        why = str(error)
-    raise DecodeError(Reason.BAD_JSON, why, wire="session")
+        why = f"{error.msg[:1].lower()}{error.msg[1:]} at its character {error.pos + 1}"
+        raise ValueError(f"the line is not JSON: {why}") from None
+    if type(value) not in (dict, str):
+        raise ValueError("an event is an object or a string")
+    return minified(value)
 
 
 def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:

@@ -143,13 +143,13 @@ class State:
         self._times: dict[Form, int] = {}
         self._form: Form | None = None
 
-    def see(self, shape: Shape, leaves: Sequence[Leaf]) -> None:
-        """Takes the leaves of an event that goes by no template."""
-        self.take(shape, [""] * len(leaves), leaves.__getitem__)
+    def take(self, shape: Shape, leaf_at: Callable[[int], Leaf], marks: Sequence[str] = ()) -> list[Leaf]:
+        """Takes the leaves of an event in the order in which they are told: ``leaf_at`` gives each by its number.
 
-    def take(self, shape: Shape, marks: Sequence[str], leaf_at: Callable[[int], Leaf]) -> list[Leaf]:
-        """Takes the leaves of an event in the order in which they are told: ``leaf_at`` gives each by its number."""
+        marks: those of its template, if it goes by one.
+        """
         key, order = shape.order(self.keys)
+        has_times = LATER in marks
         leaves: list[Leaf] = [b""] * len(order)
         self.enter(None)
         for place in order:
@@ -158,14 +158,14 @@ class State:
                 self.enter(leaf)
             path = shape.paths[place]
             self.all[path] = self.here[path] = leaf
-            if marks[place] == LATER and type(leaf) is str and (time := time_of(leaf)) is not None:
+            if has_times and marks[place] == LATER and type(leaf) is str and (time := time_of(leaf)) is not None:
                 self._form = time[0]
                 self._times[time[0]] = time[1]
         return leaves
 
     def define(self, name: str, shape: Shape, marks: Sequence[str], leaf_at: Callable[[int], Leaf]) -> list[Leaf]:
         """The leaves of an event that defines a template, which is known from now on where it has a name."""
-        leaves = self.take(shape, marks, leaf_at)
+        leaves = self.take(shape, leaf_at, marks)
         if name:
             self.templates[name] = template = Template(shape, marks, leaves)
             self.close(template, leaves)
@@ -261,7 +261,7 @@ def leaves_of(state: State, template: Template, fields: Sequence[str]) -> list[L
             return given
         return leaf_of(parsed(given[1:] if is_equal and (own.text or own.mark == LATER) else given))
 
-    leaves = state.take(template.shape, template.marks, read)
+    leaves = state.take(template.shape, read, template.marks)
     state.close(template, leaves)
     return leaves
 

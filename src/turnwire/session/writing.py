@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from itertools import chain, count, islice, product
 from operator import ne
@@ -31,8 +31,6 @@ ALIKE = 1.03
 """So much longer may a session be, before its aliases, by another path that tells conversations apart as well."""
 WINDOW = 48  # events that a writer plans a template by
 MOST_TEMPLATES = 16  # templates of one structure that a writer tries
-_ALWAYS = frozenset(["#", "$"])
-"""Parts that a writer may use whatever its options are; it has neither aliases nor UUIDs without hyphens."""
 _NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|correlation|trace|ctx).*)$").search
 _PATH = re.compile(r"\S+").fullmatch
 _PIECES = re.compile(r" ?[^\W\d_]{1,7}|\d{1,3}|[^\w\s]{1,3}\n?|\s+|_").findall
@@ -63,15 +61,8 @@ class Options(NamedTuple):
     checks: bool = True
 
     def marks(self) -> frozenset[str]:
-        """The marks that templates may have."""
-        return frozenset([SAME] if self.plain else [SAME, SEEN, MORE, TURN, LATER])
-
-
-def _checked(options: Mapping[str, Any]) -> Options:
-    """Options by their names. Raises TypeError for an unknown one, ValueError for less than one event to an anchor."""
-    chosen = Options(**options)
-    expect_number(chosen.every, "every", 1)
-    return chosen
+        """The first letters of the marks that definitions may have."""
+        return frozenset([SAME, "#", "$"] if self.plain else [SAME, SEEN, MORE, TURN, LATER, "#", "$"])
 
 
 def paths_of(key: str | Sequence[str]) -> tuple[str, ...]:
@@ -99,7 +90,7 @@ class Composer(State):
 
     def bare(self, event: Event) -> str:
         """An event as its own JSON text, behind a mark where it is not an object."""
-        self.see(event.shape, event.leaves)
+        self.take(event.shape, event.leaves.__getitem__)
         return "!" * (event.line[0] == '"') + one_line(event.line)
 
     def row(self, name: str, event: Event) -> str:
@@ -114,7 +105,7 @@ class Composer(State):
                 fields[template.fields[place]] = field_of(leaf, own) if far is None else str(far)
             return leaf
 
-        self.close(template, self.take(template.shape, template.marks, tell))
+        self.close(template, self.take(template.shape, tell, template.marks))
         while fields and not fields[-1]:
             del fields[-1]
         return f"{name} {'|'.join(fields)}" if fields else name
@@ -158,8 +149,8 @@ def read_events(given: Iterable[Any]) -> Iterator[Event]:
         yield event
 
 
-def drafted(block: Iterable[Event], plan: Sequence[Template], composer: Composer, used: set[str]) -> list[str]:
-    """The events of a block as bodies of records without aliases. used: what these need explained is added."""
+def drafted(block: Iterable[Event], plan: Sequence[Template], composer: Composer) -> list[str]:
+    """The events of a block as bodies of records without aliases."""
     times, templates = Counter(plan), iter(plan)
     called: dict[Template, str] = {}
     bodies: list[str] = []
@@ -171,7 +162,6 @@ def drafted(block: Iterable[Event], plan: Sequence[Template], composer: Composer
         else:
             called[template] = next(composer.names) if times[template] > 1 else ""
             bodies.append(composer.defined(called[template], event, template.marks))
-    used |= composer.used
     return bodies
 
 
@@ -201,7 +191,8 @@ def packed(
     **options: Any,
 ) -> Iterator[str]:
     """The text of :func:`encode`, a block of events at a time. Raises the same, maybe when text was given already."""
-    chosen = _checked(options)
+    chosen = Options(**options)
+    expect_number(chosen.every, "every", 1)
     meter = _meter(tokenizer)
     given = read_events(events)
     if key is not None:
@@ -234,8 +225,9 @@ def composed(
         following = list(islice(events, options.every))
         objects = [event for event in block if event.leaves]
         plan = (plan and again(plan, objects)) or Planner(objects, keys, options.marks()).plan()
-        used = set(options.marks() | _ALWAYS) if following else set()
-        bodies, aliases, uuids = drafted(block, plan, Composer(keys, options.plain), used), "", ""
+        composer, aliases, uuids = Composer(keys, options.plain), "", ""
+        bodies = drafted(block, plan, composer)
+        used = composer.used | (options.marks() if following else set())
         if shortener is not None and not options.plain:
             uuids, bodies = bare(bodies)
             aliases, bodies = shortener.shortened(bodies)
@@ -295,11 +287,12 @@ class Writer:
         key: str | Sequence[str] | None = None,
         **options: Any,
     ) -> None:
-        self._options = _checked(options)
+        self._options = Options(**options)
+        expect_number(self._options.every, "every", 1)
         self._meter = _meter(tokenizer)
         self._settings = Settings(paths_of(key or ()))
         self._marks = self._options.marks()
-        explained = explanation(self._marks | _ALWAYS, self._options.checks) if self._options.prompt else ""
+        explained = explanation(self._marks, self._options.checks) if self._options.prompt else ""
         self._header = self._settings.line(HEADER, explained)
         self._shapes = Shapes()
         self._chain = Chain(self._options.checks)

@@ -189,5 +189,5 @@ def _is_event(line: str) -> bool:
 
     try:
         return bool(json_line(line))
-    except DecodeError:
+    except (ValueError, RecursionError):
         return False
