@@ -1,10 +1,14 @@
-"""Objects that are made of their text when somebody first asks for them. The rules are those of ``json/_lazy_object_py.py``."""
+"""The objects of messages: made of their text when somebody first asks, and copied. Twin of ``json/_lazy_object_py.py``."""
 
 from cpython.object cimport PyObject
 
 from _native.common.slots cimport PyObject_TypeCheck, PyTypeObject, fill_slot, in_slot, slot_offset
 
 cimport cython
+
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char* where) except *
+    void Py_LeaveRecursiveCall()
 
 
 cdef class Maker:
@@ -38,3 +42,27 @@ cdef class Maker:
             fill_slot(message, self.fields_at, fields)
         return fields
 
+
+cpdef object copied(value, other):
+    """A copy of a JSON value; see the pure twin."""
+    cdef type kind = type(value)
+    if kind is str or kind is int or kind is float or kind is bool or value is None:
+        return value
+    if kind is list:
+        Py_EnterRecursiveCall(" while a value is copied")
+        try:
+            return [copied(item, other) for item in <list>value]
+        finally:
+            Py_LeaveRecursiveCall()
+    if kind is not dict:
+        return other(value)
+    copy = {}
+    Py_EnterRecursiveCall(" while a value is copied")
+    try:
+        for name, item in (<dict>value).items():
+            if type(name) is not str:
+                return other(value)
+            copy[name] = copied(item, other)
+    finally:
+        Py_LeaveRecursiveCall()
+    return copy

@@ -17,7 +17,12 @@ from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example, real
 from turnwire import sap, sstp
 from turnwire.contract import LIMITS
-from turnwire.json import _text_py as pure_text, _write_py as pure_write
+from turnwire.json import (
+    _lazy_object_py as pure_lazy_object,
+    _text_py as pure_text,
+    _write_py as pure_write,
+    lazy_object,
+)
 from turnwire.sap import codec as sap_codec, field_rules, messages as sap_messages, rules as sap_rules
 from turnwire.sap.codec import kind_of
 from turnwire.sstp import codec as sstp_codec, messages as sstp_messages
@@ -257,3 +262,20 @@ def test_threads_that_touch_a_message_first_get_one_object(wire: str, package: A
             message = package.decode(good(wire)[0])
             found = list(pool.map(lambda _, one=message: one.fields, range(4)))
             assert all(fields is found[0] for fields in found)
+
+
+def test_copies_are_json_values_through_and_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both cores copy dicts, lists, records, tuples, enum members and keys that are no str alike, and refuse what is
+    too deep."""
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    value = {"a": [1, 2.5, {"b": None}], "kinds": (Kind.COMMIT,), "record": TASK, "numbers": {1: {"x": [True]}}}
+    plain = {"a": [1, 2.5, {"b": None}], "kinds": ["commit"], "record": TASK, "numbers": {"1": {"x": [True]}}}
+    for copied in {lazy_object.copied, pure_lazy_object.copied}:
+        monkeypatch.setattr(sap_messages, "copied", copied)
+        made = sap_messages.plain(value)
+        assert made == plain
+        assert made["a"] is not value["a"] and made["a"][2] is not value["a"][2]  # type: ignore[index]
+        with pytest.raises(RecursionError):
+            sap_messages.plain(deep)

@@ -1,4 +1,7 @@
-"""Objects made of their text when somebody first asks: the readable twin of ``_native/json/lazy_object.pyx``."""
+"""The objects of messages: made of their text when somebody first asks, and copied.
+
+The readable twin of ``_native/json/lazy_object.pyx``.
+"""
 
 from __future__ import annotations
 
@@ -43,3 +46,19 @@ class Maker:
             except AttributeError:
                 self.fields.__set__(message, fields)
         return fields
+
+
+def copied(value: Any, other: Callable[[Any], Any]) -> Any:
+    """A copy, through and through, of a JSON value. ``other`` copies what is none: objects of other classes, and a dict
+    with a key that is no str."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is list:
+        return [copied(item, other) for item in value]
+    if kind is not dict or any(type(name) is not str for name in value):
+        return other(value)
+    return {name: copied(item, other) for name, item in value.items()}
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})

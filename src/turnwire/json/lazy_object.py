@@ -1,4 +1,4 @@
-"""Objects that are made of their text when somebody first asks for them."""
+"""The objects of messages: made of their text when somebody first asks, and copied."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from turnwire.json import _lazy_object_py as _core
 else:
     _core = _backend.load("json.lazy_object")
+
+copied = _core.copied
 
 
 def maker(cls: type[Any], wire: str, keys: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overloa
 
 from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason, nearest
-from turnwire.json.lazy_object import maker
+from turnwire.json.lazy_object import copied, maker
 from turnwire.sap.spec import (
     MAY,
     MUST,
@@ -246,13 +246,10 @@ def _wire_names(cls: type[JsonObject]) -> set[str]:
 
 def plain(value: Any) -> Any:
     """A copy of a value in which every record is a dict, every tuple a list and every enum member its value."""
-    kind = type(value)
-    if kind in _PLAIN:  # most values, and quicker than what follows
-        return value
-    if kind is dict:
-        return {name if type(name) is str else str(name): plain(item) for name, item in value.items()}
-    if kind is list:
-        return [plain(item) for item in value]
+    return copied(value, _plain_of)
+
+
+def _plain_of(value: Any) -> Any:
     if isinstance(value, JsonObject):
         return plain(value._fields)
     if isinstance(value, Mapping):
@@ -260,9 +257,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value.value if isinstance(value, Enum) else value
-
-
-_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 class JsonField(Generic[T]):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason
-from turnwire.json.lazy_object import maker
+from turnwire.json.lazy_object import copied, maker
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Kind
 
 _KNOWN = frozenset(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields)
@@ -241,6 +241,10 @@ def _live(fields: dict[str, Any], name: str) -> Fields:
 
 
 def _plain(value: Any) -> Any:
+    return copied(value, _plain_of)
+
+
+def _plain_of(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list) else value
