@@ -471,6 +471,12 @@ def test_what_recounting_does_not_mend(tmp_path, diff):
         ('--- "a/f"\n+++ "b/f"\n', True),
         ("--- a/g\n+++ b/g\n", False),
         ("--- i/f\n+++ w/f\n", True),
+        ("--- old/f\n+++ new/f\n", True),
+        ("--- lib/src/f\n+++ lib/src/f\n", False),
+        ("--- a/f 2026-01-01 10:00:00\n+++ b/f 2026-01-01 10:00:00 +0200\n", True),
+        ("diff --git x/f y/f\n", True),
+        ('diff --git "x/f" "y/\\147"\n', False),
+        ("--- a/f\n", False),
         ("--- a/other\n+++ b/f\n", True),
         ("--- a/f\n+++ b/f.new\n", True),
         ("--- a/f\n+++ b/other.txt\n", False),
@@ -515,9 +521,8 @@ def test_a_diff_that_is_cut_off_in_its_last_line(diff):
     [
         f"{head}--- {old}\n+++ {new}\n"
         for head in ("", "diff --git a/f b/f\n")
-        for old in ("a/f", "b/f", "f", "a/f.orig", "a/f~", "a/g", "/dev/null", "i/f")
-        for new in ("b/f", "a/f", "f", "b/f.new", "b/g", "/dev/null", "w/f")
-        if ("/" in old) == ("/" in new)  # git strips as many folders of both
+        for old in ("a/f", "old/f", "f", "a/f.orig", "a/g", "/dev/null", "x/y/f")
+        for new in ("b/f", "f", "b/f.new", "b/g", "/dev/null", "x/y/f", "b//f ")
     ],
 )
 @pytest.mark.parametrize("hunk", ["@@ -1,2 +1,2 @@\n one\n-two\n+2\n", "@@ -1,2 +0,0 @@\n-one\n-two\n"])

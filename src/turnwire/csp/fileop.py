@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from fnmatch import fnmatchcase
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, dropwhile
+from operator import not_
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
@@ -364,12 +365,19 @@ _SIGNATURE = b"-- \n"
 """The line in front of git's version, at the end of a mailed diff."""
 _DIFF_LINE = re.compile(rb"[-+ @\\]|diff ")
 """What no text behind the last hunk begins with: a line that no hunk counts, or a further file."""
-_NAME = re.compile(rb"(---|\+\+\+) ([^\t\r\n]+)")
-_NO_FILE = b"/dev/null"
+_GIT = b"diff --git "
+_MARKS = (b"--- ", b"+++ ")
+"""Beginnings of the lines in front of the first hunk that name the file."""
+_NO_FILE = re.compile(rb"/dev/null(?:\s|\Z)")
 _EPOCH = re.compile(rb"\t19(70-01-01|69-12-31) ([0-9]{2}):([0-9]{2}):00(?:\.0+)? ([-+][0-9]{2}):?([0-9]{2})\s*$")
 """The time of a file that is not there, as GNU diff writes it."""
-_PREFIXES = tuple(f"{letter}/" for letter in "abciow")
-"""Prefixes that git puts before names: a/ and b/; c/, i/, o/ and w/ where it is to say what is compared."""
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
+_NAME_END = re.compile(rb"[\t\r\n]")
+_TIME = re.compile(
+    rb" (?:[0-9]{2}){1,2}(?:-[0-9]{2}){2} [0-9]{2}(?::[0-9]{2}){2}(?:\.[0-9]+)?(?: [-+][0-9]{2}:?[0-9]{2})?\n?\Z"
+)
+"""A time that a blank parts from a name, for a tab."""
+_SLASHES = re.compile(rb"/+")
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
@@ -496,36 +504,41 @@ def _hunk(lines: list[bytes], place: int, recount: bool) -> tuple[Hunk, int]:
 def _check_names(header: list[bytes], path: str) -> None:
     """Refuses a diff of another file than ``path``, and one that makes or deletes a file.
 
-    As for git, the file is that of the line ``+++``; or that of ``---``, where ``+++`` says the same with something
-    behind it (f and f.new). Behind a line ``diff --git`` both name it, or both in a folder.
+    As for ``git apply``, a name begins behind its first folder, whatever that is called; where one of the two has no
+    folder, it is all of it. The file is that of the line ``+++``; or that of ``---``, where ``+++`` says the same with
+    something behind it (f and f.new). Behind a line ``diff --git`` both name it.
     """
-    matches = {match[1]: match for line in header if (match := _NAME.match(line)) is not None}
-    if b"+++" in matches and not header[-1].startswith(b"+++ "):
-        raise _Fault(f"line {len(header)} of the diff stands between the names and the first hunk")
-    found = {mark: match[2].strip() for mark, match in matches.items()}
-    git = any(line.startswith(b"diff --git ") for line in header)
-    if not git:
-        found.update({mark: _NO_FILE for mark, match in matches.items() if _is_epoch(match.string[match.end() :])})
-    if _NO_FILE in found.values():
-        other = "DELETE" if found.get(b"+++") == _NO_FILE else "CREATE"
-        raise _Fault(f"a PATCH changes a file that stays: this one is for {other}")
-    old, new = (None if name is None else _names(name) for name in (found.get(b"---"), found.get(b"+++")))
-    wanted = path.removeprefix("./")
+    heads = [number for number, line in enumerate(header) if line.startswith(_GIT)]
+    behind = header[heads[-1] + 1 :] if heads else []
+    git = bool(heads) and all(line.startswith((b"index ", *_MARKS)) for line in behind)
+    said = [line for line in (behind if git else header[-2:]) if line.startswith(_MARKS)]
+    if len(heads) > 1 or (not git and tuple(line[:4] for line in said) != _MARKS):
+        if any(line.startswith((_GIT, *_MARKS)) for line in header):
+            raise _Fault("the names of one file, --- and +++, stand directly in front of the first hunk")
+        return
+    for line in said:
+        if _NO_FILE.match(line, 4) or (not git and _is_epoch(line)):
+            other = "DELETE" if line.startswith(b"+") else "CREATE"
+            raise _Fault(f"a PATCH changes a file that stays: this one is for {other}")
+    wanted = str(PurePosixPath(path)).encode(errors="surrogatepass")
     if git:
-        several = [name for name in (old, new) if name is not None]
-        good = any(all(wanted == name.split("/", folders)[-1] for name, *_ in several) for folders in (0, 1))
+        named = [[_named(line[4:], 1) for line in said if line.startswith(mark)] for mark in _MARKS]
+        sides = [list(dropwhile(not_, several)) for several in named]  # without a folder it is none yet
+        names = [*chain(*sides)] + [b""] * (any(sides) and not all(sides))
     else:
-        if old and new and any(name.startswith(shorter) and name != shorter for name in new for shorter in old):
-            new = old
-        good = wanted in (new or old or {wanted})
-    if not good:
-        shown = " and ".join(dict.fromkeys(name.decode("utf-8", "replace") for name in found.values()))
-        raise _Fault(f"the diff is of {shown}, not of {path}")
+        old, new = (_TIME.sub(b"", line[4:]) for line in said)
+        folders = int(b"/" in _named(new, 0))
+        names = [_named(new, folders, _named(old, folders))]
+    if heads and not (git and names):  # where git takes what lines of their own do not say
+        names += _git_names(header[heads[0]][len(_GIT) :].rstrip(), wanted)
+    if any(name != wanted for name in names):
+        shown = " and ".join(dict.fromkeys(name.decode("utf-8", "replace") or "no file" for name in names))
+        raise _Fault(f"the diff is of {shown} (behind the first folder of its names), not of {path}")
 
 
-def _is_epoch(written: bytes) -> bool:
-    """True for the time of a file that is not there: midnight of 1970-01-01 UTC, in any zone."""
-    match = _EPOCH.match(written)
+def _is_epoch(line: bytes) -> bool:
+    """True behind a name for the time of a file that is not there: midnight of 1970-01-01 UTC, in any zone."""
+    match = _EPOCH.search(line)
     if match is None:
         return False
     day, hour, minute, zone_hour, zone_minute = match.groups()
@@ -533,12 +546,21 @@ def _is_epoch(written: bytes) -> bool:
     return 60 * int(hour) + int(minute) - 1440 * day.startswith(b"69") == offset
 
 
-def _names(written: bytes) -> tuple[str, ...]:
-    """The names that one in the header of a diff may mean, as it is first: git puts a letter and / before it."""
-    name = written.decode("utf-8", "surrogateescape")
-    if len(name) > 1 and name[0] == name[-1] == '"':
-        name = _ESCAPE.sub(_unescaped, written[1:-1]).decode("utf-8", "surrogateescape")
-    return name, name.removeprefix("./"), name[2:] if name.startswith(_PREFIXES) else name
+def _named(written: bytes, folders: int, shorter: bytes = b"") -> bytes:
+    """The name that one in the header of a diff means, behind so many folders; ``shorter`` where it only says more."""
+    quoted = _QUOTED.match(written)
+    name = _NAME_END.split(written, 1)[0] if quoted is None else _ESCAPE.sub(_unescaped, quoted[1])
+    name = b"/".join(name.split(b"/")[folders:])
+    if not name or (shorter and name.startswith(shorter)):
+        return shorter
+    return _SLASHES.sub(b"/", name)
+
+
+def _git_names(line: bytes, wanted: bytes) -> list[bytes]:
+    """The names behind ``diff --git``, which nothing tells apart where they have spaces: the second one is wanted."""
+    quoted = _QUOTED.match(line)
+    size = line.rfind(b" ", 0, len(line) - len(wanted)) if quoted is None else quoted.end()
+    return [_named(line[:size], 1), _named(line[size + 1 :], 1)]
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
