@@ -510,9 +510,10 @@ def _check_names(header: list[bytes], path: str) -> None:
     """
     heads = [number for number, line in enumerate(header) if line.startswith(_GIT)]
     behind = header[heads[-1] + 1 :] if heads else []
-    git = bool(heads) and all(line.startswith((b"index ", *_MARKS)) for line in behind)
+    own = [line.startswith((b"index ", *_MARKS)) for line in behind]
+    git = bool(heads) and all(own)
     said = [line for line in (behind if git else header[-2:]) if line.startswith(_MARKS)]
-    if len(heads) > 1 or (not git and tuple(line[:4] for line in said) != _MARKS):
+    if len(heads) > 1 or (not git and (tuple(line[:4] for line in said) != _MARKS or own[:1] == [True])):
         if any(line.startswith((_GIT, *_MARKS)) for line in header):
             raise _Fault("the names of one file, --- and +++, stand directly in front of the first hunk")
         return
