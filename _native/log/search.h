@@ -523,7 +523,9 @@ static int tw_around_place(tw_search *w, tw_region *r, size_t *at, size_t bound)
     size_t first = quote < 0 ? q : (size_t)quote + 1;
     while (close < end && s[close] != '"') close += s[close] == '\\' ? 2 : 1;
     if (close > end) close = end;
-    *at = close + 1 < end ? close + 1 : end;
+    int glued = close < end && close > q + 1 && s[close - 1] == '{'; /* a string was cut off, and a record stands behind it */
+    close -= (size_t)glued;
+    *at = glued ? close : close + 1 < end ? close + 1 : end;
     if (*at == q) ++*at;
     tw_stretch said = { .outer = first, .until = close, .quote = quote < 0 ? q : (size_t)quote, .written = TW_WITH_ESCAPES };
     tw_set_here(r, first, close);
@@ -532,12 +534,13 @@ static int tw_around_place(tw_search *w, tw_region *r, size_t *at, size_t bound)
 
 static int tw_add_object(tw_search *w, tw_region *r, size_t at, const tw_tried *t);
 
-/* Adds the object at *place of damage from `at` to *end: where to go on, and where the damage ends. within: none goes on behind it. */
+/* Adds the object at *place of damage from `at` to *end: where to go on, and where the damage ends. within: no broken one goes on behind
+ * it. */
 static int tw_object_in_damage(tw_search *w, tw_region *r, size_t *place, size_t *end, int within)
 {
     tw_lines *k = &w->k;
     size_t q = (*place)++, edge = tw_up_to_taken(&r->taken, q, r->end);
-    size_t reach = within ? *end : edge - q > k->limit ? q + k->limit : edge;
+    size_t reach = edge - q > k->limit ? q + k->limit : edge;
     tw_tried t = { 0 };
     int result;
     if (tw_is_hopeless(r, q)) return TW_FINE;
@@ -550,7 +553,7 @@ static int tw_object_in_damage(tw_search *w, tw_region *r, size_t *place, size_t
         return result;
     }
     if (t.cut && reach == r->end && !r->final) return TW_GOES_ON;
-    if (t.fault <= *end) return TW_FINE;
+    if (t.fault <= *end || within) return TW_FINE;
     for (size_t i = r->fresh.first; i < r->fresh.count; i++) /* damage over several lines of its own */
         if (r->fresh.spans[i].start == q) {
             memmove(r->fresh.spans + i, r->fresh.spans + i + 1, (--r->fresh.count - i) * sizeof *r->fresh.spans);

@@ -171,6 +171,27 @@ def test_damaged_lines_are_named_and_the_rest_is_read(scan_core: str) -> None:
     assert counts.record_bytes + counts.reject_bytes + counts.text_bytes == counts.bytes == len(data)
 
 
+def test_damage_of_rollouts(scan_core: str) -> None:
+    """A line in which only its signs are left is named; one behind a stub that ends inside of a string is read."""
+    call, output, said = (samples.text([line])[:-1] for line in LINES["codex"][3:6])
+    damaged = [call.replace(b"shell", b"\\ud83d"), output[: output.index(b"a\\")] + said, said]
+    scan = turnwire.scan(b"\n".join(damaged) + b"\n", wire="codex")
+    assert [batch.raw(row).tobytes() for batch in scan for row in range(len(batch))] == [said, said]
+    assert [(row["line"], row["reason"]) for row in scan.rejects.rows()] == [(1, "lone_surrogate"), (2, "unterminated_string")]
+
+
+@pytest.mark.parametrize("limit", [1200, 1777, 3000])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_all_spans_of_an_export_over_the_limit(limit: int, indent: int | None, scan_core: str) -> None:
+    span = {"traceId": "a", "startTimeUnixNano": "1700000000000000000", "name": "chat", "attributes": []}
+    spans = [{**span, "spanId": f"s{number}"} for number in range(40)]
+    export = {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {"name": "x"}, "spans": spans}]}]}
+    data = json.dumps(export, indent=indent).encode() + b"\n" + json.dumps(spans[0]).encode() + b"\n"
+    scan = turnwire.scan(data, wire="otlp", columns=["id"], limits=turnwire.LIMITS._replace(message=limit))
+    assert [name for batch in scan for name in batch["id"]] == [one["spanId"] for one in [*spans, spans[0]]]
+    assert scan.counts.rejects == 0
+
+
 def test_a_record_is_a_message_like_any_other() -> None:
     line = samples.text(LINES["claude_code"][4:5])[:-1].decode()
     message: Any = turnwire.decode(line, "claude_code")

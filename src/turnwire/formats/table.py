@@ -263,7 +263,11 @@ class Compiled:
     def plan(self, reading: Reading) -> WirePlan:
         """The plan of the layout for the search."""
         least, keys = self.layout.marks
-        signs = ((Sign(keys, least),),) if keys else ()
+        marks = ((Sign(keys, least),),) if keys else ()
+        signs = tuple(
+            Sign((path.rpartition("/")[2],), values=tuple(f'{word}"' for word in words))
+            for path, words in self.layout.signs.items()
+        )
         return WirePlan(
             wire=self.wire,
             values=self.values(),
@@ -277,7 +281,7 @@ class Compiled:
             inside=self.keys[:1] if self.layout.nested else (),
             torn=keys,
             asks=(),
-            signs=signs,
+            signs=(*marks, signs),
             exact=True,
         )
 

@@ -201,7 +201,7 @@ class Objects:
     def damaged(self, walk: Walk, at: int, end: int, too_large: bool, *, one_line: bool = False) -> int:
         """Damaged bytes: the records in them, and between what holds these rejects where they carry the marks of a
         wire; else what is damaged in their strings. Where they end: an object that begins in them may go on behind,
-        unless they are too large and of one line."""
+        a broken one only unless they are too large and of one line."""
         inner = Walk(walk.text, end, [], walk.state)
         piece, place = at, at + 1
         kept: list[Match] = []
@@ -230,12 +230,12 @@ class Objects:
         self, walk: Walk, inner: Walk, at: int, start: int, end: int, within: bool
     ) -> tuple[int, int]:
         """Adds the object at ``start`` of damage from ``at`` to ``end``: where to go on, and where the damage ends.
-        within: no object goes on behind it."""
+        within: no broken object goes on behind it."""
         state, text = walk.state, walk.text
         if start in state.hopeless:
             return start + 1, end
         edge = state.taken.up_to(start, walk.end)
-        reach = end if within else min(edge, start + self._search.limit)
+        reach = min(edge, start + self._search.limit)
         tried = self.tried(text, start, reach, state, reach == edge)
         if tried.what is not None:
             before = len(inner.found)
@@ -243,7 +243,7 @@ class Objects:
             return tried.behind, start if tried.behind > end and len(inner.found) == before else end
         if tried.cut and reach == len(text.data) and not text.final:
             raise More(at)
-        if tried.fault > end:  # damage over several lines of its own
+        if tried.fault > end and not within:  # damage over several lines of its own
             state.hopeless.discard(start)
             return start, start
         return start + 1, end
@@ -375,6 +375,8 @@ class Strings:
         match = _INSIDE.match(data, at, end)
         close = end if match is None else match.end()
         close = close if close < end and data[close] == 0x22 else end
+        glued = close < end and close > at + 1 and data[close - 1] == 0x7B  # it was cut off; a record stands behind it
+        close -= glued
         if text.depth < DEEPEST_STRING:
             self.search(self._said(text, first, data[first:close], quote >= 0), first, close, walk.found)
-        return max(min(close + 1, end), at + 1)
+        return close if glued else max(min(close + 1, end), at + 1)
