@@ -141,7 +141,7 @@ def _in_coroutine(error: BaseException) -> Callable[..., Any]:
         (_inner_cancelled, "CancelledError"),
         (lambda task, context: sap.Outcome(status="QUEUED"), "not a terminal status"),
         (lambda task, context: sap.Outcome(1, status="RUNNING"), "not a terminal status"),
-        (lambda task, context: sap.Outcome(status="no such"), "ValueError"),
+        (lambda task, context: sap.Outcome(status="no such"), "not a terminal status"),
         (lambda task, context: sap.Outcome(alignment="no such"), "ValueError"),
         (lambda task, context: {1, 2}, "no right result"),
         (lambda task, context: float("nan"), "no right result"),

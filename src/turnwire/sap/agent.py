@@ -23,7 +23,6 @@ from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal,
 from turnwire.sap.builders import (
     NOT_VETTED,
     NOTHING,
-    Frozen,
     Outcome,
     Refused,
     ack,
@@ -261,7 +260,7 @@ class Agent:
                     await self._transcript.let_go(job.key)
             else:
                 closed = Cancelled("the agent was closed before the task was finished")
-                await self._finish(job, self._result_of(job, closed.outcome))
+                await self._finish(job, closed.outcome)
         await self._settle_receivers()
         for ledger in self._ledgers.values():
             ledger.close()
@@ -390,7 +389,7 @@ class Agent:
             job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, "the admission was cancelled"))
         elif self._running and not job.done.done():
             cancelled = Cancelled("the work on this task was cancelled by a capability")
-            self._begin(job, line, self._finish(job, self._result_of(job, cancelled.outcome)))
+            self._begin(job, line, self._finish(job, cancelled.outcome))
 
     async def _admit(self, job: Job) -> Nack | None:
         """The Nack of a job that may have no place in the queue. Never raises but for a cancellation."""
@@ -456,16 +455,15 @@ class Agent:
     async def _execute(self, job: Job, line: Line, came: bool) -> None:
         """Makes the one terminal Result of a job whose turn came, or which left before, fixes it and sends it. Never
         raises but for a cancellation."""
-        result: Result | Frozen | str
+        made: str | Outcome
         try:
-            result = await self._result(job, line, came)
+            made = await self._result(job, line, came)
         except Refusal as refusal:
-            result = self._result_of(job, refusal.outcome)
+            made = refusal.outcome
         except Exception as error:  # a full disk, say
             _log.exception("task %s could not be executed", job.task_id)
-            failed = Refusal(ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}")
-            result = self._result_of(job, failed.outcome)
-        await self._finish(job, result)
+            made = Refusal(ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}").outcome
+        await self._finish(job, made)
 
     async def _started(self, job: Job) -> None:
         job.begun.set_result(None)
@@ -473,13 +471,13 @@ class Agent:
             await self._report(job, Status.RUNNING)
 
     async def _report(self, job: Job, status: Status) -> None:
-        text = encode(result_for(job.task, Outcome(status=status), self.producer))
+        text = self._text_of(job, Outcome(status=status))
         if self._transcript is not None:
             await self._transcript.append((RESULT_KIND, text, job.key))
         job.report(text)
 
-    async def _result(self, job: Job, line: Line, came: bool) -> Result | Frozen | str:
-        """The Result of a job; as a text, the one that another agent has written down for it."""
+    async def _result(self, job: Job, line: Line, came: bool) -> str:
+        """The Result of a job, which another agent may have made."""
         task = job.task
         left = seconds_left(task)
         if job.stop.done():
@@ -520,7 +518,7 @@ class Agent:
             found = self._ledgers[id(ledger)] = Batching(ledger)
         return found
 
-    async def _from_cache(self, job: Job) -> Result | None:
+    async def _from_cache(self, job: Job) -> str | None:
         """The Result of a hit, or of a miss where the mode is "only". Records the evidence of another miss."""
         task, cache = job.task, self.cache
         mode = mode_of(task)
@@ -535,16 +533,16 @@ class Agent:
         if not found and mode is not CacheMode.ONLY:
             job.cache = CacheEvidence(hit=False, cache_key=found.cache_key)
             return None
-        known: Result = found.result(task, self.producer)
-        return known
+        return encode(found.result(task, self.producer))
 
-    async def _store(self, job: Job, line: Line, result: Result, issues: list[str]) -> None:
+    async def _store(self, job: Job, line: Line, text: str, issues: list[str]) -> None:
         """Writes the outcome to the cache, which decides what it takes. A cache that is full costs no Result. Why
         successes are not stored is logged once for each capability: else nobody sees that no task is ever a hit."""
         cache = self.cache
         if cache is None or job.cache is None:
             return
         try:
+            result = thaw(text)
             row = None if issues else cache.row(job.task, result, key=job.cache_key)
             if row is not None:
                 await self._rows_of(cache.ledger).append(row)
@@ -588,10 +586,10 @@ class Agent:
 
     # ---------------------------------------------------------------- the handler
 
-    async def _computed(self, job: Job, line: Line) -> Result | Frozen:
+    async def _computed(self, job: Job, line: Line) -> str:
         task, name = job.task, job.capability
         try:
-            made = await self._made(job, line)
+            text = await self._made(job, line)
         except Refusal:
             raise
         except EncodeError as error:
@@ -600,16 +598,19 @@ class Agent:
             _log.exception("capability %s failed", name)
             shown = type(error.cause if isinstance(error, Died) else error).__name__
             raise Refusal(ErrorCode.INTERNAL, f"{shown} in {name}") from error
-        result, issues = made.result, []
-        if "outputContract" in task._fields and result.status is Status.SUCCEEDED and "output" in result:
-            found = output_issues(result.output, task)
-            issues = [f"{issue.where}: {issue.text}" for issue in found if issue.severity == "warning"]
-        if issues:
-            result.meta = {**(result.meta or {}), "outputIssues": issues}
-        await self._store(job, line, result, issues)
-        return result if issues else made
+        issues: list[str] = []
+        if "outputContract" in task._fields:
+            result = thaw(text)
+            if result.status is Status.SUCCEEDED and "output" in result:
+                found = output_issues(result.output, task)
+                issues = [f"{issue.where}: {issue.text}" for issue in found if issue.severity == "warning"]
+            if issues:
+                result.meta = {**(result.meta or {}), "outputIssues": issues}
+                text = encode(result)
+        await self._store(job, line, text, issues)
+        return text
 
-    async def _made(self, job: Job, line: Line) -> Frozen:
+    async def _made(self, job: Job, line: Line) -> str:
         loop, capability = asyncio.get_running_loop(), line.capability
         limits = [limit for limit in (seconds_left(job.task), self.seconds) if limit is not None]
         seconds = min(limits, default=None)
@@ -627,7 +628,7 @@ class Agent:
         vetters = (*self.vet, *capability.vet)
         if not vetters:
             return draft
-        copy = thaw(draft.text)
+        copy = thaw(draft)
 
         async def ask(vetter: Vetter) -> Any:
             return await line.run(vetter, job.copy(), copy_of(copy), seconds=left(), stop=job.stop)
@@ -635,77 +636,71 @@ class Agent:
         if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
             outcome = replace(outcome, output=copy.fields["output"])
         outcome = await vetted(outcome, copy, vetters, ask, job.task)
-        return guarded(self._drafted, job, outcome)[1]
+        return guarded(self._text_of, job, outcome)
 
-    def _drafted(self, job: Job, made: Any) -> tuple[Outcome, Frozen]:
+    def _drafted(self, job: Job, made: Any) -> tuple[Outcome, str]:
         """A handler's value as an Outcome, and its Result, which can be written and is the handler's no more."""
         if isinstance(made, Message):
             text = f"the capability returned a {type(made).__name__}; return an output, or a sap.Outcome: the agent "
             raise Refusal(ErrorCode.INTERNAL, f"{text}makes the Result of it")
         outcome = made if isinstance(made, Outcome) else Outcome(made)
-        draft = self._result_of(job, outcome)
-        if draft.fields["status"] not in TERMINAL:
-            raise Refusal(ErrorCode.INTERNAL, f"the capability answered {draft.status}, which is not a terminal status")
-        return outcome, Frozen(draft, encode(draft))
+        if outcome.status is not None and outcome.status not in TERMINAL:
+            raise Refusal(ErrorCode.INTERNAL, f"the capability answered {outcome.status}, not a terminal status")
+        return outcome, self._text_of(job, outcome)
 
-    # ---------------------------------------------------------------- Results of our own
-
-    def _result_of(self, job: Job, outcome: Outcome) -> Result:
+    def _text_of(self, job: Job, outcome: Outcome) -> str:
         """The Result of an outcome, with the evidence of the cache where the task was looked up there and missed."""
         if job.cache is not None and outcome.cache is None:
             outcome = replace(outcome, cache=job.cache)
-        return result_for(job.task, outcome, self.producer)
+        return encode(result_for(job.task, outcome, self.producer))
 
     # ---------------------------------------------------------------- how a Result becomes final
 
-    async def _finish(self, job: Job, result: Result | Frozen | str) -> None:
+    async def _finish(self, job: Job, made: str | Outcome) -> None:
         """Fixes the Result of a job and sends it. Never raises but for a cancellation."""
         try:
-            text, made = (result, thaw(result)) if isinstance(result, str) else await self._frozen(job, result)
-            if self._transcript is not None and text is not result:
-                first = await self._transcript.settle(job.key, text)
-                text, made = (text, made) if first == text else (first, thaw(first))
+            text = await self._frozen(job, made if isinstance(made, str) else self._text_of(job, made))
+            if self._transcript is not None:
+                text = await self._transcript.settle(job.key, text)
         except Exception as error:  # whoever waits for the task hears of a full disk, too
             _log.exception("the result of task %s could not be recorded", job.task_id)
-            refusal = Refusal(ErrorCode.INTERNAL, f"the result could not be recorded: {said(error)}")
-            made = self._result_of(job, refusal.outcome)
-            text = encode(made)
-        await self._learn(job.task, made)
+            failed = Refusal(ErrorCode.INTERNAL, f"the result could not be recorded: {said(error)}")
+            text = self._text_of(job, failed.outcome)
+        await self._learn(job.task, text)
         self._end(job, text)
 
-    async def _frozen(self, job: Job, given: Result | Frozen) -> tuple[str, Result]:
-        """The Result as it leaves; where it is too large its output goes by reference, or it fails."""
-        result = given.result if isinstance(given, Frozen) else given
-        made = self._signed(result)
-        text = given.text if isinstance(given, Frozen) and made is result else encode(made)
+    async def _frozen(self, job: Job, text: str) -> str:
+        """The Result as it leaves: signed; where it is too large its output goes by reference, or it fails."""
         limit = self.max_result if job.limit is None else min(job.limit, self.max_result)
-        if self._fits(text, limit):
-            return text, made
+        signed = self._signed(text)
+        if self._fits(signed, limit):
+            return signed
+        result = thaw(text)
         if self.objects is not None:
-            made = self._signed(await by_reference(result, self.objects))
-            text = encode(made)
-            if self._fits(text, limit):
-                return text, made
-        made = self._signed(too_large(result, len(text.encode()), min(limit, max(0, self.room()))))
-        return encode(made), made
+            referring = self._signed(encode(await by_reference(result, self.objects)))
+            if self._fits(referring, limit):
+                return referring
+        small = too_large(result, len(signed.encode()), min(limit, max(0, self.room())))
+        return self._signed(encode(small))
 
     def _fits(self, text: str, limit: int) -> bool:
         """True if a Result has no more bytes than the limit, and the agent has memory for it."""
         return len(text.encode()) <= limit and size_of_result(text) <= self.room()
 
-    def _signed(self, result: Result) -> Result:
+    def _signed(self, text: str) -> str:
         if self.signer is None:
-            return result
+            return text
         from turnwire.sap.signing import signed_message
 
-        return signed_message(result, result.producer.agent_id, self.signer)
+        result: Result = thaw(text)
+        return encode(signed_message(result, result.producer.agent_id, self.signer))
 
-    async def _learn(self, task: Task, result: Result) -> None:
+    async def _learn(self, task: Task, text: str) -> None:
         learning = self.learning
         if learning is None:
             return
         try:
-            row = learning.row(from_result(task, result, essence=learning.essence))
+            row = learning.row(from_result(task, thaw(text), essence=learning.essence))
             await self._rows_of(learning.ledger).append(row)
         except Exception:  # what is not learned does not change what was done
             _log.exception("nothing was learned from task %s", task.task_id)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from turnwire.contract import LIMITS
 from turnwire.errors import CallError, DecodeError, WireError
@@ -337,15 +337,8 @@ OURS = LIMITS._replace(message=1 << 30)
 """Limits for what this program has written itself: it may be larger than what strangers may send."""
 
 
-class Frozen(NamedTuple):
-    """A Result of this program and the text that strict writing makes of it."""
-
-    result: Result
-    text: str
-
-
 def thaw(text: str | bytes) -> Any:
-    """A copy of a frozen message, for whoever asks."""
+    """The message of a text that this program wrote, a copy for whoever asks."""
     return decode(text, limits=OURS)
 
 
