@@ -191,13 +191,14 @@ def _with_names(text: str, aliases: dict[str, str]) -> str:
 
     aliases: what each stands for, and itself.
     """
-    found, start = [], 0
-    for at, part, alias in sorted([(text.find(alias), part, alias) for part, alias in aliases.items()]):
-        if at >= 0:  # it may be in the text of another one alone, which was replaced later
-            is_last = text[at + 1 : at + 2] in ("", "\0")
-            found.append(text[start:at] + alias + part + ("" if is_last else alias))
-            start = at + 1
-    return "".join([*found, text[start:]])
+    parts = {alias: part for part, alias in aliases.items()}
+
+    def named(found: re.Match[str]) -> str:
+        alias, is_last = found[0], text[found.end() : found.end() + 1] in ("", "\0")
+        part = parts.pop(alias, "")
+        return alias + part + alias * (part != "" and not is_last)
+
+    return re.sub(f"[{''.join(parts)}]", named, text)
 
 
 def repeated(bodies: Sequence[str], meter: Meter) -> dict[str, float]:

@@ -155,8 +155,7 @@ class Chain:
 
     def __init__(self, written: bool = True) -> None:
         self.since = self.all = 0
-        self._written = written
-        self.whole = True
+        self._written, self.whole = written, True
 
     def cover(self, lines: str) -> None:
         """Takes JSON lines in front of the header, which its check covers."""

@@ -27,7 +27,7 @@ _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true
 _MARK = r"[?+~^-]|\$[0-9]?|=[^=!]*|#[^#!]*"
 _MARKED = re.compile(rf"(.*?)({_MARK})", re.DOTALL).fullmatch
 _ESCAPED = re.compile(rf"(.*)!({_MARK}|)", re.DOTALL).fullmatch
-_SYNTAX = ("", '"', ":", "{", "}", "[", "]", ",", " ")
+_NO_WORDS = ("", '"', ":", "{", "}", "[", "]", ",", " ")
 _LITERALS = frozenset(["true", "false", "null"])
 ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that a reader might take for the end of a line, or lose."""
@@ -135,7 +135,8 @@ def _json(tokens: Sequence[str]) -> str:
     for token, following in pairwise([*tokens, ""]):
         before, key = key, ""
         if token == " ":  # between two words it is a colon, where the first has no mark
-            token = ":" if _is_word(before) and _is_word(following) and not cut(before)[1] else ","
+            are_words = before[:1] not in _NO_WORDS and following[:1] not in _NO_WORDS
+            token = ":" if are_words and not cut(before)[1] else ","
         if before and token in (",", "}"):
             parts.append(":null")
         if token in ("{", "["):
@@ -155,10 +156,6 @@ def _json(tokens: Sequence[str]) -> str:
                 token = f'"{token}"'
         parts.append(token)
     return "".join(parts)
-
-
-def _is_word(token: str) -> bool:
-    return token[:1] not in _SYNTAX
 
 
 def _draft(members: dict[str, Any]) -> list[Member]:

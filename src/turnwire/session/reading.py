@@ -23,7 +23,7 @@ from turnwire.session.framing import (
 )
 from turnwire.session.notation import merged, read, structure_of
 from turnwire.session.shapes import Leaf, Member, Shapes, flatten, leaf_of, minified, parsed, quoted, value_of
-from turnwire.session.templates import LATER, State, Template, expected, leaves_of, split, what_is
+from turnwire.session.templates import LATER, Expected, State, Template, leaves_of, split, what_is
 
 _ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
 _DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
@@ -96,18 +96,22 @@ class Reader:
     def read(self, record: Record) -> Any:
         """The event in a record; None where there is none. Raises DecodeError."""
         try:
-            return self._read(record)
+            line = self._read(record)
+            if not line:
+                return None
+            self.events += 1
+            return value_of(line) if self._values else line
         except DecodeError as error:
             reason, why = error.reason, error.text
         except (ValueError, RecursionError) as error:
             reason, why = Reason.BAD_JSON if record.pair is None else Reason.BAD_ENCODING, str(error)
         raise DecodeError(reason, why, offset=record.offset, line=record.line, wire="session")
 
-    def _read(self, record: Record) -> Any:
+    def _read(self, record: Record) -> str:
+        """The JSON line of the event in a record; "" where there is none."""
         if record.pair is None:
-            line = json_line(record.raw)
             self.checks.cover(record.raw + "\n")
-            return self._given(line) if line else None
+            return json_line(record.raw)
         if self.ended:
             raise DecodeError(Reason.TRAILING_JUNK, "the session has ended")
         if self._sealed and not self.checks.follows(record.raw, record.pair):
@@ -118,13 +122,8 @@ class Reader:
         elif body[:1] in ("^", ".", "%"):
             self._mark(body)
         else:
-            return self._given(self._event(self._expander.expand(body)))
-        return None
-
-    def _given(self, line: str) -> Any:
-        event = value_of(line) if self._values else line
-        self.events += 1
-        return event
+            return self._event(self._expander.expand(body))
+        return ""
 
     def _mark(self, body: str) -> None:
         """An anchor or the end, each with the number of events before it."""
@@ -193,7 +192,7 @@ class Reader:
         """A leaf of a definition: a value, a distance, or what is expected (None)."""
         state = self._state
         if value is None:
-            return state.expect(expected(mark, path, None))
+            return state.expect(Expected(mark, path, None))
         if type(value) is not str or not value:
             return value
         if value[:2] == "&&":

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 from turnwire.session.notation import ODD, one_line
 from turnwire.session.shapes import Leaf, Shape, leaf_of, parsed, quoted
@@ -78,27 +77,19 @@ def one_more(value: Leaf | None) -> Leaf | None:
     return value[: found.start()] + str(int(digits) + 1).zfill(len(digits))
 
 
-class Expected(NamedTuple):
+class Expected:
     """The expectation of one leaf of a template.
 
     mark: one of the above. source: the path that SEEN looks at. path: of the leaf. first: the value in the event that
-    defined the template. text: whether that is a string or null. form: of a time, None where numbers are told by
-    distance.
+    defined the template, None where it is not known. text: whether that is a string or null. form: of a time, None
+    where numbers are told by distance.
     """
 
-    mark: str
-    source: str
-    path: str
-    first: Leaf | None
-    text: bool
-    form: Form | None
-
-
-def expected(mark: str, path: str, leaf: Leaf | None) -> Expected:
-    """The expectation of a leaf with a mark, whose first value is known (None: it is not)."""
-    time = time_of(leaf) if mark == LATER and type(leaf) is str else None
-    text = type(leaf) is str or leaf == b"null"
-    return Expected(mark[:1], mark[1:] or path, path, leaf, text, time[0] if time else None)
+    def __init__(self, mark: str, path: str, first: Leaf | None) -> None:
+        self.mark, self.source, self.path, self.first = mark[:1], mark[1:] or path, path, first
+        self.text = type(first) is str or first == b"null"
+        time = time_of(first) if mark == LATER and type(first) is str else None
+        self.form = time[0] if time else None
 
 
 class Template:
@@ -115,7 +106,7 @@ class Template:
     @cached_property
     def leaves(self) -> list[Expected]:
         """The expectation of each leaf."""
-        return list(map(expected, self.marks, self.shape.paths, self.first))
+        return list(map(Expected, self.marks, self.shape.paths, self.first))
 
     @cached_property
     def fields(self) -> dict[int, int]:

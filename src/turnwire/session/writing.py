@@ -18,7 +18,7 @@ from turnwire.session.framing import BARE, HEADER, Chain, Settings, explanation,
 from turnwire.session.notation import one_line, told, written
 from turnwire.session.planning import Planner, again, marks_alone
 from turnwire.session.shapes import Event, Leaf, Shape, Shapes
-from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, Template, expected, field_of
+from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, Expected, State, Template, field_of
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
@@ -117,7 +117,7 @@ class Composer(State):
         texts = [""] * len(leaves)
 
         def tell(place: int) -> Leaf:
-            leaf, own = leaves[place], expected(marks[place], shape.paths[place], None)
+            leaf, own = leaves[place], Expected(marks[place], shape.paths[place], None)
             texts[place] = told(leaf, own.mark)
             if own.mark == LATER:
                 far = self.distance(self.form_at(own.path), own.path, leaf)
