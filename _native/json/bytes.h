@@ -2,39 +2,7 @@
 #ifndef TURNWIRE_JSON_BYTES_H
 #define TURNWIRE_JSON_BYTES_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include "_native/common/portable.h"
-
-/* The end of the run of plain ASCII (no quote, backslash, control, non-ASCII byte) at p. */
-static inline const unsigned char *turnwire_plain(const unsigned char *p, const unsigned char *end) {
-    const uint64_t ones = 0x0101010101010101ULL, high = 0x8080808080808080ULL;
-#ifdef TW_SSE2
-    const __m128i quote16 = _mm_set1_epi8('"'), slash16 = _mm_set1_epi8('\\'), space16 = _mm_set1_epi8(0x20);
-    while (end - p >= 16) {
-        __m128i word = _mm_loadu_si128((const __m128i *)p);
-        /* As signed numbers, control characters and all bytes from 0x80 on are below 0x20. */
-        __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(word, quote16), _mm_cmpeq_epi8(word, slash16)),
-                                   _mm_cmplt_epi8(word, space16));
-        unsigned mask = (unsigned)_mm_movemask_epi8(hit);
-        if (mask) return p + tw_low_zeros_32(mask);
-        p += 16;
-    }
-#endif
-    while (end - p >= 8) {
-        uint64_t word, quote, slash, hit;
-        memcpy(&word, p, 8);
-        quote = word ^ (ones * '"');
-        slash = word ^ (ones * '\\');
-        hit = (word | ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((word - ones * 0x20) & ~word)) & high;
-        if (hit) break;
-        p += 8;
-    }
-    while (p < end && *p >= 0x20 && *p < 0x80 && *p != '"' && *p != '\\') p++;
-    return p;
-}
+#include "strings.h"
 
 /* The value of four hex digits that are known to be some. */
 static inline uint32_t turnwire_hex(const unsigned char *p) {
@@ -49,7 +17,7 @@ static inline uint32_t turnwire_hex(const unsigned char *p) {
         while (p < end) {                                                                                            \
             unsigned char c = *p;                                                                                    \
             if (c < 0x80 && c != '\\') {                                                                             \
-                const unsigned char *behind = turnwire_plain(p, end);                                                \
+                const unsigned char *behind = tw_plain(p, end);                                                \
                 for (ptrdiff_t k = 0; k < behind - p; k++) out[k] = p[k];                                            \
                 out += behind - p;                                                                                   \
                 p = behind;                                                                                          \

@@ -39,7 +39,7 @@ static size_t tw_compact(const uint8_t *p, const uint8_t *end, uint8_t *out)
         *out++ = *p;
         if (*p++ != '"') continue;
         while (*p != '"') {
-            const uint8_t *behind = turnwire_plain(p, end);
+            const uint8_t *behind = tw_plain(p, end);
             if (*p == '\\') {
                 p = tw_compact_escape(p, end, &out);
                 continue;

@@ -265,14 +265,6 @@ cdef extern from "_native/json/torn.h" nogil:
         int until[16]
         uint64_t doubts[16]
 
-# What tw_judge_torn tells, in its order.
-cdef tuple TORN = (
-    Reason.CUT_OFF, Reason.UNTERMINATED_STRING, Reason.CONTROL_CHARACTER, Reason.BAD_ESCAPE, Reason.LONE_SURROGATE, Reason.BAD_UTF8,
-    Reason.BAD_NUMBER, Reason.NOT_FINITE, Reason.NUMBER_TOO_LONG, Reason.KEY_TOO_LONG, Reason.TOO_DEEP, Reason.DUP_KEY, Reason.BAD_JSON,
-    Reason.TRAILING_JUNK, Reason.BOM, Reason.BAD_ENCODING, Reason.EMPTY_MESSAGE, Reason.CODE_FENCE, Reason.NOT_OBJECT, Reason.PROSE,
-    Reason.MESSAGE_TOO_LARGE,
-)
-
 tw_nslip_tables()
 tw_other_tables()
 tw_run_tables()
@@ -461,7 +453,7 @@ cdef class Plan:
         cdef Py_ssize_t place
         cdef tw_torn_sign *sign
         memset(t.first, TW_NO_SIGN, sizeof(t.first))
-        for place, reason in enumerate(TORN):
+        for place, reason in enumerate(REASONS):
             t.reasons[place] = self.reasons.index(reason) if reason in self.reasons else TW_NO_SIGN
         signs = [plan.signs if plan.asks is not None else None for plan in self.plans]
         keys = list(dict.fromkeys([f'"{key}"'.encode() for there, plan in zip(signs, self.plans) for one in

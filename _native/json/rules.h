@@ -132,7 +132,7 @@ static TW_APART const uint8_t *tw_walk_rest(tw_walk *w, const uint8_t *p)
         }
         if (!size) return NULL;
         p += size;
-        if (p < w->end && *p < 0x80) p = turnwire_plain(p, w->end);
+        if (p < w->end && *p < 0x80) p = tw_plain(p, w->end);
     }
     return p < w->end ? p + 1 : NULL;
 }
@@ -140,7 +140,7 @@ static TW_APART const uint8_t *tw_walk_rest(tw_walk *w, const uint8_t *p)
 /* The string whose inside starts at p: behind its quote. */
 static inline const uint8_t *tw_walk_string(tw_walk *w, const uint8_t *p)
 {
-    p = turnwire_plain(p, w->end);
+    p = tw_plain(p, w->end);
     if (p < w->end && *p == '"') return p + 1;
     return tw_walk_rest(w, p);
 }

@@ -12,11 +12,14 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
-from _native.json.bytes cimport Bytes, hex_code, is_digit, same_bytes, skip, turnwire_hex, turnwire_plain, turnwire_put, utf8_size, word_hash
+from _native.json.bytes cimport (
+    Bytes, turnwire_hex, turnwire_put, tw_escape_size, tw_name_hash, tw_plain, tw_same_bytes, tw_skip, tw_unescape, tw_utf8_size,
+    tw_why_object, tw_why_text
+)
 from turnwire.json._text_py import Reader as _PureReader
 from turnwire.contract import LIMITS, checked_limits
-from turnwire.errors import DecodeError, Reason
-from turnwire.json.faults import broken_utf8, fault, input_bytes, opening, unexpected
+from turnwire.errors import Reason
+from turnwire.json.faults import REASONS, fault, input_bytes
 
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maximum)
@@ -43,12 +46,9 @@ cdef double[23] POWERS = [
     1e20, 1e21, 1e22,
 ]
 
-cdef object DUP_KEY = Reason.DUP_KEY, KEY_TOO_LONG = Reason.KEY_TOO_LONG, TOO_DEEP = Reason.TOO_DEEP
-cdef object CUT_OFF = Reason.CUT_OFF, BAD_JSON = Reason.BAD_JSON, BAD_NUMBER = Reason.BAD_NUMBER
-cdef object NOT_FINITE = Reason.NOT_FINITE, NUMBER_TOO_LONG = Reason.NUMBER_TOO_LONG
-cdef object UNTERMINATED = Reason.UNTERMINATED_STRING, CONTROL = Reason.CONTROL_CHARACTER
-cdef object BAD_ESCAPE = Reason.BAD_ESCAPE, LONE_SURROGATE = Reason.LONE_SURROGATE
-cdef object TRAILING_JUNK = Reason.TRAILING_JUNK, MESSAGE_TOO_LARGE = Reason.MESSAGE_TOO_LARGE
+
+class Refused(Exception):
+    """This is no JSON object; text.fault says where."""
 
 
 cdef struct Text:
@@ -59,7 +59,8 @@ cdef struct Text:
     Py_ssize_t key
     Py_ssize_t digits
     bint careful  # whether duplicates are looked for before their values are read: on the way to an error only
-    bint quiet  # whether the caller wants to know no more than that there is a fault
+    Bytes fault  # where reading failed, as json/why.h wants it
+    bint behind  # whether that is behind the object
     bint own  # whether writing what was read, unchanged, gives this text again, as far as it was read
 
 
@@ -68,9 +69,18 @@ cdef inline void skip_white(Text* text) noexcept:
     cdef Bytes place = text.place
     if place < text.end and place[0] > 32:
         return
-    text.place = skip(place, text.end)
+    text.place = tw_skip(place, text.end)
     if text.place != place:
         text.own = False
+
+
+cdef inline bint is_digit(unsigned char byte) noexcept:
+    return 48 <= byte <= 57
+
+
+cdef object refused(Text* text, Bytes place):
+    text.fault = place
+    return Refused()
 
 
 cdef class Reader:
@@ -100,7 +110,7 @@ cdef class Reader:
         for key in self.kept:
             PyObject_Hash(key)
             place = <Bytes>PyUnicode_AsUTF8AndSize(key, &size)
-            slot = word_hash(place, size) % SLOTS
+            slot = tw_name_hash(place, size) % SLOTS
             while self.words[slot] is not NULL:
                 slot = (slot + 1) % SLOTS
             self.words[slot] = <PyObject*>key
@@ -121,6 +131,8 @@ cdef class Reader:
 
     cdef object read_text(self, data, limits, Text* text):
         cdef Py_ssize_t size = 0, most = default_message
+        cdef Bytes place
+        cdef int why
         raw = data
         if type(data) is str:
             try:
@@ -140,79 +152,50 @@ cdef class Reader:
             most, text.nesting, text.key, text.digits = limits.message, limits.nesting, limits.key, limits.integer_digits
         if text.nesting > DEEPEST:
             return _PureReader(self.wire, self.kept).read(data, limits)
-        text.quiet = text.careful = False
-        text.own = True
-        text.place = text.start
         text.end = text.start + size
         if size > most:
-            raise self.fault(text, MESSAGE_TOO_LARGE, text.start + most)
-        text.quiet = True  # no words for a fault that is looked for again
+            raise fault(PyBytes_FromStringAndSize(<const char*>text.start, size), Reason.MESSAGE_TOO_LARGE, most, self.wire)
         try:
-            return self.message(text)
-        except DecodeError:
-            text.quiet = False
-            text.careful = True
-            text.place = text.start
-        return self.message(text)
+            return self.attempt(text, text.start, True)
+        except Refused:
+            tw_why_text(text.start, text.end, text.end, <size_t>text.key, text.fault, text.behind, &why, &place)
+        raise fault(PyBytes_FromStringAndSize(<const char*>text.start, size), REASONS[why], place - text.start, self.wire)
 
     def find(self, bytes raw, Py_ssize_t place, limits=LIMITS):
         """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
         offset of the fault."""
         cdef Text text
+        cdef Bytes start = <Bytes><char*>raw, at
+        cdef int why
         text.nesting, text.key, text.digits = min(limits.nesting, <Py_ssize_t>DEEPEST), limits.key, limits.integer_digits
-        text.quiet = True
-        text.start = <Bytes><char*>raw
-        text.place = text.start + place
-        text.end = text.start + min(<Py_ssize_t>len(raw), place + <Py_ssize_t>limits.message)
-        if not 0 <= place < len(raw) or text.place[0] != 123:
+        text.end = start + min(<Py_ssize_t>len(raw), place + <Py_ssize_t>limits.message)
+        if not 0 <= place < len(raw) or start[place] != 123:
             return None, place
-        text.careful = False
         try:
-            return self.members(&text, 1), text.place - text.start
-        except DecodeError:
-            text.careful = True
-            text.place = text.start + place
+            return self.attempt(&text, start + place, False), text.place - start
+        except Refused:
+            tw_why_object(start + place, text.end, text.end, <size_t>text.key, text.fault, &why, &at)
+            return None, at - start
+
+    cdef object attempt(self, Text* text, Bytes start, bint whole, bint careful=False):
+        """The object at ``start``; whole: and nothing behind it. Raises Refused."""
+        text.place, text.own, text.behind, text.careful = start, True, False, careful
         try:
-            return self.members(&text, 1), text.place - text.start
-        except DecodeError as error:
-            if not isinstance(error, DecodeError):
-                raise error
-            return None, error.offset
-
-    cdef object fault(self, Text* text, object reason, Bytes place):
-        if text.quiet:
-            return DecodeError(reason, offset=place - text.start)
-        whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
-        return fault(whole, reason, place - text.start, self.wire)
-
-    cdef object misfit(self, Text* text, Bytes place):
-        """The error for a byte that cannot stand at ``place``, or for the end of the text there."""
-        if text.quiet:
-            return DecodeError(BAD_JSON, offset=place - text.start)
-        whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
-        reason, offset = unexpected(whole, place - text.start)
-        return self.fault(text, reason, text.start + <Py_ssize_t>offset)
-
-    cdef object broken(self, Text* text, Bytes place):
-        if text.quiet:
-            return DecodeError(BAD_JSON, offset=place - text.start)
-        whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
-        return self.fault(text, broken_utf8(whole, place - text.start), place)
+            return self.message(text) if whole else self.members(text, 1)
+        except Refused:
+            if careful:
+                raise
+        return self.attempt(text, start, whole, True)
 
     cdef object message(self, Text* text):
         skip_white(text)
-        if text.place >= text.end or text.place[0] != 123 or (
-            text.place == text.start and text.end - text.start >= 2 and text.start[1] == 0
-        ):
-            whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
-            reason, offset = opening(whole)
-            raise fault(whole, reason, offset, self.wire)
+        if text.place >= text.end or text.place[0] != 123:
+            raise refused(text, text.place)
         result = self.members(text, 1)
         skip_white(text)
         if text.place < text.end:
-            if text.place[0] >= 0x80 and not utf8_size(text.place, text.end):
-                raise self.broken(text, text.place)
-            raise self.fault(text, TRAILING_JUNK, text.place)
+            text.behind = True
+            raise refused(text, text.place)
         return result
 
     cdef object value(self, Text* text, Py_ssize_t depth):
@@ -220,7 +203,7 @@ cdef class Reader:
         cdef unsigned char byte
         skip_white(text)
         if text.place >= text.end:
-            raise self.misfit(text, text.place)
+            raise refused(text, text.place)
         byte = text.place[0]
         if byte == 34:
             return self.string(text)
@@ -236,16 +219,13 @@ cdef class Reader:
             return self.word(text, b"false", 5, False)
         if byte == 110:
             return self.word(text, b"null", 4, None)
-        raise self.misfit(text, text.place)
+        raise refused(text, text.place)
 
     cdef object word(self, Text* text, const char* letters, Py_ssize_t size, object value):
-        cdef Py_ssize_t there = text.end - text.place
-        if there >= size and memcmp(text.place, letters, size) == 0:
-            text.place += size
-            return value
-        if there < size and memcmp(text.place, letters, there) == 0:
-            raise self.fault(text, CUT_OFF, text.end)
-        raise self.fault(text, BAD_JSON, text.place)
+        if text.end - text.place < size or memcmp(text.place, letters, size) != 0:
+            raise refused(text, text.place)
+        text.place += size
+        return value
 
     cdef object members(self, Text* text, Py_ssize_t depth):
         """The object whose brace stands at ``text.place``; it is the ``depth``-th open container."""
@@ -253,7 +233,7 @@ cdef class Reader:
         cdef Bytes quote
         cdef Py_ssize_t count = 0, slot = SLOTS + depth % LEVELS
         if depth > text.nesting:
-            raise self.fault(text, TOO_DEEP, text.place)
+            raise refused(text, text.place)
         text.place += 1
         skip_white(text)
         if text.place < text.end and text.place[0] == 125:
@@ -262,26 +242,26 @@ cdef class Reader:
         while True:
             quote = text.place
             if quote >= text.end or quote[0] != 34:
-                raise self.misfit(text, quote)
+                raise refused(text, quote)
             key = self.key(text, &slot)
             skip_white(text)
             if text.place >= text.end or text.place[0] != 58:
                 if PyDict_Contains(result, key):
-                    raise self.fault(text, DUP_KEY, quote)
-                raise self.misfit(text, text.place)
+                    raise refused(text, quote)
+                raise refused(text, text.place)
             text.place += 1
             if text.careful and PyDict_Contains(result, key):  # met before whatever is wrong with the value
-                raise self.fault(text, DUP_KEY, quote)
+                raise refused(text, quote)
             value = self.value(text, depth)
             PyDict_SetItem(result, key, value)
             count += 1
             if count % PATIENCE == 0:
                 PyErr_CheckSignals()
             if PyDict_GET_SIZE(result) != count:
-                raise self.fault(text, DUP_KEY, quote)
+                raise refused(text, quote)
             skip_white(text)
             if text.place >= text.end:
-                raise self.misfit(text, text.place)
+                raise refused(text, text.place)
             if text.place[0] == 44:
                 text.place += 1
                 skip_white(text)
@@ -289,13 +269,13 @@ cdef class Reader:
                 text.place += 1
                 return result
             else:
-                raise self.misfit(text, text.place)
+                raise refused(text, text.place)
 
     cdef object items(self, Text* text, Py_ssize_t depth):
         """The array whose bracket stands at ``text.place``."""
         cdef list result = []
         if depth > text.nesting:
-            raise self.fault(text, TOO_DEEP, text.place)
+            raise refused(text, text.place)
         text.place += 1
         skip_white(text)
         if text.place < text.end and text.place[0] == 93:
@@ -307,14 +287,14 @@ cdef class Reader:
                 PyErr_CheckSignals()
             skip_white(text)
             if text.place >= text.end:
-                raise self.misfit(text, text.place)
+                raise refused(text, text.place)
             if text.place[0] == 44:
                 text.place += 1
             elif text.place[0] == 93:
                 text.place += 1
                 return result
             else:
-                raise self.misfit(text, text.place)
+                raise refused(text, text.place)
 
     cdef object key(self, Text* text, Py_ssize_t* before):
         """The key whose quote stands at ``text.place``. before: the slot of the key in front of it, or the level where it is
@@ -323,14 +303,14 @@ cdef class Reader:
         cdef Bytes behind
         cdef Py_ssize_t slot = self.guesses[before[0]], size = self.sizes[slot]
         if self.words[slot] is not NULL and text.end - first > size and first[size] == 34 and size <= text.key:
-            if same_bytes(<Bytes>PyUnicode_DATA(<object>self.words[slot]), first, size):
+            if tw_same_bytes(<Bytes>PyUnicode_DATA(<object>self.words[slot]), first, size):
                 text.place = first + size + 1
                 before[0] = slot
                 return <object>self.words[slot]
-        behind = turnwire_plain(first, text.end)
+        behind = tw_plain(first, text.end)
         size = behind - first
         if behind < text.end and behind[0] == 34 and size <= WORD:
-            slot = word_hash(first, size) % SLOTS
+            slot = tw_name_hash(first, size) % SLOTS
             while self.words[slot] is not NULL:
                 if self.sizes[slot] == size:
                     key = <object>self.words[slot]
@@ -342,14 +322,14 @@ cdef class Reader:
                 slot = (slot + 1) % SLOTS
         key = self.string(text)
         if text.place - first - 1 > text.key:
-            raise self.fault(text, KEY_TOO_LONG, first - 1)
+            raise refused(text, first - 1)
         return key
 
     cdef object string(self, Text* text):
         """The string whose quote stands at ``text.place``."""
         cdef Bytes quote = text.place, end = text.end
         cdef Bytes first = quote + 1
-        cdef Bytes place = turnwire_plain(first, end)
+        cdef Bytes place = tw_plain(first, end)
         cdef Bytes behind
         cdef Py_ssize_t count
         cdef uint32_t most = 127  # bounds the characters, tightly enough to say how wide they are stored
@@ -360,61 +340,25 @@ cdef class Reader:
             memcpy(PyUnicode_DATA(result), first, place - first)
             return result
         count = place - first
-        while True:
-            if place >= end:
-                raise self.fault(text, UNTERMINATED, quote)
-            if place[0] == 34:
-                break
-            if place[0] == 92:
-                behind = self.escape(text, quote, place)
-                if place[1] == 117 or place[1] == 47:
-                    text.own = False
-                if place[1] == 117:
-                    most = max(most, turnwire_hex(place + 2) if behind == place + 6 else <uint32_t>0x10FFFF)
-            elif place[0] < 32:
-                raise self.fault(text, CONTROL, place)
-            else:
-                size = utf8_size(place, end)
-                if size == 0:
-                    raise self.broken(text, place)
-                behind = place + size
+        while place < end and place[0] != 34:
+            size = tw_escape_size(place, end) if place[0] == 92 else tw_utf8_size(place, end)
+            if not size:  # a control character has none
+                raise refused(text, place)
+            if place[0] != 92:
                 most = max(most, <uint32_t>(place[0] & 0x1F) << 6 | 0x3F if size == 2 else WIDEST[size])
-            place = turnwire_plain(behind, end)
+            elif place[1] == 117 or place[1] == 47:
+                text.own = False
+                if place[1] == 117:
+                    most = max(most, turnwire_hex(place + 2) if size == 6 else <uint32_t>0x10FFFF)
+            behind = place + size
+            place = tw_plain(behind, end)
             count += 1 + (place - behind)
+        if place >= end:
+            raise refused(text, end)
         text.place = place + 1
         result = PyUnicode_New(count, most)
         turnwire_put(PyUnicode_KIND(result), PyUnicode_DATA(result), first, place)
         return result
-
-    cdef Bytes escape(self, Text* text, Bytes quote, Bytes place) except NULL:
-        """Judges the escape at ``place``; returns the byte behind it."""
-        cdef Bytes end = text.end
-        cdef unsigned char letter
-        cdef int code, low
-        if place + 1 >= end:
-            raise self.fault(text, UNTERMINATED, quote)
-        letter = place[1]
-        if letter != 117:
-            if letter in (34, 92, 47, 98, 102, 110, 114, 116):
-                return place + 2
-            raise self.fault(text, BAD_ESCAPE, place)
-        code = hex_code(place + 2, end)
-        if code < 0:
-            raise self.fault(text, UNTERMINATED if code == -2 else BAD_ESCAPE, quote if code == -2 else place)
-        if code < 0xD800 or code > 0xDFFF:
-            return place + 6
-        if code >= 0xDC00:
-            raise self.fault(text, LONE_SURROGATE, place)
-        if place + 6 >= end or (place + 7 == end and place[6] == 92):
-            raise self.fault(text, UNTERMINATED, quote)
-        if place[6] != 92 or place[7] != 117:
-            raise self.fault(text, LONE_SURROGATE, place)
-        low = hex_code(place + 8, end)
-        if low < 0:
-            raise self.fault(text, UNTERMINATED if low == -2 else BAD_ESCAPE, quote if low == -2 else place + 6)
-        if low < 0xDC00 or low > 0xDFFF:
-            raise self.fault(text, LONE_SURROGATE, place)
-        return place + 12
 
     cdef object number(self, Text* text):
         cdef Bytes start = text.place, end = text.end, place = text.place
@@ -430,10 +374,8 @@ cdef class Reader:
             if place - first < 18:
                 mantissa = mantissa * 10 + (place[0] - 48)
             place += 1
-        if place == first:
-            raise self.digitless(text, place)
-        if first[0] == 48 and place > first + 1:
-            raise self.fault(text, BAD_NUMBER, start)
+        if place == first or (first[0] == 48 and place > first + 1):
+            raise refused(text, start)
         whole = place
         if place < end and place[0] == 46:
             place += 1
@@ -444,14 +386,14 @@ cdef class Reader:
                 place += 1
             fraction = place - point
             if not fraction:
-                raise self.digitless(text, place)
+                raise refused(text, start)
         point = place
         if place < end and (place[0] | 32) == 101:
             place += 1
             if place < end and (place[0] == 43 or place[0] == 45):
                 place += 1
             if place >= end or not is_digit(place[0]):
-                raise self.digitless(text, place)
+                raise refused(text, start)
             while place < end and is_digit(place[0]):
                 place += 1
         text.place = place
@@ -466,30 +408,17 @@ cdef class Reader:
             return PyFloat_FromDouble(number if first == start else -number)
         number = PyOS_string_to_double(<const char*>start, &behind, NULL)
         if not isfinite(number):
-            raise self.fault(text, NOT_FINITE, start)
+            raise refused(text, start)
         return PyFloat_FromDouble(number)
-
-    cdef object digitless(self, Text* text, Bytes place):
-        """The error for a number that has no digit at ``place``."""
-        cdef Bytes start = text.place
-        if place >= text.end:
-            return self.fault(text, CUT_OFF, text.end)
-        if text.end - start >= 9 and memcmp(start, b"-Infinity", 9) == 0:
-            return self.fault(text, NOT_FINITE, start)
-        return self.fault(text, BAD_NUMBER, start)
 
     cdef object wide(self, Text* text, Bytes start, Bytes first):
         """An integer of more digits than a machine word is sure to hold."""
         if text.place - first > text.digits:
-            raise self.fault(text, NUMBER_TOO_LONG, start)
+            raise refused(text, start)
         try:
             return int(PyBytes_FromStringAndSize(<const char*>start, text.place - start))
         except ValueError:  # the interpreter's own limit on digits is lower
-            raise self.fault(text, NUMBER_TOO_LONG, start) from None
-
-
-cdef extern from "_native/json/strings.h" nogil:
-    size_t tw_unescape(const unsigned char *p, const unsigned char *end, unsigned char *out) noexcept
+            raise refused(text, start) from None
 
 
 cdef object DEFAULT = LIMITS

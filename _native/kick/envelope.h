@@ -96,7 +96,7 @@ static const uint8_t *tw_part_at(tw_walk *w, const uint8_t *p, tw_part *part)
     part->most = 127;
     part->marks = 0;
     for (;; p += size) {
-        behind = p < w->end && *p >= 0x80 ? p : turnwire_plain(p, w->end);
+        behind = p < w->end && *p >= 0x80 ? p : tw_plain(p, w->end);
         part->count += behind - p;
         p = behind;
         if (p >= w->end) return NULL;

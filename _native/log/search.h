@@ -449,9 +449,10 @@ static int tw_try_here(tw_search *w, tw_region *r, size_t at, size_t end, int wh
 {
     int result = tw_try_object(&w->k, r, at, end, t), why;
     const uint8_t *s = tw_text(&w->k, r), *place;
+    const tw_json *x = &w->k.json;
     if (result != TW_FINE || t->what != TW_TRIED_BROKEN) return result;
     /* A string that does not end is at fault from its quote on. */
-    if (t->cut && tw_why_object(&w->k.json, s + at, s + end, w->k.json.fault, &why, &place)) t->fault = (size_t)(place - s);
+    if (t->cut && tw_why_object(s + at, s + end, x->hard, x->shape->key, x->fault, &why, &place)) t->fault = (size_t)(place - s);
     return t->cut && !whole ? TW_FINE : tw_add_hopeless(w, r, 0);
 }
 

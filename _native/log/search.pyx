@@ -19,6 +19,7 @@ from turnwire.contract import LIMITS
 from turnwire.csp.bulk import SCANNER as CSP
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import Reason
+from turnwire.json.faults import REASONS
 from turnwire.json.plan import Judgement, Sign, flat
 from turnwire.json.text import reader
 from turnwire.nslip.spec import Slot

@@ -30,6 +30,8 @@ _TEXT = {
     Reason.TOO_DEEP: "objects and arrays are nested deeper than the limit",
     Reason.DUP_KEY: "the key {what} appears twice in one object; two readers could disagree about its value",
 }
+REASONS = (*_TEXT, Reason.BAD_JSON)
+"""The reasons of all faults, in the order of ``_native/json/why.h``."""
 
 
 def fault(data: bytes, reason: Reason, offset: int, wire: str) -> DecodeError:
