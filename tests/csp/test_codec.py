@@ -318,7 +318,10 @@ def test_what_strict_writing_takes_reads_back(fields):
 
 def test_records_compare_copy_pickle_and_match():
     message = csp.decode(TASK)
-    assert copy.deepcopy(message) == message == pickle.loads(pickle.dumps(message))
+    assert copy.deepcopy(message) == message
+    document = csp.parse("DEF A = 1\n\nCSP/1;!x\n\n```\n" + TASK + "```\n")
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps((message, document), protocol)) == (message, document)
     assert message != csp.decode(TASK.replace("REQ x", "REQ y"))
     assert (
         repr(message) == "CspMessage(sender='A', receiver='B', ctx='C0', intent=<Intent.TASK: 'TASK'>, "

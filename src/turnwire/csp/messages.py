@@ -37,6 +37,10 @@ class _Record:
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in self.__match_args__)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As for protocol 2 also in 0 and 1, which take no class with slots by themselves."""
+        return super().__reduce_ex__(max(protocol, 2))
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
         return f"{type(self).__name__}({shown})"
@@ -150,11 +154,13 @@ class Block(_Parts):
 
     __slots__ = ("fields", "id")
     kind: ClassVar[str]
+    id: str
+    fields: Fields
     __match_args__: ClassVar[tuple[str, ...]] = ("id", "fields")
 
     def __init__(self, id: str, fields: FieldsLike = (), **named: str) -> None:
         self.id = id
-        self.fields: Fields = _pairs(fields)
+        self.fields = _pairs(fields)
         if named:
             self.fields += _keywords(self.kind, self.fields, named)
 
@@ -237,6 +243,7 @@ class FileOp(Block):
 
     __slots__ = ("op",)
     kind = "FILEOP"
+    op: str
     __match_args__ = ("id", "op", "fields")
 
     def __init__(self, id: str, op: str, fields: FieldsLike = (), **named: str) -> None:
@@ -295,6 +302,10 @@ class Patch(_Parts):
 
     __slots__ = ("apply", "base", "id", "ops")
     kind: ClassVar[str] = "PATCH"
+    id: str
+    base: str | None
+    ops: list[Op]
+    apply: str | None
     __match_args__ = ("id", "base", "ops", "apply")
 
     def __init__(
@@ -306,7 +317,7 @@ class Patch(_Parts):
     ) -> None:
         self.id = id
         self.base = base
-        self.ops: list[Op] = [Op(*op) for op in ops]
+        self.ops = [Op(*op) for op in ops]
         self.apply = apply
 
     @property
@@ -346,6 +357,11 @@ class CspMessage(_Parts, contract.Message):
     __slots__ = ("_source", "block", "ctx", "intent", "issues", "line", "receiver", "sender")
     sender: str | None
     receiver: str | None
+    ctx: str | None
+    intent: Intent | str | None
+    block: AnyBlock | None
+    line: int
+    issues: tuple[Issue, ...]
     __match_args__ = ("sender", "receiver", "ctx", "intent", "block")
 
     def __init__(
@@ -365,7 +381,7 @@ class CspMessage(_Parts, contract.Message):
         self.intent = intent
         self.block = block
         self.line = line
-        self.issues: tuple[Issue, ...] = tuple(issues)
+        self.issues = tuple(issues)
 
     def __getstate__(self) -> Any:
         """The state that is copied and pickled: not the text that it was read from, which the compiled core keeps."""
@@ -416,6 +432,10 @@ class Template(_Parts, contract.Message):
     """A header for spawned agents [TASK_TPL]: ``flags`` and ``lines``; ``mode`` is the ``CSP/1 MODE;`` spelling."""
 
     __slots__ = ("flags", "line", "lines", "mode")
+    flags: list[str]
+    lines: list[str]
+    mode: bool
+    line: int
     __match_args__ = ("flags", "lines", "mode")
 
     def __init__(
@@ -460,11 +480,14 @@ class Preamble(_Record):
     ``laws``: id -> text, in the order of the text."""
 
     __slots__ = ("defs", "laws", "line")
+    defs: dict[str, str]
+    laws: dict[str, str]
+    line: int
     __match_args__ = ("defs", "laws")
 
     def __init__(self, defs: FieldsLike = (), laws: FieldsLike = (), *, line: int = 1) -> None:
-        self.defs: dict[str, str] = dict(_pairs(defs))
-        self.laws: dict[str, str] = dict(_pairs(laws))
+        self.defs = dict(_pairs(defs))
+        self.laws = dict(_pairs(laws))
         self.line = line
 
 
@@ -472,6 +495,9 @@ class Junk(_Record):
     """Text that is not a record: one line without its newline, or all of a rejected message (``reason`` says why)."""
 
     __slots__ = ("line", "reason", "text")
+    line: int
+    text: str
+    reason: str | None
     __match_args__ = ("line", "text")
 
     def __init__(self, line: int, text: str, reason: str | None = None) -> None:
@@ -487,11 +513,13 @@ class Document(_Record):
     """The records of a text: ``records`` in order, and ``issues`` by line (what lenient reading accepted)."""
 
     __slots__ = ("issues", "records")
+    records: list[Record]
+    issues: list[Issue]
     __match_args__ = ("records", "issues")
 
     def __init__(self, records: Iterable[Record] = (), issues: Iterable[Issue] = ()) -> None:
-        self.records: list[Record] = list(records)
-        self.issues: list[Issue] = list(issues)
+        self.records = list(records)
+        self.issues = list(issues)
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason
@@ -67,6 +67,8 @@ class Message(contract.Message):
     _source: bool | str | bytes | None
     """None; or, where no rule has a finding and nothing that could be changed has been handed out since, True or the
     text that was read, where writing the message gives just that."""
+    if not TYPE_CHECKING:
+        __annotations__ = {"header": Fields, "payload": Fields, "extras": dict[str, Any]}
 
     def __init__(
         self, header: Mapping[str, Any], payload: Mapping[str, Any], extras: Mapping[str, Any] | None = None
