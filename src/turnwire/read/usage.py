@@ -14,7 +14,7 @@ from turnwire.contract import FORMATS
 from turnwire.errors import expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import Coded, coded_column, days, texts, zone_of
+from turnwire.read.coding import Coded, coded_column, core, days, texts, zone_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,7 @@ COLUMNS = (
     *_COUNTS,
 )
 """The columns of a scan that are read."""
-_MERGE = 1 << 16
+_MERGE, _PARTS = 1 << 16, 4
 _TIER = 200_000
 
 
@@ -70,14 +70,14 @@ class Usage(NamedTuple):
 
 class UsageSum:
     """Gathers: ``take`` each batch of a scan with the columns ``COLUMNS``, then ``finish``. About 60 bytes of memory
-    for each response, and as many again while copies are looked for. timezone: as of :func:`usage`."""
+    for each response. timezone: as of :func:`usage`."""
 
     def __init__(self, timezone: str = "UTC") -> None:
         self._zone = zone_of(timezone)
         self._names: dict[str | None, int] = {None: 0}  # values of all groups -> their numbers, 0 for none
         self._places: dict[tuple[int, ...], int] = {}  # numbers of _PLACE -> the number of them together
         self._tables = {name: found.table for name, found in registry.formats().items()}
-        self._kept: NDArray[Any] = np.empty(0, _NARROW)
+        self._kept: list[NDArray[Any]] = [np.empty(0, _NARROW)] * (1 << _PARTS)  # by the first bits of their keys
         self._new: list[NDArray[Any]] = []
         self._waiting = self._taken = 0
         self._carried: dict[tuple[str, str], int] = {}
@@ -88,10 +88,12 @@ class UsageSum:
         if batch.file != self._file:
             self._file = batch.file
             self._carried.clear()
-        counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
+        there = {name: batch.valid(name) for name in _COUNTS}
+        counted = np.logical_or.reduce([there[name] for name in TOKENS])
         wires = coded_column(batch, "wire")
-        tables = {code: self._tables[name] for code, name in enumerate(wires.names) if name in self._tables}
-        rows = np.flatnonzero(counted | np.isin(wires.codes, [code for code in tables if tables[code].carried]))
+        tables = {code: self._tables.get(name) for code, name in enumerate(wires.names)}
+        carrying = np.array([table is not None and bool(table.carried) for table in tables.values()])
+        rows = np.flatnonzero(counted | carrying[wires.codes])
         if not len(rows):
             return
         said = {
@@ -104,7 +106,10 @@ class UsageSum:
             for name in tables[code].carried:  # what is not said is as in the records before
                 self._carry(tables[code].name, name, said[name], np.flatnonzero(codes == code))
         mine = counted[rows]
-        self._add(batch, rows[mine], {name: numbers[mine] for name, numbers in said.items()}, tables, codes[mine])
+        counts = {name: np.where(valid[rows[mine]], batch[name][rows[mine]], 0) for name, valid in there.items()}
+        self._add(
+            batch, rows[mine], {name: numbers[mine] for name, numbers in said.items()}, counts, tables, codes[mine]
+        )
 
     def _numbers(self, column: Coded) -> NDArray[np.int64]:
         """The numbers of the names of a column, 0 for none."""
@@ -120,15 +125,22 @@ class UsageSum:
         self._carried[wire, name] = int(mine[-1])
 
     def _add(
-        self, batch: Batch, rows: NDArray[Any], said: dict[str, Any], tables: dict[int, Any], codes: NDArray[Any]
+        self,
+        batch: Batch,
+        rows: NDArray[Any],
+        said: dict[str, Any],
+        counts: dict[str, Any],
+        tables: dict[int, Any],
+        codes: NDArray[Any],
     ) -> None:
+        """Adds the responses in some rows, with their numbers of names, their counts and their wires."""
         if not len(rows):
             return
-        counts = {name: np.where(batch.valid(name)[rows], batch[name][rows], 0) for name in _COUNTS}
         counts = {name: np.maximum(numbers, 0) for name, numbers in counts.items()}
-        for code in (code for code, table in tables.items() if table.cached_is_input):
-            fresh = np.maximum(counts["input_tokens"] - counts["cache_read_tokens"], 0)
-            counts["input_tokens"] = np.where(codes == code, fresh, counts["input_tokens"])
+        for code in np.unique(codes).tolist():
+            if tables[code].cached_is_input:
+                fresh = np.maximum(counts["input_tokens"] - counts["cache_read_tokens"], 0)
+                counts["input_tokens"] = np.where(codes == code, fresh, counts["input_tokens"])
         wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
         new = np.empty(len(rows), _WIDE if wide else _NARROW)
         for name, numbers in counts.items():
@@ -142,17 +154,17 @@ class UsageSum:
             for model in np.unique(said["model"][said["speed"] == fast]).tolist():
                 mine = (said["speed"] == fast) & (said["model"] == model)
                 said["model"][mine] = self._names.setdefault(f"{names[model] or ''}{FAST}", len(self._names))
-        places = np.stack([said[name] for name in _PLACE], 1)
-        _, first, inverse = np.unique(_mixed(*places.T), return_index=True, return_inverse=True)
-        known = [self._places.setdefault(tuple(places[row].tolist()), len(self._places)) for row in first.tolist()]
-        new["place"] = np.array(known)[inverse.reshape(-1)]
+        places = np.empty(len(rows), np.int64)
+        first = core.codes(_mixed(*(said[name] for name in _PLACE)) | np.uint64(1), places)
+        known = zip(*(said[name][first].tolist() for name in _PLACE), strict=True)
+        new["place"] = np.array([self._places.setdefault(one, len(self._places)) for one in known])[places]
         new["key"] = new["first"] = _mixed(np.arange(self._taken, self._taken + len(rows)))  # each by itself
         for code in np.unique(codes).tolist():
             self._key(tables[code], batch, rows, said, np.flatnonzero(codes == code), new)
         self._taken += len(rows)
         self._new.append(new)
         self._waiting += len(rows)
-        if self._waiting > max(_MERGE, len(self._kept)):
+        if self._waiting > max(_MERGE, sum(map(len, self._kept)) // 4):
             self._merge()
 
     @staticmethod
@@ -179,62 +191,73 @@ class UsageSum:
         new["key"][mine] = np.where(new["aside"][mine], _mixed(first, first), _mixed(wire, *parts)[there])
 
     def _merge(self) -> None:
-        """Leaves of the copies of each response the one with the most tokens, and the first tool of them all."""
-        rows = np.concatenate([self._kept, *self._new])
-        self._new, self._waiting = [], 0
-        order = np.argsort(rows["key"], kind="stable")
-        keys = rows["key"][order]
-        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else order
-        if len(starts) < len(rows):
-            score = np.sum([rows[name].astype(float) for name in _PAID], 0)[order] + 0.5 * rows["fast"][order]
-            sizes = np.diff(starts, append=len(rows))
-            best = np.repeat(np.maximum.reduceat(score, starts), sizes)
-            places = np.arange(len(rows))
-            winner = order[np.minimum.reduceat(np.where(score == best, places, len(rows)), starts)]
-            tools = np.append(rows["tool"][order], 0)
-            tool = tools[np.minimum.reduceat(np.where(tools[:-1] != 0, places, len(rows)), starts)]
-            again = np.argsort(winner)
-            rows = rows[winner[again]]
-            rows["tool"] = tool[again]
-        self._kept = rows
+        """Leaves one of the copies of each response: one part of them after another, so that little is copied."""
+        if self._new:
+            new, self._new, self._waiting = np.concatenate(self._new), [], 0
+            parts = new["key"] >> np.uint64(64 - _PARTS)
+            for place, kept in enumerate(self._kept):
+                self._kept[place] = _once(np.concatenate([kept, new[parts == place]]))
 
     def finish(self, by: str, counts: Counts, prices: Mapping[str, Any] | None = None, mode: str = "auto") -> Usage:
         """All of it, with the counts of the scan that has ended. prices, mode: see :func:`usage`."""
         known = priced(prices)
-        self._merge()
-        rows, names = self._kept, list(self._names)
-        aside = rows["aside"]
-        rows = rows[~(aside & np.isin(rows["first"], rows["first"][~aside]))]
-        places = np.array([*self._places], np.int64).reshape(-1, len(_PLACE))[rows["place"]]
-        groups = dict(zip((name for name in BY if name != "tool"), places.T, strict=True)) | {"tool": rows["tool"]}
-        exact = object if rows.dtype == _WIDE else np.int64  # sums of any counts fit
-        tokens = {name: rows[name].astype(exact) for name in _COUNTS}
-        paid = tokens["input_tokens"] + sum(tokens[name] for name in _PAID[1:])
-        cost, unpriced = np.where(np.isnan(rows["cost"]), 0.0, rows["cost"]), Counter[str]()
         price = cache(lambda model: price_of(model, known) if model else None)
-        asked = np.isnan(rows["cost"]) if mode == "auto" else np.full(len(rows), mode == "calculate")
-        for number in np.unique(groups["model"][asked]).tolist():
-            mine, model = asked & (groups["model"] == number), names[number]
-            if (rates := price(model)) is not None:
-                cost[mine] = _cost(rates, {name: numbers[mine] for name, numbers in tokens.items()})
-            elif spent := int(paid[mine].sum()):
-                unpriced[model or ""] += spent
-                cost[mine] = 0.0
-        sums = {"responses": np.ones(len(rows), np.int64), **{name: tokens[name] for name in TOKENS}}
-        sums |= {"tokens": paid, "cost": cost}
-        order = np.argsort(groups[by], kind="stable")
-        values = groups[by][order]
-        starts = np.flatnonzero(np.diff(values, prepend=-1))
-        added = {name: np.add.reduceat(numbers[order], starts).tolist() for name, numbers in sums.items() if len(rows)}
-        found = [
-            {by: names[values[start]], **{name: numbers[place] for name, numbers in added.items()}}
-            for place, start in enumerate(starts.tolist())
-        ]
-        found.sort(key=lambda row: (-row["cost"], -row["tokens"], row[by] or ""))
+        self._merge()
+        names = list(self._names)
+        places = np.array([*self._places], np.int64).reshape(-1, len(_PLACE))
+        replays = np.concatenate([rows["first"][rows["aside"]] for rows in self._kept])
+        said = np.concatenate([np.intersect1d(replays, rows["first"][~rows["aside"]]) for rows in self._kept])
+        unpriced: Counter[str] = Counter()
+        found: dict[str | None, dict[str, Any]] = {}
+        for rows in self._kept:
+            rows = rows[~(rows["aside"] & np.isin(rows["first"], said))]
+            groups = dict(zip((name for name in BY if name != "tool"), places[rows["place"]].T, strict=True))
+            groups["tool"] = rows["tool"]
+            exact = object if rows.dtype == _WIDE else np.int64  # sums of any counts fit
+            tokens = {name: rows[name].astype(exact) for name in _COUNTS}
+            paid = tokens["input_tokens"] + sum(tokens[name] for name in _PAID[1:])
+            asked = np.isnan(rows["cost"]) if mode == "auto" else np.full(len(rows), mode == "calculate")
+            cost = np.where(asked | np.isnan(rows["cost"]), 0.0, rows["cost"])
+            for number in np.unique(groups["model"][asked]).tolist():
+                mine, model = asked & (groups["model"] == number), names[number]
+                if (rates := price(model)) is not None:
+                    cost[mine] = _cost(rates, {name: numbers[mine] for name, numbers in tokens.items()})
+                elif spent := int(paid[mine].sum()):
+                    unpriced[model or ""] += spent
+            order = np.argsort(groups[by], kind="stable")
+            values = groups[by][order]
+            starts = np.flatnonzero(np.diff(values, prepend=-1))
+            added = (np.ones(len(rows), np.int64), *(tokens[name] for name in TOKENS), paid, cost)
+            sums = zip(
+                *(np.add.reduceat(numbers[order], starts).tolist() for numbers in added if len(rows)), strict=True
+            )
+            for number, numbers in zip(values[starts].tolist(), sums, strict=True):
+                row = found.setdefault(names[number], dict.fromkeys(_SUMS, 0))
+                row.update((name, row[name] + more) for name, more in zip(_SUMS, numbers, strict=True))
+        made = [{by: value, **row} for value, row in found.items()]
+        made.sort(key=lambda row: (-row["cost"], -row["tokens"], row[by] or ""))
         if by == "day":
-            found.sort(key=lambda row: row[by] or "")
-        total = {name: sum(numbers.tolist()) for name, numbers in sums.items()}
-        return Usage(by, found, total, self._taken - len(rows), dict(unpriced), counts)
+            made.sort(key=lambda row: row[by] or "")
+        total = {name: sum(row[name] for row in made) for name in _SUMS}
+        return Usage(by, made, total, self._taken - total["responses"], dict(unpriced), counts)
+
+
+def _once(rows: NDArray[Any]) -> NDArray[Any]:
+    """Of the rows with one key the one with the most tokens, and the first tool of them all; in their order."""
+    order = np.argsort(rows["key"], kind="stable")
+    starts = np.flatnonzero(np.diff(rows["key"][order], prepend=~rows["key"][order[:1]]))
+    if len(starts) == len(rows):
+        return rows
+    score = np.sum([rows[name].astype(float) for name in _PAID], 0)[order] + 0.5 * rows["fast"][order]
+    best = np.repeat(np.maximum.reduceat(score, starts), np.diff(starts, append=len(rows)))
+    places = np.arange(len(rows))
+    winner = order[np.minimum.reduceat(np.where(score == best, places, len(rows)), starts)]
+    tools = np.append(rows["tool"][order], 0)
+    tool = tools[np.minimum.reduceat(np.where(tools[:-1] != 0, places, len(rows)), starts)]
+    again = np.argsort(winner)
+    rows = rows[winner[again]]
+    rows["tool"] = tool[again]
+    return rows
 
 
 def _mixed(*parts: NDArray[Any]) -> NDArray[np.uint64]:
