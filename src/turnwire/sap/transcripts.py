@@ -13,13 +13,12 @@ it, until it is let go, its time is over, or its process is gone from the machin
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -50,7 +49,7 @@ class Asked(NamedTuple):
 
     key: str
     prepare: Prepare
-    done: asyncio.Future[Any]
+    done: Future[Any]
 
 
 class Batching:
@@ -74,10 +73,10 @@ class Batching:
 
         key: what is looked at. Two of one key never meet in a batch, so that the second sees the rows of the first.
         """
-        asked = Asked(key, prepare, asyncio.get_running_loop().create_future())
+        asked = Asked(key, prepare, Future())
         self._waiting.append(asked)
         self._thread.submit(self._answer)  # as often as something waits, though one look may answer all
-        return await asked.done
+        return await asyncio.wrap_future(asked.done)
 
     async def append(self, *rows: Row) -> None:
         """Appends rows, all or none; they are in the ledger when this returns."""
@@ -88,54 +87,46 @@ class Batching:
         batch: list[Asked] = []
         keys: set[str] = set()
         while self._waiting and self._waiting[0].key not in keys:
-            batch.append(self._waiting.popleft())
-            if batch[-1].key:
-                keys.add(batch[-1].key)
+            asked = self._waiting.popleft()
+            if asked.done.set_running_or_notify_cancel():  # else whoever asked has gone
+                batch.append(asked)
+                keys.update({asked.key} - {""})
         if batch:
-            answers = self._write([asked.prepare for asked in batch])
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                batch[0].done.get_loop().call_soon_threadsafe(_settle, batch, answers)
+            self._write(batch)
 
-    def _write(self, wanted: list[Prepare]) -> list[tuple[Any, Exception | None]]:
-        """Prepares all and appends their rows in one commit: each its answer, or its error.
+    def _write(self, batch: list[Asked]) -> None:
+        """Prepares all and appends their rows in one commit.
 
         What was looked at still holds when the rows are written: where somebody else has written meanwhile, all is
         looked at again.
         """
-        for _ in range(ATTEMPTS):
+        for left in reversed(range(ATTEMPTS)):
+            looks: list[tuple[list[Row], Any]] = []
             failed: Exception | None = None
-            last = len(self.ledger)
-            answers = [_tried(prepare) for prepare in wanted]
             try:
-                if rows := [row for answer, error in answers if error is None for row in answer[0]]:
+                last = len(self.ledger)
+                looks = [_look(asked.prepare) for asked in batch]
+                if rows := [row for wanted, _ in looks for row in wanted]:
                     self.ledger.append_many(rows, expect=last)
                 break
             except Exception as error:
                 failed = error
-                if not isinstance(error, RuleError) or error.reason is not Reason.APPEND_CONFLICT:
+                if not left or not isinstance(error, RuleError) or error.reason is not Reason.APPEND_CONFLICT:
                     break
-        made: list[tuple[Any, Exception | None]] = []
-        for answer, fault in answers:
-            failure = failed if fault is None and answer[0] else fault
-            made.append((None if failure is not None else answer[1], failure))
-        return made
+        for asked, (wanted, answer) in zip(batch, looks or [([], failed)] * len(batch), strict=True):
+            failure = failed if wanted else answer if isinstance(answer, Exception) else None
+            if failure is None:
+                asked.done.set_result(answer)
+            else:
+                asked.done.set_exception(failure)
 
 
-def _settle(batch: list[Asked], answers: list[tuple[Any, Exception | None]]) -> None:
-    for asked, (value, failure) in zip(batch, answers, strict=True):
-        if asked.done.done():  # whoever asked has gone
-            continue
-        if failure is None:
-            asked.done.set_result(value)
-        else:
-            asked.done.set_exception(failure)
-
-
-def _tried(read: Callable[[], Any]) -> tuple[Any, Exception | None]:
+def _look(prepare: Prepare) -> tuple[list[Row], Any]:
+    """What ``prepare`` says; where it fails no rows, and its error as the answer."""
     try:
-        return read(), None
+        return prepare()
     except Exception as error:
-        return None, error
+        return [], error
 
 
 TASK_KIND, STARTED_KIND, RESULT_KIND, REFUSED_KIND = "sap.task", "sap.started", "sap.result", "sap.refused"

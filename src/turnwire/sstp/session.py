@@ -95,20 +95,12 @@ class Clocks:
 
     def add(self, clock: int) -> None:
         """Remembers a clock that was not used before."""
-        if self.lasts and clock == self.lasts[-1] + 1:
-            self.lasts[-1] = clock
-            return
         place = bisect_right(self.firsts, clock)
-        first = last = clock
         if place and self.lasts[place - 1] == clock - 1:
-            place -= 1
-            first = self.firsts.pop(place)
-            del self.lasts[place]
-        if place < len(self.firsts) and self.firsts[place] == clock + 1:
-            del self.firsts[place]
-            last = self.lasts.pop(place)
-        self.firsts.insert(place, first)
-        self.lasts.insert(place, last)
+            self.lasts[place - 1] = clock
+        else:
+            self.firsts.insert(place, clock)
+            self.lasts.insert(place, clock)
 
 
 class Asked(NamedTuple):
