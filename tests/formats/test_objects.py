@@ -14,9 +14,10 @@ import pytest
 import turnwire
 from tests.conftest import needs_both
 from tests.formats import samples
-from tests.formats.test_tables import rows
+from tests.formats.test_tables import OLD_ROLLOUT, rows
 from turnwire import registry
 from turnwire.contract import FORMATS
+from turnwire.formats.table import Compiled
 from turnwire.json.plan import Judgement
 from turnwire.read.usage import usage
 
@@ -140,6 +141,8 @@ L9 = {
     },
     "payload": [{"type": "utterance", "location": "inline", "content": "agreed"}],
 }
+CLAUDE = {"parentUuid": None, "isSidechain": False, "sessionId": "s1", "uuid": "u1", "cwd": "/p",
+          "timestamp": "2025-09-01T10:00:00Z"}  # fmt: skip
 NOON = 1756720800000000
 OBJECTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("openai", CHAT, {"kind": "tool_call", "id": "chatcmpl-1", "tool": "look_up", "call_id": "call_1", "time": NOON,
@@ -183,13 +186,26 @@ OBJECTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
                     "model": "gpt-4o", "input_tokens": 210, "output_tokens": 12}),
     ("otlp", LOG, {"kind": "log", "time": NOON, "text": "hi", "subject": "INFO"}),
     ("langchain", {"lc": 1, "type": "constructor", "id": ["langchain", "AIMessage"], "kwargs": AI},
-     {"kind": "assistant", "id": "run-1", "tool": "look_up", "model": "gpt-4o", "input_tokens": 11,
+     {"kind": "tool_call", "id": "run-1", "tool": "look_up", "model": "gpt-4o", "input_tokens": 11,
       "cache_read_tokens": 4}),
     ("langchain", {"type": "human", "data": {"content": "hi", "type": "human", "id": None, "response_metadata": {}}},
      {"kind": "user", "text": "hi", "sender": "human"}),
+    ("inspect", EVAL["eval"], {"kind": "evaluation", "conversation": "r1", "id": "e1", "time": NOON}),
     ("inspect", EVAL, {"kind": "evaluation", "conversation": "r1", "subject": "sums", "model": "openai/gpt-4o",
                        "time": NOON, "stop_reason": "success"}),
     ("inspect", SAMPLE, {"kind": "sample", "id": "7", "sequence": 1, "text": "4", "output_tokens": 1}),
+    ("claude_code", {**CLAUDE, "type": "system", "subtype": "compact_boundary", "content": "x", "durationMs": 7},
+     {"kind": "system", "conversation": "s1", "subject": "compact_boundary", "text": "x", "duration_ms": 7,
+      "sidechain": False, "time": NOON}),
+    ("claude_code", {"type": "file-history-snapshot", "messageId": "m1", "snapshot": {}, "isSnapshotUpdate": False},
+     {"kind": "event", "id": "m1"}),
+    ("claude_code", {"type": "queue-operation", "operation": "enqueue", "timestamp": "2025-09-01T10:00:00Z",
+                     "content": "go on", "sessionId": "s1"}, {"kind": "event", "text": "go on", "conversation": "s1"}),
+    ("codex", {"type": "thread.started", "thread_id": "t1"}, {"kind": "session", "conversation": "t1"}),
+    ("codex", {"type": "turn.completed", "usage": {"input_tokens": 9, "cached_input_tokens": 4, "output_tokens": 2}},
+     {"kind": "usage", "input_tokens": 9, "cache_read_tokens": 4, "output_tokens": 2}),
+    ("codex", {"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "done"}},
+     {"kind": "assistant", "id": "item_1", "text": "done"}),
     ("l9", L9, {"kind": "commit", "id": "i1", "conversation": "urn:ioc:episode:1", "subject": "t", "time": NOON,
                 "stop_reason": "converged", "text": "agreed"}),
 ]  # fmt: skip
@@ -234,6 +250,25 @@ def test_the_native_search_asks_python_about_no_good_object(monkeypatch: pytest.
     monkeypatch.setattr(Judgement, "whole", asked)
     scan = turnwire.scan(samples.text(made for _, made, _ in OBJECTS), wire=FORMATS)
     assert sum(map(len, scan)) == len(OBJECTS)
+
+
+def test_each_layout_of_a_table_has_an_object() -> None:
+    made = [(name, fields) for name, fields, _ in OBJECTS]
+    made += [("claude_code", line) for line in samples.claude_code(1)]
+    made += [("codex", line) for line in (*samples.codex(1), *OLD_ROLLOUT)]
+    for name, found in registry.formats().items():
+        for layout in found.table.layouts:
+            assert any(Compiled(name, layout).is_signed(fields) for wire, fields in made if wire == name), layout
+
+
+def test_a_log_of_an_evaluation_in_json_has_its_samples(scan_core: str) -> None:
+    log = {**EVAL, "samples": [{**SAMPLE, "id": number} for number in range(9)], "stats": {}}
+    for data in (samples.text([log]), json.dumps(log, indent=2).encode()):
+        for limits in (turnwire.LIMITS, turnwire.LIMITS._replace(message=900)):
+            scan = turnwire.scan(data, wire="inspect", columns=["kind", "id"], limits=limits)
+            found = [(kind, one) for batch in scan for kind, one in zip(batch["kind"], batch["id"], strict=True)]
+            assert found == [("evaluation", "e1"), *(("sample", str(number)) for number in range(9))]
+            assert scan.counts.rejects == 0
 
 
 def test_all_of_them_in_one_log(scan_core: str) -> None:

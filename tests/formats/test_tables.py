@@ -16,6 +16,19 @@ from turnwire import DecodeError, registry
 from turnwire.contract import FORMATS
 
 LINES: dict[str, list[dict[str, Any]]] = {"claude_code": samples.claude_code(), "codex": samples.codex()}
+OLD_ROLLOUT: list[dict[str, Any]] = [
+    {"id": "a1", "timestamp": "2025-05-07T17:24:21.500Z", "instructions": None},
+    {"record_type": "state"},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+    {
+        "type": "reasoning",
+        "id": "rs_1",
+        "summary": [{"type": "summary_text", "text": "so"}],
+        "encrypted_content": None,
+    },
+    {"type": "function_call", "id": "fc_1", "name": "shell", "arguments": "{}", "call_id": "c1"},
+    {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+]
 ORDINARY = (
     {"name": "pkg", "version": "1.0.0", "dependencies": {"a": "^1"}, "type": "module"},
     {"type": "FeatureCollection", "features": [{"type": "Feature", "id": "1", "geometry": None, "properties": {}}]},
@@ -90,20 +103,7 @@ def test_the_columns_of_codex(scan_core: str) -> None:
 
 
 def test_the_items_of_old_rollouts(scan_core: str) -> None:
-    lines = [
-        {"id": "a1", "timestamp": "2025-05-07T17:24:21.500Z", "instructions": None},
-        {"record_type": "state"},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
-        {
-            "type": "reasoning",
-            "id": "rs_1",
-            "summary": [{"type": "summary_text", "text": "so"}],
-            "encrypted_content": None,
-        },
-        {"type": "function_call", "id": "fc_1", "name": "shell", "arguments": "{}", "call_id": "c1"},
-        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
-    ]
-    found = rows(samples.text(lines))
+    found = rows(samples.text(OLD_ROLLOUT))
     assert {row["wire"] for row in found} == {"codex"}
     assert [row["kind"] for row in found] == ["session", "event", "user", "reasoning", "tool_call", "tool_result"]
     assert [row.get("text") for row in found] == [None, None, "hi", "so", "{}", "ok"]

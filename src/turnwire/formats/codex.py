@@ -32,6 +32,7 @@ _EVENTS = {
     "task_started": "turn",
     "task_complete": "turn",
 }
+_EXECUTED = {"agent_message": "assistant", "reasoning": "reasoning", "error": "error"}
 _LAST, _TOTAL = "payload/info/last_token_usage", "payload/info/total_token_usage"
 _MARKS = (2, ("payload", "cli_version", "call_id", "total_token_usage", "last_token_usage", "model_context_window"))
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
@@ -52,6 +53,13 @@ def _item_parts(at: str) -> tuple[PartRule, ...]:
         PartRule(at, "reasoning", ("agent_reasoning", "agent_reasoning_raw_content"), text="text"),
         PartRule(at, "text"),
     )
+
+
+_EXECUTED_PARTS = (
+    PartRule("item", "text", ("agent_message",), text="text"),
+    PartRule("item", "reasoning", ("reasoning",), text="text"),
+    PartRule("item", "text", ("error",), text="message"),
+)
 
 
 _PARENTS = (Loose("payload/forked_from_id"), Loose("payload/source/subagent/thread_spawn/parent_thread_id"))
@@ -117,10 +125,33 @@ TABLE = Format(
             kind="session",
             columns={"time": "timestamp", "id": "id"},
         ),
+        Layout(signs={"record_type": ("state",)}, kind="event", columns={}),
+        Layout(  # from here on what ``codex exec --json`` writes
+            signs={"type": ("thread.started",), "thread_id": ()},
+            kind="session",
+            columns={"conversation": "thread_id"},
+        ),
         Layout(
-            signs={"record_type": ("state",)},
+            signs={"type": ("turn.completed",), "usage": ()},
+            kind="usage",
+            columns={
+                "input_tokens": "usage/input_tokens",
+                "output_tokens": "usage/output_tokens",
+                "cache_read_tokens": "usage/cached_input_tokens",
+                "reasoning_tokens": "usage/reasoning_output_tokens",
+            },
+        ),
+        Layout(
+            signs={"type": ("item.started", "item.updated", "item.completed"), "item/id": (), "item/type": ()},
             kind="event",
-            columns={},
+            kinds=(Words("item/type", _EXECUTED),),
+            columns={
+                "id": Loose("item/id"),
+                "subject": Loose("item/type"),
+                "tool": Loose("item/tool"),
+                "stop_reason": Loose("item/status"),
+                "text": (Loose("item/text"), Loose("item/command"), Loose("item/message")),
+            },
         ),
         Layout(
             signs={"type": tuple(name for name in _ITEMS if name not in ("message", "reasoning")), "call_id": ()},
@@ -146,7 +177,7 @@ TABLE = Format(
     copy_of=("total_tokens", "input_tokens", "output_tokens", "origin"),
     carried=("conversation", "origin", "model", "project"),
     cached_is_input=True,
-    parts=(*_item_parts("payload"), *_item_parts("")),
+    parts=(*_item_parts("payload"), *_item_parts(""), *_EXECUTED_PARTS),
     provider="openai",
     folders=("~/.codex/sessions", "~/.codex/archived_sessions"),
     home="CODEX_HOME",

@@ -1,4 +1,7 @@
-"""inspect_ai: logs of evaluations in JSON, and the samples in its ``.eval`` archives."""
+"""inspect_ai: logs of evaluations in JSON, and the header and samples in its ``.eval`` archives.
+
+A log in JSON has its samples in it: what says which evaluation it is and each sample are records.
+"""
 
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Digits, Format, Layout, Loose
@@ -20,6 +23,19 @@ TABLE = Format(
                 "error": Loose("error/message"),
             },
             marks=(2, ("eval_id", "run_id", "task_version")),
+            without=("samples",),
+        ),
+        Layout(
+            signs={"eval_id": (), "run_id": (), "task": ()},
+            kind="evaluation",
+            columns={
+                "conversation": "run_id",
+                "id": "eval_id",
+                "subject": "task",
+                "model": Loose("model"),
+                "time": Loose("created"),
+            },
+            nested=True,
         ),
         Layout(
             signs={"epoch": (), "input": (), "target": (), "messages": ()},
@@ -38,6 +54,7 @@ TABLE = Format(
                 "reasoning_tokens": "output/usage/reasoning_tokens",
             },
             marks=(3, ("epoch", "target", "scores", "model_usage")),
+            nested=True,
         ),
     ),
     parts=(PartRule("output/completion", "text"),),

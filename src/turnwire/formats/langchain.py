@@ -1,7 +1,7 @@
 """LangChain: messages as ``dumps`` writes them (a constructor and its arguments), and as ``messages_to_dict`` does."""
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Columns, Format, Layout, Loose, Words
+from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Words
 
 _TYPES = {
     "human": "user",
@@ -50,7 +50,7 @@ TABLE = Format(
         Layout(
             signs={"lc": (), "type": ("constructor",), "kwargs": ()},
             kind="event",
-            kinds=(Words("kwargs/type", _TYPES),),
+            kinds=(Words("kwargs/type", _TYPES), Present("kwargs/tool_calls/*/id", "tool_call")),
             columns=_message("kwargs/"),
             needs={"kwargs": ("object",)},
             marks=(2, ("lc", "kwargs")),
@@ -58,7 +58,7 @@ TABLE = Format(
         Layout(
             signs={"type": tuple(_TYPES), "data/content": ()},
             kind="message",
-            kinds=(Words("type", _TYPES),),
+            kinds=(Words("type", _TYPES), Present("data/tool_calls/*/id", "tool_call")),
             columns=_message("data/"),
             marks=(2, ("additional_kwargs", "response_metadata")),
         ),

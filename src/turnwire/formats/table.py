@@ -95,10 +95,10 @@ class Layout(NamedTuple):
     """One form of a format's objects, such as a version of it.
 
     signs: up to four members that every such object has, and together no other: path -> the allowed words; () for
-    any value. kind: that of its records, unless ``kinds`` (the last that applies) says another. columns: column ->
-    its path, or several paths of which the first present counts. needs: path -> the allowed JSON types of a
-    required member. marks: keys, so many of which identify damaged bytes. nested: whether such objects are also
-    searched inside other valid ones.
+    any value. without: members that no such object has. kind: that of its records, unless ``kinds`` (the last that
+    applies) says another. columns: column -> its path, or several paths of which the first present counts. needs: path
+    -> the allowed JSON types of a required member. marks: keys, so many of which identify damaged bytes. nested:
+    whether such objects are also searched inside other valid ones.
     """
 
     signs: Mapping[str, tuple[str, ...]]
@@ -108,6 +108,7 @@ class Layout(NamedTuple):
     needs: Mapping[str, tuple[str, ...]] = {}
     marks: tuple[int, tuple[str, ...]] = (0, ())
     nested: bool = False
+    without: tuple[str, ...] = ()
 
 
 class Format(NamedTuple):
@@ -213,7 +214,7 @@ class Compiled:
             found[path] = _ANY if isinstance(source, Loose) else kinds
         for sign, words in self.layout.signs.items():
             found[sign] = ("string",) if words else found.get(sign, _ANY)
-        return {**found, **self.layout.needs}
+        return {**found, **self.layout.needs, **dict.fromkeys(self.layout.without, ())}
 
     def needs(self) -> tuple[Need, ...]:
         """The demands of the plan."""
@@ -291,7 +292,7 @@ class Compiled:
             value = value_at(fields, path)
             if value is MISSING or (words and value not in words):
                 return False
-        return True
+        return all(value_at(fields, path) is MISSING for path in self.layout.without)
 
     def broken(self, fields: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
         """The first path at which an object with these signs is not as the table says, and what it may be there."""

@@ -91,7 +91,7 @@ class UsageSum:
         there = {name: batch.valid(name) for name in _COUNTS}
         counted = np.logical_or.reduce([there[name] for name in TOKENS])
         wires = coded_column(batch, "wire")
-        tables = {code: self._tables.get(name) for code, name in enumerate(wires.names)}
+        tables: dict[int, Any] = {code: self._tables.get(name) for code, name in enumerate(wires.names)}
         carrying = np.array([table is not None and bool(table.carried) for table in tables.values()])
         rows = np.flatnonzero(counted | carrying[wires.codes])
         if not len(rows):
