@@ -11,11 +11,11 @@ import inspect
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError, Unreachable, expect, expect_one_of
@@ -28,7 +28,6 @@ from turnwire.sap.builders import (
     ack,
     copy_of,
     nack,
-    producer_of,
     result_for,
     said,
     thaw,
@@ -83,6 +82,7 @@ Route = Callable[[str, Result], Awaitable[None]]
 _log = logging.getLogger("turnwire.sap")
 
 
+@dataclass(eq=False, repr=False)
 class Agent:
     """Executes tasks for the transports: receipts, authorisation, cache, deadlines, evidence, transcript, learning.
 
@@ -104,73 +104,54 @@ class Agent:
         max_result: most bytes of a Result; a larger one becomes a small FAILED one.
         objects: store for outputs of Results that are too large (see :mod:`turnwire.sap.objects`).
 
+    Attributes:
+        running: whether it is started and works on accepted tasks.
+
     Use it as an async context manager.
     """
 
-    _group: asyncio.TaskGroup
+    producer: str | Producer
+    _: KW_ONLY
+    cache: Cache | None = None
+    learning: LearningLoop | None = None
+    transcript: Ledger | None = None
+    access: Authoriser | None = None
+    vet: Vetter | Iterable[Vetter] | None = None
+    queue: int = 64
+    workers: int = 4
+    handlers: int = 32
+    signer: Any = None
+    seconds: float | None = 3600.0
+    lease: float = 10.0
+    remembered: int = 10_000
+    memory: int = MEMORY
+    max_result: int = MAX_RESULT
+    objects: Objects | None = None
 
-    def __init__(
-        self,
-        producer: str | Producer,
-        *,
-        cache: Cache | None = None,
-        learning: LearningLoop | None = None,
-        transcript: Ledger | None = None,
-        access: Authoriser | None = None,
-        vet: Vetter | Iterable[Vetter] | None = None,
-        queue: int = 64,
-        workers: int = 4,
-        handlers: int = 32,
-        signer: Any = None,
-        seconds: float | None = 3600.0,
-        lease: float = 10.0,
-        remembered: int = 10_000,
-        memory: int = MEMORY,
-        max_result: int = MAX_RESULT,
-        objects: Objects | None = None,
-    ) -> None:
-        self.producer = producer_of(producer)
-        self.cache = cache
-        self.learning = learning
-        self.transcript = transcript
-        self.access = access
-        self.vet = vetters_of(vet)
-        self.signer = signer
-        self.max_result = max_result
-        self.objects = objects
+    def __post_init__(self) -> None:
+        self.vet = vetters_of(self.vet)
+        self.running = False
         self.capabilities: dict[str, Capability] = {}
         self.routes: dict[str, Route] = {}
-        self.queue = queue
-        self.workers = workers
-        self.handlers = handlers
-        self.seconds = seconds
-        self.lease = lease
-        self._remembered = remembered
-        self.memory = memory
-        self._used = 0  # of it
+        self._group: asyncio.TaskGroup
+        self._used = 0  # bytes of its memory
         self._jobs: dict[str, Job] = {}  # those that are not delivered
         self._ended: OrderedDict[str, Job] = OrderedDict()  # the newest of those that are
         self._ended_bytes = 0
         self._lines: dict[str, Line] = {}  # by capability
         self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
         self._sending: set[asyncio.Task[None]] = set()  # Results, to receivers
-        self._running = False
         self._transcript: Transcript | None = None
 
     @property
     def agent_id(self) -> str:
         """The agentId of the producer."""
-        return self.producer.agent_id
-
-    @property
-    def running(self) -> bool:
-        """True if the agent is started and works on accepted tasks."""
-        return self._running
+        return self.producer if isinstance(self.producer, str) else self.producer.agent_id
 
     @property
     def waiting(self) -> int:
         """The number of accepted tasks in the queue."""
-        return sum(line.waiting for line in self._lines.values()) if self._running else 0
+        return sum(line.waiting for line in self._lines.values()) if self.running else 0
 
     @property
     def unfinished(self) -> int:
@@ -232,20 +213,20 @@ class Agent:
         return offer
 
     async def __aenter__(self) -> Self:
-        if not self._running:
+        if not self.running:
             self._lines, self._ledgers, self._transcript = {}, {}, None
             if self.transcript is not None:
                 self._transcript = Transcript(self.transcript, lease=self.lease)
                 self._ledgers[id(self.transcript)] = self._transcript
             self._group = await asyncio.TaskGroup().__aenter__()
-            self._running = True
+            self.running = True
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Ends the work. What is not finished gets a CANCELLED Result, but for tasks that a queue sends again."""
-        if not self._running:
+        if not self.running:
             return
-        self._running = False
+        self.running = False
         await cancel_and_wait(job.living for job in self._jobs.values() if job.admission.done())
         if admitting := {job.living for job in self._jobs.values() if not job.admission.done()}:
             await asyncio.wait(admitting, timeout=CLOSING_SECONDS)
@@ -311,7 +292,7 @@ class Agent:
         """
         if type(task) is not Task:
             expect(task, Task, "a Task is submitted")
-        if not self._running:
+        if not self.running:
             return nack(task, ErrorCode.INTERNAL, f"{self.agent_id} is not running: async with agent: ...")
         try:
             text = text_as_read(task) or encode(task)
@@ -370,7 +351,7 @@ class Agent:
     async def _live(self, job: Job, line: Line) -> None:
         """The life of a job: its admission, its turn, its work, its Result. Never raises but for a cancellation."""
         refused = await self._admit(job)
-        waits = refused is None and self._running and not job.done.done()
+        waits = refused is None and self.running and not job.done.done()
         line.places += not waits
         if refused is not None:
             self._drop(job)
@@ -387,7 +368,7 @@ class Agent:
             line.places += 1
             self._drop(job)
             job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, "the admission was cancelled"))
-        elif self._running and not job.done.done():
+        elif self.running and not job.done.done():
             cancelled = Cancelled("the work on this task was cancelled by a capability")
             self._begin(job, line, self._finish(job, cancelled.outcome))
 
@@ -625,7 +606,7 @@ class Agent:
             capability.handler, job.copy(), context, seconds=left(), stop=job.stop, isolated=capability.isolated
         )
         outcome, draft = guarded(self._drafted, job, made)
-        vetters = (*self.vet, *capability.vet)
+        vetters = (*cast("tuple[Vetter, ...]", self.vet), *capability.vet)
         if not vetters:
             return draft
         copy = thaw(draft)
@@ -747,7 +728,7 @@ class Agent:
         del self._jobs[job.key]
         self._ended[job.key] = job
         self._ended_bytes += job.held
-        while len(self._ended) > self._remembered:
+        while len(self._ended) > self.remembered:
             self._forget_oldest()
 
     async def _settle_receivers(self) -> None:
@@ -767,7 +748,7 @@ class Agent:
     async def call(self, task: Task, *, principal: Named = ANONYMOUS) -> Result:
         """Executes a task and returns its final Result. Raises Refused for a Nack, RuntimeError outside ``async
         with agent:``."""
-        if not self._running:  # nobody would ever work on it
+        if not self.running:  # nobody would ever work on it
             raise RuntimeError("an agent works only while it is entered: async with agent: ...")
         job = await self.receive(task, principal=principal)
         if isinstance(job, Nack):

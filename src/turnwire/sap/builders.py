@@ -164,11 +164,6 @@ class Outcome:
     meta: Mapping[str, Any] | None = None
 
 
-def producer_of(agent: str | Producer) -> Producer:
-    """A producer from its agentId, or itself."""
-    return Producer(agent_id=agent, agent_kind=AgentKind.AGENT) if isinstance(agent, str) else agent
-
-
 def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: datetime | None = None) -> Result:
     """Makes the Result of ``task``: its ids, the time, the outcome and its evidence.
 

@@ -22,7 +22,7 @@ import logging
 import re
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -212,6 +212,7 @@ AGAIN_SECONDS = 0.5  # between failures to ask for a task
 _LATER = frozenset({ErrorCode.RATE_LIMIT.value, ErrorCode.INTERNAL.value})
 
 
+@dataclass(eq=False, repr=False)
 class Worker:
     """Feeds an agent, or the agents of a bus, from a queue. Use it as an async context manager, inside theirs.
 
@@ -227,39 +228,34 @@ class Worker:
         options: for the connection, e.g. ``user`` and ``password``, as ``nats.connect`` takes them.
     """
 
-    def __init__(
-        self,
-        agent: Serving,
-        url: str,
-        *,
-        queue: str,
-        prefix: str = "sap",
-        identify: Identify | None = None,
-        waiting: int = 1000,
-        at_once: int | None = None,
-        ack_wait: float = 30.0,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._agent = agent
-        self._link = Link(url, queue, prefix, waiting, options)
-        self._identify = identify
-        self._at_once = at_once
+    agent: Serving
+    url: str
+    _: KW_ONLY
+    queue: str
+    prefix: str = "sap"
+    identify: Identify | None = None
+    waiting: int = 1000
+    at_once: int | None = None
+    ack_wait: float = 30.0
+    options: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        self._link = Link(self.url, self.queue, self.prefix, self.waiting, self.options)
         self._slots: asyncio.Semaphore
         self._with_agent: Counter[str] = Counter()  # tasks by capability
         self._cancels: OrderedDict[str, str | None] = OrderedDict()  # keys of tasks that are to end when they come
         self._tasks: Any = None  # the pull subscription
-        self._ack_wait = ack_wait
         self._loop: asyncio.Task[None] | None = None
         self._handling: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        if not self._agent.running:
+        if not self.agent.running:
             raise RuntimeError("a worker feeds an agent that is entered: async with agent, worker: ...")
         await self._link.open()
-        self._agent.add_route("nats", self._route)
-        most = sum(self._most(name) for name in self._agent.capabilities)
-        self._slots = asyncio.Semaphore(max(AT_ONCE, most) if self._at_once is None else self._at_once)
+        self.agent.add_route("nats", self._route)
+        most = sum(self._most(name) for name in self.agent.capabilities)
+        self._slots = asyncio.Semaphore(max(AT_ONCE, most) if self.at_once is None else self.at_once)
         self._tasks = await self._subscribed()
         self._begin()
         wishes = self._link.subject("cancels", self._link.queue)
@@ -269,7 +265,7 @@ class Worker:
 
     def _most(self, capability: str) -> int:
         """Tasks of a capability that may be with the agent at a time."""
-        return max(AT_ONCE, self._agent.capabilities[capability].queue)
+        return max(AT_ONCE, self.agent.capabilities[capability].queue)
 
     async def _subscribed(self) -> Any:
         """The pull subscription of the queue, which all its workers share; made where it is not there."""
@@ -279,7 +275,7 @@ class Worker:
             await jetstream.consumer_info(stream, name)
         except NotFoundError:
             config = ConsumerConfig(name=name, durable_name=name)
-            await jetstream.add_consumer(stream, config, ack_wait=self._ack_wait, max_ack_pending=self._link.waiting)
+            await jetstream.add_consumer(stream, config, ack_wait=self.ack_wait, max_ack_pending=self._link.waiting)
         return await jetstream.pull_subscribe_bind(durable=name, stream=stream)
 
     async def __aexit__(self, *_: object) -> None:
@@ -324,7 +320,7 @@ class Worker:
     async def _handle(self, message: Any) -> None:
         async def keep_alive() -> None:
             while True:
-                await asyncio.sleep(self._ack_wait / 3)
+                await asyncio.sleep(self.ack_wait / 3)
                 await message.in_progress()
 
         heart = asyncio.create_task(keep_alive())
@@ -339,22 +335,22 @@ class Worker:
 
     async def _answer(self, message: Any) -> None:
         size = len(message.data)
-        if not self._agent.reserve(size):  # the queue keeps it
+        if not self.agent.reserve(size):  # the queue keeps it
             await message.nak(delay=1)
             return
         headers = message.headers or {}
         task_id = headers.get(TASK_ID, "")
         try:
             task = read_message(Task, message.data, message_id=task_id, correlation=headers.get(CORRELATION))
-            caller = await identified(self._identify, message)
+            caller = await identified(self.identify, message)
         except Refused as refused:  # the sender is told where the header or the body says who waits
             await self._receipt(message, task_id or refused.nack.message_id, refused.nack)
             await message.term()
             return
         finally:
-            self._agent.release(size)
+            self.agent.release(size)
         capability = task.target.capability
-        known = self._agent.capabilities
+        known = self.agent.capabilities
         if len(known) > 1 and capability in known and self._with_agent[capability] >= self._most(capability):
             await message.nak(delay=1)  # it waits in the stream, where it takes no place of another capability's
             return
@@ -364,9 +360,7 @@ class Worker:
         wanted = caller is not None and key_of(caller, task_id) in self._cancels
         self._with_agent[capability] += 1
         try:
-            job = await self._agent.receive(
-                task, principal=caller, limit=limit, kept=True, given=True, cancelled=wanted
-            )
+            job = await self.agent.receive(task, principal=caller, limit=limit, kept=True, given=True, cancelled=wanted)
             del task
             if isinstance(job, Nack):
                 if code_of(job) in _LATER and message.metadata.num_delivered > 1:  # it may have been accepted before
@@ -392,13 +386,13 @@ class Worker:
 
     async def _end(self, message: Any) -> None:
         """Ends a task here, or as soon as it comes. Its Result goes where its Results go."""
-        caller = await identified(self._identify, message)
+        caller = await identified(self.identify, message)
         with contextlib.suppress(DecodeError, Unreachable):  # no wish, or the agent was closed
             task_id = json_text.read_object(message.data, WIRE).get("taskId")
             if caller is None or not isinstance(task_id, str) or not is_name(task_id):
                 return
             try:
-                await self._agent.cancel(task_id, principal=caller)
+                await self.agent.cancel(task_id, principal=caller)
             except KeyError:
                 self._cancels[key_of(caller, task_id)] = None
                 while len(self._cancels) > CANCELS:
