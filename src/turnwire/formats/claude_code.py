@@ -7,11 +7,7 @@ with the same ``message.id`` and ``requestId`` and with the tokens of the whole 
 from turnwire.formats.anthropic import BLOCKS, USAGE, message, message_parts
 from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Words
 
-_SHARED: Columns = {
-    "conversation": "sessionId",
-    "time": "timestamp",
-    "project": "cwd",
-}
+_SHARED: Columns = {"conversation": "sessionId", "time": "timestamp", "project": "cwd"}
 _LINE: Columns = {
     **_SHARED,
     "parent": "parentUuid",
@@ -26,6 +22,10 @@ _PROGRESS: Columns = {  # a response of an agent, as the session that started it
     "request_id": Loose("data/message/requestId"),
     "sidechain": (Loose("data/message/isSidechain"), Loose("isSidechain")),
 }
+_NOTES = (
+    *("queue-operation", "custom-title", "ai-title", "last-prompt", "pr-link", "agent-name", "mode"),
+    *("permission-mode", "worktree-state", "tag", "relocated"),
+)
 _MARKS = (2, ("parentUuid", "sessionId", "isSidechain", "userType", "leafUuid"))
 
 TABLE = Format(
@@ -40,12 +40,7 @@ TABLE = Format(
                 Words("message/content/*/type", BLOCKS),
                 Present("error", "error"),
             ),
-            columns={
-                **_LINE,
-                **message("message/"),
-                "request_id": "requestId",
-                "cost": "costUSD",
-            },
+            columns={**_LINE, **message("message/"), "request_id": "requestId", "cost": "costUSD"},
             needs={"message": ("object",), "timestamp": ("string",)},
             marks=_MARKS,
         ),
@@ -70,27 +65,9 @@ TABLE = Format(
             marks=(2, ("trackedFileBackups", "isSnapshotUpdate", "snapshot")),
         ),
         Layout(
-            signs={
-                "type": (
-                    "queue-operation",
-                    "custom-title",
-                    "ai-title",
-                    "last-prompt",
-                    "pr-link",
-                    "agent-name",
-                    "mode",
-                    "permission-mode",
-                    "worktree-state",
-                    "tag",
-                    "relocated",
-                ),
-                "sessionId": (),
-            },
+            signs={"type": _NOTES, "sessionId": ()},
             kind="event",
-            columns={
-                **_SHARED,
-                "text": Loose("content"),
-            },
+            columns={**_SHARED, "text": Loose("content")},
             marks=_MARKS,
         ),
     ),

@@ -6,7 +6,7 @@ that of the turn, the session and the folder are those of the first line: they a
 """
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Format, Layout, Loose, Words
+from turnwire.formats.table import Columns, Format, Layout, Loose, Words
 
 _ITEMS = {
     "function_call": "tool_call",
@@ -33,9 +33,19 @@ _EVENTS = {
     "task_complete": "turn",
 }
 _EXECUTED = {"agent_message": "assistant", "reasoning": "reasoning", "error": "error"}
-_LAST, _TOTAL = "payload/info/last_token_usage", "payload/info/total_token_usage"
+_LINES = ("response_item", "event_msg", "turn_context", "compacted")
 _MARKS = (2, ("payload", "cli_version", "call_id", "total_token_usage", "last_token_usage", "model_context_window"))
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
+
+
+def _counts(at: str) -> Columns:
+    """The columns of the tokens at a path."""
+    return {
+        "input_tokens": f"{at}/input_tokens",
+        "output_tokens": f"{at}/output_tokens",
+        "cache_read_tokens": f"{at}/cached_input_tokens",
+        "reasoning_tokens": f"{at}/reasoning_output_tokens",
+    }
 
 
 def _item_parts(at: str) -> tuple[PartRule, ...]:
@@ -83,11 +93,7 @@ TABLE = Format(
             marks=_MARKS,
         ),
         Layout(
-            signs={
-                "type": ("response_item", "event_msg", "turn_context", "compacted"),
-                "payload": (),
-                "timestamp": (),
-            },
+            signs={"type": _LINES, "payload": (), "timestamp": ()},
             kind="event",
             kinds=(
                 Words("type", {"turn_context": "turn", "compacted": "summary"}),
@@ -111,11 +117,8 @@ TABLE = Format(
                     Loose("payload/content/*/text"),
                 ),
                 "stop_reason": Loose("payload/reason"),
-                "input_tokens": f"{_LAST}/input_tokens",
-                "output_tokens": f"{_LAST}/output_tokens",
-                "cache_read_tokens": f"{_LAST}/cached_input_tokens",
-                "reasoning_tokens": f"{_LAST}/reasoning_output_tokens",
-                "total_tokens": f"{_TOTAL}/total_tokens",
+                **_counts("payload/info/last_token_usage"),
+                "total_tokens": "payload/info/total_token_usage/total_tokens",
             },
             needs={"payload": ("object",), "timestamp": ("string",)},
             marks=_MARKS,
@@ -134,12 +137,7 @@ TABLE = Format(
         Layout(
             signs={"type": ("turn.completed",), "usage": ()},
             kind="usage",
-            columns={
-                "input_tokens": "usage/input_tokens",
-                "output_tokens": "usage/output_tokens",
-                "cache_read_tokens": "usage/cached_input_tokens",
-                "reasoning_tokens": "usage/reasoning_output_tokens",
-            },
+            columns=_counts("usage"),
         ),
         Layout(
             signs={"type": ("item.started", "item.updated", "item.completed"), "item/id": (), "item/type": ()},

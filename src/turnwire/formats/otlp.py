@@ -5,14 +5,14 @@ those of before 1.28 (``prompt_tokens``, ``completion_tokens``).
 """
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Columns, Digits, Epoch, Format, Layout, Loose, Words
+from turnwire.formats.table import Columns, Digits, Epoch, Format, Layout, Loose, Source, Words
 
 
-def _text(name: str) -> Loose:
+def _text(name: str) -> Source:
     return Loose(f"attributes/[{name}]/stringValue")
 
 
-def _count(name: str) -> Digits:
+def _count(name: str) -> Source:
     return Digits(f"attributes/[{name}]/intValue")
 
 

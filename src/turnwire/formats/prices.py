@@ -6,25 +6,30 @@ import re
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Annotated, Any
+
+import msgspec
 
 FAST = "-fast"
 """Behind the name of a model: it ran in the mode that answers faster and costs more."""
 
 
-class ModelPrice(NamedTuple):
+Dollars = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class ModelPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """US dollars for a million tokens of each kind. Reasoning is a part of the output.
 
     cache_write: what is kept for five minutes; cache_write_1h: for an hour, twice the input by default. fast: how many
     times as much the faster mode costs. above_200k: the prices of the tokens of a kind above 200,000 in one response.
     """
 
-    input: float
-    output: float
-    cache_read: float = 0.0
-    cache_write: float = 0.0
-    cache_write_1h: float | None = None
-    fast: float = 1.0
+    input: Dollars
+    output: Dollars
+    cache_read: Dollars = 0.0
+    cache_write: Dollars = 0.0
+    cache_write_1h: Dollars | None = None
+    fast: Dollars = 1.0
     above_200k: ModelPrice | None = None
 
     def rate(self, kind: str) -> float:
@@ -47,7 +52,7 @@ def price_of(model: str, prices: Mapping[str, ModelPrice]) -> ModelPrice | None:
 
     found = named(model)
     if found is not None:
-        return found._replace(fast=1.0)
+        return msgspec.structs.replace(found, fast=1.0)
     return named(model.removesuffix(FAST)) if model.endswith(FAST) else None
 
 
@@ -55,20 +60,13 @@ def priced(table: Mapping[str, Any] | None) -> dict[str, ModelPrice]:
     """The prices of a user, model -> a table of the members of :class:`ModelPrice`, of which ``input`` and ``output``
     must be there, in US dollars per million tokens, and perhaps their "date"; the packaged ones for None. Raises
     ValueError for an invalid table."""
-    given = _PACKAGED if table is None else table
-    return {model: _given(model, price) for model, price in given.items() if model != "date"}
-
-
-def _given(model: str, price: Any) -> ModelPrice:
-    if isinstance(price, ModelPrice):
-        return price
-    known = isinstance(price, Mapping) and {"input", "output"} <= price.keys() <= {*ModelPrice._fields}
-    rates: dict[str, Any] = {name: price[name] for name in price if name != "above_200k"} if known else {"": None}
-    if not all(type(one) in (int, float) and one >= 0 for one in rates.values()):
-        names = ", ".join(ModelPrice._fields)
-        raise ValueError(f"the price of {model!r} has to be a table of {names}, dollars for a million tokens")
-    above = price.get("above_200k")
-    return ModelPrice(**rates, above_200k=None if above is None else _given(model, above))
+    found: dict[str, ModelPrice] = {}
+    for model, price in (_PACKAGED if table is None else table).items():
+        try:
+            found |= {} if model == "date" else {model: msgspec.convert(price, ModelPrice)}
+        except msgspec.ValidationError as error:
+            raise ValueError(f"the price of {model!r}, in dollars for a million tokens: {error}") from error
+    return found
 
 
 _PACKAGED = tomllib.loads((files("turnwire.formats") / "prices.toml").read_text("utf-8"))

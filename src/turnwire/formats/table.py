@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from turnwire.contract import OBJECT, BulkScanner, Column, FormatWire, Wire
+from turnwire.contract import OBJECT, Column, FormatWire, Wire
 from turnwire.formats.parts import PartRule
 from turnwire.formats.records import Reading, kind_of
 from turnwire.json.plan import MISSING, Fill, Need, Sign, Value, Variant, WirePlan, value_at
@@ -69,26 +69,23 @@ class Present(NamedTuple):
     kind: str
 
 
-class Loose(NamedTuple):
-    """The source of a column that ignores members of another type."""
+class Source(NamedTuple):
+    """The source of a column: a path, and how its member is read. "" asks for a value of the column's type, "loose"
+    ignores members of another type; "digits" takes a text that may also be a whole number, or a number that may also be
+    text; "epoch" a time that is a number since 1970, in seconds to nanoseconds, or such digits as text."""
 
     path: str
+    how: str = ""
 
 
-class Digits(NamedTuple):
-    """The source of a text that may also be a whole number, or of a number that may also be text."""
-
-    path: str
+Loose, Digits, Epoch = (partial(Source, how=how) for how in ("loose", "digits", "epoch"))
+Columns = Mapping[str, str | Source | tuple[str | Source, ...]]
 
 
-class Epoch(NamedTuple):
-    """The source of a time that is a number since 1970, in seconds to nanoseconds, or such digits as text."""
-
-    path: str
-
-
-Source = str | Loose | Digits | Epoch
-Columns = Mapping[str, Source | tuple[Source, ...]]
+def sources_of(given: str | Source | tuple[str | Source, ...]) -> tuple[Source, ...]:
+    """The sources of a column, the first that counts before the others."""
+    several = given if isinstance(given, tuple) and not isinstance(given, Source) else (given,)
+    return tuple(Source(one) if isinstance(one, str) else one for one in several)
 
 
 class Layout(NamedTuple):
@@ -139,7 +136,7 @@ class Format(NamedTuple):
     def descriptor(self) -> Wire:
         """The wire descriptor that the table compiles to. Raises ValueError for a wrong table."""
         reading = Reading(self.name, tuple(Compiled(self.name, layout) for layout in self.layouts))
-        made = _Made(self, reading)
+        plans = tuple(compiled.plan(reading) for compiled in reading.layouts)
         call = Key(("task",), needs=("task",))
         answer = AnswerPattern(frozenset(self.answers), (call,), call, names=True)
         return FormatWire(
@@ -154,20 +151,12 @@ class Format(NamedTuple):
             check=lambda message: [],  # nothing is doubtful about what was read
             prompt=lambda: f"{self.title}: one JSON object a line.\n",
             plain=reading.message.to_dict,
-            plan=made.plans,
-            bulk=made.scanner,
+            plan=plans,
+            bulk=scanner(plans, COLUMNS, decode=reading.decode, common={}, fault=reading.fault),
             pairs=(PairRule("call", frozenset(self.asks), (answer,)),),
             work=reading.work,
             table=self,
         )
-
-
-class _Made:
-    """The plans and the scanner of a format."""
-
-    def __init__(self, table: Format, reading: Reading) -> None:
-        self.plans = tuple(compiled.plan(reading) for compiled in reading.layouts)
-        self.scanner: BulkScanner = scanner(self.plans, COLUMNS, decode=reading.decode, common={}, fault=reading.fault)
 
 
 class Compiled:
@@ -182,8 +171,7 @@ class Compiled:
         for name, given in layout.columns.items():
             if name not in there or name in ("wire", "kind"):
                 raise ValueError(f"{wire}: there is no column {name!r} that a table can fill")
-            sources = (given,) if isinstance(given, str | Loose | Digits | Epoch) else given
-            self.sources += [(there[name], source) for source in reversed(sources)]
+            self.sources += [(there[name], source) for source in reversed(sources_of(given))]
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -193,25 +181,23 @@ class Compiled:
     @cached_property
     def calls(self) -> tuple[str, ...]:
         """The paths of the id of a call, the first that is there before the others."""
-        found = [source for column, source in self.sources if column.name == "call_id"]
-        return tuple(source if isinstance(source, str) else source.path for source in reversed(found))
+        return tuple(source.path for column, source in reversed(self.sources) if column.name == "call_id")
 
     @cached_property
     def asked(self) -> dict[str, tuple[str, ...]]:
         """Path -> the kinds of values that may stand there, if anything does."""
         found: dict[str, tuple[str, ...]] = {}
-        for column, source in self.sources:
-            path = source if isinstance(source, str) else source.path
+        for column, (path, how) in self.sources:
             parts = path.split("/")
-            for end in range(1, 1 if isinstance(source, Loose) else len(parts)):
+            for end in range(1, 1 if how == "loose" else len(parts)):
                 if "*" not in parts[: end + 1] and "/[" not in path:
                     found.setdefault("/".join(parts[:end]), ("object", "null"))
             if "*" in parts or "/[" in path:
                 continue
             kinds = _KINDS_OF[column.kind]
-            if isinstance(source, Digits | Epoch):
+            if how in ("digits", "epoch"):
                 kinds = tuple(dict.fromkeys((*kinds, "string", "count", "negative", "fraction")))
-            found[path] = _ANY if isinstance(source, Loose) else kinds
+            found[path] = _ANY if how == "loose" else kinds
         for sign, words in self.layout.signs.items():
             found[sign] = ("string",) if words else found.get(sign, _ANY)
         return {**found, **self.layout.needs, **dict.fromkeys(self.layout.without, ())}
@@ -230,15 +216,14 @@ class Compiled:
         words: dict[str, dict[str, None]] = {path: dict.fromkeys(known) for path, known in self.layout.signs.items()}
         for rule in self.layout.kinds:
             words.setdefault(rule.path, {}).update(dict.fromkeys(rule.kinds if isinstance(rule, Words) else ()))
-        sources = (source if isinstance(source, str) else source.path for _, source in self.sources)
+        sources = [source.path for _, source in self.sources]
         for path in (*sources, *(rule.path for rule in self.layout.kinds)):
             array, of_key, rest = path.partition("/[")
             if of_key:
                 words.setdefault(f"{array}/*/key", {})[rest.partition("]")[0]] = None
                 words.setdefault(f"{array}/*/value", {})
-        forms = {source: "time" for column, source in self.sources if column.name == "time" and isinstance(source, str)}
-        texts = (source if isinstance(source, str) else source.path for _, source in self.sources)
-        paths = dict.fromkeys((*words, *self.asked, *texts))
+        forms = {source.path: "time" for column, source in self.sources if column.name == "time" and not source.how}
+        paths = dict.fromkeys((*words, *self.asked, *sources))
         return tuple(
             Value(path, "word", tuple(words[path])) if words.get(path) else Value(path, forms.get(path, ""))
             for path in paths
@@ -254,11 +239,10 @@ class Compiled:
                 continue
             numbers = (KINDS.index(rule.kinds[word]) if word in rule.kinds else 0xFF for word in values[rule.path])
             found.append(Fill("kind", "word", rule.path, numbers=tuple(numbers)))
-        for column, source in self.sources:
-            path = source if isinstance(source, str) else source.path
-            if isinstance(source, Digits):
+        for column, (path, how) in self.sources:
+            if how == "digits":
                 found.append(Fill(column.name, "digits" if column.kind == "text" else "numeral", path))
-            found.append(Fill(column.name, "epoch" if isinstance(source, Epoch) else _HOW[column.kind], path))
+            found.append(Fill(column.name, "epoch" if how == "epoch" else _HOW[column.kind], path))
         return tuple(found)
 
     def plan(self, reading: Reading) -> WirePlan:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import registry
 from turnwire.contract import FORMATS
 from turnwire.formats.parts import Part, parts_of
-from turnwire.formats.table import Digits, Epoch, Loose
+from turnwire.formats.table import sources_of
 from turnwire.json.text import write
 from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
@@ -213,6 +213,5 @@ def _members(wire: str) -> frozenset[str]:
     for layout in table.layouts:
         paths |= {*layout.signs, *layout.needs, *(rule.path for rule in layout.kinds)}
         for given in layout.columns.values():
-            sources = (given,) if isinstance(given, str | Loose | Digits | Epoch) else given
-            paths |= {source if isinstance(source, str) else source.path for source in sources}
+            paths |= {source.path for source in sources_of(given)}
     return frozenset(path.partition("/")[0] for path in paths)

@@ -88,107 +88,79 @@ class UsageSum:
         if batch.file != self._file:
             self._file = batch.file
             self._carried.clear()
-        there = {name: batch.valid(name) for name in _COUNTS}
-        counted = np.logical_or.reduce([there[name] for name in TOKENS])
+        counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
         wires = coded_column(batch, "wire")
-        tables: dict[int, Any] = {code: self._tables.get(name) for code, name in enumerate(wires.names)}
-        carrying = np.array([table is not None and bool(table.carried) for table in tables.values()])
-        rows = np.flatnonzero(counted | carrying[wires.codes])
-        if not len(rows):
-            return
+        for code in np.unique(wires.codes).tolist():
+            table, mine = self._tables[wires.names[code]], wires.codes == code
+            rows = np.flatnonzero(mine if table.carried else mine & counted)
+            if len(rows):
+                self._of_wire(batch, table, rows, counted[rows])
+        if self._waiting > max(_MERGE, sum(map(len, self._kept)) // 4):
+            self._merge()
+
+    def _of_wire(self, batch: Batch, table: Any, rows: NDArray[Any], counted: NDArray[np.bool_]) -> None:
+        """Adds the responses of one format in some rows, of which some are only read for what they say of others."""
         said = {
             name: self._numbers(coded_column(batch, name, rows).of(rows))
             for name in ("conversation", "project", "model", "tool", "wire", "origin", "speed")
         }
         said["day"] = self._numbers(days(batch["time"][rows], batch.valid("time")[rows], self._zone))
-        codes = wires.codes[rows]
-        for code in np.unique(codes).tolist():
-            for name in tables[code].carried:  # what is not said is as in the records before
-                self._carry(tables[code].name, name, said[name], np.flatnonzero(codes == code))
-        mine = counted[rows]
-        counts = {name: np.where(valid[rows[mine]], batch[name][rows[mine]], 0) for name, valid in there.items()}
-        self._add(
-            batch, rows[mine], {name: numbers[mine] for name, numbers in said.items()}, counts, tables, codes[mine]
-        )
+        for name in table.carried:
+            said[name] = self._carried_on(table.name, name, said[name])
+        rows, said = rows[counted], {name: numbers[counted] for name, numbers in said.items()}
+        if not len(rows):
+            return
+        counts = {name: np.maximum(np.where(batch.valid(name), batch[name], 0)[rows], 0) for name in _COUNTS}
+        if table.cached_is_input:
+            counts["input_tokens"] = np.maximum(counts["input_tokens"] - counts["cache_read_tokens"], 0)
+        wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
+        new = np.empty(len(rows), _WIDE if wide else _NARROW)
+        for name, numbers in counts.items():
+            new[name] = numbers
+        new["cost"] = np.where(batch.valid("cost"), batch["cost"], np.nan)[rows]
+        new["aside"] = (batch.valid("sidechain") & batch["sidechain"].astype(bool))[rows]
+        new["fast"] = said["speed"] != 0
+        new["tool"] = said["tool"]
+        fast = said["speed"] == self._names.get("fast", -1)
+        for model in np.unique(said["model"][fast]).tolist():
+            name = f"{list(self._names)[model] or ''}{FAST}"
+            said["model"][fast & (said["model"] == model)] = self._names.setdefault(name, len(self._names))
+        places = np.empty(len(rows), np.int64)
+        first = core.codes(_mixed(*(said[name] for name in _PLACE)) | np.uint64(1), places)
+        known = zip(*(said[name][first].tolist() for name in _PLACE), strict=True)
+        new["place"] = np.array([self._places.setdefault(one, len(self._places)) for one in known])[places]
+        self._key(batch, table, rows, said, new)
+        self._taken += len(rows)
+        self._waiting += len(rows)
+        self._new.append(new)
 
     def _numbers(self, column: Coded) -> NDArray[np.int64]:
         """The numbers of the names of a column, 0 for none."""
         numbers = [self._names.setdefault(name, len(self._names)) for name in column.names]
         return np.array([*numbers, 0], np.int64)[column.codes]
 
-    def _carry(self, wire: str, name: str, numbers: NDArray[np.int64], rows: NDArray[np.intp]) -> None:
-        """Fills in what records do not say from those before them in the file."""
-        mine = numbers[rows]
-        last = np.maximum.accumulate(np.where(mine, np.arange(len(mine)), -1))
-        mine = np.where(last >= 0, mine[last], self._carried.get((wire, name), 0))
-        numbers[rows] = mine
-        self._carried[wire, name] = int(mine[-1])
+    def _carried_on(self, wire: str, name: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of a column, where there is none those of the record before it in the file."""
+        last = np.maximum.accumulate(np.where(numbers, np.arange(len(numbers)), -1))
+        numbers = np.where(last >= 0, numbers[last], self._carried.get((wire, name), 0))
+        self._carried[wire, name] = int(numbers[-1])
+        return numbers
 
-    def _add(
-        self,
-        batch: Batch,
-        rows: NDArray[Any],
-        said: dict[str, Any],
-        counts: dict[str, Any],
-        tables: dict[int, Any],
-        codes: NDArray[Any],
-    ) -> None:
-        """Adds the responses in some rows, with their numbers of names, their counts and their wires."""
-        if not len(rows):
-            return
-        counts = {name: np.maximum(numbers, 0) for name, numbers in counts.items()}
-        for code in np.unique(codes).tolist():
-            if tables[code].cached_is_input:
-                fresh = np.maximum(counts["input_tokens"] - counts["cache_read_tokens"], 0)
-                counts["input_tokens"] = np.where(codes == code, fresh, counts["input_tokens"])
-        wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
-        new = np.empty(len(rows), _WIDE if wide else _NARROW)
-        for name, numbers in counts.items():
-            new[name] = numbers
-        new["cost"] = np.where(batch.valid("cost")[rows], batch["cost"][rows], np.nan)
-        new["aside"] = batch.valid("sidechain")[rows] & batch["sidechain"][rows].astype(bool)
-        new["fast"] = said["speed"] != 0
-        new["tool"] = said["tool"]
-        if (fast := self._names.get("fast")) is not None:
-            names = list(self._names)
-            for model in np.unique(said["model"][said["speed"] == fast]).tolist():
-                mine = (said["speed"] == fast) & (said["model"] == model)
-                said["model"][mine] = self._names.setdefault(f"{names[model] or ''}{FAST}", len(self._names))
-        places = np.empty(len(rows), np.int64)
-        first = core.codes(_mixed(*(said[name] for name in _PLACE)) | np.uint64(1), places)
-        known = zip(*(said[name][first].tolist() for name in _PLACE), strict=True)
-        new["place"] = np.array([self._places.setdefault(one, len(self._places)) for one in known])[places]
-        new["key"] = new["first"] = _mixed(np.arange(self._taken, self._taken + len(rows)))  # each by itself
-        for code in np.unique(codes).tolist():
-            self._key(tables[code], batch, rows, said, np.flatnonzero(codes == code), new)
-        self._taken += len(rows)
-        self._new.append(new)
-        self._waiting += len(rows)
-        if self._waiting > max(_MERGE, sum(map(len, self._kept)) // 4):
-            self._merge()
-
-    @staticmethod
-    def _key(
-        table: Any, batch: Batch, rows: NDArray[Any], said: dict[str, Any], mine: NDArray[Any], new: NDArray[Any]
-    ) -> None:
+    def _key(self, batch: Batch, table: Any, rows: NDArray[Any], said: dict[str, Any], new: NDArray[Any]) -> None:
         """Fills in what tells copies from each other. One of a side conversation says again what its parent said, by
         other requests."""
-        if not table.copy_of:
-            return
-        parts = []
+        new["key"] = new["first"] = _mixed(np.arange(self._taken, self._taken + len(rows)))  # each by itself
+        parts = [said["wire"]]
         for name in table.copy_of:
-            if name in said:
-                parts.append(said[name][mine])
-            elif batch.column(name).kind == "text":
-                parts.append(texts(batch, name).numbers[rows[mine]])
+            if name not in said and batch.column(name).kind == "text":
+                parts.append(texts(batch, name).numbers[rows])
             else:
-                parts.append(np.where(batch.valid(name)[rows[mine]], batch[name][rows[mine]], -1))
-        there = batch.valid(table.copy_of[0])[rows[mine]]
-        wire = said["wire"][mine]
-        first = _mixed(wire, parts[0])
-        mine, first = mine[there], first[there]
-        new["first"][mine] = first
-        new["key"][mine] = np.where(new["aside"][mine], _mixed(first, first), _mixed(wire, *parts)[there])
+                parts.append(said[name] if name in said else np.where(batch.valid(name), batch[name], -1)[rows])
+        if table.copy_of:
+            there = batch.valid(table.copy_of[0])[rows]
+            first = _mixed(*parts[:2])
+            key = np.where(new["aside"], _mixed(first, first), _mixed(*parts))
+            new["first"][there], new["key"][there] = first[there], key[there]
 
     def _merge(self) -> None:
         """Leaves one of the copies of each response: one part of them after another, so that little is copied."""
