@@ -70,7 +70,10 @@ cdef extern from "_native/csp/marks.h" nogil:
 cdef extern from "_native/csp/around.h" nogil:
     ctypedef struct csp_closing:
         pass
+    enum:
+        TW_BARE
     ctypedef struct csp_around:
+        int form
         tw_fence fence
         csp_closing *closings
         size_t end

@@ -391,7 +391,7 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
         prefix = csp_word(s.data, line.start, s.end)
         size = csp_key_length(prefix, length, s.data + line.start)
         word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
-        if word > W_INTENT and (is_blank(s.data, line) or ends(s, line)):
+        if (word > W_INTENT or (s.around != NULL and s.around.form == TW_BARE)) and (is_blank(s.data, line) or ends(s, line)):
             break
         if line.next > bound:
             return too_large(s, first, line)

@@ -286,6 +286,12 @@ static int tw_joined_object(tw_search *w, tw_region *inner, size_t *behind)
     return result;
 }
 
+/* Keeps from where to where in the file something reaches. 0: no memory. */
+static int tw_keep_reach(tw_search *w, tw_region *r, size_t at, size_t behind)
+{
+    return tw_keep_span(&w->k, &w->k.reaches, tw_as_written(&w->k, r, at), tw_as_written(&w->k, r, behind - 1) + 1);
+}
+
 /* Reads the object in the lines of a form. */
 static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at,
                               int *done, size_t *next)
@@ -321,8 +327,7 @@ static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, cons
     if (behind < *next) *next = behind;      /* the rest of its first line is still to be searched */
     /* All that it holds is read in one step: no block ends in it. */
     k->mixed = k->mixed || tw_is_more(k, &before);
-    if (!r->depth) tw_keep_span(k, &k->reaches, tw_as_written(k, r, at), tw_as_written(k, r, behind - 1) + 1);
-    return result;
+    return tw_keep_reach(w, r, at, behind) ? result : TW_STOPPED;
 }
 
 /* Reads what begins at `q` behind the prefix of its line: *done, and *at behind the line, where something does. */

@@ -33,7 +33,7 @@ typedef struct {
     tw_region *top;                          /* the text for which the twin is asked: the block, or one made of its lines */
     size_t at, until;                        /* where the walk stands, and where it ends: a text may be open there */
     int mid;                                 /* the block begins in the middle of a line */
-    int touched, fence_touched;              /* something was found in the file in front of the block; in its open fence */
+    int pieces, touched, fence_touched;      /* a run of pieces was met; something was found in front of the block; in its open fence */
     tw_spans unclosed;                       /* heredocs of `top` that never close: run, and where the range ends */
     uint8_t *csp_inside;                     /* whether a record of CSP/1 stands in one, or NULL */
     int tail_set, fence_set;                 /* the walk knows what `tail` and `fence` of `top` are, which the twin does not */
@@ -962,7 +962,7 @@ static void tw_at_fence(tw_search *w, tw_region *r, size_t *at)
 static int tw_may_begin_document(const tw_search *w, const tw_region *r)
 {
     size_t found = w->k.rows.count + w->k.rejects.count + w->elsewhere;
-    if (r->level) return 0;
+    if (r->level || w->pieces) return 0;
     return r->fence.run ? found <= w->since && !w->fence_touched : !found && !w->touched;
 }
 
@@ -984,7 +984,6 @@ static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
     }
     if (stop - q > k->limit) return TW_ASK;
     *at = stop;
-    if (!tw_is_worth(s + p, s + stop)) return tw_settle_torn(w, r, q, stop);
     while (p < stop && result == TW_FINE) {
         if (s[p] == '"') {
             const uint8_t *close = tw_closing_quote(s + p + 1, s + tw_hard(k, r)), *bracket, *first;
@@ -1080,6 +1079,8 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
         }
         if (tw_is_more(k, &before)) r->found_behind = at;
         if (r->fresh.count && (result = tw_end_step(w, r, 1, at)) != TW_FINE) break;
+        /* It reaches behind what is open. */
+        if (r == w->top && at > w->until && begun < w->until && !tw_keep_reach(w, r, begun, at)) { result = TW_STOPPED; break; }
     }
     *place = at;
     return result;

@@ -28,8 +28,8 @@ from turnwire.log.search.rows import DTYPES, REJECT_DTYPES, Rows
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._wrapper_py import Numbers
 from turnwire.log.search.search import Search
-from turnwire.log.search.state import LONGEST_LINE, More, SearchState, Taken, Walk, in_order
-from turnwire.log.search.streams import Streams, _placed
+from turnwire.log.search.state import LONGEST_LINE, More, SearchState, Walk, in_order
+from turnwire.log.search.streams import Run, Streams, _placed
 from turnwire.log.search.texts import Stretch, Text
 
 include "_native/json/plan.pxi"
@@ -54,7 +54,7 @@ cdef extern from "_native/log/streams.h" nogil:
         tw_lines k
         tw_region *top
         size_t at, until
-        int mid, touched, fence_touched, tail_set, fence_set
+        int mid, pieces, touched, fence_touched, tail_set, fence_set
         size_t since, elsewhere
         tw_spans unclosed
         uint8_t *csp_inside
@@ -89,19 +89,19 @@ cdef extern from "_native/log/streams.h" nogil:
         int ended
     const uint8_t *tw_text(const tw_lines *k, const tw_region *r)
     int tw_arena_room(tw_lines *k, size_t more)
-    int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier, tw_run_of_lines *run)
+    int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier, int goes_on, size_t foreign, size_t size,
+                    tw_run_of_lines *run)
     void tw_run_free(tw_run_of_lines *run)
     void tw_region_free(tw_region *r)
     int tw_take(tw_spans *t, const tw_span *lines, size_t count, size_t done)
     size_t tw_behind_taken(const tw_spans *t, size_t at)
     size_t tw_up_to_taken(const tw_spans *t, size_t at, size_t end)
     size_t tw_last_end(const tw_spans *t, size_t at)
-    size_t tw_as_written(const tw_lines *k, tw_region *r, size_t at)
+    int tw_keep_reach(tw_search *w, tw_region *r, size_t at, size_t behind)
     size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
     size_t tw_stretch_at(tw_region *r, size_t at)
     void tw_opening_tables()
     int tw_search_top(tw_search *w)
-    int64_t tw_newlines(const uint8_t *p, size_t size)
     int64_t tw_line_of(tw_lines *k, size_t at)
     void tw_set_head(tw_lines *k, size_t at)
 
@@ -372,7 +372,8 @@ cdef class Block:
         self.top, self.w.top, self.w.at, self.w.window_filled = text, &text.region, text.region.start, False
         if state.runs:
             self.search.csp_lines.begin(text.whole(), state)
-        return self.give()
+        self.give()
+        return self.twin(self.search.streams.go_on, ()) if state.foreign else 0
 
     cdef int end(self) except -1:
         """Gives back what is kept for the next block."""
@@ -428,7 +429,7 @@ cdef class Block:
             self.top.keep_hopeless(sorted([place for place in state.hopeless if <size_t>place + r.start >= w.at]))
         if r.level:
             return 0
-        w.touched, w.fence_touched = state.touched, state.fence_touched
+        w.touched, w.fence_touched, w.pieces = state.touched, state.fence_touched, state.pieces or bool(state.runs_of_lines)
         return 0
 
     cdef int tell(self) except -1:
@@ -454,26 +455,32 @@ cdef class Block:
     cdef int ask(self) except -1:
         """Lets the twin read what begins where the walk stands."""
         cdef tw_search *w = self.w
-        cdef tw_region *r = w.top
-        cdef Walked text = self.top
-        cdef size_t at = w.at - r.start, stored = w.k.rows.count + w.k.rejects.count, count = stored + <size_t>len(self.asked)
-        cdef list found = []
-        whole_text = text.whole()
-        match = self.search._openings.match(whole_text.data, at)
+        cdef size_t start = w.top.start, at = w.at - start, stored = w.k.rows.count + w.k.rejects.count, met = <size_t>len(self.asked)
+        match = self.search._openings.match(self.top.whole().data, at)
         if match is None:
             w.at += 1
             return 0
         self.tell()
-        text.state.since = 0 if count > w.since else 1
-        text.state.found_behind = r.found_behind - r.start
+        self.top.state.since = 0 if stored + met > w.since else 1
+        self.top.state.found_behind = w.top.found_behind - start
+        w.at = self.twin(self.search.handlers[str(match.lastgroup)], (at, match)) + start
+        if w.at > w.until and not tw_keep_reach(w, w.top, at + start, w.at):
+            raise MemoryError
+        if <size_t>len(self.asked) > met or w.k.rows.count + w.k.rejects.count > stored:
+            w.top.found_behind = w.at
+        return 0
+
+    cdef size_t twin(self, read, tuple more) except? 0:
+        """The answer of a function of the twin to the walk, whose state it may change."""
+        cdef Walked text = self.top
+        found = []
+        whole = text.whole()
         try:
-            w.at = self.search.handlers[str(match.lastgroup)](Walk(whole_text, len(whole_text.data), found, text.state), at, match) + r.start
+            return read(Walk(whole, len(whole.data), found, text.state), *more) or 0
         finally:
             for one in found:
                 self.asked.append(self.placed(one, text))
-        if found or w.k.rows.count + w.k.rejects.count > stored:
-            r.found_behind = w.at
-        return self.give()
+            self.give()
 
     cdef object placed(self, one, Walked text):
         """Records and rejects of the twin in a text, by their places in the block."""
@@ -512,27 +519,27 @@ cdef class Block:
 
     # --- texts that are joined from lines ---
 
-    def streams(self, walk, size_t at, str carrier):
+    def streams(self, walk, size_t at, str carrier, foreign):
         """The twin of ``Streams.at``."""
         cdef tw_lines *k = &self.w.k
         cdef tw_run_of_lines *run = <tw_run_of_lines *>calloc(1, sizeof(tw_run_of_lines))
         cdef tw_stream *stream
         cdef size_t place, start = self.w.top.start
         cdef Walked outer = self.top, child
-        cdef int result, which = CARRIERS.index(carrier)
+        cdef int result, which = CARRIERS.index(carrier), goes_on = foreign is not None
+        cdef size_t others = foreign[0] if goes_on else 0, others_size = foreign[1] if goes_on else 0
         state = outer.state
         if run is NULL:
             raise MemoryError
         try:
             with nogil:
-                result = tw_take_run(self.w, self.w.top, at + start, which, run)
+                result = tw_take_run(self.w, self.w.top, at + start, which, goes_on, others, others_size, run)
             if result == TW_STOPPED:
                 raise MemoryError
             if result == TW_ASK:
-                return Streams.at(self.search.streams, walk, at, carrier)
-            if not run.line_count:
+                return Streams.at(self.search.streams, walk, at, carrier, foreign)
+            if not run.line_count and not goes_on:
                 return 0
-            self.search.streams.go_on(state, carrier, tw_newlines(tw_text(k, &outer.region) + start, at), at)
             children, places = {}, []
             for place in range(run.count):
                 stream = &run.streams[place]
@@ -553,22 +560,20 @@ cdef class Block:
                 k.arena_size += stream.size + 1
                 child.key = tuple(bytes(stream.key[: stream.key_size]).decode().split("\0"))
                 children[child.key] = child
-            ended = bool(run.ended)
+            met = Run(carrier, -1 if goes_on else at, {})
             for place, (key, child) in enumerate(children.items()):
-                before = state.streams.get((carrier, *key), SearchState())
+                before = met.state_before(state, key)
                 after = before.copy()
-                outside = self.run_stream(child, run.streams[place].size, after, ended, True)
+                outside = self.run_stream(child, run.streams[place].size, after, run.ended or outer.region.final, True)
                 if outside >= 0:
                     places.append(outside)
-                state.streams[carrier, *key] = after
-                state.begun_streams[carrier, *key] = before, child
+                met.texts[carrier, *key] = before, after, child
+            state.runs_of_lines.append(met)
             if not tw_take(&outer.region.taken, run.lines, run.line_count, at + start):
                 raise MemoryError
-            if ended:
-                state.end_streams(carrier)
             if places:
                 state.stop_at(walk.text.line_start(min(places)))
-            return run.lines[0].stop - start
+            return run.lines[0].stop - start if run.line_count else 0
         finally:
             tw_run_free(run)
             free(run)
@@ -590,13 +595,14 @@ cdef class Block:
         text = tw_text(k, r) + r.start
         if place == size and not final:
             last = rfind_newline(text, size) + 1
-            if size - last <= k.limit:
+            if size - last <= <size_t>self.search.longest_line:
                 place = last
         if place < size:
             place = rfind_newline(text, place) + 1
         self.tell()
+        if after.runs_of_lines:
+            self.search.streams.commit_state(child.whole(), after, size)
         after.runs = {run for run, stop in after.open_runs if stop == size and not final}
-        after.taken = Taken()
         child.state = None
         if place < size:
             place += r.start
@@ -622,7 +628,7 @@ cdef class Block:
         if not behind or text[behind - 1] == 10:
             return -1
         first = rfind_newline(text, behind) + 1
-        if behind - first > self.w.k.limit:
+        if behind - first > <size_t>self.search.longest_line:
             return -1
         while child.stretches[number].start < first:  # a piece may say nothing
             number += 1
@@ -634,6 +640,7 @@ cdef class Block:
         """The twin of ``Streams.state_behind``."""
         after = before.copy()
         self.run_stream(child, child.stretches[count].start, after, False, False)
+        after.forget()
         return after
 
     # --- what a block gives ---
@@ -679,7 +686,7 @@ cdef class Block:
         state, core = self.top.state, self.core
         if place < stop:
             position = rfind_newline(k.s, place) + 1
-            if not position and place > k.limit:
+            if not position and place > <size_t>self.search.longest_line:
                 position = place
         asked = sorted(self.asked, key=in_order)
         alone = position == stop and not asked
@@ -704,7 +711,7 @@ cdef class Block:
                     late.append(over.min())
             late += [k.reaches.spans[number].start for number in range(k.reaches.count)
                      if k.reaches.spans[number].start < position < k.reaches.spans[number].stop]
-            if not late and state.begun_streams:
+            if not late and state.runs_of_lines:
                 late = self.search.streams.open_over(state, position)
             if not late:
                 break
@@ -719,9 +726,8 @@ cdef class Block:
         state.since = self.w.since
         state.commit_state(SimpleNamespace(data=self.data), position, rows + bad if alone else len(own.here) + len(own.refused) + len(asked))
         state.runs = {run for run, end in state.open_runs if end == stop and not k.final}
-        if state.begun_streams or state.streams:
-            self.search.streams.commit_state(self.top.whole(), state, position)
-        state.taken, state.begun_streams = Taken(), {}
+        self.search.streams.commit_state(self.top.whole() if state.runs_of_lines else None, state, position)
+        state.forget()
         core.density, core.reject_room = max(<double>rows / <double>max(size, 1), core.density * 0.75), max(bad + bad // 8, LEAST_ROWS)
         parts = [own]
         if asked:
@@ -795,11 +801,11 @@ class NativeStreams(Streams):
 
     block = None
 
-    def at(self, walk, at, carrier):
+    def at(self, walk, at, carrier, foreign=None):
         """The run of a carrier's lines from ``at`` on."""
         if walk.text is not (<Block>self.block).top.text:
-            return Streams.at(self, walk, at, carrier)
-        return (<Block>self.block).streams(walk, at, carrier)
+            return Streams.at(self, walk, at, carrier, foreign)
+        return (<Block>self.block).streams(walk, at, carrier, foreign)
 
     def open_line(self, one, position):
         """The place where the line of a text begins that is in parts in front of and behind a position, or -1."""
@@ -811,6 +817,11 @@ class NativeStreams(Streams):
     def pieces_before(one, position):
         """The numbers of pieces of a text before and behind a position, and the place of the last one before it."""
         return (<Walked>one).before(position) if isinstance(one, Walked) else Streams.pieces_before(one, position)
+
+    @staticmethod
+    def text_of(one):
+        """A text of a run, as the twin has it."""
+        return (<Walked>one).whole() if isinstance(one, Walked) else one
 
     def state_behind(self, one, count, before):
         """The state behind the first pieces of a text."""
@@ -850,7 +861,6 @@ def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, mem
         search = core.search(limit, keep)
         search.streams.block = b
         b.data = data
-        state.begin()
         b.begin(core, search, <const uint8_t *>view.buf, size, stop, final, block.base, line, names, state, memory)
         return b.results(b.walk(), block.size, block.base, line)
     finally:

@@ -206,33 +206,26 @@ static int tw_add_piece(const tw_lines *k, const tw_region *r, tw_stream *stream
     return 1;
 }
 
-/* Takes the lines of a text from `at` on apart. TW_FINE; TW_ASK: the readable twin must; TW_STOPPED: no memory. */
-static int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier, tw_run_of_lines *run)
+/* Takes the lines of a text from `at` on apart. foreign, size: of a run that goes on, the lines and bytes of others since its last
+ * line. TW_FINE; TW_ASK: the readable twin must; TW_STOPPED: no memory. */
+static int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier, int goes_on, size_t foreign, size_t size, tw_run_of_lines *run)
 {
-    size_t foreign = 0, size = 0;
     for (size_t start = at, behind; start < r->end; start = behind) {
         behind = tw_behind_line(tw_text(&w->k, r), start, r->end);
-        if (tw_behind_taken(&r->taken, start) > start) continue;
         tw_piece piece = { .key_size = 0 };
-        int found = carrier == TW_CRI ? tw_cri_piece(tw_text(&w->k, r), start, behind, &piece)
-                                      : tw_object_piece(w, r, start, behind, carrier, &piece);
+        int found = tw_behind_taken(&r->taken, start) > start ? TW_PIECE_NONE
+                    : carrier == TW_CRI ? tw_cri_piece(tw_text(&w->k, r), start, behind, &piece)
+                                        : tw_object_piece(w, r, start, behind, carrier, &piece);
         if (found == TW_PIECE_UNSURE) return TW_ASK;
-        if (found == TW_PIECE_NONE) {
-            if (!run->line_count) break;
+        tw_stream *stream = found ? tw_stream_there(run, &piece) : NULL;
+        if (!found || (piece.several && !piece.goes_on && !(stream && stream->open))) { /* of others, or a text by itself */
             foreign++;
             size += behind - start;
-            if (foreign > TW_MOST_FOREIGN_LINES || size > TW_MOST_FOREIGN) {
-                run->ended = 1;
-                return TW_FINE;
-            }
+            run->ended = (!run->line_count && !goes_on) || foreign > TW_MOST_FOREIGN_LINES || size > TW_MOST_FOREIGN;
+            if (run->ended) return TW_FINE;
             continue;
         }
         foreign = size = 0;
-        tw_stream *stream = tw_stream_there(run, &piece);
-        if (piece.several && !piece.goes_on && !(stream && stream->open)) { /* a text by itself */
-            if (run->line_count) continue;
-            return TW_FINE;
-        }
         if (!stream) {
             if (run->count == TW_MOST_STREAMS) return TW_ASK;
             stream = &run->streams[run->count++];
@@ -243,7 +236,6 @@ static int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier,
             !tw_more_room((void **)&run->lines, &run->line_room, run->line_count, 1, sizeof(tw_span))) return TW_STOPPED;
         run->lines[run->line_count++] = (tw_span){ start, behind };
     }
-    run->ended = r->final;
     return TW_FINE;
 }
 

@@ -391,7 +391,7 @@ class BlockStream:
     def _drop(self, position: int, line: int) -> None:
         """Lets go of the first ``position`` bytes, which are decided; line: the number of the next line."""
         state = self._state
-        self._lines_now = self._lines_first and not (state.fence or state.runs or state.streams or state.mid)
+        self._lines_now = self._lines_first and not (state.fence or state.runs or state.foreign or state.mid)
         self._data = self._joined()[position:]
         self._size = len(self._data)
         self._offset += position

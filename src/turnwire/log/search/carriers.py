@@ -310,31 +310,28 @@ def _object_piece(text: Text, start: int, behind: int, carrier: str) -> Piece | 
 
 
 def run_of(
-    text: Text, at: int, carrier: str, taken_lines: Taken
+    text: Text, at: int, carrier: str, taken_lines: Taken, others: tuple[int, int] | None
 ) -> tuple[dict[tuple[str, ...], Joiner], list[tuple[int, int]], bool]:
     """The lines of a carrier from ``at`` on: (a text for each key, their lines, whether no more can follow). What is in
     parts has the time of the first one. An object that says several lines by itself is a text by itself, so that the
-    message in it ends there: it is none of these lines."""
+    message in it ends there: it is none of these lines. others: of a run that goes on, the lines and bytes of others
+    since its last line; any other one begins at ``at`` or nowhere."""
     joiners: dict[tuple[str, ...], Joiner] = {}
     times: dict[tuple[str, ...], int | None] = {}
     spans: list[tuple[int, int]] = []
-    foreign = size = 0
+    foreign, size = others or (0, 0)
     for start, behind in lines_of(text.data, at):
-        if taken_lines.behind(start) > start:
-            continue
-        piece = _cri_piece(text, start, behind) if carrier == "cri" else _object_piece(text, start, behind, carrier)
+        piece = None
+        if taken_lines.behind(start) == start:
+            piece = _cri_piece(text, start, behind) if carrier == "cri" else _object_piece(text, start, behind, carrier)
         alone = piece is not None and carrier != "cri" and not piece.goes_on and b"\n" in piece.text[:-1]
-        if not spans and (piece is None or alone):
-            break
-        if piece is None:
+        if piece is None or (alone and piece.key not in times):
             foreign += 1
             size += behind - start
-            if foreign > MOST_FOREIGN_LINES or size > MOST_FOREIGN:
+            if (not spans and others is None) or foreign > MOST_FOREIGN_LINES or size > MOST_FOREIGN:
                 return joiners, spans, True
             continue
         foreign = size = 0
-        if alone and piece.key not in times:
-            continue
         joiner = joiners.setdefault(piece.key, Joiner(text, carrier))
         joiner.add(piece.text, piece.place, piece.written, times.setdefault(piece.key, piece.time))
         if piece.line_end:

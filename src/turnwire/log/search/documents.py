@@ -36,7 +36,8 @@ class Documents:
         return fence.end()
 
     def at_head(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """A header line: it begins a document where nothing else was found in front, in its fence or in the file."""
+        """A header line: it begins a document where nothing else was found in front, in its fence or in the file, and
+        no line of a carrier."""
         text, state = walk.text, walk.state
         mark = text.data.startswith(BOM, at)
         place = at + 3 * mark
@@ -47,7 +48,7 @@ class Documents:
             return match.end()
         if len(walk.found) > state.since if state.fence else bool(walk.found):
             return match.end()
-        if state.fence_touched if state.fence else state.touched:
+        if state.pieces or state.runs_of_lines or (state.fence_touched if state.fence else state.touched):
             return match.end()
         code, (stop, whole) = registry.codes().index(wire.name), self._end(walk, at)
         if stop - at > self._search.limit:

@@ -15,7 +15,7 @@ from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrappe
 from turnwire.json.plan import MISSING, OTHER, RECORD, REJECT, Judgement, value_at
 from turnwire.log.engine.columns import REASONS
 from turnwire.log.search import carriers
-from turnwire.log.search.state import LONGEST_LINE, Match, More, SearchState, Walk
+from turnwire.log.search.state import Match, More, SearchState, Walk
 from turnwire.log.search.texts import BOM, DEEPEST_STRING, Joiner, Text
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Objects:
                     self.add(walk, first, tried, inside=False)
                     place = tried.behind
             elif sign in b'"[':
-                inner, behind = strings.text_at(text, first, place)
+                inner, behind = strings.text_at(text, first, place, end)
                 if inner is not None:
                     strings.search(inner, first, behind, walk.found)
                     place = behind
@@ -262,8 +262,7 @@ class Objects:
     def at_torn(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """The key of a wire where no object is open: the tail of a message whose head was cut off, in its line."""
         text = walk.text
-        if len(text.data) - at <= max(self._search.limit, LONGEST_LINE):
-            walk.needs_line(at)
+        walk.needs_line(at, self._search.longest_line)
         stop = min(text.line_end(at), walk.end)
         begin = walk.floor(at)
         following = self._search.in_line.search(text.data, at, stop)
@@ -286,7 +285,7 @@ class Objects:
 
     def at_values(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """A line of strings and arrays: each of its strings is a text, and each list of lines."""
-        walk.needs_line(at)
+        walk.needs_line(at, self._search.longest_line)
         text, strings = walk.text, self._search.strings
         stop = min(text.line_end(at), walk.end)
         if not are_values(text.data[at:stop]):
@@ -296,7 +295,7 @@ class Objects:
         while (token := _TOKEN.search(text.data, place, stop)) is not None:
             first, place = token.span()
             if text.data[first] in b'"[':
-                inner, place = strings.text_at(text, first, place)
+                inner, place = strings.text_at(text, first, place, stop)
                 if inner is not None:
                     strings.search(inner, first, place, walk.found)
             elif text.data[first] == 0x7B:
@@ -316,14 +315,14 @@ class Strings:
         self._search = search
         self._worth = re.compile(b"|".join([_WORTH, *map(re.escape, marks)]))
 
-    def text_at(self, text: Text, first: int, behind: int) -> tuple[Text | None, int]:
-        """The text of the string, the list of strings or the array of bytes at a place of good JSON (None where it
-        holds nothing), and where that ends."""
+    def text_at(self, text: Text, first: int, behind: int, end: int) -> tuple[Text | None, int]:
+        """The text of the string, the list of strings or the array of bytes at a place of JSON that is good up to
+        ``end`` (None where it holds nothing), and where that ends."""
         data = text.data
         if text.depth >= DEEPEST_STRING:
             return None, behind
         if data[first] != 0x22:
-            return self._lines(text, first, behind)
+            return self._lines(text, first, behind, end)
         span = data[first + 1 : behind - 1]
         if span == b"MESSAGE" and (array := message_bytes(data, behind)) is not None:
             written = data[array[1] : array[2]]
@@ -334,9 +333,9 @@ class Strings:
             return None, behind
         return self._said(text, first + 1, span), behind
 
-    def _lines(self, text: Text, first: int, behind: int) -> tuple[Text | None, int]:
+    def _lines(self, text: Text, first: int, behind: int, end: int) -> tuple[Text | None, int]:
         """The text of a list of strings that are lines, as notebooks keep them."""
-        listed = _LIST.match(text.data, first)
+        listed = _LIST.match(text.data, first, end)
         if listed is None or self._worth.search(listed[0]) is None:
             return None, behind
         strings = list(_ONE_STRING.finditer(text.data, first, listed.end()))
@@ -367,8 +366,7 @@ class Strings:
         """Searches the string around a place, in bytes that are not good JSON: what lies between the nearest quotes of
         its line, behind what was found last. Where to go on."""
         text, data = walk.text, walk.text.data
-        if len(data) - at <= max(self._search.limit, LONGEST_LINE):
-            walk.needs_line(at)
+        walk.needs_line(at, self._search.longest_line)
         end = min(walk.end, text.line_end(at))
         quote = quote_before(data, at, walk.floor(at))
         first = at if quote < 0 else quote + 1

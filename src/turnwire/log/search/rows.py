@@ -79,9 +79,7 @@ class Rows:
         own = sum(stop - start for start, stop in spans)
         if found.reason is not None:
             fault = last + found.fault - found.stop
-            if found.fault < found.stop:
-                fault = found.text.spans(found.fault, found.stop)[0][0]
-            elif found.stop < found.fault < len(found.text.data):
+            if found.fault != found.stop and found.fault < len(found.text.data):
                 fault = found.text.place(found.fault)
             row = {
                 "offset": self.base + first,

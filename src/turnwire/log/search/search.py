@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from turnwire.contract import LIMITS
 from turnwire.log.search import csp, documents, objects, prefixed, streams
-from turnwire.log.search.state import Match, More, SearchState, Walk, in_order
+from turnwire.log.search.state import LONGEST_LINE, Match, More, SearchState, Walk, in_order
 from turnwire.log.search.texts import Text
 from turnwire.log.search.tokens import IN_LINE as SLIP, NslipTokens
 
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 class Search:
     """The search for the wires of a finder.
 
-    limit: bytes of one message; keep: records of nSLIP with slots and frames that this version does not know are taken.
-    handlers: the function for an opening, by its kind: (walk, place, match) -> where to go on; in_line: openings that
-    may stand anywhere in a line.
+    limit: bytes of one message; longest_line: bytes of a line that are waited for; keep: records of nSLIP with slots
+    and frames that this version does not know are taken. handlers: the function for an opening, by its kind: (walk,
+    place, match) -> where to go on; in_line: openings that may stand anywhere in a line.
     """
 
     def __init__(self, finder: Finder, *, limit: int = LIMITS.message, keep: bool = False) -> None:
         self.finder = finder
         self.limit = limit
+        self.longest_line = max(limit, LONGEST_LINE)
         self.keep = keep
         tokens, lines = finder.tokens, finder.lines
         self.strings = objects.Strings(self, tokens.marks + lines.marks)
@@ -69,34 +70,38 @@ class Search:
         """(what is found, in the order in which it begins; where to go on when more is there)."""
         walk = Walk(text, len(text.data), [], SearchState() if state is None else state)
         place = self._walk(walk)
-        if place == walk.end and not text.final and walk.end - (last := text.line_start(walk.end)) <= self.limit:
+        if place == walk.end and not text.final and walk.end - (last := text.line_start(walk.end)) <= self.longest_line:
             place = last  # a line that has no end yet may say more
         place = place if place == walk.end else text.line_start(place)
+        self.streams.commit_state(text, walk.state, walk.end)
         return sorted((one for one in walk.found if one.here < place), key=in_order), place
 
     def block(self, text: Text, state: SearchState) -> tuple[list[Match], int]:
         """The same of a block of a file; ``state`` becomes what it is where the next one begins."""
-        state.begin()
         walk = Walk(text, len(text.data), [], state)
         position = self._walk(walk)
         if position < walk.end:
             # A position is at the start of a line, but where a line is longer than a message may be.
-            position = text.line_start(position) or (position if position > self.limit else 0)
+            position = text.line_start(position) or (position if position > self.longest_line else 0)
         # Lines of several texts are interleaved where a record reaches over the position: it is read again, too.
         reaches = [(one.here, one.behind) for one in walk.found] + state.reaches
-        while late := [here for here, behind in reaches if here < position < behind] or self.streams.open_over(
-            state, position
+        while position < walk.end and (
+            late := [here for here, behind in reaches if here < position < behind]
+            or self.streams.open_over(state, position)
         ):
             position = text.line_start(min(late))
         kept = sorted((one for one in walk.found if one.here < position), key=in_order)
         state.commit_state(text, position, len(kept))
         self.streams.commit_state(text, state, position)
+        state.forget()
         return kept, position
 
     def _walk(self, walk: Walk) -> int:
         """Goes through a text: where what is open begins, or its end."""
         text, end, found, state = walk
         self.csp_lines.begin(text, state)
+        self.streams.go_on(walk)
+        end = end if state.open_from is None else state.open_from
         at, openings, handlers = 0, self._openings, self.handlers
         try:
             while (match := openings.search(text.data, at, end)) is not None:
@@ -111,6 +116,8 @@ class Search:
                     at = handlers[kind](walk, start, match)
                     state.found_behind = at if len(found) > before else state.found_behind
                     end = end if state.open_from is None else state.open_from
+                    if at > end:  # it reaches behind what is open
+                        state.reaches.append((start, at))
         except More as more:
             end = min(end, more.place)
         state.runs = {run for run, stop in state.open_runs if stop == walk.end and not text.final}

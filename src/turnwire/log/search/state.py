@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.errors import Reason
 
 if TYPE_CHECKING:
+    from turnwire.log.search.streams import Run
     from turnwire.log.search.texts import Text
 
 LONGEST_LINE = 1 << 12
 """Bytes of a line that are waited for, however small the limit is."""
 _VERSION = 1
-_FLAGS = ("touched", "fence_touched", "tail", "mid")
+_FLAGS = ("touched", "fence_touched", "pieces", "tail", "mid")
 
 
 def _are_counts(value: Any, least: int = 0) -> bool:
@@ -108,8 +110,9 @@ class SearchState:
     - fence: the run of the open code fence, b"" for none; fence_touched: something was found in it.
     - tail: a CSP/1 message came before, so trailing text may open heredocs; None: as it was before the block.
     - runs: those of heredocs that never close.
-    - streams: (carrier, key) -> the state of a text in pieces that may go on (CRI, Docker, journald). foreign: carrier
-      -> the lines, and bytes, of others since its last line.
+    - pieces: a run of a carrier's lines was met: no document begins behind that.
+    - foreign: carrier whose run of lines is open (CRI, Docker, journald) -> the lines, and bytes, of others since its
+      last line. streams: (carrier, key) -> the state of a text of it, where something in that goes on.
     - inside: headers of documents in code fences are content.
 
     What belongs to one text alone:
@@ -117,17 +120,18 @@ class SearchState:
     - hopeless: objects that meet a known fault. taken: lines that belong to another text.
     - reaches: (from, to) of what stands in lines between others, whatever it holds.
     - unclosed: the ranges of heredocs that never close.
-    - begun_streams: the texts in pieces, with the states before them. open_from: where one is open, which the walk does
-      not pass.
+    - runs_of_lines: those that were met. open_from: where a text of one is open, which the walk does not pass.
+      begun_with: the carrier of the one with which the block that was searched last began.
     - since: how much was found before the open fence. found_behind: where the walk went on behind the last find.
     """
 
     def __init__(self, inside: bool = False) -> None:
         self.inside = inside
-        self.begun = self.touched = self.fence_touched = self.met = self.mid = False
+        self.begun = self.touched = self.fence_touched = self.met = self.mid = self.pieces = False
         self.tail: bool | None = None
         self.fence = b""
         self.runs: set[int] = set()
+        self.begun_with: str | None = None
         self.streams: dict[tuple[str, ...], SearchState] = {}
         self.foreign: dict[str, tuple[int, int]] = {}
         self.begin()
@@ -141,7 +145,14 @@ class SearchState:
         self.since = self.found_behind = 0
         self.reaches: list[tuple[int, int]] = []
         self.open_from: int | None = None
-        self.begun_streams: dict[tuple[str, ...], tuple[SearchState, Any]] = {}
+        self.runs_of_lines: list[Run] = []
+
+    def forget(self) -> None:
+        """Forgets what belongs to the text alone that was searched last, and to those in its runs of lines."""
+        for run in self.runs_of_lines:
+            for _, after, _ in run.texts.values():
+                after.forget()
+        self.begin()
 
     def commit_state(self, text: Text, position: int, found: int) -> None:
         """A block was read up to ``position``, and so much was found in it."""
@@ -174,9 +185,9 @@ class SearchState:
             said["fence"] = self.fence.decode()
         if self.runs:
             said["runs"] = sorted(self.runs)
-        streams = {key: one for key, one in self.streams.items() if not one.is_plain()}
-        if streams:
-            said["streams"] = [[list(key), one._said()] for key, one in streams.items()]
+        if self.streams:
+            said["streams"] = [[list(key), one._said()] for key, one in self.streams.items()]
+        if self.foreign:
             said["foreign"] = {carrier: list(found) for carrier, found in self.foreign.items()}
         return said
 
@@ -207,26 +218,21 @@ class SearchState:
     def follows(self, left: SearchState, block: bytes, openings: Sequence[bytes]) -> bool:
         """True if what was found in a block behind :meth:`within`, which left ``left``, is what is found behind this
         state; ``left`` becomes what that leaves. openings: those of documents."""
-        if self.mid or not all(one.is_plain() for one in self.streams.values()):
+        if self.mid or self.streams or self.foreign.keys() - {left.begun_with}:
             return False
         if self.fence or self.runs or (self.tail and b"\n<<<" in b"\n" + block):
             return False
-        if not self.touched:
-            if any(opening in block for opening in openings):
-                return False
-            left.touched = left.met
+        if (self.pieces or not self.touched) and any(opening in block for opening in openings):
+            return False
+        left.pieces |= self.pieces
+        left.touched = left.met or self.touched
         if left.tail is None:
             left.tail = self.tail
         return True
 
-    def end_streams(self, carrier: str) -> None:
-        """The texts of a carrier end."""
-        self.streams = {key: one for key, one in self.streams.items() if key[0] != carrier}
-        self.begun_streams = {key: one for key, one in self.begun_streams.items() if key[0] != carrier}
-
     def is_plain(self) -> bool:
         """True if nothing of a text that comes in pieces goes on behind them."""
-        return not (self.fence or self.tail or self.runs or self.streams)
+        return not (self.fence or self.tail or self.runs or self.streams or self.foreign)
 
     def stop_at(self, place: int) -> None:
         """A text of a run of lines is open from the line at ``place`` on."""
@@ -250,7 +256,8 @@ class Walk(NamedTuple):
         found = self.state.found_behind
         return max(self.text.line_start(at), self.state.taken.last_end(at), found if found <= at else 0)
 
-    def needs_line(self, at: int) -> None:
-        """Raises More where the line of a place goes on behind the bytes at hand."""
-        if not self.text.final and self.text.data.find(b"\n", at) < 0:
+    def needs_line(self, at: int, longest: int = sys.maxsize) -> None:
+        """Raises More where the line of a place goes on behind the bytes at hand, unless these are too many."""
+        data = self.text.data
+        if not self.text.final and len(data) - at <= longest and data.find(b"\n", at) < 0:
             raise More(at)
