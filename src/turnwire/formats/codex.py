@@ -8,29 +8,19 @@ that of the turn, the session and the folder are those of the first line: they a
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Words
 
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
+_RESULTS = ("function_call_output", "custom_tool_call_output")
 _ITEMS = {
-    "function_call": "tool_call",
-    "custom_tool_call": "tool_call",
-    "local_shell_call": "tool_call",
-    "web_search_call": "tool_call",
-    "function_call_output": "tool_result",
-    "custom_tool_call_output": "tool_result",
-    "reasoning": "reasoning",
-    "message": "message",
+    **dict.fromkeys(_CALLS, "tool_call"),
+    **dict.fromkeys(_RESULTS, "tool_result"),
+    **{"reasoning": "reasoning", "message": "message"},
 }
 _EVENTS = {
-    "user_message": "user",
-    "agent_message": "assistant",
-    "agent_reasoning": "reasoning",
-    "agent_reasoning_raw_content": "reasoning",
-    "token_count": "usage",
-    "error": "error",
-    "turn_aborted": "error",
-    "stream_error": "error",
-    "exec_command_begin": "event",
-    "exec_command_end": "event",
-    "task_started": "turn",
-    "task_complete": "turn",
+    **{"user_message": "user", "agent_message": "assistant", "token_count": "usage"},
+    **dict.fromkeys(("agent_reasoning", "agent_reasoning_raw_content"), "reasoning"),
+    **dict.fromkeys(("error", "turn_aborted", "stream_error"), "error"),
+    **dict.fromkeys(("exec_command_begin", "exec_command_end"), "event"),
+    **dict.fromkeys(("task_started", "task_complete"), "turn"),
 }
 _EXECUTED = {"agent_message": "assistant", "reasoning": "reasoning", "error": "error"}
 _LINES = ("response_item", "event_msg", "turn_context", "compacted")
@@ -51,14 +41,12 @@ def _counts(at: str) -> Columns:
 def _item_parts(at: str) -> tuple[PartRule, ...]:
     """The parts of an item, "" or "payload": an item with a text, a call, or the result of one."""
     within = f"{at}/" if at else ""
-    calls = tuple(word for word, kind in _ITEMS.items() if kind == "tool_call")
-    results = tuple(word for word, kind in _ITEMS.items() if kind == "tool_result")
     arguments = ("arguments", "input", "action/command", "action")
     return (
         PartRule(f"{within}content/*", "text", text="text"),
         PartRule(f"{within}summary/*", "reasoning", text="text"),
-        PartRule(at, "call", calls, id="call_id", name="name", arguments=arguments),
-        PartRule(at, "result", results, text="output", id="call_id"),
+        PartRule(at, "call", _CALLS, id="call_id", name="name", arguments=arguments),
+        PartRule(at, "result", _RESULTS, text="output", id="call_id"),
         PartRule(at, "text", ("user_message", "agent_message", "error", "stream_error"), text="message"),
         PartRule(at, "reasoning", ("agent_reasoning", "agent_reasoning_raw_content"), text="text"),
         PartRule(at, "text"),
@@ -152,7 +140,7 @@ TABLE = Format(
             },
         ),
         Layout(
-            signs={"type": tuple(name for name in _ITEMS if name not in ("message", "reasoning")), "call_id": ()},
+            signs={"type": (*_CALLS, *_RESULTS), "call_id": ()},
             kind="message",
             kinds=(Words("type", _ITEMS),),
             columns={"tool": Loose("name"), "call_id": "call_id", "text": (Loose("output"), Loose("arguments"))},

@@ -3,6 +3,8 @@
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Format, Layout, Loose, Words
 
+_KINDS = ("intent", "exchange", "contingency", "commit", "knowledge")
+
 TABLE = Format(
     "l9",
     "L9 messages of ioc-protocols-models",
@@ -10,11 +12,7 @@ TABLE = Format(
         Layout(
             signs={"header/protocol": ("SSTP", "sstp", "L9", "l9"), "header/kind": (), "header/message": ()},
             kind="message",
-            kinds=(
-                Words(
-                    "header/kind", {kind: kind for kind in ("intent", "exchange", "contingency", "commit", "knowledge")}
-                ),
-            ),
+            kinds=(Words("header/kind", {kind: kind for kind in _KINDS}),),
             columns={
                 "id": "header/message/id",
                 "conversation": "header/message/episode",

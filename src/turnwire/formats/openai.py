@@ -17,14 +17,8 @@ def _chat(at: str) -> Columns:
         "stop_reason": Loose(f"{at}choices/*/finish_reason"),
         "input_tokens": (f"{usage}/prompt_tokens", f"{usage}/input_tokens"),
         "output_tokens": (f"{usage}/completion_tokens", f"{usage}/output_tokens"),
-        "cache_read_tokens": (
-            f"{usage}/prompt_tokens_details/cached_tokens",
-            f"{usage}/input_tokens_details/cached_tokens",
-        ),
-        "reasoning_tokens": (
-            f"{usage}/completion_tokens_details/reasoning_tokens",
-            f"{usage}/output_tokens_details/reasoning_tokens",
-        ),
+        "cache_read_tokens": tuple(f"{usage}/{of}_tokens_details/cached_tokens" for of in ("prompt", "input")),
+        "reasoning_tokens": tuple(f"{usage}/{of}_tokens_details/reasoning_tokens" for of in ("completion", "output")),
     }
 
 

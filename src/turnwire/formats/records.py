@@ -99,29 +99,27 @@ class Reading:
         """True if one record looks like this format: its members say so. Never raises."""
         return any(self.is_of(layout, data) for layout in self.layouts)
 
-    def decode(self, data: str | Buffer, *, limits: Limits = LIMITS, unknown: str = "error") -> Record:
-        """Reads the record in ``data``: one JSON object, with white space around it ignored. Raises DecodeError if
-        it is not strict JSON, lacks the signs of the format, or a required member is missing or of another type."""
-        fields = read_object(data, self.wire, limits=limits)
-        refused = self.fault(fields)
-        if refused is not None:
-            raise self._error(data, *refused)
-        return self.message(fields)
-
-    def decode_as(self, layout: Compiled, data: str | Buffer, *, limits: Limits = LIMITS) -> Record:
-        """The same of an object of one layout."""
-        fields = self._fields(data, limits)
-        refused = self._fault(layout, fields) if layout.is_signed(fields) else self.fault(fields)
+    def decode(
+        self, data: str | Buffer, *, limits: Limits = LIMITS, unknown: str = "error", layout: Compiled | None = None
+    ) -> Record:
+        """Reads the record in ``data``: one JSON object, with white space around it ignored. layout: the one that is
+        asked first. Raises DecodeError if it is not strict JSON, lacks the signs of the format, or a required member is
+        missing or of another type."""
+        fields = self._fields(data, limits) if layout else read_object(data, self.wire, limits=limits)
+        refused = self._fault(layout, fields) if layout and layout.is_signed(fields) else self.fault(fields)
         if refused is not None:
             raise self._error(data, *refused)
         return self.message(fields)
 
     def fault(self, fields: dict[str, Any]) -> Refusal | None:
         """The fault for which an object is no record: reason, words, JSON pointer; None where it is one."""
-        layout = next((layout for layout in self.layouts if layout.is_signed(fields)), None)
+        layout = self._layout_of(fields)
         if layout is None:
             return Reason.UNKNOWN_KIND, f"no members of {self.wire} are in this object", ""
         return self._fault(layout, fields)
+
+    def _layout_of(self, fields: dict[str, Any]) -> Compiled | None:
+        return next((layout for layout in self.layouts if layout.is_signed(fields)), None)
 
     @staticmethod
     def _fault(layout: Compiled, fields: dict[str, Any]) -> Refusal | None:
@@ -147,7 +145,7 @@ class Reading:
             fields = self._fields(data)
         except DecodeError:
             return ()
-        layout = next((layout for layout in self.layouts if layout.is_signed(fields)), None)
+        layout = self._layout_of(fields)
         for path in () if layout is None else layout.calls:
             found = [value for value in values_at(fields, path) if isinstance(value, str) or type(value) is int]
             if found:

@@ -259,7 +259,7 @@ class Compiled:
             variants=(Variant(self.wire, self.needs(), self.fills()),),
             choose="only",
             detect=partial(reading.is_of, self),
-            decode=partial(reading.decode_as, self),
+            decode=partial(reading.decode, layout=self),
             claims=self.is_signed,
             variant_of=lambda fields: 0,
             clues=(tuple(self.layout.signs),),
