@@ -186,11 +186,14 @@ class SlipMethods(Message):
         for name in FIELDS[:6]:
             if name not in fields:
                 raise _fault(Reason.MISSING_FIELD, f"{name} is required", f"/{name}")
+        for name in FIELDS[:4]:
+            if not isinstance(fields[name], int) or isinstance(fields[name], bool):
+                raise _fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(fields[name]).__name__}", f"/{name}")
         unknown = fields.keys() - set(FIELDS) - {"extra"}
         if unknown:
             name = min(map(str, unknown))
             raise _fault(Reason.UNKNOWN_SLOT, f"a message has no field {name!r}", f"/{name}")
-        slots = fields.get("slots") or {}
+        slots = {} if fields.get("slots") is None else fields["slots"]
         expect_mapping(slots, WIRE, "/slots")
         extra = _extra_from(fields.get("extra") or ())
         frame: Any = fields["frame"]
