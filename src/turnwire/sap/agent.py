@@ -593,8 +593,7 @@ class Agent:
 
     async def _made(self, job: Job, line: Line) -> str:
         loop, capability = asyncio.get_running_loop(), line.capability
-        limits = [limit for limit in (seconds_left(job.task), self.seconds) if limit is not None]
-        seconds = min(limits, default=None)
+        seconds = seconds_left(job.task, most=self.seconds)
         end = None if seconds is None else loop.time() + seconds
 
         def left() -> float | None:
@@ -846,12 +845,14 @@ def too_large(result: Result, size: int, limit: int) -> Result:
     return made
 
 
-def seconds_left(task: Task, now: datetime | None = None, *, budget: bool = True) -> float | None:
-    """Seconds until telemetry.deadline or, with ``budget``, budget.seconds, the sooner; None without either."""
-    if (telemetry := task._fields.get("telemetry")) is None:
-        return None
+def seconds_left(
+    task: Task, now: datetime | None = None, *, budget: bool = True, most: float | None = None
+) -> float | None:
+    """Seconds until telemetry.deadline or, with ``budget``, budget.seconds, or at ``most``, the soonest; None without
+    any."""
+    telemetry = task._fields.get("telemetry", {})
     seconds = telemetry.get("budget", {}).get("seconds") if budget else None
-    limits = []
+    limits = [] if most is None else [most]
     if isinstance(seconds, (int, float)) and not isinstance(seconds, bool):
         limits.append(float(min(seconds, _LONGEST)))
     if "deadline" in telemetry:
@@ -861,7 +862,5 @@ def seconds_left(task: Task, now: datetime | None = None, *, budget: bool = True
 
 def seconds_to_record(task: Task, most: float | None) -> float | None:
     """Seconds that the transcript may take for a task, None for any number; most: where it brings no limit."""
-    limits = [limit for limit in (seconds_left(task), most) if limit is not None]
-    if not limits:
-        return None
-    return least if (least := min(limits)) >= SHORT else FOR_SHORT
+    left = seconds_left(task, most=most)
+    return left if left is None or left >= SHORT else FOR_SHORT
