@@ -162,7 +162,8 @@ def test_a_stream_of_results_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None
 def test_http_in_detail(tmp_path: Path) -> None:
     async def main() -> None:
         agent = make_agent(tmp_path)
-        async with agent, serve(http.app(agent, max_body=4000)) as url, httpx.AsyncClient(base_url=url) as raw:
+        async with serve(http.app(agent, max_body=4000)) as url, httpx.AsyncClient(base_url=url) as raw:
+            assert agent.running, "its server starts it"
             headers = {"Content-Type": "application/json", "X-Correlation-Id": TASK["correlationId"]}
             one = task("work.add", {"a": 1, "b": 2})
             answer = await raw.post("/tasks", content=sap.encode(one), headers=headers)
@@ -196,6 +197,7 @@ def test_http_in_detail(tmp_path: Path) -> None:
                 assert result.output == "slept"
                 with pytest.raises(KeyError):
                     await client.result("7fbb32b6-0d2c-4c1a-9b75-000000000000")
+        assert not agent.running
 
     asyncio.run(main())
 

@@ -198,7 +198,7 @@ def test_bundles_of_one_delegation_need_not_wait():
     for clock in range(1, 4):
         assert session.feed(message("b", clock, Kind.EVIDENCE_BUNDLE)) == []
     assert session.feed(message("b", 4, Kind.KNOWLEDGE, text="all three prove it")) == []
-    assert session.open_delegations == []
+    assert list(session.waiting(Kind.DELEGATION)) == []
     assert reasons(session.feed(message("b", 5, Kind.EVIDENCE_BUNDLE))) == ["out_of_turn"]
     alone = sstp.Session()
     found = [reasons(alone.feed(message("a", clock, Kind.EVIDENCE_BUNDLE))) for clock in range(1, 6)]

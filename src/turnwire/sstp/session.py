@@ -180,11 +180,6 @@ class Session:
         """The queries without an answer, by the agent that was asked, in order."""
         return [asked.message for asked in self.waiting(Kind.QUERY)]
 
-    @property
-    def open_delegations(self) -> list[Message]:
-        """The delegations without an answer, in the same order."""
-        return [asked.message for asked in self.waiting(Kind.DELEGATION)]
-
     def waiting(self, *kinds: Kind) -> Iterator[Asked]:
         """The open messages of these kinds."""
         return (asked for kind in kinds for several in self._open[kind].values() for asked in several)

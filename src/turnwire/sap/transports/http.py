@@ -25,7 +25,7 @@ from collections.abc import (
     Iterator,
     Mapping,
 )
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -122,7 +122,7 @@ def app(
     receive: Receive | None = None,
     body_seconds: float = BODY_SECONDS,
 ) -> Starlette:
-    """The Starlette app of an agent, or of the agents of a bus; they are started by whoever made them.
+    """The Starlette app of an agent, or of the agents of a bus, which a server starts with it unless they run already.
 
     Args:
         max_body: bytes a request may have; more is 413. body_seconds: how long it may take; more is 408. A
@@ -139,7 +139,13 @@ def app(
     ]
     if receive is not None:
         routes.append(Route("/results", endpoint.post_result, methods=["POST"]))
-    return Starlette(routes=routes, exception_handlers={Refused: _problem})
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with nullcontext() if agent.running else agent:
+            yield
+
+    return Starlette(routes=routes, exception_handlers={Refused: _problem}, lifespan=lifespan)
 
 
 @dataclass(eq=False)
