@@ -6,41 +6,31 @@
 #include <stdint.h>
 #include <string.h>
 
-static int tw_utf8_valid_scalar(const uint8_t *p, size_t n) {
+#include "portable.h"
+
+/* Bytes of the character that is not ASCII at p (2 to 4), or 0 where these are none. */
+static inline int tw_utf8_size(const uint8_t *p, const uint8_t *end)
+{
+    uint8_t lead = p[0];
+    if (lead < 0xC2 || lead > 0xF4 || end - p < 2) return 0;
+    uint8_t second = p[1];
+    if ((second & 0xC0) != 0x80) return 0;
+    if (lead < 0xE0) return 2;
+    if (end - p < 3 || (p[2] & 0xC0) != 0x80) return 0;
+    if (lead < 0xF0) return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second >= 0xA0) ? 0 : 3;
+    if (end - p < 4 || (p[3] & 0xC0) != 0x80) return 0;
+    return (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F) ? 0 : 4;
+}
+
+static TW_UNUSED int tw_utf8_valid_scalar(const uint8_t *p, size_t n) {
     const uint8_t *end = p + n;
     while (p < end) {
-        if (end - p >= 8) {
-            uint64_t word;
-            memcpy(&word, p, 8);
-            if (!(word & 0x8080808080808080u)) {
-                p += 8;
-                continue;
-            }
-        }
-        uint8_t lead = *p;
-        if (lead < 0x80) {
-            p += 1;
-            continue;
-        }
-        uint8_t low = 0x80, high = 0xBF;
-        int more;
-        if (lead >= 0xC2 && lead <= 0xDF) {
-            more = 1;
-        } else if (lead >= 0xE0 && lead <= 0xEF) {
-            more = 2;
-            if (lead == 0xE0) low = 0xA0;
-            if (lead == 0xED) high = 0x9F;
-        } else if (lead >= 0xF0 && lead <= 0xF4) {
-            more = 3;
-            if (lead == 0xF0) low = 0x90;
-            if (lead == 0xF4) high = 0x8F;
-        } else {
-            return 0;
-        }
-        if (end - p <= more || p[1] < low || p[1] > high) return 0;
-        for (int k = 2; k <= more; k++)
-            if ((p[k] & 0xC0) != 0x80) return 0;
-        p += more + 1;
+        uint64_t word = ~(uint64_t)0;
+        int size = 8;
+        if (end - p >= 8) memcpy(&word, p, 8);
+        if (word & 0x8080808080808080u) size = *p < 0x80 ? 1 : tw_utf8_size(p, end);
+        if (!size) return 0;
+        p += size;
     }
     return 1;
 }

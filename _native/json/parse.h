@@ -5,6 +5,7 @@
 #define TURNWIRE_JSON_PARSE_H
 
 #include "forms.h"
+#include "why.h"
 #include "_native/common/keyed_hash.h"
 
 /* What a value is: the bits of tw_value.is. */
@@ -115,6 +116,8 @@ static inline const uint8_t *tw_json_fault(tw_json *x, const uint8_t *p, int cut
 /* The string whose inside starts at p: behind its closing quote, or NULL. */
 static inline const uint8_t *tw_json_string(tw_json *x, const uint8_t *p, uint8_t *escaped)
 {
+    const uint8_t *place;
+    int why;
     for (;;) {
         p = tw_plain(p, x->hard);
         if (p >= x->end) return tw_json_fault(x, p, 1);
@@ -123,7 +126,7 @@ static inline const uint8_t *tw_json_string(tw_json *x, const uint8_t *p, uint8_
         if (*p == '\\') {
             *escaped = 1;
             size = tw_escape_size(p, x->end);
-            if (!size) return tw_json_fault(x, p, tw_escape_is_cut(p, x->end));
+            if (!size) return tw_json_fault(x, p, tw_why_escape(p, x->end, p, &why, &place) && why == TW_WHY_UNTERMINATED);
         } else {
             size = *p < 0x20 ? 0 : tw_utf8_size(p, x->end);
             if (!size) return tw_json_fault(x, p, 0);

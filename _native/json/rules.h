@@ -298,15 +298,19 @@ static const uint8_t *tw_walk_array(tw_walk *w, const uint8_t *p, const tw_rule 
     return p;
 }
 
-/* YYYY-MM-DDTHH:MM:SSZ, no leap second. */
-static inline int tw_is_plain_time(const uint8_t *p)
+/* YYYY-MM-DDTHH:MM:SS with or without Z, no leap second. */
+static inline int tw_is_short_time(const uint8_t *p, size_t size)
 {
-    int year = tw_two(p), of_century = tw_two(p + 2), month = tw_two(p + 5), day = tw_two(p + 8);
+    if (size != 19 && (size != 20 || p[19] != 'Z')) return 0;
+    if (p[4] != '-' || p[7] != '-' || p[10] != 'T' || p[13] != ':' || p[16] != ':') return 0;
+    int century = tw_two(p), year = tw_two(p + 2), month = tw_two(p + 5), day = tw_two(p + 8);
     int hour = tw_two(p + 11), minute = tw_two(p + 14), second = tw_two(p + 17);
-    if (p[4] != '-' || p[7] != '-' || p[10] != 'T' || p[13] != ':' || p[16] != ':' || p[19] != 'Z') return 0;
-    if ((year | of_century | month | day | hour | minute | second) < 0 || hour > 23 || minute > 59 || second > 59) return 0;
-    return tw_days(year * 100 + of_century, month, day) != INT64_MIN;
+    return (century | year | hour | minute | second) >= 0 && hour < 24 && minute < 60 && second < 60 &&
+           tw_days(century * 100 + year + 400, month, day) != INT64_MIN; /* the year 0000 has the days of 0400 */
 }
+
+/* The same as SAP writes it. */
+static inline int tw_is_plain_time(const uint8_t *p) { return tw_is_short_time(p, 20) && memcmp(p, "0000", 4); }
 
 static inline int tw_is_digest(const uint8_t *p, size_t size)
 {

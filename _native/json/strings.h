@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "_native/common/portable.h"
+#include "_native/common/utf8_scalar.h"
 
 /* The first byte from p on that is a quote, a backslash, a control character or not ASCII; or end. */
 static inline const uint8_t *tw_plain(const uint8_t *p, const uint8_t *end)
@@ -66,19 +67,7 @@ static inline const uint8_t *tw_skip(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* Bytes of the character that is not ASCII at p (2 to 4), or 0 where these are none. */
-static inline int tw_utf8_size(const uint8_t *p, const uint8_t *end)
-{
-    uint8_t lead = p[0];
-    if (lead < 0xC2 || lead > 0xF4 || end - p < 2) return 0;
-    uint8_t second = p[1];
-    if ((second & 0xC0) != 0x80) return 0;
-    if (lead < 0xE0) return 2;
-    if (end - p < 3 || (p[2] & 0xC0) != 0x80) return 0;
-    if (lead < 0xF0) return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second >= 0xA0) ? 0 : 3;
-    if (end - p < 4 || (p[3] & 0xC0) != 0x80) return 0;
-    return (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F) ? 0 : 4;
-}
+static inline int tw_is_hex(uint8_t byte) { return (uint8_t)(byte - '0') < 10 || (uint8_t)((byte | 32) - 'a') < 6; }
 
 /* The value of the four hex digits at p, or -1. */
 static inline int tw_hex4(const uint8_t *p, const uint8_t *end)
@@ -109,24 +98,6 @@ static inline int tw_escape_size(const uint8_t *p, const uint8_t *end)
     if (end - p < 12 || p[6] != '\\' || p[7] != 'u') return 0;
     code = tw_hex4(p + 8, end);
     return code >= 0xDC00 && code <= 0xDFFF ? 12 : 0;
-}
-
-/* Whether what stands at p is the beginning of an escape that the end of the text cut off. */
-static inline int tw_escape_is_cut(const uint8_t *p, const uint8_t *end)
-{
-    if (end - p < 2) return 1;
-    if (p[1] != 'u') return 0;
-    for (int part = 0; part < 2; part++, p += 6) {
-        if (part && end - p < 2) return p == end || *p == '\\';
-        if (part && (p[0] != '\\' || p[1] != 'u')) return 0;
-        for (int i = 2; i < 6; i++) {
-            if (end - p <= i) return 1;
-            if ((uint8_t)(p[i] - '0') >= 10 && (uint8_t)((p[i] | 32) - 'a') >= 6) return 0;
-        }
-        int code = tw_hex4(p + 2, end);
-        if (part || code < 0xD800 || code > 0xDBFF) return 0;
-    }
-    return 0;
 }
 
 static inline int tw_put_character(uint8_t *out, int code)

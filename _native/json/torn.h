@@ -7,7 +7,6 @@
 #define TURNWIRE_JSON_TORN_H
 
 #include "region.h"
-#include "why.h"
 
 enum { TW_MOST_SIGN_KEYS = 64, TW_MOST_SIGN_VALUES = 64, TW_MOST_SIGNS = 24, TW_NO_SIGN = 255 };
 

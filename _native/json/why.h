@@ -39,15 +39,20 @@ static int tw_why_here(const uint8_t *p, const uint8_t *end, int *reason, const 
     return tw_why(*p == '+' || *p == '.' ? TW_WHY_NUMBER : TW_WHY_JSON, p, reason, place);
 }
 
-/* The value of four hex digits at p; -1 where they are none, -2 where the text ends among them. */
-static int tw_hex_of(const uint8_t *p, const uint8_t *end)
+/* Why no escape stands at p, in the string that opens at `quote`; 0 where one does. */
+static int tw_why_escape(const uint8_t *p, const uint8_t *end, const uint8_t *quote, int *reason, const uint8_t **place)
 {
-    for (int i = 0; i < 4; i++) {
-        if (p + i >= end) return -2;
-        uint8_t letter = p[i] | 32;
-        if ((uint8_t)(p[i] - '0') > 9 && (uint8_t)(letter - 'a') > 5) return -1;
+    const uint8_t *first = p;
+    if (tw_escape_size(p, end)) return 0;
+    for (int half = 0;; half++, p += 6) {    /* of a surrogate pair */
+        int digits = 0;
+        if (p >= end || (*p == '\\' && p + 1 >= end)) return tw_why(TW_WHY_UNTERMINATED, quote, reason, place);
+        if (*p != '\\' || p[1] != 'u') return tw_why(half ? TW_WHY_SURROGATE : TW_WHY_ESCAPE, first, reason, place);
+        while (digits < 4 && p + 2 + digits < end && tw_is_hex(p[2 + digits])) digits++;
+        if (digits < 4 && p + 2 + digits >= end) return tw_why(TW_WHY_UNTERMINATED, quote, reason, place);
+        if (digits < 4) return tw_why(TW_WHY_ESCAPE, p, reason, place);
+        if (half || tw_hex4(p + 2, end) >= 0xDC00) return tw_why(TW_WHY_SURROGATE, first, reason, place);
     }
-    return tw_hex4(p, end);
 }
 
 /* Why the string that opens at `quote` is bad; 0 where it is not. hard: up to here memory may be read. */
@@ -58,30 +63,9 @@ static int tw_why_string(const uint8_t *quote, const uint8_t *end, const uint8_t
         if (p >= end) return tw_why(TW_WHY_UNTERMINATED, quote, reason, place);
         if (*p == '"') return 0;
         if (*p < 0x20) return tw_why(TW_WHY_CONTROL, p, reason, place);
-        if (*p != '\\') {
-            int size = tw_utf8_size(p, end);
-            if (!size) return tw_why_bytes(p, end, reason, place);
-            p += size;
-            continue;
-        }
-        if (p + 1 >= end) return tw_why(TW_WHY_UNTERMINATED, quote, reason, place);
-        if (p[1] != 'u') {
-            if (!memchr("\"\\/bfnrt", p[1], 8)) return tw_why(TW_WHY_ESCAPE, p, reason, place);
-            p += 2;
-            continue;
-        }
-        int code = tw_hex_of(p + 2, end);
-        if (code == -2) return tw_why(TW_WHY_UNTERMINATED, quote, reason, place);
-        if (code < 0) return tw_why(TW_WHY_ESCAPE, p, reason, place);
-        if (code < 0xD800 || code > 0xDFFF) { p += 6; continue; }
-        if (code >= 0xDC00) return tw_why(TW_WHY_SURROGATE, p, reason, place);
-        if (p + 6 >= end || (p + 7 == end && p[6] == '\\')) return tw_why(TW_WHY_UNTERMINATED, quote, reason, place);
-        if (p[6] != '\\' || p[7] != 'u') return tw_why(TW_WHY_SURROGATE, p, reason, place);
-        code = tw_hex_of(p + 8, end);
-        if (code == -2) return tw_why(TW_WHY_UNTERMINATED, quote, reason, place);
-        if (code < 0) return tw_why(TW_WHY_ESCAPE, p + 6, reason, place);
-        if (code < 0xDC00 || code > 0xDFFF) return tw_why(TW_WHY_SURROGATE, p, reason, place);
-        p += 12;
+        int size = *p == '\\' ? tw_escape_size(p, end) : tw_utf8_size(p, end);
+        if (!size) return *p == '\\' ? tw_why_escape(p, end, quote, reason, place) : tw_why_bytes(p, end, reason, place);
+        p += size;
     }
 }
 

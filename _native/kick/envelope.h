@@ -68,17 +68,6 @@ static inline int tw_is_uuid4(const uint8_t *p, size_t size)
     return tw_is_uuid(p, size) && p[14] == '4' && (p[19] == '8' || p[19] == '9' || (p[19] | 32) == 'a' || (p[19] | 32) == 'b');
 }
 
-/* YYYY-MM-DDTHH:MM:SS with or without Z, no leap second. */
-static inline int tw_is_short_time(const uint8_t *p, size_t size)
-{
-    if ((size != 20 && size != 19) || p[4] != '-' || p[7] != '-' || p[10] != 'T' || p[13] != ':' || p[16] != ':') return 0;
-    int century = tw_two(p), year = tw_two(p + 2), month = tw_two(p + 5), day = tw_two(p + 8);
-    int hour = tw_two(p + 11), minute = tw_two(p + 14), second = tw_two(p + 17);
-    return (century | year | hour | minute | second) >= 0 && hour < 24 && minute < 60 && second < 60 && month > 0 &&
-           month <= 12 && day > 0 && (day <= 28 || tw_days(century * 100 + year, month, day) != INT64_MIN) &&
-           (size == 19 || p[19] == 'Z');
-}
-
 enum { TW_FIELDS = 8, TW_ID = 0, TW_TIMESTAMP, TW_SENDER, TW_RECEIVER, TW_TYPE, TW_CHANNEL, TW_CONTENT, TW_CORRELATION };
 
 /* A string of JSON: its inside, how many characters it has, which are at most `most`, how many bytes its UTF-8 has besides

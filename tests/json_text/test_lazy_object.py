@@ -57,7 +57,13 @@ ATOMS += [
 ]
 ATOMS += ['"sk-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '"s\\u006b-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '{"api_key":"x"}']
 ATOMS += ['"Bearer aaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '"their plan is after the other one"', '["a","b"]', "[1,[2]]"]
-ATOMS += ['"2024-02-29T10:00:00Z"', '"2023-02-29T10:00:00Z"', '"2025-12-31T23:59:60Z"', '"2025-12-31T23:59:59.5Z"']
+ATOMS += [
+    '"0000-01-01T00:00:00Z"',
+    '"2024-02-29T10:00:00Z"',
+    '"2023-02-29T10:00:00Z"',
+    '"2025-12-31T23:59:60Z"',
+    '"2025-12-31T23:59:59.5Z"',
+]
 ATOMS += ['"FAILED"', '"SUCCEEDED"', '"2.0"', '"sha256:' + "0" * 64 + '"', '{"' + "k" * 70 + '":1}', '"\\n\\/"']
 ATOMS += ["1" * 600, "-" + "1" * 601, "1" * 5000, "1" * 400 + ".5", "1" * 19 + "e2", "-" + "1" * 19]
 ATOMS += ["{" + ",".join(f'"k{n}":{n}' for n in range(40)) + "}", "[" * 130 + "]" * 130]
