@@ -424,7 +424,7 @@ cdef object written(SlipMessage message):
 
 
 cdef object need_message(object message):
-    return encode_fault(Reason.WRONG_TYPE, f"a SlipMessage is encoded, not {type(message).__name__}")
+    return encode_fault(Reason.WRONG_TYPE, f"encode takes a SlipMessage, not {type(message).__name__}")
 
 
 cdef object finished(Writer *w, SlipMessage message):

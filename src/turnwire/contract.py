@@ -295,7 +295,7 @@ def record_bytes(data: object) -> bytes | None:
 
 def type_fault(value: object, wire: str | None) -> DecodeError:
     """The error for decoding something that is not text."""
-    text = f"text or contiguous bytes are decoded, not {type(value).__name__}"
+    text = f"expected text or contiguous bytes, not {type(value).__name__}"
     return DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1, wire=wire)
 
 

@@ -220,7 +220,7 @@ def made(cls: type, fields: Mapping[str, Any]) -> Any:
 def _wire_of(cls: type) -> Wire:
     name = registry.wire_of_class(cls)
     if name is None:
-        raise TypeError(f"{cls.__name__} is no class of the messages of a wire: register the wire")
+        raise TypeError(f"{cls.__name__} is not a message class of any wire: register its wire")
     return registry.wire(name)
 
 

@@ -173,7 +173,7 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
         return f"there are records of other wires: {counts}{first} (without {option}: all)"
     if counts := wires_in(beginning, FORMATS):
         return f"there are records of other formats: {counts} ({option} formats, turnwire usage, turnwire show)"
-    return "looks like a chat transcript, which none of these wires is" if _CHAT.search(beginning) else None
+    return "looks like a chat transcript, not like a message of these wires" if _CHAT.search(beginning) else None
 
 
 def of_formats(names: Sequence[str]) -> bool:

@@ -40,7 +40,7 @@ class Output:
                 # An unbuffered stream (PYTHONUNBUFFERED, python -u) writes as much as the pipe takes, or nothing.
                 count = self._stream.write(left)
                 if count is None:
-                    raise BlockingIOError(errno.EAGAIN, "takes nothing now, and does not wait")
+                    raise BlockingIOError(errno.EAGAIN, "is not ready for writing, and does not block")
                 left = left[count:]
         except OSError as error:
             raise named(error, self.name) from None

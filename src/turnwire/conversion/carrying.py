@@ -78,7 +78,7 @@ def restored(carried: dict[str, Any], made: Fields, to: str) -> Fields:
     """The fields of the message that was carried; what it did not have to carry is in ``made``."""
     listed, rest = carried.get("fields"), carried.get("rest", {})
     if not isinstance(listed, list) or not listed or not isinstance(rest, dict):
-        raise bad_carry(to, "what was carried has no list of fields and no values")
+        raise bad_carry(to, "the embedded part has neither a list of fields nor values")
     fields: Fields = {}
     for text in listed:
         if not isinstance(text, str):
@@ -99,7 +99,7 @@ def joined(fields: Fields, to: str) -> Any:
         message = shape_of(to).join(fields)
         encode(message, strict=False)
     except WireError as error:
-        raise bad_carry(to, f"what was carried is not a message: {error}") from None
+        raise bad_carry(to, f"the embedded message cannot be read: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise bad_carry(to, f"what was carried is not a message: {error!r}") from None
+        raise bad_carry(to, f"the embedded message cannot be read: {error!r}") from None
     return message

@@ -359,7 +359,7 @@ class Converter:
         if not names:
             text = "it answers no work that its source names, and no request was seen"
         elif self._requested:
-            text = f"it answers {task}, which nobody here has requested, or too long ago (remember is the limit)"
+            text = f"it answers {task}, which was not requested, or longer ago than remember allows"
         else:
             return None
         return ClauseFault(clause, self._written + 1, text)

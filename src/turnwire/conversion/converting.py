@@ -94,7 +94,7 @@ def split(message: Any, to: str) -> tuple[str, Fields]:
     wire does not say what its fields mean."""
     source = wire_of(message)
     if source is None or not isinstance(message, registry.wire(source).message):
-        raise ConvertError(Reason.WRONG_TYPE, f"a message is converted, not {type(message).__name__}", wire=to)
+        raise ConvertError(Reason.WRONG_TYPE, f"convert takes a message, not {type(message).__name__}", wire=to)
     encode(message, strict=False)
     if source == to:
         return source, {}
@@ -216,7 +216,7 @@ def _check_carried(source: Mapper, around: Fields, target: Mapper, made: Fields,
     must not be told something else. Its place in the sequence says nothing of what it does."""
     to, facts, seen = target.wire, target.facts(made), source.facts(around)
     if not source.knows(facts):
-        raise bad_carry(to, f"what was carried is not a {source.shape.kind_name(around)}")
+        raise bad_carry(to, f"the embedded part is not a {source.shape.kind_name(around)}")
     if "sequence" in facts and "sequence" in seen:
         facts["sequence"] = seen["sequence"]
     forth = source.survivors(facts)
@@ -225,7 +225,7 @@ def _check_carried(source: Mapper, around: Fields, target: Mapper, made: Fields,
         raise bad_carry(to, f"{text} {forth[path]!r}: only its own context, or a signature and its key, can prove it")
     near = _near(source, forth, facts, source.facts(forth))
     if near is not None and not nearest:
-        raise bad_carry(to, f"what was carried is not a {near}; nearest=True takes it")
+        raise bad_carry(to, f"the embedded part is not a {near}; nearest=True takes it")
 
 
 def checked(wire: str, fields: Fields) -> Any:

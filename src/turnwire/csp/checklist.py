@@ -65,7 +65,7 @@ REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_
 UNJUDGED = (
     Unjudged("SCOPE", "Agents speak CSP/1 only, humans natural language", "a log does not say who is human"),
     Unjudged("SCOPE", "The memory graph is made of CSP nodes and patches", "the graph of MEM messages has no form"),
-    Unjudged("GOALS", "Lossless, token-minimal", "what an agent meant is in no log; turnwire tokens counts"),
+    Unjudged("GOALS", "Lossless, token-minimal", "no log shows what an agent meant; turnwire tokens counts"),
     Unjudged("INTENT TYPES", "DATA, PRODUCED and OUT hold what they name", "results and files are not part of a log"),
     Unjudged(
         "FILEOP",
@@ -127,7 +127,7 @@ class CspChecklist(checklists.RecordChecklist):
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one record. Of a message that is read from a text its line there is its place."""
         if type(message) is not CspMessage:
-            expect(message, Record, "a CSP/1 record, a Document or a text is judged")
+            expect(message, Record, "expected a CSP/1 record, a Document or a text")
         if self._next < len(self._waiting):
             self._pass(offset)
         if offset is not None:
@@ -251,7 +251,7 @@ def conformance(*messages: Record | Document | str | bytes, classify: Classifier
                 judge.rejects += 1
                 judge.refused(error, error.line or 1)
                 continue
-        expect(message, Record | Document, "a CSP/1 record, a Document or a text is judged")
+        expect(message, Record | Document, "expected a CSP/1 record, a Document or a text")
         for record in message.records if isinstance(message, Document) else [message]:
             judge.records += isinstance(record, CspMessage)
             judge.message(record, record.line)

@@ -314,7 +314,7 @@ def check(message: Record | Document) -> list[Issue]:
     ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
     with, the line they were found at. Raises TypeError for what is neither.
     """
-    expect(message, Record | Document, "a CSP/1 record or a Document is checked")
+    expect(message, Record | Document, "check takes a CSP/1 record or a Document")
     if isinstance(message, Document):
         return [found for record in message.records for found in check(record)]
     try:

@@ -155,9 +155,9 @@ def _wanted(
     base = block.get("BASE")
     if block.op == "CREATE":
         if old is not None:
-            raise refusal(Reason.FILE_EXISTS, "CREATE makes a new file, and this one is there", path)
+            raise refusal(Reason.FILE_EXISTS, "CREATE makes a new file, but this one exists", path)
         if base is not None:
-            raise refusal(Reason.BASE_MISMATCH, "a file that is made has no BASE", path)
+            raise refusal(Reason.BASE_MISMATCH, "CREATE takes no BASE: the file is new", path)
         made = _content(block, path)
         return made, len(made.splitlines()), 0
     if old is None:

@@ -133,7 +133,7 @@ def lint(document: Document | CspMessage, store: Store | None = None) -> list[Is
     Uses the definitions of the document and of ``store`` (the state before it). ``where`` is the first line of the
     record. Raises TypeError for other objects.
     """
-    expect(document, Record | Document, "a Document or a CSP/1 record is judged")
+    expect(document, Record | Document, "expected a Document or a CSP/1 record")
     records: list[Record] = document.records if isinstance(document, Document) else [document]
     linter = Linter(store)
     return [issue for record in records for issue in linter.feed(record)]

@@ -141,7 +141,9 @@ def first_entry(journal: Journal, body: bytes) -> int:
         found = next(iter(journal.entries(kind=INIT)), None)
         if found is not None:
             if found.body != body:
-                raise refusal(Reason.BAD_LEDGER, "another store is kept here", f"entry {found.seq}", rule="journal")
+                raise refusal(
+                    Reason.BAD_LEDGER, "this ledger belongs to another store", f"entry {found.seq}", rule="journal"
+                )
             seq: int = found.seq
             return seq
         try:
@@ -160,7 +162,7 @@ def read_init(entry: Any) -> tuple[dict[str, str], dict[str, str]]:
     except (ValueError, KeyError, TypeError) as error:
         raise _bad_entry(entry, f"the entry cannot be taken: {error}") from error
     if not same:
-        raise _bad_entry(entry, "the entry is not what a store writes")
+        raise _bad_entry(entry, "a store does not write such an entry")
     return defs, laws
 
 
@@ -172,7 +174,7 @@ def read_message(entry: Any) -> tuple[CspMessage, str]:
     except WireError as error:
         raise _bad_entry(entry, f"the entry cannot be taken: {error}") from error
     if text.encode() != entry.body:
-        raise _bad_entry(entry, "the entry is not what a store writes")
+        raise _bad_entry(entry, "a store does not write such an entry")
     return message, text
 
 
@@ -447,7 +449,7 @@ class Store:
         expect(journal, Journal, "a store is kept in a Ledger")
         first = next((entry for entry in journal.entries() if entry.kind in (INIT, WIRE)), None)
         if first is None:
-            raise refusal(Reason.BAD_LEDGER, "no store was kept here", None, rule="journal")
+            raise refusal(Reason.BAD_LEDGER, "this ledger has no store", None, rule="journal")
         if first.kind == WIRE:
             raise refusal(Reason.BAD_LEDGER, "the entry comes before its store", f"entry {first.seq}", rule="journal")
         return cls(*read_init(first), journal=journal)

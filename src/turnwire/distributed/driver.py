@@ -166,7 +166,7 @@ class _Run:
         """Runs all blocks, then those alone that were there when workers died."""
         for index, block in sorted(self._killers(todo), key=lambda suspect: suspect[0]):
             if self._killers(iter([(index, block)])):
-                text = "every worker that tried this block died, also when it ran alone"
+                text = "every worker that tried this block died, even when it ran alone"
                 self._ended({**_unfinished(index, block), "state": "quarantined", "error": text})
 
     def _killers(self, todo: Iterator[tuple[int, Block]]) -> list[tuple[int, Block]]:

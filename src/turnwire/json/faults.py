@@ -135,7 +135,7 @@ def _bad_json(data: bytes, offset: int) -> str:
     if byte in b"/#":
         return "JSON has no comments"
     if data.startswith((b"True", b"False", b"None"), offset):
-        return "the words are true, false and null"
+        return "the literals are true, false and null"
     if byte == b"\0":
         return "there is a NUL byte here"
     return f"{_shown(data, offset)} is not allowed here"

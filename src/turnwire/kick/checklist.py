@@ -126,7 +126,7 @@ class KickChecklist(checklists.RecordChecklist):
             self._document(message, line, offset)
             return
         if type(message) is not Envelope:
-            expect(message, Envelope, "an envelope or its text is judged")
+            expect(message, Envelope, "expected an envelope or its text")
         self.applied |= _applies(channel_parts(message.channel)[0], message.correlation_id is not None)
         issues = check(message, self._policy)
         broken = self._tell(issues, line, offset) if issues else set()
@@ -212,7 +212,7 @@ class KickChecklist(checklists.RecordChecklist):
             else:
                 self.left(begun.clause, begun.line, one.text, begun.offset, begun.since)
         for clause, (count, line) in self._given_up.items():
-            self.left(clause, line, f"{count:,} more, no longer followed, have not ended")
+            self.left(clause, line, f"{count:,} more, no longer tracked, have not ended")
         for name, texts in self._overdue.items():
             begun = self._begun[name]
             self.doubt(begun.clause, begun.line, f"late: {texts[-1]}", begun.offset)

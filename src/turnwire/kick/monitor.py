@@ -104,7 +104,7 @@ VIOLATION, WAITING, DECISION = "violation", "waiting", "decision"  # what it is 
 _KNOWN = (QUESTION, DISPATCH, GROUP, VIOLATION)
 """The words under which something has a correlation that a question can be about."""
 _OVERDUE_TEXT = {
-    "accept": "the dispatch was not taken up in time",
+    "accept": "no agent took the dispatch in time",
     "finish": "the task was not finished in time",
     "answer": "the question was not answered in time",
     "escalate": "the violation was not escalated in time",

@@ -34,7 +34,7 @@ def judge_other(message: Any, envelope: type, strict: bool) -> list[Issue]:
     lines; ``where`` is a line, in a document with built sections "/sections/N". With ``strict`` the first warning is
     raised. Raises TypeError for what is neither an envelope nor a document."""
     if not isinstance(message, Space):
-        expect(message, envelope, "an envelope is checked")
+        expect(message, envelope, "expected an envelope")
     if strict and message.issues:
         reason, where, _, text = message.issues[0]
         raise RuleError(reason, f"line {where}: {text}", rule="004.1", wire=WIRE)
@@ -135,7 +135,7 @@ def lint(space: Space) -> list[Issue]:
     Sections are equal if name, type and place are; ``where`` is the number of the section, from 1. Numbers are
     indexes of digits; the first may be any number, each next one is one more.
     """
-    expect(space, Space, "a Space document is judged")
+    expect(space, Space, "expected a Space document")
     issues = []
     last: dict[tuple[Any, ...], int] = {}
     seen = set()

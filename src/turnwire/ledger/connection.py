@@ -201,7 +201,7 @@ def _unchanged(path: str | os.PathLike[str]) -> Check:
 
     def check() -> None:
         if state() != before:
-            raise OSError(errno.EBUSY, "somebody wrote the ledger while it was read here: read it again", name)
+            raise OSError(errno.EBUSY, "the ledger was written while it was read: read it again", name)
 
     before, name = state(), os.fspath(path)
     return check
@@ -243,7 +243,7 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
                 raise failed from None
             for log in logs:
                 if os.path.exists(log) and os.path.getsize(log):
-                    text = f"what was written last is in its {log[len(place) :]} file, which cannot be read here: "
+                    text = f"the last writes are in its {log[len(place) :]} file, which cannot be read here: "
                     raise OSError(errno.EROFS, f"{text}copy all its files elsewhere", name) from failed
     check = _unchanged(path)
     return connect(path, timeout, mode="ro", also="&immutable=1"), check  # SQLite needs no locks, no files beside it

@@ -166,7 +166,7 @@ class ProvedRows:
                 raise ProofFailed("rows", "a value has another type than was written", expected)
             following = link(self.chain, leaf)
             if following != chain:
-                raise ProofFailed("chain", "the entry is not what the chain says", expected)
+                raise ProofFailed("chain", "the entry does not match the chain", expected)
             self.chain, self.size = following, expected
             self._open.append(leaf)
             if len(self._open) == TILE_SIZE:

@@ -57,7 +57,7 @@ class Trusted:
             raise ProofFailed("head", "the kept head is not signed by a trusted key")
         found = head.witnessed_by(self.witnesses)
         if found < self.threshold:
-            raise ProofFailed("head", f"the kept head has {found} trusted witnesses, {self.threshold} are wanted")
+            raise ProofFailed("head", f"the kept head has {found} trusted witnesses, {self.threshold} are required")
 
 
 def verify_file(

@@ -111,7 +111,7 @@ class Writer:
                 now = time.time_ns() // 1000
                 for ticket in taken:
                     if ticket.expected is not None and ticket.expected != self._last:
-                        text = f"the last entry is {self._last}, not {ticket.expected}: somebody else has written"
+                        text = f"the last entry is {self._last}, not {ticket.expected}: another writer has appended"
                         ticket.error = RuleError(Reason.APPEND_CONFLICT, text, rule="expect")
                         firsts.append(0)
                         continue
@@ -157,4 +157,4 @@ class Writer:
         for row in rows[whole:]:
             stored += execute(_INSERT_ONE, row).fetchall() == [(row[0],)]
         if stored != len(rows):
-            raise broken(f"only {stored} of {len(rows)} entries were stored: nothing is")
+            raise broken(f"only {stored} of {len(rows)} entries were stored, so none is kept")

@@ -184,7 +184,7 @@ def read_block(block: Block, **changes: Any) -> Scan:
     DecodeError(file_changed) when a file is not the one that was planned with, also when it changes while it is read,
     and DecodeError(block_open), behind its last batch, when ``changes`` make its end no place to cut.
     """
-    expect(block, Block, "a Block of turnwire.log.plan is read")
+    expect(block, Block, "expected a Block of turnwire.log.plan")
     parts = [_source(block, state) for state in block.files]
     return scan(parts if parts[1:] else parts[0], wire=block.wire, **{**block.options, **changes})
 
@@ -370,7 +370,7 @@ def _difference(state: FileState, file: Any, start: int, stop: int) -> str | Non
         return "it holds other bytes" if _digest_of(file, start, stop) != state.digest else None
     now = _inode_of(status)
     if now[0] == state.inode[0] and now[1:] != state.inode[1:]:
-        return "its inode was changed, or it is another one; its size and time are what they were"
+        return "its inode changed, or it is another file; its size and time are unchanged"
     return None  # elsewhere a file of this name has another inode
 
 

@@ -231,7 +231,7 @@ def encode(message: SlipMessage) -> str:
     field in ``path``.
     """
     if not isinstance(message, SlipMessage):
-        raise encode_fault(Reason.WRONG_TYPE, f"a SlipMessage is encoded, not {type(message).__name__}")
+        raise encode_fault(Reason.WRONG_TYPE, f"encode takes a SlipMessage, not {type(message).__name__}")
     return "@" + "|".join(written_parts(message)) + "#"
 
 

@@ -145,7 +145,7 @@ def _input_bytes(data: object) -> bytes:
     try:
         view = memoryview(data)  # type: ignore[arg-type]
     except TypeError:
-        raise _fault(Reason.WRONG_TYPE, f"bytes are decoded, not {type(data).__name__}", 0) from None
+        raise _fault(Reason.WRONG_TYPE, f"expected bytes, not {type(data).__name__}", 0) from None
     if not view.c_contiguous:
         raise _fault(Reason.WRONG_TYPE, "the buffer is not contiguous", 0)
     if view.nbytes > LIMITS.message:
@@ -493,7 +493,7 @@ def _known_fields(data: _Input, known: dict[int, Field]) -> Iterator[tuple[Field
             if len(groups) > LIMITS.nesting:
                 raise _fault(Reason.TOO_DEEP, f"groups nest deeper than {LIMITS.nesting}", start)
         elif wire == _END and (not groups or groups.pop() != number):
-            raise _fault(Reason.BAD_ENCODING, "a group ends that was not begun", start)
+            raise _fault(Reason.BAD_ENCODING, "a group ends that did not begin", start)
         field = known.get(number)
         if field is None or wire == _END or len(groups) != (wire == _START):
             continue

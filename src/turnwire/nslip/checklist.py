@@ -97,7 +97,7 @@ class NslipChecklist(checklists.RecordChecklist):
 
     def message(self, message: SlipMessage, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one message, and its text where that is known."""
-        expect(message, SlipMessage, "a SlipMessage or its text is judged")
+        expect(message, SlipMessage, "expected a SlipMessage or its text")
         try:
             text = encode(message)
         except EncodeError as error:

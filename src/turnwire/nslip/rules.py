@@ -28,7 +28,7 @@ _ANNOUNCEMENT = re.compile(r"schema=([1-9][0-9]{0,19})")
 
 def check_closely(message: SlipMessage) -> list[Issue]:
     """The issues of a message that is not surely clean."""
-    expect(message, _core.SlipMessage, "a SlipMessage is checked")
+    expect(message, _core.SlipMessage, "expected a SlipMessage")
     try:
         _core.encode(message)
     except EncodeError:

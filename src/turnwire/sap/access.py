@@ -32,7 +32,7 @@ def principal_of(caller: Named) -> Principal | None:
         return None if caller is None else ANONYMOUS
     name = caller.name if isinstance(caller, Principal) else caller
     if not isinstance(name, str):
-        raise TypeError(f"a principal has a name, which is a str, not {type(name).__name__}")
+        raise TypeError(f"the name of a principal is a str, not {type(name).__name__}")
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise ValueError(f"the name of a principal is 1 to {LONGEST_NAME} printable characters")
     return Principal(name)

@@ -322,7 +322,7 @@ class Agent:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
         size = size_of_job(text)
         if not self.reserve(size):
-            return nack(task, ErrorCode.RATE_LIMIT, f"the agent has all {self.memory} bytes in its hands")
+            return nack(task, ErrorCode.RATE_LIMIT, f"the agent holds all {self.memory} bytes that it may hold")
         job.held = size
         line.places -= 1
         if cancelled:
@@ -479,7 +479,7 @@ class Agent:
             async with asyncio.timeout(seconds_to_record(task, None)):
                 other = await self._claimed(job, self._transcript)
         except TimeoutError:
-            raise Overrun("the time was over before the task could be claimed") from None
+            raise Overrun("the time ran out before the task could be claimed") from None
         if other is not None:
             return other
         if job.attempt > 1 and capability.redeliver == "fail":
@@ -574,7 +574,7 @@ class Agent:
         except Refusal:
             raise
         except EncodeError as error:
-            raise Refusal(ErrorCode.INTERNAL, f"the capability gave no right result: {error}") from error
+            raise Refusal(ErrorCode.INTERNAL, f"the capability returned an invalid result: {error}") from error
         except Exception as error:  # whatever a capability does, its task gets a Result
             _log.exception("capability %s failed", name)
             shown = type(error.cause if isinstance(error, Died) else error).__name__

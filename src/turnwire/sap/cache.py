@@ -65,7 +65,7 @@ def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD, salt: bytes = b""
     and territory. With a tenant's ``salt`` it is an HMAC under that salt, ``sapck1:hmac-sha256:``, so that tenants
     neither share rows nor can guess each other's payloads. Raises EncodeError for a payload without canonical form.
     """
-    expect(task, Task, "a Task has a key")
+    expect(task, Task, "expected a Task")
     fields = fields_of(task)
     context = fields["constitutionalContext"]
     text = canonical(
@@ -85,7 +85,7 @@ def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD, salt: bytes = b""
 
 def fingerprint(task: Task, *, essence: Essence = WHOLE_PAYLOAD) -> str:
     """``sha256:`` and the SHA-256 of the canonical JSON of the essence."""
-    expect(task, Task, "a Task has a fingerprint")
+    expect(task, Task, "expected a Task")
     return "sha256:" + sha256(canonical(essence.of(task))).hexdigest()
 
 
@@ -355,5 +355,5 @@ def mode_of(task: Task) -> CacheMode:
 def _moment(now: Moment | None) -> datetime:
     found = moment_of(now) if isinstance(now, str) else now or datetime.now(UTC)
     if found.tzinfo is None:
-        raise ValueError("a time without a zone names no moment; give an aware datetime")
+        raise ValueError("a time without a zone is ambiguous; give an aware datetime")
     return found

@@ -46,7 +46,7 @@ CLAUSES = (
 
 UNJUDGED = (
     Unjudged("2", "Producers emit no breaking change without a new version", "no log shows what changed"),
-    Unjudged("2", "Consumers ignore unknown fields", "what a consumer does with a field is in no log"),
+    Unjudged("2", "Consumers ignore unknown fields", "no log shows what a consumer does with a field"),
     Unjudged("4.1", "routingHints, tags and meta do what their authors mean", "they are free forms"),
     Unjudged("4.1", "telemetry: priority, budget and trace are obeyed", "a log shows no queue and no resources"),
     Unjudged("4.2", "Evidence, citations and metrics are true", "a log shows what was claimed"),
@@ -56,7 +56,7 @@ UNJUDGED = (
     Unjudged("6", "With mustAlign a hit is checked once more", "a check that finds nothing leaves no trace"),
     Unjudged("6", "Records are written after validation, immutable, versioned", "the cache is not part of a log"),
     Unjudged("7", "Signals are aggregated; learning changes no old record", "loop and cache are not part of a log"),
-    Unjudged("7", "What was learnt is emitted into the Master Librarian", "the librarian is not part of a log"),
+    Unjudged("7", "Learnings are emitted to the Master Librarian", "the librarian is not part of a log"),
     Unjudged("10", "Transports persist the transcript, send X-Correlation-Id", "a log of messages shows no headers"),
     Unjudged("11", "Consumers authorise issuers", "the identity that a transport knows is in no message"),
     Unjudged("11", "Stores are append-only with tamper-evident digests", "turnwire verify judges a store"),
@@ -118,7 +118,7 @@ class SapChecklist(checklists.RecordChecklist):
 
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one object."""
-        expect(message, (Task, Result, Ack, Nack), "a SAP object or its text is judged")
+        expect(message, (Task, Result, Ack, Nack), "expected a SAP object or its text")
         self.applied |= _OF_ALL
         for issue in check(message):
             found = self.doubt if _is_doubtful(issue, message) else self.fault
@@ -268,13 +268,18 @@ class SapChecklist(checklists.RecordChecklist):
             if not isinstance(early, Result):
                 if not self._receive(early, line, offset) and self._tasks:
                     kind = "an Ack" if isinstance(early, Ack) else "a Nack"
-                    self.fault("correlation", line, f"{kind} answers {early.message_id}, which no task here is", offset)
+                    self.fault(
+                        "correlation",
+                        line,
+                        f"{kind} answers {early.message_id}, which is the id of no task here",
+                        offset,
+                    )
                 continue
             known = self._tasks.get(early.task_id.lower())
             if known is not None:
                 self._answer(known, early, line, offset)
             elif self._tasks:
-                text = f"a result answers {early.task_id}, which no task here is"
+                text = f"a result answers {early.task_id}, which is the id of no task here"
                 self.fault("correlation", line, text, offset)
         moment = self._now or self._clock
         for name, known in self._tasks.items():

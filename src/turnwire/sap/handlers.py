@@ -103,7 +103,7 @@ class Refusal(Exception):
 class Overrun(Refusal):
     """The time of a task was over before its handler was done."""
 
-    def __init__(self, text: str = "the time for this task is over") -> None:
+    def __init__(self, text: str = "the time for this task has run out") -> None:
         super().__init__(ErrorCode.TIMEOUT, text)
 
 

@@ -63,10 +63,10 @@ ROWS: tuple[tuple[tuple[Status, ...], tuple[Alignment, ...], tuple[str, ...], Ju
     (_PARTIAL, _VALID, (_NOTHING,), Judgement(valid=True, lesson=Lesson.GOOD)),
     # What contradicts itself.
     (_SUCCEEDED, _NON_CONSTITUTIONAL, _FOUND, _BAD._replace(objection="it SUCCEEDED and is NON_CONSTITUTIONAL")),
-    (_FAILED, _VALID, (_NOTHING,), Judgement(doubt="it FAILED and is VALID")),
+    (_FAILED, _VALID, (_NOTHING,), Judgement(doubt="it FAILED but is VALID")),
     (_ANY_STATUS, _VALID, (_CHECK,), Judgement(objection="it is VALID, and a policy check failed")),
-    (_PROGRESS, _VALID, (_VIOLATION,), Judgement(objection="it is VALID, and shows violations")),
-    (_ENDS, _VALID, (_VIOLATION,), _BAD._replace(objection="it is VALID, and shows violations")),
+    (_PROGRESS, _VALID, (_VIOLATION,), Judgement(objection="it is VALID but has violations")),
+    (_ENDS, _VALID, (_VIOLATION,), _BAD._replace(objection="it is VALID but has violations")),
 )
 """(statuses, alignments, what was found, the answers); of several rows that fit, the last."""
 

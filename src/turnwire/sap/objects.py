@@ -106,7 +106,7 @@ async def output_of(result: Result, objects: Objects | None) -> Any:
     except (OSError, ValueError) as error:
         raise BadAnswer(f"the output at {uri} cannot be fetched: {error}") from error
     if not hmac.compare_digest(f"sha256:{sha256(data).hexdigest()}", str(reference.get("digest"))):
-        raise BadAnswer(f"what is at {uri} does not have the digest that the Result names")
+        raise BadAnswer(f"the content at {uri} does not have the digest that the Result names")
     try:
         return json_text.read_object(data, WIRE, limits=OURS)["output"]
     except (DecodeError, KeyError) as error:

@@ -34,7 +34,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
     """
     if task is None and is_clean(message):
         return []
-    expect(message, JsonObject, "a SAP message is checked")
+    expect(message, JsonObject, "expected a SAP message")
     found = findings(message)
     issues = [finding._replace(severity="warning") for finding in found]
     if issues and any(finding.severity == "error" for finding in found):
@@ -57,7 +57,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
 
 def lint(message: JsonObject) -> list[Issue]:
     """Lists questionable content: secrets in a payload, unusual URIs, URIs with credentials (section 11)."""
-    expect(message, JsonObject, "a SAP message is judged")
+    expect(message, JsonObject, "expected a SAP message")
     fields = message._fields
     issues: list[Issue] = []
     if isinstance(message, Task) and not is_quiet(fields["payload"]):

@@ -44,7 +44,7 @@ def moment_of(text: str) -> datetime:
 def write_time(moment: datetime) -> str:
     """``YYYY-MM-DDTHH:MM:SSZ`` of an aware datetime; fractions are dropped."""
     if moment.tzinfo is None:
-        raise ValueError("a time without a zone names no moment; give an aware datetime")
+        raise ValueError("a time without a zone is ambiguous; give an aware datetime")
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     return f"{moment.replace(tzinfo=None).isoformat(timespec='seconds')}Z"

@@ -97,7 +97,7 @@ class Batching:
     def _write(self, batch: list[Asked]) -> None:
         """Prepares all and appends their rows in one commit.
 
-        What was looked at still holds when the rows are written: where somebody else has written meanwhile, all is
+        What was looked at still holds when the rows are written: where another writer has appended meanwhile, all is
         looked at again.
         """
         for left in reversed(range(ATTEMPTS)):

@@ -103,7 +103,7 @@ class Expander:
         text = self._known.get(alias)
         if text is None:
             if not rest:
-                raise ValueError("an alias is given a text that is empty or holds another one")
+                raise ValueError("an alias stands for text that is empty or contains another alias")
             self._known[alias] = rest
             return str(rest)
         self._size += len(text) * found[0].count(alias)

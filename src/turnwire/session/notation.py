@@ -105,7 +105,7 @@ def structure_of(draft: Sequence[Member], leaves: list[tuple[Any, str]], marks: 
         if type(node) is int:
             mark = mark or marks[node]
         if mark == REMOVED:
-            raise ValueError("a member is removed that is not there")
+            raise ValueError("a member to be removed is missing")
         is_table = mark[:1] == "#"
         if is_table and len(set(columns := mark[1:].split(","))) < len(columns):
             raise ValueError("a key appears twice")
@@ -193,7 +193,7 @@ def merged(base: Sequence[Member], changes: Sequence[Member]) -> list[Member]:
         at = places.get(change.name)
         if at is None:
             if change.mark == REMOVED:
-                raise ValueError("a member is removed that is not there")
+                raise ValueError("a member to be removed is missing")
             found[spot].append(change)
             continue
         spot = len(base)

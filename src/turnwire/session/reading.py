@@ -115,7 +115,7 @@ class Reader:
         if self.ended:
             raise DecodeError(Reason.TRAILING_JUNK, "the session has ended")
         if self._sealed and not self.checks.follows(record.raw, record.pair):
-            raise DecodeError(Reason.DIGEST_MISMATCH, "the check does not fit: something was lost, moved or changed")
+            raise DecodeError(Reason.DIGEST_MISMATCH, "the check does not match: something was lost, moved or changed")
         body = unfolded(record.raw)
         if not self.begun:
             self.begin(settings_of(body))

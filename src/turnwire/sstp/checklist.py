@@ -30,7 +30,7 @@ CLAUSES = (
     Clause("one_speaker", "Turn discipline", "One agent speaks at a time"),
     Clause("contribution", "Turn discipline", "Nobody acknowledges, echoes or confirms receipt"),
     Clause("addressee", "Turn discipline", "Only the agent that a message is directed to responds"),
-    Clause("response", "Turn discipline", "Whoever is asked or given a task responds"),
+    Clause("response", "Turn discipline", "An agent that is asked or given a task responds"),
     Clause("actor", "Rules", "actor_id is the agent's name"),
     Clause("clock", "Rules", "logical_clock goes up by 1 on each message of an agent within a session"),
     Clause("session", "Rules", "session_id is used consistently"),
@@ -113,7 +113,7 @@ class SstpChecklist(checklists.RecordChecklist):
 
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one message."""
-        expect(message, Message, "an SSTP message or its text is judged")
+        expect(message, Message, "expected an SSTP message or its text")
         how = self._wrapped.get((line, offset))
         if how is not None:
             self.fault("raw", line, f"the message is inside {how}", offset)

@@ -111,7 +111,7 @@ def check(message: Message) -> list[Issue]:
     be fine, and reading would refuse an "error" (in messages made by hand)."""
     if _codec.is_clean(message) or (isinstance(message, Message) and message._source is not None):
         return []
-    expect(message, Message, "an SSTP message is checked")
+    expect(message, Message, "expected an SSTP message")
     return list(findings(message._fields))
 
 

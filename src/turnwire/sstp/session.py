@@ -229,7 +229,7 @@ class Session:
 
     def _found(self, message: Message, identity: str | None) -> _SessionFindings:
         if not isinstance(message, Message):
-            raise TypeError(f"a session is fed SSTP messages, not {type(message).__name__}")
+            raise TypeError(f"a session takes SSTP messages, not {type(message).__name__}")
         if message._source is None:
             broken = next((issue for issue in findings(message._fields) if issue.severity == "error"), None)
             if broken is not None:

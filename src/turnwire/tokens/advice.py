@@ -17,10 +17,10 @@ from turnwire.tokens.rendering import Report, Section
 from turnwire.tokens.tokenizer import Tokenizer
 
 COLUMNS = ("log", "wire", "messages", "tokens", "cached", "once", "growing", "uncached", "carries all", "dropped")
-ESTIMATED = "≈: tried on a sample, a session on the first messages, and taken for all"
+ESTIMATED = "≈: estimated from a sample; for a session, from the first messages"
 NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncached"})
 
-CACHED = "cached: read again where each turn of a conversation is sent with all before it, a prefix for a model's cache"
+CACHED = "cached: read again when each turn is sent with all earlier ones, as a prefix in the model's cache"
 PRICED = (
     "once, growing, uncached: {currency} where each message is read once; where each turn is sent with all before it; "
     "the same without a cache"
@@ -141,7 +141,7 @@ def untried(absent: Mapping[str, str], context: bool) -> list[str]:
         every = {*wanting, *(wire for wires in wanting.values() for wire in wires)}
         if len(wanting) > 1 and all({log, *wires} == every for log, wires in wanting.items()):
             pairs = f"{', '.join(wanting)} as each other"
-        lines.append(f"{pairs}: they need what this log does not say; pass a Context (--context FILE) with it")
+        lines.append(f"{pairs}: they need what this log lacks; pass a Context (--context FILE) with it")
     return lines
 
 
@@ -206,7 +206,7 @@ def advice_on(
     costs: list[Cost] = []
     changes: list[Change] = []
     absent = {
-        name: "the wire does not say what its fields mean (Wire.shape), so it is compared with no other"
+        name: "the wire does not say what its fields mean (Wire.shape), so it cannot be compared with others"
         for name in dict.fromkeys([*wires, *(wire for wire, _ in found.spent)])
         if not registry.wire(name).has("shape")
     }

@@ -99,7 +99,7 @@ class Comparison(Report):
     def _title(self) -> tuple[str, str]:
         wires = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["wires"].items())
         versions = ", ".join(f"{name} {version}" for name, version in self.facts["versions"].items())
-        intro = f"{wires}. Ranked are only formats that give every message back (blue bars)."
+        intro = f"{wires}. Only formats that carry every message in full are ranked (blue bars)."
         title = f"Tokens of {counted(self.facts['messages'], 'message')}"
         return title, f"{intro} Formats: {versions}." if versions else intro
 

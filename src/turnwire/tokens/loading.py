@@ -15,7 +15,7 @@ from turnwire.tokens.tokenizer import Tokenizer
 
 DEFAULT = "o200k_base"
 CHECKED = "vocabulary and ids equal the reference's"
-PACKAGED = "as splintr-rs packs it, not checked against its reference here"
+PACKAGED = "as splintr-rs packages it; not checked against the reference here"
 NEARLY = "ids equal the reference's, but for U+2581 beside a space"
 YOURS = "your own file"
 

@@ -202,7 +202,7 @@ def _checked(text: str, number: int | None = None) -> str:
     """The text, when it can be counted; ``number`` is its place among others."""
     path = None if number is None else str(number)
     if not isinstance(text, str):
-        raise EncodeError(Reason.WRONG_TYPE, f"tokens of text are counted, not of {type(text).__name__}", path=path)
+        raise EncodeError(Reason.WRONG_TYPE, f"count takes text, not {type(text).__name__}", path=path)
     if not text.isascii():
         try:
             text.encode()

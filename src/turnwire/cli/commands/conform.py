@@ -48,7 +48,7 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **s
     if not files:
         raise click.UsageError("Missing argument 'FILES...'.")
     if settings["fences"] and not found.has("documents"):
-        raise click.UsageError(f"--fences is about documents, and {wire} has none")
+        raise click.UsageError(f"--fences is for documents, and {wire} has none")
     judged = []
     names = inputs.files(inputs.checked(files))
     as_table = len(names) > 1 and any(os.path.isdir(name) for name in files) and not as_json
@@ -115,5 +115,5 @@ def _show_clauses(wire: str, as_json: bool) -> None:
         write_json({"clause": one.section, "name": one.text, "judged": False, "reason": one.reason} for one in unjudged)
         return
     write_lines(f"[x] {clause.id}: {clause.text} ({clause.section})" for clause in checklist.clauses)
-    write_lines(["Not to be judged from a log:"])
+    write_lines(["Cannot be judged from a log:"])
     write_lines(f"[-] {one.text} ({one.section}): {one.reason}" for one in checklist.unjudged)

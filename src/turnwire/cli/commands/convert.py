@@ -37,7 +37,7 @@ _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 )
 @click.option("--key", type=options.FILE, help="Sign embedded messages with this key, or verify them.")
 @click.option("--context", type=options.FILE, help="TOML or JSON file with names, numbers and defaults for the target.")
-@click.option("--now", "use_clock", is_flag=True, help="Give messages without a time the present one.")
+@click.option("--now", "use_clock", is_flag=True, help="Give messages without a time the current time.")
 @click.option("--new-ids", is_flag=True, help="Give ids to messages without one: random UUIDs, the next numbers.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
 @options.verbose_option

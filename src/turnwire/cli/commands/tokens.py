@@ -214,7 +214,7 @@ def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json
         lines = [
             f"as written: {mean:,.1f}, the mean of {messages}; text between them is not counted",
             f"alone: {one.sampled:,} of {messages}, each a text of its own",
-            f"together: the first {counted(one.first, 'message')} as one text, with what explains it",
+            f"together: the first {counted(one.first, 'message')} as one text, with the legend it needs",
             *(f"{row.format}: {row.note}" for row in one.rows if row.note),  # a table would cut it
         ]
         if not advised:

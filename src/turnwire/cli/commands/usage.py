@@ -76,7 +76,7 @@ def command(
         return NOTHING
     if form is None:
         when = f"prices of {packaged.DATE}" if given is None else f"prices of {prices}"
-        complain(f"said again and not counted: {made.copies:,}; {when}")
+        complain(f"repeated and not counted: {made.copies:,}; {when}")
     if stopped is not None:
         raise stopped
     return BAD_RECORDS if counts.rejects else GOOD

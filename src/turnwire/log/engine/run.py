@@ -250,7 +250,7 @@ class Run:
         """A fork has none of the threads, and shares with its parent how far files are read: the one would wait for
         ever, and both would miss what the other reads."""
         if os.getpid() != self._process:
-            raise RuntimeError("this scan was begun in another process: begin a new one behind a fork")
+            raise RuntimeError("this scan was begun in another process: begin a new one after a fork")
 
     def _work(self, piece: Piece) -> BlockResult | None:
         if isinstance(piece, Idle) or piece[1].within:

@@ -69,7 +69,7 @@ class Member(io.RawIOBase):
             return self._ended(Reason.BAD_COMPRESSION, "the checksum is wrong")
         if (over := self._archive.over(len(data))) > 0:
             data = data[: max(len(data) - over, 0)]
-            self._ended(Reason.RATIO_TOO_HIGH, f"more than {self._archive.limits.ratio} to 1 come out of the archive")
+            self._ended(Reason.RATIO_TOO_HIGH, f"the archive expands by more than {self._archive.limits.ratio} to 1")
         memoryview(view)[: len(data)] = data
         return len(data)
 

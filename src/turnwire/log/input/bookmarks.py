@@ -243,9 +243,9 @@ class Gap(NamedTuple):
 
 
 _WORDS = {
-    Reason.FILE_SHRUNK: "the file was cut, and what was written just before that may be gone",
-    Reason.FILE_REPLACED: "the file was rewritten, and what was written just before that may be gone",
-    Reason.FILE_GONE: "the file that had this name is gone, and what was written to it or after it may be gone, too",
+    Reason.FILE_SHRUNK: "the file was truncated; data written just before may be lost",
+    Reason.FILE_REPLACED: "the file was rewritten; data written just before may be lost",
+    Reason.FILE_GONE: "the file of this name is gone; data written to it or after it may be lost",
 }
 
 

@@ -37,7 +37,7 @@ WORDS = {
     "cut_off": "the compressed stream ends in the middle",
     "trailing_junk": "the bytes after the last member or frame are neither another one nor padding",
     "bad_compression": "the stream cannot be decompressed from here on, or a checksum is wrong",
-    "ratio_too_high": "too many bytes come out of too few",
+    "ratio_too_high": "it expands by more than the limit allows",
     "window_too_large": "the stream wants a larger window than the limit",
 }
 """The reasons in words, for people who have only a reject of it."""

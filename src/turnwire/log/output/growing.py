@@ -65,7 +65,7 @@ class GrowingDirectory:
                 found = (path for path in self._place.rglob("*") if not path.is_dir())
                 self.there = sorted(path.relative_to(self._place).as_posix() for path in found)
                 if not all(map(self._fits, self.there)):
-                    raise FileExistsError(17, "exists already and holds other files than such parts", self.name)
+                    raise FileExistsError(17, "exists already and has files that are not such parts", self.name)
                 self._begin()
             else:
                 self.path = self._stack.enter_context(atomic_directory(self.name))

@@ -112,7 +112,7 @@ def write(
     """
     name = os.fspath(path)
     if not hasattr(found, "columns"):
-        raise TypeError(f"write takes what turnwire.scan gives, not {type(found).__name__}")
+        raise TypeError(f"write takes what turnwire.scan returns, not {type(found).__name__}")
     if partition_by is None:
         output: Any = FileOutput(name, found.columns, format_of_file(name, format), formulas)
     else:

@@ -251,7 +251,7 @@ class Worker:
 
     async def __aenter__(self) -> Self:
         if not self.agent.running:
-            raise RuntimeError("a worker feeds an agent that is entered: async with agent, worker: ...")
+            raise RuntimeError("enter the agent first: async with agent, worker: ...")
         await self._link.open()
         self.agent.add_route("nats", self._route)
         most = sum(self._most(name) for name in self.agent.capabilities)
