@@ -311,12 +311,11 @@ include "_native/csp/objects.pxi"
 
 
 def decode(text, *, mode="strict", limits=_LIMITS):
-    """The one message of a text; code fences around it are dropped.
+    """Reads the one message of a text; code fences around it are dropped.
 
-    DEF and LAWS may stand in front of it; behind it they are the issue restate ("info"), with their line.
-    Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
-    but no message, trailing_text for another record behind it. Lenient drops text around the message (an issue,
-    "info") and takes the first.
+    DEF and LAWS may precede it; after it they are the issue restate ("info"), with their line. Raises DecodeError: as
+    :func:`parse` does, and empty_message for no text, no_message for other records without a message, trailing_text for
+    a record after it. Lenient reading drops text around the message (an "info" issue) and takes the first.
     """
     if limits is _LIMITS and mode == "strict":
         made = usual_message(text)
@@ -328,20 +327,20 @@ def decode(text, *, mode="strict", limits=_LIMITS):
 def encode(record, bint strict=True):
     """The canonical text of a record or a document (records with a blank line between them).
 
-    Strict refuses with EncodeError (reason, and ``line`` in the text that would have been written, or ``path``)
-    whatever strict reading refuses, and a message that lenient reading returned with warnings (``replace()`` it or
-    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. A value no text of the wire
-    can hold (a newline in a header, a lone surrogate) is refused in both.
+    Strict writing raises EncodeError (reason, and ``line`` in the text that would have been written, or ``path``) for
+    whatever strict reading refuses, and for a message that lenient reading returned with warnings (``replace()`` it or
+    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. Both refuse a value that the
+    wire cannot express (a newline in a header, a lone surrogate).
     """
     text = text_of(record, strict)
     return long_way().encode_closely(record, strict) if text is None else text
 
 
 def check(message):
-    """Lists doubts about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
+    """Lists the issues of a record: what strict writing refuses ("warning") and what may be fine ("info").
 
-    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
-    with, the line they were found at. Raises TypeError for what is neither.
+    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for warnings from reading, the line
+    where they were found. Raises TypeError for other objects.
     """
     return [] if clean(message) else long_way().check_closely(message)
 

@@ -109,22 +109,22 @@ class Wire:
     - decode: (text or bytes) -> one message, strictly. Raises DecodeError.
     - encode: (message) -> its canonical text; takes ``strict=False`` unless ``always_strict``. Raises EncodeError.
     - message: the class of its messages.
-    - check: (message) -> list of Issue: what is doubtful about a message.
+    - check: (message) -> list of Issue.
     - prompt: () -> the text that teaches an LLM the wire; with ``short=True``, if it takes that, without an example of
       everything.
 
     A wire may have more; functions that need a missing part say so:
 
     - plan: how a scan finds it: a ``turnwire.json.plan.WirePlan`` for style "object", else a :class:`TextPlan`.
-    - bulk: a :class:`BulkScanner` (``scan(wire=...)``); of a ``TextPlan`` a scan makes one.
+    - bulk: a :class:`BulkScanner` (``scan(wire=...)``); a scan derives one from a ``TextPlan``.
     - pairs: how its records answer each other, a tuple of ``turnwire.pairs.PairRule`` (``stats``, report).
     - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
     - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
-      Of a format a tuple, since a record may make or answer several calls.
+      For a format a tuple, since a record may make or answer several calls.
     - checklist: the rules for its messages, a ``turnwire.checklists.Specification``.
     - documents: a :class:`DocumentPlan`, if it also has documents.
-    - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
+    - always_strict: whether reading is always strict, so that ``strict=False`` changes nothing in writing.
 
     Raises ValueError for a name that is not a word in lower case, and for an unknown style.
     """

@@ -298,7 +298,7 @@ class MissingDependency(ImportError):
 
 
 def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str) -> None:
-    """Refuses an argument of the wrong type: TypeError("a SAP message is checked, not int").
+    """Refuses an argument of the wrong type: TypeError("expected a SAP message, not int").
 
     ``needed`` is the first half of that sentence. What reads text or writes messages raises DecodeError or EncodeError
     with the reason wrong_type instead, as for any other input.
@@ -315,7 +315,7 @@ def expect_one_of(value: Any, what: str, known: Iterable[str]) -> None:
 
 
 def expect_number(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
-    """A whole number, from ``least`` on where that is given, and up to ``most`` where that is, too. Raises TypeError or
+    """Requires a whole number, at least ``least`` and at most ``most`` if these are given. Raises TypeError or
     ValueError("threads is 1 to 64, not 0"); a bool is not a number."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} is a whole number, not {type(value).__name__}")

@@ -315,7 +315,7 @@ def encode(message: Any, strict: bool = True) -> str:
 
 
 def check(message: Any, **context: Any) -> list[Issue]:
-    """Lists what is doubtful about a message of any wire, by the wire's own ``check``.
+    """Lists the issues of a message of any wire, as the wire's own ``check`` finds them.
 
     ``context`` are the further arguments of that ``check`` (see the wire's page). Raises EncodeError(wrong_type)
     for an object that is not a message.

@@ -1,4 +1,4 @@
-"""Messages of one wire as messages of another, with nothing lost unnamed and nothing invented."""
+"""Converts messages of one wire to another; reports every loss and invents nothing."""
 
 from turnwire._lazy import attach
 

@@ -32,17 +32,17 @@ class Context:
         roles: name of an agent in any other wire -> its role in KickLang.
         now: the time of a message whose source has none, as ``YYYY-MM-DDTHH:MM:SSZ``, or a function that returns it.
         new_id: returns a fresh UUID (version 4) for the id of an envelope, and the ids of a SAP Task that has none.
-        defaults: wire -> path of a field there -> its value, where the source says nothing of it; for instance
-            ``{"sap": {"constitutionalContext.pressureLevel": "instant"}, "csp": {"ERROR:block.id": "E1"}}`` (a path
-            may have the kind of message in front). Values are those of the wire, or functions that give one.
+        defaults: wire -> path of a field there -> its value, where the source has none; for instance ``{"sap":
+            {"constitutionalContext.pressureLevel": "instant"}, "csp": {"ERROR:block.id": "E1"}}`` (a path may begin
+            with the kind of message). Values are those of the wire, or functions that give one.
         values: wire -> path of a field there -> what a source says (a word of ``tables``, a name, a text; a list or
             an object as JSON text) -> the value that stands for it there, such as ``{"csp": {"block.STATUS":
             {"blocked": "PARTIAL"}}}``.
 
-    Values of the source are never replaced: defaults, now and new_id fill absent fields only. Every mapping must be
-    one to one, since converting back reads it from right to left. A number without a name is written as decimal
-    text ("3"), a decimal text without a number is that number, and a name without a role is the role, as long as
-    the mapping gives neither side to something else. Raises ConvertError(bad_context).
+    Values of the source are never replaced: defaults, now and new_id fill absent fields only. Every mapping must be one
+    to one, since converting back applies it in reverse. A number without a name is written as decimal text ("3"), a
+    decimal text without a number is that number, and a name without a role is the role, unless the mapping uses either
+    for something else. Raises ConvertError(bad_context).
     """
 
     agents: Mapping[str, int] = field(default_factory=dict)

@@ -45,7 +45,7 @@ _SHORT = {name[1:7]: name for name in PROTECTED if name.startswith(".")}  # NTFS
 
 
 class Plan(NamedTuple):
-    """The effect of a file operation, had (``done``) or planned. Digests are ``sha256:<hex>``, None for no file."""
+    """The effect of a file operation, applied (``done``) or planned. Digests are ``sha256:<hex>``, None for no file."""
 
     op: str
     path: Path

@@ -47,15 +47,14 @@ class Log(NamedTuple):
 
 
 def read_log(source: Any, *, limits: Limits = LIMITS) -> Log:
-    """Reads a log: the good records, and what is wrong with each that is damaged.
+    """Reads a log: its good records, and the fault of each damaged one.
 
     source: the text or the bytes of a log, or what :func:`turnwire.scan` takes: a path, a glob, a file, a list of them,
-    one after the other. A str is a name where it is one line and there is such a file. Messages and templates are those
-    that a scan finds, wherever they are, preambles are lines of their own, or are in
-    front of a message in its string or behind its prefix; other text is passed over. A message that
-    an unclosed heredoc would have swallowed carries the issue ``inside_unclosed_heredoc``, so that neither ``encode``
-    nor a store takes it.
-    Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for what cannot be read.
+    one after the other. A str of one line is a name if there is such a file. Messages and templates are those that a
+    scan finds. Preambles are lines of their own, or precede a message in its string or after its prefix; other text is
+    skipped. A message that an unclosed heredoc would have swallowed carries the issue ``inside_unclosed_heredoc``, so
+    that neither ``encode`` nor a store takes it. Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for what
+    cannot be read.
     """
     checked_limits(limits)
     records: list[Record] = []
@@ -240,10 +239,10 @@ class Replaying:
 def replay(source: Any, *, mode: str = "strict") -> Replay:
     """The state at the end of a document, or of a log: whatever :func:`turnwire.scan` takes.
 
-    source: a Document, or what ``read_log`` gave; text or bytes of one (read by ``parse`` with ``mode``); else a path,
-    a glob, a file, or a list of these, whose messages are those that a scan finds, as one history. Preambles before the
-    first message are C0. Messages are applied in order; one that is refused, and a later preamble (restate), changes
-    nothing and is listed.
+    source: a Document, or what ``read_log`` returned; text or bytes of one (read by ``parse`` with ``mode``); else a
+    path, a glob, a file, or a list of these, whose messages are those that a scan finds, as one history. Preambles
+    before the first message are C0. Messages are applied in order; one that is refused, and a later preamble (restate),
+    changes nothing and is listed.
     """
     replaying = Replaying()
     refused = []
@@ -274,8 +273,8 @@ class Board(NamedTuple):
 
 
 def board(source: Document | Log | Iterable[CspMessage] | Any) -> Board:
-    """The task board of a log [INTENT TYPES]: of messages, a Document, what ``read_log`` gave, or a text, bytes or a
-    path that it takes. A task that is given again is open again; a later answer replaces an earlier one. Raises what
+    """The task board of a log [INTENT TYPES]: of messages, a Document, what ``read_log`` returned, or a text, bytes or
+    a path that it takes. A task that is issued again is open again; a later answer replaces an earlier one. Raises what
     ``read_log`` raises."""
     owners: dict[str, str] = {}
     states: dict[str, str] = {}

@@ -114,8 +114,7 @@ class Manifest:
             raise
 
     def still_good(self, block: Block, index: int) -> dict[str, Any] | None:
-        """The row of a block that is done, if its files are what the row says, byte for byte; they get the names that
-        belong to ``index``."""
+        """The row of a finished block, if its files match the row byte for byte; they are renamed for ``index``."""
         for row in self.of_state("done"):
             if row["key"] == block.key and self._verified(row):
                 return self._renamed(row, file_name(index, block.key), index)

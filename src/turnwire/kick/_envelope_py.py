@@ -108,8 +108,8 @@ def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = 
     """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
 
     Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
-    everything that ``decode`` reads. Of a Space document it is its text. Both raise EncodeError for what has no JSON
-    form, or is not an envelope (wrong_type).
+    everything that ``decode`` reads. For a Space document, returns its text. Both raise EncodeError for values without
+    a JSON form, and for other objects (wrong_type).
     """
     return methods.envelope_text(envelope, Envelope, check, strict, policy)
 
@@ -120,8 +120,8 @@ def decode(
     """One envelope from a JSON object in text or contiguous bytes; white space around it is dropped (section 001).
 
     Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: what strict JSON refuses,
-    missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. What section 004 rules is left
-    to ``check``, unless ``strict``: then the first warning is raised as RuleError.
+    missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. ``check`` applies the rules of
+    section 004; with ``strict``, its first warning is raised as RuleError.
     """
     fields = _read_object(data, limits)
     source = data if type(data) is str or type(data) is bytes else json_text.input_bytes(data, WIRE)
@@ -134,11 +134,11 @@ def decode(
 
 
 def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
-    """The doubts about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
-    what lenient reading forgave, and its lints; ``where`` is a line of it then.
+    """Lists the issues of an envelope: the rules of section 004 and the table of ``policy``. For a Space document: what
+    lenient reading accepted, and its lints; ``where`` is then a line.
 
-    "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is
-    a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
+    Strict ``encode`` refuses a "warning"; an "info" may be fine (an unknown key, an unknown role). ``where`` is
+    a JSON pointer; the text of a refusal names the deciding row of the policy. With ``strict`` the first warning
     is raised as RuleError, its ``rule`` being the section of the specification.
     """
     if not isinstance(envelope, Envelope):

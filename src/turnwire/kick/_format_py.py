@@ -49,7 +49,7 @@ class Section(methods.SectionMethods):
     Attributes: name, type, qualifier, place, index, inline (str or None where the header has none), content (str,
     without trailing blank lines), raw (the text as it was read, or None for a section that was built).
 
-    A section does not change. One that is built takes no content that ends in a line end or blank lines (EncodeError,
+    Sections are immutable. A built one refuses content that ends in a line end or blank lines (EncodeError,
     trailing_blank) unless ``trim``.
     """
 

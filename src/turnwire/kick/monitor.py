@@ -194,8 +194,8 @@ class Monitor:
         return events
 
     def judged(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell) -> None:
-        """Tells the events of an envelope of which it is known what ``check`` finds by the monitor's policy. What can
-        be a fault is told before anything changes: where ``tell`` raises then, nothing has changed."""
+        """Reports the events of an envelope whose ``check`` results by the monitor's policy are known. Faults are
+        reported before anything changes: if ``tell`` raises then, nothing has changed."""
         due = [] if now is None else self._alarms.due(now)
         try:
             for _, kind, what in due:

@@ -130,7 +130,7 @@ def unknown_key(key: str) -> Issue:
 
 
 def lint(space: Space) -> list[Issue]:
-    """Doubts about a document beyond its syntax, all "info": sections that appear twice, gaps in their numbering.
+    """Lists issues of a document beyond its syntax, all "info": sections that appear twice, gaps in their numbering.
 
     Sections are equal if name, type and place are; ``where`` is the number of the section, from 1. Numbers are
     indexes of digits; the first may be any number, each next one is one more.

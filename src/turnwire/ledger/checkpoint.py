@@ -195,7 +195,7 @@ class InclusionProof(NamedTuple):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> InclusionProof:
-        """The proof that :meth:`to_dict` gave. Raises ValueError where a field is missing or is not hex."""
+        """The proof that :meth:`to_dict` returned. Raises ValueError where a field is missing or is not hex."""
         return cls(**_from_hex(fields, cls._fields))
 
 
@@ -224,7 +224,7 @@ class ConsistencyProof(NamedTuple):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> ConsistencyProof:
-        """The proof that :meth:`to_dict` gave. Raises ValueError where a field is missing or is not hex."""
+        """The proof that :meth:`to_dict` returned. Raises ValueError where a field is missing or is not hex."""
         return cls(**_from_hex(fields, cls._fields))
 
 

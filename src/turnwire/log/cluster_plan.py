@@ -92,7 +92,8 @@ class FileState(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A part of one file, or some small files, with all that a scan of it needs to agree with a scan of the whole.
+    """A part of one file, or some small files, with everything that a scan of it needs to agree with a scan of the
+    whole.
 
     files: the file, or all of them. start, stop: the bytes of the file, ``stop`` None where only reading can tell
     (compressed files) and of several files; line: 1-based number of the first line. wire and options: what
@@ -158,12 +159,12 @@ def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES,
         wire: the wire to scan for.
         block_bytes: approximate bytes of a block. Larger files are searched, and cut where no record is open; small
             files share blocks of that size. Compressed files are not cut.
-        options: what else :func:`turnwire.scan` takes and does not depend on where a scan began: ``columns``,
+        options: other options of :func:`turnwire.scan`, which do not depend on where a scan began: ``columns``,
             ``where``, ``errors``, ``unknown``, ``batch_bytes``, ``limits``.
 
     Returns the blocks in the order of the scan. Scanning them one after the other gives the same records, rejects and
     counts as one scan; only the column ``record`` counts from the start of its block. Raises OSError, ValueError and
-    TypeError; of a file in a folder that is no log FileRefused warns, as in a scan.
+    TypeError; warns with FileRefused of a file in a folder that is not a log, as a scan does.
     """
     return list(planned(paths, wire=wire, block_bytes=block_bytes, **options))
 
@@ -181,8 +182,8 @@ def read_block(block: Block, **changes: Any) -> Scan:
     """Scans one block: iterate the result for batches; ``rejects`` and ``counts`` are those of the block.
 
     ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Raises OSError,
-    DecodeError(file_changed) when a file is not the one that was planned with, also when it changes while it is read,
-    and DecodeError(block_open), behind its last batch, when ``changes`` make its end no place to cut.
+    DecodeError(file_changed) if a file changed after it was planned, or changes while it is read, and
+    DecodeError(block_open), after the last batch, if with ``changes`` a record goes on over the end.
     """
     expect(block, Block, "expected a Block of turnwire.log.plan")
     parts = [_source(block, state) for state in block.files]

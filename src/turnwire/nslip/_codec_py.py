@@ -236,14 +236,14 @@ def encode(message: SlipMessage) -> str:
 
 
 def check(message: SlipMessage) -> list[Issue]:
-    """The doubts about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
+    """Lists the issues of a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
 
     * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
     * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and are named here by their id
-      (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
+      (section 2). It is not a "warning", since writing accepts long strings.
     * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
 
-    Raises TypeError for what is not a message.
+    Raises TypeError for other objects.
     """
     from turnwire.nslip.rules import check_closely
 

@@ -32,11 +32,11 @@ class Decoder(Generic[M]):
     count from the first byte ever fed. Calls from several threads wait for one another.
 
     Args:
-        wire: the wire whose messages to return; None for all. A CSP/1 message ends where a line begins something
-            else, and waits for that line; in a line in which an object began that is no message, in one of strings
-            and arrays, in one of CRI, and behind something damaged, messages come when their line ends; in a part of
-            one that CRI cut, with its last part. Where many lines of what waits began as one that could end it (fences
-            in a heredoc), the end is seen a sixteenth of its size later at most.
+        wire: the wire whose messages to return; None for all. A CSP/1 message ends where a line begins something else,
+            so it waits for that line. Messages wait for the end of their line if they follow damage, or if the line has
+            a CRI prefix, strings and arrays, or an object that is not a message; if CRI split the line, for its last
+            part. If many lines of a waiting message could have ended it (fences in a heredoc), its end may be found
+            late, by at most a sixteenth of its size.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` the bytes kept between two calls.
     """
 

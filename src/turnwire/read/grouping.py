@@ -274,8 +274,8 @@ def group_by(
     source, wire: as :func:`turnwire.scan` takes them, as well as options such as ``where`` and ``threads``. by:
     "conversation", "sender", "receiver", "kind", "wire", "model" (what JSON says under that key) or "day" (by UTC);
     records without that value are in no group. tokenizer: what :func:`turnwire.tokens.load` gives; its tokens are
-    counted too. room: how many values are counted apart at least (see :class:`Groups`); open_requests: how many
-    requests are waited for at once. Raises what a scan raises, and UnknownName for another ``by``.
+    counted too. room: the number of values that are counted separately, at least (see :class:`Groups`); open_requests:
+    how many open requests are tracked at once. Raises what a scan raises, and UnknownName for another ``by``.
     """
     gathered = Aggregation([by], tokenizer, room, open_requests, latencies=True)
     return Grouped(by, gathered.groups[by], gathered.read(source, wire, options), tokenizer is not None)
@@ -293,9 +293,9 @@ _SHOWN = {"wire": ("bytes",), "conversation": ("bytes", "first", "last")}
 class Stats(NamedTuple):
     """The result of :func:`stats`.
 
-    counts: bytes and records as ``scan.counts`` tells them. All the rest is of the records that ``where`` wants, of all
-    without it. groups: one of ``STATISTICS`` -> its groups. pairings: (wire, rule) -> what became of requests. calls:
-    of tools, and trees of spans.
+    counts: as ``scan.counts``. Everything else covers the records that ``where`` selects (all by default). groups: one
+    of ``STATISTICS`` -> its groups. pairings: (wire, rule) -> what became of requests. calls: of tools, and trees of
+    spans.
     """
 
     counts: Counts
@@ -341,9 +341,9 @@ def stats(
 ) -> Stats:
     """Computes statistics of logs: see :class:`Stats`.
 
-    source, wire: as :func:`turnwire.scan` takes them, as well as options such as ``where`` and ``threads``. room: how
-    many values are counted apart in each list at least (see :class:`Groups`); open_requests: how many requests
-    are waited for at once. Memory is bounded by these, however long the log is. Raises what a scan raises.
+    source, wire: as :func:`turnwire.scan` takes them, as well as options such as ``where`` and ``threads``. room: the
+    number of values that each list counts separately, at least (see :class:`Groups`); open_requests: how many open
+    requests are tracked at once. Memory is bounded by these, however long the log is. Raises what a scan raises.
     """
     gathered = Aggregation(STATISTICS, None, room, open_requests)
     return statistics(gathered, gathered.read(source, wire, options))

@@ -76,14 +76,13 @@ def report(
         title: the heading of the page.
         tokenizer: a name that ``turnwire.tokens`` knows; "default" is o200k_base where the extra is installed, and
             "not measured" otherwise; None measures nothing.
-        max_messages: messages shown in full, of the largest conversations and of those with a fault. The figures are
-            those of all records whatever it is.
-        now: the time of making that the page shows; the present by default.
+        max_messages: messages shown in full, of the largest conversations and of those with a fault. Figures always
+            cover all records.
+        now: the creation time that the page shows; the current time by default.
         progress: called after each batch with how many bytes and records were read.
 
     Memory is bounded whatever the size of the log; a stream is copied to a temporary file. Raises OSError where a file
-    cannot be read, ValueError for arguments that make no sense, MissingDependency for a tokenizer that is named and not
-    there.
+    cannot be read, ValueError for invalid arguments, MissingDependency for a named tokenizer that is not installed.
     """
     import turnwire
 

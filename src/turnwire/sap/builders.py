@@ -167,11 +167,11 @@ class Outcome:
 def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: datetime | None = None) -> Result:
     """Makes the Result of ``task``: its ids, the time, the outcome and its evidence.
 
-    A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a
-    message gets its code as message, an escalation without next actions one: a review. The alignment is VALID only for
-    a success whose outcome says so, with policy checks of which none failed, and without violations; else it is
-    ESCALATE, with the policy check "not vetted" if there was no verdict or a failure claimed VALID. Raises ValueError
-    for an invalid status or alignment.
+    A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a message
+    gets its code as message, an escalation without next actions gets one, a review. The alignment is VALID only for a
+    success whose outcome says so, with policy checks of which none failed, and without violations; else it is ESCALATE,
+    with the policy check "not vetted" if there was no verdict or a failure claimed VALID. Raises ValueError for an
+    invalid status or alignment.
     """
     if not isinstance(outcome, Outcome):
         raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")

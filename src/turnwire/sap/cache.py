@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Essence(NamedTuple):
     """A named function that extracts the essence of a payload.
 
-    name: with its version, e.g. "topic-only/2"; it is part of every key, so that another version never meets the rows
-    of an older one. extract: payload -> JSON value.
+    name: with its version, e.g. "topic-only/2"; it is part of every key, so that another version never matches rows of
+        an older one. extract: payload -> JSON value.
     """
 
     name: str
@@ -130,7 +130,7 @@ def _at_least(wanted: Any, found: Any, order: list[str], unknown: str | None = N
 
 
 def within(thresholds: Mapping[str, float]) -> Align:
-    """:func:`aligned`, and no pressure asked for beyond its learned threshold: what is harder is decided afresh."""
+    """:func:`aligned`, and no requested pressure above its learned threshold: harder tasks are decided anew."""
 
     def align(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
         for principle, pressure in asked.get("pressure", {}).items():
@@ -230,7 +230,7 @@ class Cache(Store):
     Args:
         path: the ledger file; several processes may share it. ``":memory:"`` keeps the cache in memory.
         essence: extracts the essence of a payload (default: all of it).
-        salt: a tenant's salt; keys of different salts never meet.
+        salt: a tenant's salt; keys of different salts never match.
         align: the check behind mustAlign (default :func:`turnwire.sap.cache.aligned`).
         unvetted: also store unvetted successes (alignment ESCALATE), which hits repeat.
     """

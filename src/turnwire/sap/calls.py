@@ -149,8 +149,8 @@ class Caller:
         raise AssertionError("unreachable")
 
     def answered(self, task: Task, answer: Any) -> Result:
-        """The Result that a task gave, if it answers the task and comes from who was asked. Raises Refused for a Nack,
-        BadAnswer."""
+        """The Result that a task gave, if it answers the task and comes from the agent that was asked. Raises Refused
+        for a Nack, BadAnswer."""
         sent = task._fields  # looked at only: what is known of its text stays known
         result = self._vouched(answer, sent["taskId"], sent["target"].get("agentId"))
         if not same_id(result._fields["correlationId"], sent["correlationId"]):

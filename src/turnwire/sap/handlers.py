@@ -66,7 +66,7 @@ class Capability(NamedTuple):
     handler; description: words for people; schema: JSON Schema of its payload or None; vet: its vetters; redeliver:
     "again" or "fail", what becomes of a task that was started and never finished; validate: payload -> its faults by
     the schema; isolated: the handler runs in a process; queue, workers, handlers: how many of its tasks may wait, how
-    many are executed at a time, and how many calls may be left behind when their time was over.
+    many are executed at a time, and how many timed-out calls may still run.
     """
 
     name: str

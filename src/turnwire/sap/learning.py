@@ -77,12 +77,12 @@ class Signal:
         return _key(self.capability, self.territory, self.fingerprint)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields that say something."""
+        """The fields that have a value."""
         return {name: value for name, value in asdict(self).items() if value not in (None, {}, ())}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Signal:
-        """The signal that :meth:`to_dict` gave."""
+        """The signal that :meth:`to_dict` returned."""
         expect(fields, Mapping, "the fields of a signal are a mapping")
         arrays = {name: tuple(fields.get(name, ())) for name in ("policy_checks", "violations", "next_actions")}
         return cls(**{"territory": None, **fields, **arrays})
@@ -478,7 +478,7 @@ def thresholds_of(artifact: Artifact) -> Mapping[str, float]:
 
 
 def essence_of(artifact: Artifact) -> Essence:
-    """The extractor that an essence artifact suggests, named with its version so that old rows are never met."""
+    """The extractor that an essence artifact suggests, named with its version so that old rows never match."""
     expect(artifact, Artifact, "the essence is that of an Artifact of the learning loop")
     names = artifact.content["leave_out"]
     return without(names, artifact.version) if names else WHOLE_PAYLOAD

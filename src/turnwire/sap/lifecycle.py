@@ -119,7 +119,7 @@ class Lifecycle:
         return uuid_key(task_id) in self._tasks
 
     def ended(self, task_id: str) -> bool:
-        """True if a task has come to its end."""
+        """True if a task has ended."""
         return task_id in self and self[task_id].done
 
     def forget(self, task_id: str) -> None:

@@ -394,7 +394,7 @@ class ConstitutionalContext(JsonObject, section="4.1"):
 
 
 class OutputContract(JsonObject, section="4.1"):
-    """The form that the output of a task has to have (section 4.1)."""
+    """The required form of a task's output (section 4.1)."""
 
     __slots__ = ()
     schema: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT, text="JSON Schema or contract descriptor.")
@@ -584,7 +584,7 @@ class Task(Message, section="4.1"):
 
 
 class Result(Message, section="4.2"):
-    """The outcome of a task, or how far it is (section 4.2)."""
+    """The outcome of a task, or its progress (section 4.2)."""
 
     __slots__ = ()
     DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": VERSION}

@@ -23,7 +23,7 @@ _USUAL_SCHEMES = frozenset({"https", "file", "ubos"})
 
 
 def check(message: Any, *, task: Task | None = None) -> list[Issue]:
-    """Lists what is wrong or doubtful about a Task, Result, Ack or Nack (sections 3 to 8 and 11).
+    """Lists the issues of a Task, Result, Ack or Nack (sections 3 to 8 and 11).
 
     Args:
         message: the message, or any of their nested objects.

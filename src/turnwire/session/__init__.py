@@ -1,4 +1,4 @@
-"""Sessions: events that a model reads again and again, as text of few tokens, nothing lost and loss detected."""
+"""Sessions: events that a model rereads, as compact text that loses nothing and reveals damage."""
 
 from turnwire._lazy import attach
 

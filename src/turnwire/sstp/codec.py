@@ -107,7 +107,7 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
 
 
 def check(message: Message) -> list[Issue]:
-    """Lists what is doubtful about a message, with JSON pointers: strict writing refuses a "warning", an "info" may
+    """Lists the issues of a message, with JSON pointers: strict writing refuses a "warning", an "info" may
     be fine, and reading would refuse an "error" (in messages made by hand)."""
     if _codec.is_clean(message) or (isinstance(message, Message) and message._source is not None):
         return []

@@ -177,8 +177,8 @@ def compare(
     text, one message per line, and the wire's ``prompt`` once as well. formats: names of
     ``turnwire.tokens.formats.FORMATS``.
 
-    Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises UnknownName, ValueError
-    (no message), what ``load`` raises, and EncodeError or DecodeError for what is not a message, or cannot be
+    Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises UnknownName, ValueError (no
+    message), what ``load`` raises, and EncodeError or DecodeError for something that is not a message, or cannot be
     written in its own wire.
     """
     expect_one_of(per, "per", PER)

@@ -23,7 +23,8 @@ YOURS = "your own file"
 class Vocabulary(NamedTuple):
     """A tokenizer that comes with splintr-rs.
 
-    name: as ``count`` takes it. packed: splintr's name of it. models: who uses it. provenance: how sure its ids are.
+    name: as ``count`` takes it. packed: splintr's name for it. models: the models that use it. provenance: how its ids
+        were verified.
     composed: whether its reference composes characters first (Unicode form NFC); splintr's packed vocabulary does not.
     symbols: whether it has symbols in angle brackets (tags of HTML) that are one token wherever they are; splintr's
     ``encode_ordinary`` takes them for text, its ``encode`` does not.
@@ -217,7 +218,7 @@ def _expect_ranks(data: bytes, name: str) -> None:
 def count(text: str, tokenizer: str | os.PathLike[str] | Tokenizer = DEFAULT) -> int:
     """Counts the tokens of a text; special tokens count as ordinary text.
 
-    tokenizer: a name of ``tokenizers()``, a path of your own vocabulary, or what ``load`` gave. Raises
+    tokenizer: a name of ``tokenizers()``, a path of your own vocabulary, or what ``load`` returned. Raises
     EncodeError(lone_surrogate, wrong_type), what ``load`` raises, and MissingDependency without the extra ``tokens``.
     """
     return load(tokenizer).count(text)

@@ -40,10 +40,9 @@ _LOOKS = 64
 class Tokenizer:
     """Counts tokens. Made by :func:`turnwire.tokens.load`; may be used by several threads at once.
 
-    native: a tokenizer of splintr. specials: the special tokens that it promotes where they are in a text.
-    careful: makes the same tokenizer with the slower and more exact regular expressions. composed: whether the
-    characters of a text are composed first (Unicode form NFC). symbols: whether some tags are one token wherever they
-    are.
+    native: a tokenizer of splintr. specials: the special tokens that it recognises in a text. careful: makes the same
+    tokenizer with the slower and more exact regular expressions. composed: whether the characters of a text are
+    composed first (Unicode form NFC). symbols: whether some tags are one token wherever they are.
 
     Attributes:
         name: as ``count`` takes it, or the path of your file.

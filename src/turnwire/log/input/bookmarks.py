@@ -220,10 +220,9 @@ def checked(mark: Bookmark) -> Bookmark:
 class Gap(NamedTuple):
     """A range of a log that is lost, or may be.
 
-    file: the name of the log; start: the byte (as decompressed) from which on; stop: the byte in front of which that
-    ends, None where unknown; why:  ``file_shrunk`` (it was cut: what was written after the copy, or after the last
-    look where there is no copy, is gone), ``file_replaced`` (it was cut and has grown again, or was written anew) or
-    ``file_gone`` (the file that had the name is not there any more, and what came between may be gone with it).
+    file: the name of the log; start: its first byte (as decompressed); stop: the byte after its end, None if unknown;
+    why: ``file_shrunk`` (it was truncated: data written after the copy, or after the last look if there is no copy, is
+    lost), ``file_replaced`` (it was truncated and has grown again, or was rewritten) or ``file_gone`` (the file of that name no longer exists, and data between may be lost with it).
     """
 
     file: str

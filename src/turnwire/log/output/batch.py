@@ -67,7 +67,7 @@ class Columns:
         raise UnknownKey("column", name, self.names, text)
 
     def source(self, column: Column) -> str:
-        """The name of the column that a column is the same as, else its own name."""
+        """The name of the column whose values a column repeats, else its own name."""
         return column.name
 
     def values(self: Any, column: Column) -> Any:
@@ -261,8 +261,8 @@ class Batch(Columns):
         return self._bits(self._scanner.bits[name]) if own(self._scanner)[name].nullable else None
 
     def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """The scanned bytes, and what JSON strings in them said: of each the bytes, the rows whose records are there
-        in the order of their places, and where these start and stop (i64 arrays)."""
+        """The scanned bytes, and the contents of JSON strings in them: of each the bytes, the rows whose records are
+        there in the order of their places, and where these start and stop (i64 arrays)."""
         rows = self._rows
         starts, sizes = self._spans
         inside = starts >= len(rows.buffer)

@@ -111,8 +111,8 @@ class Bus(BusClient):
             temporary files, see ``transcript.path``.
         issuer: the issuer of tasks that :meth:`call` makes from a capability and a payload.
         objects: as in :class:`turnwire.sap.Caller`.
-        ack_seconds: how long :meth:`send` waits for a receipt, and :meth:`statuses` until the task is accepted. Of a
-            task with replyTo.expectAck false, :meth:`send` then gives an Ack that is the bus's own word.
+        ack_seconds: how long :meth:`send` waits for a receipt, and :meth:`statuses` until the task is accepted. For a
+            task with replyTo.expectAck false, :meth:`send` returns an Ack from the bus itself.
 
     Use it as an async context manager; agents are started with it.
     """
