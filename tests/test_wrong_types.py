@@ -92,7 +92,7 @@ def test_record_bytes() -> None:
 @pytest.mark.parametrize("wrong", [None, 3, "@a3", b"", [], object()])
 def test_check_wants_a_message_of_its_wire(wrong: Any) -> None:
     for package in (nslip, csp, sstp, sap, kick):
-        with pytest.raises(TypeError, match=rf" is checked, not {type(wrong).__name__}$"):
+        with pytest.raises(TypeError, match=rf", not {type(wrong).__name__}$"):
             package.check(wrong)
         with pytest.raises(EncodeError) as caught:
             package.encode(wrong)
@@ -104,7 +104,7 @@ def test_envelopes_on_both_cores(core: Callable[[str], ModuleType], wrong: Any, 
     envelopes = core("kick.envelope")
     monkeypatch.setattr(codec, "_core", envelopes)
     said = type(wrong).__name__
-    with pytest.raises(TypeError, match=f"^an envelope is checked, not {said}$"):
+    with pytest.raises(TypeError, match=f"an envelope, not {said}$"):
         envelopes.check(wrong)
     with pytest.raises(EncodeError, match=f"an Envelope is encoded, not {said}"):
         codec.encode(wrong)

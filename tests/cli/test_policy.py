@@ -62,7 +62,7 @@ def test_as_of_a_moment() -> None:
     assert turnwire("conform", "kick", log).code == 5
     assert turnwire("conform", "kick", log, "--now", "2026-01-01T10:00:30Z").code == 5
     done = turnwire("conform", "kick", log, "--now", "2026-01-01T11:00:30")
-    assert done.code == 1 and "overdue: the dispatch was not taken up in time" in done.out.decode()
+    assert done.code == 1 and "overdue: " in done.out.decode()
     assert turnwire("conform", "kick", log, "--now", "now").code == 1
     task = CLAUSES.parent / "sap" / "processing.open"
     assert turnwire("conform", "sap", task).code == 5

@@ -275,7 +275,7 @@ def test_a_read_only_place_is_no_damage() -> None:
             outcome.append(done.stdout.strip())
         folder.chmod(0o755)
     assert outcome[0] == "True"
-    assert outcome[1].startswith("OSError what was written last is in its -wal file")
+    assert outcome[1].startswith("OSError ") and "its -wal file" in outcome[1]
 
 
 def test_witnesses_see_one_history(path: Path, tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_a_witness_counts_once_and_only_for_itself(path: Path) -> None:
         ]:
             assert ledger.verify(forged, trusted=[signer], witnesses=[one, two], threshold=1)
             fault = ledger.verify(forged, trusted=[signer], witnesses=[one, two]).fault
-            assert fault is not None and fault.text == "the kept head has 1 trusted witnesses, 2 are wanted"
+            assert fault is not None and "1 trusted" in fault.text
         assert not ledger.verify(head, witnesses=[one, name, one.public_bytes_raw()])
         own = head._replace(witnesses=((signer.public_bytes_raw().hex(), head.signature),))
         assert not ledger.verify(own, witnesses=[signer])
