@@ -222,7 +222,8 @@ class Gap(NamedTuple):
 
     file: the name of the log; start: its first byte (as decompressed); stop: the byte after its end, None if unknown;
     why: ``file_shrunk`` (it was truncated: data written after the copy, or after the last look if there is no copy, is
-    lost), ``file_replaced`` (it was truncated and has grown again, or was rewritten) or ``file_gone`` (the file of that name no longer exists, and data between may be lost with it).
+    lost), ``file_replaced`` (it was truncated and has grown again, or was rewritten) or ``file_gone`` (the file of that
+    name no longer exists, and data between may be lost with it).
     """
 
     file: str
