@@ -33,7 +33,7 @@ ifeq ($(filter suite-%,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint typecheck gate golden bench fuzz soak sanitize mutate dist rehearsal site constraints clean \
+.PHONY: help setup build demo test lint typecheck gate golden bench fuzz soak sanitize mutate dist site constraints clean \
         suite-pure suite-native suite-log suite-above suite-rest
 
 help: ## list what can be made
@@ -185,9 +185,6 @@ dist: $(VENV)/.extra-test ## build the sdist, and the wheel from that sdist
 	@rm -rf dist
 	TURNWIRE_REQUIRE_NATIVE=1 $(PY) -m build $(if $(wildcard $(VENV)/bin/uv),--installer uv) --outdir dist .
 	@ls -l dist
-
-rehearsal: ## build what a release publishes into build/rehearsal and install it without a compiler; ARGS='pure 3.12': a part
-	@$(INTERPRETER) packaging/rehearsal.py $(ARGS)
 
 # An environment of its own: what builds the site has nothing to do with turnwire's requirements.
 .venv-site/.done: docs/requirements.txt

@@ -1,6 +1,6 @@
 """Builds what a release publishes, as far as this machine can, and installs it where no compiler is: publishes nothing.
 
-``python packaging/rehearsal.py [KIND...]``, or ``make rehearsal``. The kinds are pure, 3.11, 3.12 and 3.13 (where the
+``python packaging/rehearsal.py [KIND...]``. The kinds are pure, 3.11, 3.12 and 3.13 (where the
 machine has that Python), 3.14 and aarch64 (Debian's, by .ci/foreign; ARM is emulated) and musl, which zig compiles and
 links but nothing here can run. Everything is built from the sdist, into build/rehearsal/dist. Prints a line for each;
 exits with 1 when anything failed.
