@@ -114,6 +114,33 @@ def test_numbers_keep_their_form() -> None:
     assert lines_of(text) == given
 
 
+@pytest.mark.parametrize(("strings", "depth"), [(3, 100), (8, 120)])
+def test_objects_in_strings_are_opened_up_to_a_depth(strings: int, depth: int) -> None:
+    """They could be as deep as a hundred kilobytes of backslashes let them be."""
+    text = "x"
+    for _ in range(strings):
+        text = '{"a":' * depth + json.dumps(text) + "}" * depth
+    for events in ([text] * 3, [{"e": text, "f": number} for number in range(3)]):
+        assert session.lines_of(composed(events)) == list(map(line_of, events))
+        writer = session.Writer(None)
+        assert session.lines_of("".join([*map(writer.add, events), writer.close()])) == list(map(line_of, events))
+
+
+def test_an_object_in_a_string_of_a_string_has_an_end() -> None:
+    """Each string doubles the backslashes of those in it."""
+    text = "%1\n={{{}a:1{}}}\n.1\n"
+    assert len(session.lines_of(text.format("a$:{" * 15, "}" * 15), sealed=False)[0]) > 1 << 16
+    with pytest.raises(DecodeError) as caught:
+        session.lines_of(text.format("a$:{" * 40, "}" * 40), sealed=False)
+    assert (caught.value.reason, caught.value.line) == (Reason.BAD_ENCODING, 2)
+
+
+def test_an_event_may_be_larger_than_a_message() -> None:
+    """What is written is read."""
+    event = {"text": "x" * LIMITS.message}
+    assert session.decode(session.encode([event], None)) == [event]
+
+
 def test_messages_of_wires() -> None:
     message = turnwire.decode('@a3|f0|c1|S0|d1|T1|g1|k1|q3|t"goal_1"#')
     found = session.decode(session.encode([message] * 30))

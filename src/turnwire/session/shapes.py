@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from turnwire import registry
-from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.contract import LIMITS, MOST_LIMIT
+from turnwire.errors import EncodeError, Reason
 from turnwire.json import text as json_text
 
 Leaf = str | bytes
@@ -45,6 +46,8 @@ MOST_PATH = 512
 """Characters of a path that are in front of each of the paths below it; a digest stands for more of them."""
 is_digested = re.compile("\n[0-9a-f]{32}[.]").match
 """Matches a path that begins with such a digest: no mark and no header names it."""
+_LIMITS = LIMITS._replace(message=MOST_LIMIT, nesting=LIMITS.nesting + 1)
+"""Those of an event in an object: what could be written is read, however long it is."""
 _is_column = re.compile(r"\w[\w .:/-]*").fullmatch
 
 quoted = encoder.c_encode_basestring or encoder.py_encode_basestring  # type: ignore[attr-defined]
@@ -87,10 +90,8 @@ def leaf_of(value: Any) -> Leaf:
 
 
 def value_of(line: str) -> Any:
-    """The event of a JSON line: a dict, or text. Raises DecodeError for what strict JSON refuses."""
-    if line[:1] == '"':
-        return json_text.read_object('{"":' + line + "}", "session")[""]
-    return json_text.read_object(line, "session")
+    """The event of a minified JSON line: a dict, or text. Raises DecodeError for what strict JSON refuses."""
+    return json_text.read_object('{"":' + line + "}", "session", limits=_LIMITS)[""]
 
 
 def line_of(event: Any) -> tuple[dict[str, Any], str]:
@@ -101,10 +102,10 @@ def line_of(event: Any) -> tuple[dict[str, Any], str]:
     if isinstance(event, str):
         if event.lstrip(" \t\n\r")[:1] == "{":
             try:
-                json_text.read_object(event, "session")
                 value = parsed(event)
-                return value, minified(value)
-            except DecodeError:
+                value_of(line := minified(value))
+                return value, line
+            except (ValueError, RecursionError):
                 pass  # text that is not an object is kept as text
         json_text.write({"": event})  # raises for what cannot be sent
         return {}, quoted(event)
@@ -121,13 +122,13 @@ def is_objects(value: Any) -> bool:
     return type(value) is list and bool(value) and all(type(each) is dict and each for each in value)
 
 
-def flatten(value: dict[str, Any], leaves: list[Leaf]) -> Structure:
-    """The structure of an object of ``parsed``. Its leaves are added in order."""
+def flatten(value: dict[str, Any], leaves: list[Leaf], depth: int = 1) -> Structure:
+    """The structure of an object of ``parsed``. Its leaves are added in order. depth: names on the path of each."""
     found: list[Member] = []
     for key, each in value.items():
         mark, held = "", None
         if type(each) is str:
-            if each[:1] == "{" and (opened := _opened(each)) is not None:
+            if each[:1] == "{" and depth <= LIMITS.nesting and (opened := _opened(each)) is not None:
                 mark, held = opened
         elif type(each) is dict:
             held = each
@@ -137,7 +138,7 @@ def flatten(value: dict[str, Any], leaves: list[Leaf]) -> Structure:
             elif len(each) <= MOST_OBJECTS:
                 mark, held = ARRAY, {str(number): one for number, one in enumerate(each)}
         if held:
-            found.append(Member(key, mark, flatten(held, leaves)))
+            found.append(Member(key, mark, flatten(held, leaves, depth + 1)))
         else:
             found.append(Member(key, mark, len(leaves)))
             leaves.append(leaf_of(each))
@@ -155,7 +156,7 @@ def _columns(rows: list[dict[str, Any]]) -> list[str] | None:
 def _opened(text: str) -> tuple[str, dict[str, Any]] | None:
     """The object in a string, and the mark of the style in which it gives back the very string; None: there is none."""
     try:
-        value = json.loads(text)
+        value = json.loads(text) if len(text) <= LIMITS.message else None
         styles = (4,) if text[1:2] == "\n" else (0, 1, 2, 3)
         style = next((style for style in styles if json.dumps(value, **STYLES[style]) == text), None)
         if style is None or not value:
@@ -178,6 +179,8 @@ def unflatten(structure: Structure, leaves: Sequence[Leaf]) -> dict[str, Any]:
         inner = unflatten(node, leaves)
         if mark[:1] == "$":
             text = minified(inner)
+            if len(text) > LIMITS.message:  # each string in a string doubles the backslashes
+                raise ValueError(f"an object in a string has more than {LIMITS.message} letters")
             found[name] = text if mark == "$" else json.dumps(json.loads(text), **STYLES[int(mark[1:])])
         else:
             found[name] = list(inner.values()) if mark else inner
