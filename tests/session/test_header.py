@@ -69,9 +69,11 @@ def test_what_a_session_uses_is_explained_and_nothing_else(
     text = composed([*events, *events, {}], tuple(keys), options)
     wanted = used(text, options.checks)
     header = next(records(text, options.checks)).raw
-    if options.prompt:
-        found = explained(header)
-        assert found >= wanted if "\n^" in text else found == wanted
+    if options.prompt and "\n^" in text:  # aliases are explained by one letter, later blocks may need another alphabet
+        letters, found = {alphabet.first for alphabet in ALPHABETS}, explained(header)
+        assert found >= wanted - letters and bool(found & letters) >= bool(wanted & letters)
+    elif options.prompt:
+        assert explained(header) == wanted
     else:
         assert not explained(header)
 
