@@ -202,6 +202,7 @@ class Compiled:
             found[sign] = ("string",) if words else found.get(sign, _ANY)
         return {**found, **self.layout.needs, **dict.fromkeys(self.layout.without, ())}
 
+    @cached_property
     def needs(self) -> tuple[Need, ...]:
         """The demands of the plan."""
         must = {**self.layout.signs, **self.layout.needs}
@@ -256,7 +257,7 @@ class Compiled:
         return WirePlan(
             wire=self.wire,
             values=self.values(),
-            variants=(Variant(self.wire, self.needs(), self.fills()),),
+            variants=(Variant(self.wire, self.needs, self.fills()),),
             choose="only",
             detect=partial(reading.is_of, self),
             decode=partial(reading.decode, layout=self),
@@ -280,7 +281,7 @@ class Compiled:
 
     def broken(self, fields: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
         """The first path at which an object with these signs is not as the table says, and what it may be there."""
-        for need in self.needs():
+        for need in self.needs:
             if "/" in need.path and not isinstance(value_at(fields, need.path.rpartition("/")[0]), dict):
                 continue
             value = value_at(fields, need.path)

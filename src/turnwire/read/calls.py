@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from turnwire import registry
@@ -52,8 +53,10 @@ class Calls:
         rows = np.flatnonzero(mine & (batch.valid("tool") | batch.valid("call_id")))
         tools, calls = batch["tool"], batch["call_id"]
         failed = batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool))
+        places = {rule.at for rule in wire.table.parts if rule.kind in _PARTS}
+        rules = tuple(rule for rule in wire.table.parts if rule.at in places)
         for row, raw in zip(rows.tolist(), batch.raws(rows), strict=True):
-            parts = [one for one in parts_of(wire.decode(raw).fields, wire.table.parts) if one.kind in _PARTS]
+            parts = [one for one in parts_of(msgspec.json.decode(raw), rules) if one.kind in _PARTS]
             # A record that has no parts is one call, or one result; a span of a tool is its own result.
             kind = "result" if tools[row] is None else "call"
             for part in parts or [Part(kind, id=calls[row], name=tools[row], failed=bool(failed[row]))]:
