@@ -6,9 +6,13 @@ cdef extern from "_native/json/rules.h":
     ctypedef struct tw_rules:
         uint64_t musts
         uint64_t lent
+    ctypedef struct tw_choice:
+        pass
     ctypedef struct tw_rule:
         unsigned char nullable
         unsigned char mark
+        unsigned char words
+        tw_choice word[8]
         tw_rules* rules
     ctypedef struct tw_walk:
         size_t key

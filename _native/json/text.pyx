@@ -407,6 +407,8 @@ cdef class Reader:
             number = <double>mantissa / POWERS[fraction]
             return PyFloat_FromDouble(number if first == start else -number)
         number = PyOS_string_to_double(<const char*>start, &behind, NULL)
+        if behind != <const char*>place:  # the text ends inside of a longer number
+            number = float(PyBytes_FromStringAndSize(<const char*>start, place - start))
         if not isfinite(number):
             raise refused(text, start)
         return PyFloat_FromDouble(number)

@@ -29,16 +29,6 @@ enum { TW_ASK = -1, TW_NOT_PLAIN = 0, TW_IS_PLAIN = 1 };
                           (UNIT)((UNIT)(c & (UNIT)~0x7FF) == 0xD800));                                          \
         }                                                                                                       \
         return bad ? TW_NOT_PLAIN : TW_IS_PLAIN;                                                                \
-    }                                                                                                           \
-    /* The sigil, then printable ASCII with a slash inside. */                                                  \
-    static int tw_plain_channel_##KIND(const UNIT *d, size_t n) {                                               \
-        size_t slash = 0;                                                                                       \
-        if (n == 0 || d[0] != TW_PLAIN_SIGIL) return TW_NOT_PLAIN;                                              \
-        for (size_t i = 1; i < n; i++) {                                                                        \
-            if (!TW_PLAIN_LETTER(d[i])) return TW_ASK;                                                          \
-            if (d[i] == '/' && !slash) slash = i;                                                               \
-        }                                                                                                       \
-        return slash > 1 && slash + 1 < n ? TW_IS_PLAIN : TW_NOT_PLAIN;                                         \
     }
 
 TW_PLAIN(2, Py_UCS2)
@@ -51,15 +41,6 @@ static inline int tw_plain_content(PyObject *text) {
     case 2: return tw_plain_content_2(PyUnicode_2BYTE_DATA(text), size);
     case 4: return tw_plain_content_4(PyUnicode_4BYTE_DATA(text), size);
     default: return TW_NOT_PLAIN; /* without the sigil */
-    }
-}
-
-static inline int tw_plain_channel(PyObject *text) {
-    size_t size = (size_t)PyUnicode_GET_LENGTH(text);
-    switch (PyUnicode_KIND(text)) {
-    case 2: return tw_plain_channel_2(PyUnicode_2BYTE_DATA(text), size);
-    case 4: return tw_plain_channel_4(PyUnicode_4BYTE_DATA(text), size);
-    default: return TW_NOT_PLAIN;
     }
 }
 

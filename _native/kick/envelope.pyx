@@ -15,7 +15,7 @@ from _native.json.draft cimport (
     JSON_WRITTEN, json_ascii, json_begin, json_counted_text, json_draft, json_end, json_result, json_text as json_put,
     json_room, json_text_of, json_value
 )
-from _native.json.rules cimport tw_compacted, tw_walk
+from _native.json.rules cimport tw_choice, tw_compacted, tw_rule, tw_rule_word, tw_walk
 from turnwire.json import text as json_text
 from turnwire.contract import LIMITS
 from turnwire.kick import envelope_methods as methods
@@ -28,16 +28,12 @@ cdef extern from *:
     int PyUnicode_Check(object value)
     int PyObject_GenericSetAttr(object owner, object name, PyObject *value) except -1
 cdef extern from "_native/json/forms.h":
-    ctypedef struct tw_choice:
-        const unsigned char *text
-        unsigned int size
-        unsigned char padded[16]
+    bint tw_is_channel(const unsigned char *p, size_t size)
     int tw_word_of(const tw_choice *words, int count, const unsigned char *p, size_t size, const unsigned char *hard)
 cdef extern from "_native/kick/envelope.h":
     enum:
         TW_ASK
     int tw_plain_content(object text)
-    int tw_plain_channel(object text)
     bint tw_is_uuid4(const unsigned char *text, size_t size)
     bint tw_is_short_time(const unsigned char *text, size_t size)
     ctypedef struct tw_part:
@@ -67,14 +63,12 @@ cdef PyObject *FIELD_NAMES[8]
 for _place in range(8):
     FIELD_NAMES[_place] = <PyObject *>FIELD_TUPLE[_place]
 cdef enum:
-    MOST_TYPES = 8
     MOST_FIELDS = 512  # characters of the other fields, mostly
 
 cdef Py_ssize_t MOST = LIMITS.message
 cdef list QUOTED = [f'"{name}"'.encode() for name in FIELDS], WORDS = [word.encode() for word in TYPES]
 cdef list MEMBERS_OF_TYPE = list(TYPES.values())
-cdef tw_choice NAMES[TW_FIELDS]
-cdef tw_choice KNOWN[MOST_TYPES]
+cdef tw_rule NAMES, KNOWN  # their words
 cdef tuple MEMBERS = tuple([f'{"," if name != FIELDS[0] else "{"}"{name}":'.encode() for name in FIELDS])
 
 
@@ -224,8 +218,9 @@ cpdef build(dict fields, source=None, bint own=False):
 
 cdef bint is_channel(str channel):
     """Plain channels (the sigil, then printable ASCII with a slash inside) here, all others in Python."""
-    cdef int found = tw_plain_channel(channel)
-    return methods.channel_parts(channel)[0] is not None if found == TW_ASK else found
+    cdef Py_ssize_t size
+    cdef const unsigned char *text = exact_text(channel, &size)
+    return (text != NULL and tw_is_channel(text, <size_t>size)) or methods.channel_parts(channel)[0] is not None
 
 
 def is_uuid4(str text not None):
@@ -416,21 +411,15 @@ cdef bint put_extra(json_draft *draft, dict extra) except -1:
 
 # --- made of their text without a dict, and judged as it is read ---
 
-cdef int fill(tw_choice *choices, list words, Py_ssize_t room) except -1:
-    cdef bytes word
-    cdef Py_ssize_t place, at
-    if len(words) > room:
-        raise ValueError("there are too many words")
-    for place in range(len(words)):
-        word = words[place]
-        choices[place].text, choices[place].size = <const unsigned char *><const char *>word, <unsigned int>len(word)
-        for at in range(16):
-            choices[place].padded[at] = word[at] if at < len(word) else 0
+cdef int fill(tw_rule *rule, list words) except -1:
+    for word in words:
+        if not tw_rule_word(rule, <bytes>word, len(<bytes>word), True):
+            raise ValueError("there are too many words")
     return 0
 
 
-fill(NAMES, QUOTED, TW_FIELDS)
-fill(KNOWN, WORDS, MOST_TYPES)
+fill(&NAMES, QUOTED)
+fill(&KNOWN, WORDS)
 
 
 cdef Envelope quick(object data):
@@ -444,10 +433,10 @@ cdef Envelope quick(object data):
     cdef int count, word
     if text == NULL or size > MOST:
         return None
-    count = tw_envelope_parts(&walk, text, <size_t>size, NAMES, parts)
+    count = tw_envelope_parts(&walk, text, <size_t>size, NAMES.word, parts)
     if not count:
         return None
-    word = tw_word_of(KNOWN, <int>len(WORDS), parts[4].from_, <size_t>(parts[4].to - parts[4].from_), text + size)
+    word = tw_word_of(KNOWN.word, KNOWN.words, parts[4].from_, <size_t>(parts[4].to - parts[4].from_), text + size)
     if word < 0:
         return None
     entry = lately(parts, word)
