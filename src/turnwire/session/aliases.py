@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate, permutations
+from itertools import accumulate, pairwise, permutations
 from typing import NamedTuple
 
 from turnwire.session.framing import BARE
@@ -171,12 +171,8 @@ class Shortener:
 
     def _saving(self, text: str, part: str, alias: str) -> float:
         """The tokens that an alias saves each time, beside what is around it where it comes first."""
-        around: list[tuple[str, str]] = []
-        at = text.find(part)
-        while at >= 0 and len(around) < MOST_PLACES:
-            end, begin = at + len(part), max(at - AROUND, 0)
-            around.append((text[begin:at].rpartition("\0")[2], text[end : end + AROUND].partition("\0")[0]))
-            at = text.find(part, end)
+        pairs = pairwise(text.split(part, MOST_PLACES))
+        around = [(one[-AROUND:].rpartition("\0")[2], other[:AROUND].partition("\0")[0]) for one, other in pairs]
         sizes = self._meter([before + one + after for one in (part, alias) for before, after in around])
         return (sum(sizes[: len(around)]) - sum(sizes[len(around) :])) / len(around)
 
