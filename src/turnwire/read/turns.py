@@ -9,6 +9,9 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+import numpy as np
+
 from turnwire import registry
 from turnwire.contract import FORMATS
 from turnwire.formats.parts import Part, parts_of
@@ -111,20 +114,23 @@ class Turns:
                 for name in found.table.carried:  # what is not said is as in the records before
                     key = found.name, name
                     columns[name] = carried[key] = columns[name] or carried.get(key)
-                yield _turn(columns, found.decode(raw).fields, found.table)
+                yield _turn(columns, msgspec.json.decode(raw), found.table)
 
     def _records(self, batch: Batch) -> Iterator[tuple[dict[str, Any], bytes]]:
-        valid = {name: batch.valid(name) for name in COLUMNS}
+        each = {name: _values(batch, name) for name in ("line", *COLUMNS)}
         for row, raw in enumerate(map(bytes, batch.raws())):
             mark = blake2b(raw, digest_size=12).digest()
             if mark in self._seen:  # a session that was resumed is written again
                 continue
             self._seen.add(mark)
-            columns: dict[str, Any] = {"file": batch.file, "line": int(batch["line"][row])}
-            for name in COLUMNS:
-                value: Any = batch[name][row] if valid[name][row] else None
-                columns[name] = value.item() if hasattr(value, "item") else value
+            columns = {"file": batch.file, **{name: values[row] for name, values in each.items()}}
             yield columns, raw
+
+
+def _values(batch: Batch, name: str) -> list[Any]:
+    """The values of a column, None where there is none."""
+    found = batch[name]
+    return list(found) if batch.column(name).kind == "text" else np.where(batch.valid(name), found, None).tolist()
 
 
 def turns(source: Any, *, wire: str | None = None, conversation: str | None = None, **options: Any) -> Turns:
