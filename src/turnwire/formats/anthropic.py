@@ -3,13 +3,11 @@
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Words
 
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 BLOCKS = {
-    "tool_use": "tool_call",
-    "server_tool_use": "tool_call",
-    "mcp_tool_use": "tool_call",
+    **dict.fromkeys(_CALLS, "tool_call"),
+    **dict.fromkeys(("thinking", "redacted_thinking"), "reasoning"),
     "tool_result": "tool_result",
-    "thinking": "reasoning",
-    "redacted_thinking": "reasoning",
 }
 """Types of blocks -> the kinds of records whose last block they are."""
 
@@ -40,14 +38,13 @@ def message(at: str) -> Columns:
 
 def message_parts(at: str) -> tuple[PartRule, ...]:
     """The parts of a message at a path, "" or one that ends with a slash."""
-    calls = tuple(word for word, kind in BLOCKS.items() if kind == "tool_call")
     results = ("tool_result", "mcp_tool_result", "web_search_tool_result", "code_execution_tool_result")
     blocks = f"{at}content/*"
     return (
         PartRule(f"{at}content", "text"),
         PartRule(blocks, "text", ("text",), text="text"),
         PartRule(blocks, "reasoning", ("thinking",), text="thinking"),
-        PartRule(blocks, "call", calls, id="id", name="name", arguments=("input",)),
+        PartRule(blocks, "call", _CALLS, id="id", name="name", arguments=("input",)),
         PartRule(blocks, "result", results, text="content", id="tool_use_id", failed="is_error"),
     )
 

@@ -4,7 +4,19 @@ A log in JSON has its samples in it: what says which evaluation it is and each s
 """
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Digits, Format, Layout, Loose
+from turnwire.formats.table import Columns, Digits, Format, Layout, Loose
+
+
+def _evaluation(at: str) -> Columns:
+    """The columns of what says which evaluation it is, at a path, "" or one that ends with a slash."""
+    return {
+        "conversation": f"{at}run_id",
+        "id": Loose(f"{at}eval_id"),
+        "subject": f"{at}task",
+        "model": Loose(f"{at}model"),
+        "time": Loose(f"{at}created"),
+    }
+
 
 TABLE = Format(
     "inspect",
@@ -13,28 +25,14 @@ TABLE = Format(
         Layout(
             signs={"eval/run_id": (), "eval/task": ()},
             kind="evaluation",
-            columns={
-                "conversation": "eval/run_id",
-                "id": Loose("eval/eval_id"),
-                "subject": "eval/task",
-                "model": Loose("eval/model"),
-                "time": Loose("eval/created"),
-                "stop_reason": Loose("status"),
-                "error": Loose("error/message"),
-            },
+            columns={**_evaluation("eval/"), "stop_reason": Loose("status"), "error": Loose("error/message")},
             marks=(2, ("eval_id", "run_id", "task_version")),
             without=("samples",),
         ),
         Layout(
             signs={"eval_id": (), "run_id": (), "task": ()},
             kind="evaluation",
-            columns={
-                "conversation": "run_id",
-                "id": "eval_id",
-                "subject": "task",
-                "model": Loose("model"),
-                "time": Loose("created"),
-            },
+            columns=_evaluation(""),
             nested=True,
         ),
         Layout(

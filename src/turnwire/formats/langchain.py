@@ -4,12 +4,9 @@ from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Words
 
 _TYPES = {
-    "human": "user",
-    "ai": "assistant",
-    "AIMessageChunk": "assistant",
-    "system": "system",
-    "tool": "tool_result",
-    "function": "tool_result",
+    **{"human": "user", "system": "system"},
+    **dict.fromkeys(("ai", "AIMessageChunk"), "assistant"),
+    **dict.fromkeys(("tool", "function"), "tool_result"),
 }
 
 

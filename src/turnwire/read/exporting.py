@@ -81,13 +81,10 @@ def _as_openai(found: Iterable[Turn]) -> Iterator[Exported]:
         if turn.role in ("user", "assistant", "system") and (text or calls):
             message: dict[str, Any] = {"role": turn.role, "content": text or None}
             if calls:
+                functions = [{"name": call.name, "arguments": arguments_of(call)} for call in calls]
                 message["tool_calls"] = [
-                    {
-                        "id": call.id,
-                        "type": "function",
-                        "function": {"name": call.name, "arguments": arguments_of(call)},
-                    }
-                    for call in calls
+                    {"id": call.id, "type": "function", "function": function}
+                    for call, function in zip(calls, functions, strict=True)
                 ]
             lines.append(message)
         yield from _written(turn, lines, lost)

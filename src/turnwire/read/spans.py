@@ -17,9 +17,6 @@ from turnwire.read.turns import Turn, arguments_of
 
 _MOST_OPEN = 10_000
 """Calls of tools that wait for their results at one time; beyond it the oldest are written without."""
-_KEPT = (
-    *("time", "id", "request_id", "parent", "conversation", "model", "stop_reason", "error", "project", "duration_ms"),
-)
 _ATTRIBUTES = {
     "model": "gen_ai.response.model",
     "conversation": "gen_ai.conversation.id",
@@ -27,6 +24,7 @@ _ATTRIBUTES = {
     "project": "process.working_directory",
     "error": "error.type",
 }
+_KEPT = ("time", "id", "parent", "stop_reason", "duration_ms", *_ATTRIBUTES)
 _TOKEN_ATTRIBUTES = {
     "output_tokens": "gen_ai.usage.output_tokens",
     "cache_read_tokens": "gen_ai.usage.cache_read.input_tokens",

@@ -129,8 +129,10 @@ class Turns:
 
 def _values(batch: Batch, name: str) -> list[Any]:
     """The values of a column, None where there is none."""
-    found = batch[name]
-    return list(found) if batch.column(name).kind == "text" else np.where(batch.valid(name), found, None).tolist()
+    found: Any = batch[name]
+    if batch.column(name).kind != "text":
+        found = np.where(batch.valid(name), found, None)
+    return list(found.tolist() if hasattr(found, "tolist") else found)
 
 
 def turns(source: Any, *, wire: str | None = None, conversation: str | None = None, **options: Any) -> Turns:

@@ -38,17 +38,10 @@ COLUMNS = (
     *_COUNTS,
 )
 """The columns of a scan that are read."""
-_MERGE, _PARTS = 1 << 16, 4
-_TIER = 200_000
-
-
-def _row(count: str) -> Any:
-    """The type of a counted response; count: that of its tokens."""
-    said = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("aside", "?"), ("fast", "?")]
-    return np.dtype([*said, ("cost", "f8"), *((name, count) for name in _COUNTS)])
-
-
-_NARROW, _WIDE = _row("u4"), _row("i8")
+_MERGE, _PARTS, _TIER = 1 << 16, 4, 200_000
+_SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("aside", "?"), ("fast", "?"), ("cost", "f8")]
+_NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
+"""A counted response, also with counts that no model has."""
 
 
 class Usage(NamedTuple):

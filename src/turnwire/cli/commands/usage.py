@@ -28,25 +28,13 @@ MODES = ["auto", "calculate", "display"]
     help="TOML or JSON that replaces the packaged prices: a table for each model with input, output, cache_read and "
     "cache_write, in dollars per million tokens.",
 )
-@click.option(
-    "--mode",
-    type=click.Choice(MODES),
-    default="auto",
-    help="Costs: of the files and else by prices; all by prices; of the files only.",
-)
+@click.option("--mode", type=click.Choice(MODES), default="auto", help="Costs by prices, of the files, or both.")
 @click.option("--timezone", metavar="ZONE", default="UTC", help="Time zone of the days: an IANA name, or local.")
 @click.option("--json", "form", flag_value="json", help="JSON lines instead of a table.")
 @click.option("--csv", "form", flag_value="csv", help="CSV instead of a table.")
 @options.scan_options
 def command(
-    sources: tuple[str, ...],
-    by: str,
-    wire: str | None,
-    prices: str | None,
-    mode: str,
-    timezone: str,
-    form: str | None,
-    **settings: Any,
+    sources: tuple[str, ...], by: str, wire: str | None, prices: str | None, form: str | None, **settings: Any
 ) -> int:
     """Adds up the tokens and cost of the responses in SOURCES, each response once.
 
@@ -63,10 +51,10 @@ def command(
         raise click.UsageError("no known folder of sessions is here; name files or folders")
     given = None if prices is None else options.settings_of(prices, packaged.priced)
     with usage_errors():
-        gathered = usage.UsageSum(timezone)
+        gathered = usage.UsageSum(settings["timezone"])
     counts, stopped = options.read_all(names, wire or FORMATS, usage.COLUMNS, settings, gathered.take)
     with usage_errors():
-        made = gathered.finish(by, counts, given, mode)
+        made = gathered.finish(by, counts, given, settings["mode"])
     _write(made, form)
     for model, spent in made.unpriced.items():
         complain(f"no price is known of {model or 'responses without a model'}: {spent:,} tokens")
