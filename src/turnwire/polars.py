@@ -31,7 +31,7 @@ def scan(source: Any, *, wire: str | None = None, **options: Any) -> pl.LazyFram
     Args:
         source, wire: as for :func:`turnwire.scan`.
         options: its other options (``columns``, ``where``, ``errors``, ``threads``, ``limits`` ...), except
-        ``follow`` and ``resume``.
+            ``follow`` and ``resume``.
 
     Columns and types are those of ``polars.DataFrame(turnwire.scan(source, ...))``. A query makes only the columns
     and rows that it needs; ``head`` ends the scan early. Rejects are skipped, unless ``errors="raise"``;

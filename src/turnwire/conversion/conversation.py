@@ -86,7 +86,7 @@ class Converter:
         to: the target wire.
         context, carry, nearest, restore, key: see :func:`convert`.
         remember: how many tasks, names and conversations are remembered, also by the target's checklist; the oldest
-        tasks and conversations are forgotten, and further names get no ids.
+            tasks and conversations are forgotten, and further names get no ids.
 
     Raises UnknownName for an unknown wire, ConvertError(bad_context).
     """

@@ -116,7 +116,7 @@ class Ledger:
             body: bytes or a str are stored unchanged (a str as UTF-8), any other JSON value as canonical JSON.
             key: a name for :meth:`find`, e.g. a task id.
             expect: the number of the last entry that the caller knows (0: none). If the ledger ends with another one,
-            nothing is written and RuleError(append_conflict) is raised.
+                nothing is written and RuleError(append_conflict) is raised.
 
         After any other error the entry may have been written; with ``expect`` the same call can be repeated.
         """
