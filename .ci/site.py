@@ -26,6 +26,8 @@ OUTSIDE = {
 """Pages of the repository, and what the site calls them."""
 _HOME = {site: path for path, site in OUTSIDE.items()}
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+_ROLE = re.compile(r":(?:class|func|meth|attr|mod|data|exc):<code>(~?)((?:[\w]+\.)*)([\w]+)</code>")
+_SHIM = "https://unpkg.com/iframe-worker/shim"
 _FENCE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -46,6 +48,23 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         else:
             parts[place] = _LINK.sub(lambda found: _link(found, here), part)
     return "".join(parts)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Names in docstrings without the roles that they have for Sphinx."""
+    return _ROLE.sub(lambda found: f"<code>{'' if found[1] else found[2]}{found[3]}</code>", html)
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Pages with the site's own copy of what the search needs on a disk."""
+    return output.replace(
+        _SHIM, f"{posixpath.relpath('.', posixpath.dirname(page.url) or '.')}/javascripts/iframe-worker.js"
+    )
+
+
+def on_post_template(output: str, template_name: str, config: Any) -> str:
+    """The page of what is not found, which a server gives, needs none."""
+    return output.replace(f'<script src="{_SHIM}"></script>', "")
 
 
 def _link(found: re.Match[str], here: str) -> str:
