@@ -242,11 +242,11 @@ static size_t tw_torn_key(const tw_plan *plan, const uint8_t *s, size_t at, size
     return 0;
 }
 
-/* The opening at a place, of a text that begins at `from`. */
-static int tw_opening_of(const tw_plan *plan, const uint8_t *s, size_t at, size_t from, size_t end)
+/* The opening at a place, of a text that begins at `from`. mid: that is in the middle of a line. */
+static int tw_opening_of(const tw_plan *plan, const uint8_t *s, size_t at, size_t from, size_t end, int mid)
 {
     if (tw_opens[s[at]] & TW_LINE_START || s[at] == '"') {
-        int opens = tw_is_line_start(s, at, from) ? tw_opens_line(s, at, end) : TW_NO_OPENING;
+        int opens = !(mid && at == from) && tw_is_line_start(s, at, from) ? tw_opens_line(s, at, end) : TW_NO_OPENING;
         if (opens) return opens;
     }
     switch (s[at]) {

@@ -1029,11 +1029,10 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
             size_t behind = tw_behind_taken(&r->taken, at);
             if (behind > at) { at = behind; continue; }
         }
-        int opening = tw_opening_of(k->plan, look.s, at, r->start, end);
+        int opening = tw_opening_of(k->plan, look.s, at, r->start, end, w->mid && !r->level);
         if (opening == TW_NO_OPENING) { at++; continue; }
         size_t begun = at;
         tw_mark before = tw_mark_here(k);
-        if (!r->level && w->mid && !at && opening <= TW_AT_HEREDOC) { at = 1; continue; }
         switch (opening) {
         case TW_AT_OBJECT:
             result = tw_at_object(w, r, &at, end);

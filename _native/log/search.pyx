@@ -456,7 +456,7 @@ cdef class Block:
         """Lets the twin read what begins where the walk stands."""
         cdef tw_search *w = self.w
         cdef size_t start = w.top.start, at = w.at - start, stored = w.k.rows.count + w.k.rejects.count, met = <size_t>len(self.asked)
-        match = self.search._openings.match(self.top.whole().data, at)
+        match = self.search.opening_at(self.top.whole(), at, w.mid and not w.top.level)
         if match is None:
             w.at += 1
             return 0

@@ -123,13 +123,43 @@ IN_STREAMS = f"""\
 {T}:33Z stderr F     "status":"pass"
 """.encode()
 """A message in an object of one stream, and a line of another that is open."""
+BETWEEN_LINES = b"""{"log":"x\\n","stream":"stderr"}
+CSP/1
+FROM A
+{"log":"y\\n","stream":"stderr"}
+TO B
+"""
+"""A message between the lines of a run of which no text is open."""
+IN_HEREDOC = f"""\
+CSP/1
+{T}:09Z stdout P
+CTX C5
+<<<<
+{T}:16Z stdout F {{
+{T}:21Z stdout P "id": "
+CSP/1
+FROM A3
+>>>>
+{T}:25Z stdout F B"
+""".encode()
+"""A heredoc that begins in front of something open in a stream, and closes behind that."""
+A_DOCUMENT = """\
+{"log":"[","stream":"stderr"}
+```
+{"log":"\\"CSP/1\\\\n\\",","stream":"stderr"}
+⫻a
+{"log":" ]\\n","stream":"stderr"}
+""".encode()
+"""A header of a Space, in a fence between the lines of a run: it begins no document."""
 
 
 @pytest.mark.usefixtures("scan_core")
-@pytest.mark.parametrize("data", [BEHIND_PREFIX, IN_STREAMS])
-def test_the_lines_of_an_object_that_is_no_message_stay_together_across_a_cut(data: bytes) -> None:
+@pytest.mark.parametrize(
+    ("data", "count"), [(BEHIND_PREFIX, 1), (IN_STREAMS, 1), (BETWEEN_LINES, 1), (IN_HEREDOC, 1), (A_DOCUMENT, 0)]
+)
+def test_what_stands_between_lines_of_another_text_is_the_same_across_a_cut(data: bytes, count: int) -> None:
     whole = found(turnwire.scan(data))
-    assert len(whole[0] + whole[1]) == 1
+    assert len(whole[0] + whole[1]) == count
     for size in range(1, len(data)):
         assert found(turnwire.scan(data, batch_bytes=size)) == whole, size
 

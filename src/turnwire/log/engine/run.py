@@ -25,7 +25,7 @@ from turnwire.log.engine.columns import REASONS
 from turnwire.log.input.bookmarks import Bookmarks, Gap, bookmark
 from turnwire.log.input.copies import TAIL
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import InputBlock, Stop, Stopped, line_end
+from turnwire.log.input.reading import InputBlock, Stop, Stopped
 from turnwire.log.input.rotated_names import forget
 from turnwire.log.input.source_blocks import blocks
 from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, sources
@@ -280,9 +280,10 @@ class Run:
 
     def _is_final(self, reading: Reading, block: InputBlock) -> bool:
         """True if the last bytes of a block can be judged by themselves. A record of a wire with state may go over
-        many lines; a last line without its end may be half-written, where that is waited for."""
+        many lines; a last line without its end may be half-written. What is open at the end of a file that may grow is
+        left at first, and then waits, or is read by itself."""
         grows = reading.identity is not None and not reading.closed
-        return block.last and reading.source.cut is None and not (grows and self._bookmarks.waits)
+        return block.last and reading.source.cut is None and not (grows and reading.waiting is None)
 
     def _results(
         self, reading: Reading, block: InputBlock, found: BlockResult | None
@@ -319,9 +320,7 @@ class Run:
         self, reading: Reading, block: InputBlock, found: BlockResult | None
     ) -> tuple[Batch | None, WireError | None, InputBlock | None]:
         """A batch, an error, and what is left of the last block where its records did not fit into one batch."""
-        lines, first_line = reading.line - 1, reading.line
-        final = self._is_final(reading, block)
-        before = reading.state.copy() if final and reading.state is not None else None
+        lines, final = reading.line - 1, self._is_final(reading, block)
         if found is None:
             found, lines = self._engine.scan(block, final, reading.line, reading.state), 0
         assert found.position or not final or not block.size, "the scanner made no progress"
@@ -339,13 +338,18 @@ class Run:
             return batch, error, None
         rest = None if found.position == block.size else _tail(found, found.position)
         if not block.last:
-            reading.left = rest
-        elif rest is None or not final:
-            start = _open_from(found)
-            if start is not None and reading.identity is not None and not self._bookmarks.waits:
-                self._leave_open(reading, found, start, self._engine.scan(block, False, first_line, before))
+            reading.left, rest = rest, None
+        elif not final and reading.source.cut is None and not self._bookmarks.waits:
+            reading.waiting = reading.offset, reading.line, reading.kept()
+        elif not final:
+            rest = None
+        elif found.rows and reading.waiting is not None:  # what is given is not given again
+            place = _behind_given(found)
+            count = bytes(found.buffer[place : found.position]).count(b"\n")
+            reading.waiting = block.base + place, reading.line - count, None
+        if block.last and rest is None:
             error = self._end(reading)
-        return batch, error, rest if block.last and final else None
+        return batch, error, rest
 
     def _begin(self, reading: Reading) -> None:
         if reading.begun:
@@ -461,17 +465,6 @@ class Run:
             fault.reason, text, offset=fault.place, line=reading.line, wire=reading.kind, path=reading.name
         )
 
-    @staticmethod
-    def _leave_open(reading: Reading, found: BlockResult, start: int, waiting: BlockResult) -> None:
-        """Keeps the place that a scan would have reached that waits for more, and the state there: what is open at the
-        end of a file is read again by the next scan. Where records were given behind that, the place is behind them."""
-        base, place = found.block.base, max(start, found.behind)
-        if found.behind <= waiting.position:
-            reading.waiting = base + waiting.position, waiting.line, waiting.state.kept()
-        else:
-            lines = bytes(found.buffer[place : found.position]).count(b"\n")
-            reading.waiting = base + place, reading.line - lines, None
-
     def position(self) -> dict[str, Any]:
         """The token of how far the scan has got: see :attr:`turnwire.Scan.position`."""
         last: dict[tuple[int, int], Reading] = {}
@@ -491,18 +484,12 @@ def _most_in_flight(threads: int) -> int:
     return 1 if threads == 1 else 2 * threads + 1
 
 
-def _open_from(found: BlockResult) -> int | None:
-    """The place where a last line begins that has no end, or something refused that reaches into the last line; None
-    where neither is: what is there may go on in what is written next."""
-    data, stop = found.buffer, found.position
-    line = max(line_end(data, 0, max(stop - 1, 0)), 0)
-    if found.rejects:
-        table, count = found.rejects[-1]
-        first, size = (int(table[name][count - 1]) for name in ("offset", "length"))
-        first -= found.block.base
-        if first + size > line or not bytes(data[first + size : stop]).strip():
-            return min(first, line)
-    return line if stop and data[stop - 1] != ord("\n") else None
+def _behind_given(found: BlockResult) -> int:
+    """The place behind the last record; behind its line, where that has an end and nothing is refused in it."""
+    table, count = found.rejects[-1] if found.rejects else ({"offset": ()}, 0)
+    behind = bytes(found.buffer).find(b"\n", found.behind, found.position) + 1
+    refused = [one for one in table["offset"][:count] if found.behind <= one - found.block.base < behind]
+    return found.behind if refused or not behind else behind
 
 
 def _tail(found: BlockResult, position: int) -> InputBlock:

@@ -62,8 +62,8 @@ class Search:
         at_line = [heads, _named("lines", lines.openings), csp.AT_LINE, documents.AT_LINE, streams.AT_LINE]
         at_line.append(objects.AT_LINE)
         in_line = [SLIP, _named("token", tokens.openings), objects.IN_LINE, prefixed.IN_LINE]
-        self._at_line = re.compile(b"|".join(at_line)).groupindex.keys()
         self.in_line = re.compile(b"|".join(in_line), re.MULTILINE)
+        self._within_line = re.compile(b"|".join([*in_line, torn]), re.MULTILINE)
         self._openings = re.compile(b"|".join([rb"^(?:" + b"|".join(at_line) + rb")", *in_line, torn]), re.MULTILINE)
 
     def run(self, text: Text, state: SearchState | None = None) -> tuple[list[Match], int]:
@@ -96,6 +96,10 @@ class Search:
         state.forget()
         return kept, position
 
+    def opening_at(self, text: Text, at: int, mid: bool) -> re.Match[bytes] | None:
+        """The opening at a place; mid: the text begins in the middle of a line."""
+        return (self._within_line if mid and not at else self._openings).match(text.data, at)
+
     def _walk(self, walk: Walk) -> int:
         """Goes through a text: where what is open begins, or its end."""
         text, end, found, state = walk
@@ -106,14 +110,14 @@ class Search:
         try:
             while (match := openings.search(text.data, at, end)) is not None:
                 start = match.start()
-                kind = str(match.lastgroup)
+                inside = self.opening_at(text, 0, True) if state.mid and not start else match
                 if (behind := state.taken.behind(start)) > start:
                     at = behind
-                elif state.mid and not start and kind in self._at_line:
+                elif inside is None:
                     at = 1
                 else:
                     before = len(found)
-                    at = handlers[kind](walk, start, match)
+                    at = handlers[str(inside.lastgroup)](walk, start, inside)
                     state.found_behind = at if len(found) > before else state.found_behind
                     end = end if state.open_from is None else state.open_from
                     if at > end:  # it reaches behind what is open
