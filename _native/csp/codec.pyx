@@ -65,7 +65,7 @@ cdef extern from "_native/csp/marks.h" nogil:
         CSP_EXACT, CSP_NEAR, CSP_TEMPLATE
     int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind)
     bint csp_has_title(const uint8_t *data, int64_t start, int64_t stop)
-    bint csp_header_like(const uint8_t *data, int64_t start, int64_t stop)
+    bint csp_header_like(const uint8_t *data, int64_t start, int64_t stop, int marked)
 
 cdef extern from "_native/csp/around.h" nogil:
     ctypedef struct csp_closing:

@@ -34,6 +34,7 @@ static int csp_has_title(const uint8_t *data, int64_t start, int64_t stop) {
 }
 
 static int csp_is_space(uint8_t byte) { return byte == ' ' || byte == '\t'; }
+static int csp_is_letter(uint8_t byte) { return byte >= 0x80 || (uint8_t)(byte - '0') < 10 || (uint8_t)((byte | 32) - 'a') < 26; }
 
 /* Length of the word if it begins at `at`, else 0. */
 static int64_t csp_word_at(const uint8_t *data, int64_t at, int64_t stop, const char *word) {
@@ -56,19 +57,36 @@ static int64_t csp_loose_word_at(const uint8_t *data, int64_t at, int64_t stop, 
         ? (int64_t)strlen(word) : 0;
 }
 
+/* Behind the signs that Markdown puts in front of the words of a list, and of emphasis. */
+static int64_t csp_behind_signs(const uint8_t *data, int64_t start, int64_t stop) {
+    int64_t at = start + csp_word_at(data, start, stop, "\xE2\x80\xA2");
+    while (at < stop && at - start < 2 && (uint8_t)(data[at] - '0') < 10) at++;
+    if (at == start) at += at < stop && (data[at] == '-' || data[at] == '*');
+    else if (at - start < 3) at = at < stop && (data[at] == '.' || data[at] == ')') ? at + 1 : start;
+    if (at == stop || !csp_is_space(data[at])) at = start;
+    while (at < stop && csp_is_space(data[at])) at++;
+    for (int i = 0; i < 3 && at < stop && memchr("*_`", data[at], 3); i++) at++;
+    return at;
+}
+
 /* Whether a line looks like one of the header: a key with anything behind it; or, in lower case or with a capital at
-   its beginning, with one word. */
-static int csp_header_like(const uint8_t *data, int64_t start, int64_t stop) {
+   its beginning, with one word; `marked`: also with one word where signs of Markdown stand around the key. */
+static int csp_header_like(const uint8_t *data, int64_t start, int64_t stop, int marked) {
     while (start < stop && csp_is_space(data[start])) start++;
     while (stop > start && csp_is_space(data[stop - 1])) stop--;
+    int64_t word = marked ? csp_behind_signs(data, start, stop) : start;
+    int plain = word == start;
     for (int i = 0; i < CSP_HEADERS; i++) {
-        int64_t size = csp_word_at(data, start, stop, csp_headers[i]), at = start + size;
-        if (size && (at == stop || csp_is_space(data[at]) || data[at] == ':' || data[at] == '=')) return 1;
-        size = csp_loose_word_at(data, start, stop, csp_loose_headers[i]);
-        at = start + size;
+        int64_t size = csp_word_at(data, word, stop, csp_headers[i]), at = word + size;
+        int sign = plain;
+        if (size && plain && (at == stop || csp_is_space(data[at]) || data[at] == ':' || data[at] == '=')) return 1;
+        if (!size) size = csp_loose_word_at(data, word, stop, csp_loose_headers[i]);
         if (!size) continue;
-        while (at < stop && (csp_is_space(data[at]) || data[at] == ':' || data[at] == '=')) at++;
-        if (at == start + size || at == stop) continue;
+        at = word + size;
+        if (at < stop) at += data[at] == ':' || data[at] == '=';
+        int most = !plain || (marked && at < stop && memchr("*_`", data[at], 3)) ? 7 : 4;
+        for (at = word + size; at < stop && memchr(" \t:=*_`", data[at], most); at++) sign |= !csp_is_space(data[at]);
+        if (!sign || at == word + size || at == stop) continue;
         for (; at < stop && !csp_is_space(data[at]); at++) { }
         if (at == stop && !memchr(".,:;!?=", data[stop - 1], 7)) return 1;
     }
@@ -116,7 +134,7 @@ static int csp_look_key(const uint8_t *data, int64_t start, int64_t stop) {
 static TW_UNUSED int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind) {
     const int64_t bound = first + CSP_LOOK_BYTES;
     int64_t place = first;
-    int keys = 0, near = 0, damaged = 0, other = 0, blank = 0, count = 0, bits = 0, chomped;
+    int keys = 0, near = 0, damaged = 0, other = 0, blank = 0, count = 0, bits = 0, letters = 0, chomped;
     for (int line = 0; line <= CSP_LOOK_LINES; line++) {
         int64_t most = end < bound ? end : bound, start = place, stop;
         if (place >= most) {
@@ -135,8 +153,10 @@ static TW_UNUSED int csp_classify_magic_line(const uint8_t *data, int64_t first,
         if (line == 0) {
             if (csp_has_title(data, start, stop)) keys = CSP_TITLE_BIT;
             near = keys != 0;
-            for (int64_t at = start; at < stop; at++) /* a message with lone CRs is one line */
-                damaged |= data[at] == '\r' && csp_header_word(data, at + 1, stop);
+            for (int64_t at = start; at < stop; at++) {
+                damaged |= data[at] == '\r' && csp_header_word(data, at + 1, stop); /* with lone CRs it is one line */
+                letters += csp_is_letter(data[at]);
+            }
             continue;
         }
         int64_t at = start;
@@ -154,7 +174,7 @@ static TW_UNUSED int csp_classify_magic_line(const uint8_t *data, int64_t first,
         }
         block = csp_block_like(data, start, stop);
         if (block && !(keys & ~CSP_TITLE_BIT)) other = 1;
-        damaged |= close && (block == 1 || csp_header_like(data, start, stop));
+        damaged |= close && (block == 1 || csp_header_like(data, start, stop, letters == 4));
         key = csp_look_key(data, start, stop);
         if (csp_has_title(data, start, stop)) key |= CSP_TITLE_BIT;
         near |= key && count <= (key == 1 ? 1 : CSP_CLOSE) && !(kind == CSP_TEMPLATE && blank); /* 1: STATUS */

@@ -44,7 +44,7 @@ cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault, int64_t *unclosed
                 return end
             blank = True
             continue
-        if line.start > fault and not block and csp_header_like(s.data, line.start, line.stop):
+        if line.start > fault and not block and csp_header_like(s.data, line.start, line.stop, True):
             blank = False
         elif line.start > fault and not (is_block_head(s, &line) if blank and not block else is_own(s.data, &line)):
             return end

@@ -206,8 +206,10 @@ static int tw_opens_magic(const uint8_t *s, size_t at, size_t end)
     while (p < end && s[p] == '\\') p++;
     if (end - p < 2 || s[p] != '/' || s[p + 1] != '1') return TW_NO_OPENING;
     if (p > at + 3 || (p + 2 < end && s[p + 2] == '\\')) return TW_AT_ESCAPED;
-    p += 2;
-    if (tw_line_may_end(s, p, end) || s[p] == ';') return TW_AT_MAGIC;
+    size_t behind = p += 2;
+    while (behind < end && behind - p < 4 && memchr("*_`:", s[behind], 4)) behind++; /* the end of an emphasis */
+    if (behind == p + 1 && s[p] == ':') behind = p;
+    if (tw_line_may_end(s, behind, end) || s[p] == ';') return TW_AT_MAGIC;
     return end - p >= 6 && !memcmp(s + p, " MODE;", 6) ? TW_AT_MAGIC : TW_NO_OPENING;
 }
 

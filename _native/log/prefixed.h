@@ -112,7 +112,8 @@ static int tw_form_of(tw_form *f, const tw_region *r, const uint8_t *s, size_t p
 {
     size_t foreign = 0, size = 0;
     int64_t moment;
-    int damaged = 0;                         /* the first line may be a damaged one of the header; ordinary text has no second one */
+    int marked = 1, damaged = 0;             /* the first line may be a damaged one of the header; ordinary text has no second one */
+    for (size_t i = 0; i < f->around.size; i++) marked &= !csp_is_letter(f->around.prefix[i]);
     while (p < r->end) {
         const uint8_t *newline = (const uint8_t *)memchr(s + p, '\n', r->end - p);
         size_t behind = newline ? (size_t)(newline - s) + 1 : r->end, end = behind;
@@ -128,7 +129,7 @@ static int tw_form_of(tw_form *f, const tw_region *r, const uint8_t *s, size_t p
         } else if (!tw_all_space(s, p, behind)) {
             while (end > p && (s[end - 1] == '\n' || s[end - 1] == '\r')) end--;
             int64_t from = (int64_t)p, to = (int64_t)end;
-            int like = csp_header_like(s, from, to);
+            int like = csp_header_like(s, from, to, marked);
             f->around.form = TW_HANGING;
             if (!foreign) {
                 if (tw_taken_of(f, s, p, behind) != TW_NOT_ALIKE && behind - p >= f->around.size &&

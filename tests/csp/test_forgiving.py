@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
 import turnwire
 from tests.above import backend  # noqa: F401  (a fixture)
+from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import csp
 
 GOOD = """CSP/1
@@ -204,3 +206,34 @@ def test_only_a_comma_lets_names_go_on(before: str, line: str) -> None:
 def test_prose_is_no_field(line: str, value: str | None) -> None:
     message = csp.decode(GOOD.replace("OWNER", f"{line}\nOWNER"), mode="lenient")
     assert (message.sender, message.block.get("OWNER"), message.block.get("IN")) == ("MAIN", "CODE", value)  # type: ignore[union-attr]
+
+
+KEYS = ["**{}:** {}", "**{}** {}", "**{}**: {}", "- {}: {}", "* **{}:** {}", "`{}` {}", "1. {}: {}", "\u2022 {}: {}"]
+MARKDOWN = [
+    "# CSP/1\n\n- **FROM**: the sender\n- TO DO\n",
+    "CSP/1 has a header:\n- FROM: sender\n- TO: receiver\n",
+    "The header of `CSP/1`\n\n- FROM: sender\n- TO: receiver\n",
+    "**CSP/1**\n\n- from scratch\n- **To** be done\n",
+]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize(
+    "title", ["CSP/1", "**CSP/1**", "`CSP/1`", "# CSP/1", "## **CSP/1:**", "> **CSP/1**", "CSP/1:"]
+)
+@pytest.mark.parametrize("form", ["{} {}", *KEYS])
+@pytest.mark.parametrize("case", [str.upper, str.title])
+def test_what_is_read_out_of_markdown_is_at_least_a_reject_of_a_scan(title: str, form: str, case: Any) -> None:
+    pairs = {"FROM": "A", "TO": "B", "CTX": "C0", "INTENT": "TASK"}
+    lines = [form.format(case(key) if ":" in form else key, value) for key, value in pairs.items()]
+    text = "\n".join([title, *lines, "", "TASK T1", "REQ go"]) + "\n"
+    assert csp.decode(text, mode="lenient").sender == "A"
+    found = turnwire.scan(text.encode())
+    assert sum(len(batch) for batch in found) + len(list(found.rejects.rows())) == 1
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("text", MARKDOWN)
+def test_ordinary_markdown_is_no_reject(text: str) -> None:
+    found = turnwire.scan(text.encode())
+    assert sum(len(batch) for batch in found) + len(list(found.rejects.rows())) == 0

@@ -185,6 +185,12 @@ _LONE_RETURN = re.compile(rf"\r(?:{_NAMES})(?=[ \r]|\Z)".encode())
 _HEADER_LIKE = re.compile(
     rf"[ \t]*(?:(?:{_NAMES})(?:[ \t:=].*)?|(?:{_LOOSE})[ \t:=]+[^ \t]*[^ \t:=.,;!?][ \t]*)".encode(), re.DOTALL
 )
+_MARKED = re.compile(
+    rb"[ \t]*((?:[-*]|\xe2\x80\xa2|[0-9]{1,2}[.)])[ \t]+[*_`]{0,3}|[*_`]{1,3})?"
+    + rf"(?:{_NAMES}|{_LOOSE})(?(1)(?=[ \t]*[:=*_`])|(?=[:=]?[*_`]))[ \t:=*_`]++[^ \t]*[^ \t:=.,;!?][ \t]*".encode()
+)
+"""Such a line with one word, as an entry of a list or with emphasis, as Markdown has them."""
+LETTERS = re.compile(rb"[A-Za-z0-9\x80-\xff]")
 _BLOCK = re.compile(
     rf"[ \t]*(?:(?P<head>{_KNOWN}|FILEOP F[0-9]+(?: [A-Z]*)?|(?:PLAN|QUERY|MEM) [^ ]*[0-9][^ ]*)"
     rf"|{'|'.join(ID_LETTER)}|PLAN|QUERY|MEM)[ \t]*".encode()
@@ -203,9 +209,9 @@ def has_title(line: bytes) -> bool:
     return _TITLE in line
 
 
-def is_header_like(line: bytes) -> bool:
-    """True if a line looks like one of the header."""
-    return _HEADER_LIKE.fullmatch(line) is not None
+def is_header_like(line: bytes, marked: bool) -> bool:
+    """True if a line looks like one of the header; ``marked``: also with signs of Markdown around its key."""
+    return _HEADER_LIKE.fullmatch(line) is not None or (marked and _MARKED.fullmatch(line) is not None)
 
 
 def are_flags(flags: bytes) -> bool:
@@ -221,8 +227,9 @@ def classify_magic_line(data: bytes, first: int, end: int, final: bool, kind: in
     heredoc:
 
     * one of them is a line of the header, ``FROM``, ``TO``, ``CTX`` or ``INTENT`` at its start or after white space,
-      with anything or nothing after it, or in lower case (the first letter may be a capital) with one word; or it is
-      the head of a block with its id: a message, whatever is wrong with it;
+      with anything or nothing after it, or in lower case (the first letter may be a capital) with one word; or with
+      one word as an entry of a list or with emphasis, where the first line says nothing else; or it is the head of a
+      block with its id: a message, whatever is wrong with it;
     * none of the next 64 lines (and 4096 bytes) is a line of the header, which ends the look after a template, and one
       of these four begins with a key of the Compact Symbol Protocol or holds its title, or two different ones do among
       the 64: a look-alike. ``STATUS`` alone counts in the first line only. A line that only nearly says ``CSP/1`` needs
@@ -237,6 +244,7 @@ def classify_magic_line(data: bytes, first: int, end: int, final: bool, kind: in
     # A message with lone CRs is one line.
     damaged = _LONE_RETURN.search(data[first:place].removesuffix(b"\n").removesuffix(b"\r")) is not None
     near, other, blank, count = bool(keys), False, False, 0
+    alone = len(LETTERS.findall(data[first:place])) == 4
     for number in range(1, LOOK_LINES + 1):
         line, place = _near_line(data, place, end, final, first + LOOK_BYTES)
         if line is None or _ENDS.match(line):
@@ -252,7 +260,7 @@ def classify_magic_line(data: bytes, first: int, end: int, final: bool, kind: in
             return DAMAGED if close or damaged else TEXT
         block = _BLOCK.fullmatch(line)
         other |= block is not None and not keys - {_TITLE}
-        damaged |= close and ((block is not None and block["head"] is not None) or is_header_like(line))
+        damaged |= close and ((block is not None and block["head"] is not None) or is_header_like(line, alone))
         key = _KEY.match(line)
         found = ({key[1]} if key else set()) | ({_TITLE} if has_title(line) else set())
         near |= bool(found) and count <= (1 if found == _COMMON else CLOSE) and not (kind == TEMPLATE and blank)

@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from turnwire.csp._lines_py import LOOK_ALIKE_LINE, is_header_like
+from turnwire.csp._lines_py import LETTERS, LOOK_ALIKE_LINE, is_header_like
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
@@ -160,6 +160,7 @@ def form_of(text: Text, prefix: bytes, place: int, taken_lines: Taken) -> Any:
     belongs to no other text; None where no message goes on there; OPEN."""
     repeated, hanging = EveryLinePrefix(prefix), IndentPrefix(len(prefix))
     foreign = size = 0
+    marked = LETTERS.search(prefix) is None
     damaged = False  # the first line may be a damaged one of the header; ordinary text has no second one like that
     for start, behind in lines_of(text.data, place):
         if taken_lines.behind(start) > start:
@@ -181,8 +182,8 @@ def form_of(text: Text, prefix: bytes, place: int, taken_lines: Taken) -> Any:
                 return hanging
             if _FIRST.match(line) or (LOOK_ALIKE_LINE.match(line) and not is_sentence(prefix)):
                 return FirstLinePrefix(prefix)
-            damaged = is_header_like(content) and head_time(content[:256]) is None
-        elif foreign == 1 and damaged and is_header_like(content):
+            damaged = is_header_like(content, marked) and head_time(content[:256]) is None
+        elif foreign == 1 and damaged and is_header_like(content, marked):
             return FirstLinePrefix(prefix)
         foreign += 1
         if foreign > repeated.foreign + damaged or size > MOST_FOREIGN:

@@ -134,7 +134,7 @@ class _LogStream(Stream):
                     break
                 blank = True
                 continue
-            if line.start > fault and not block and is_header_like(line.text):
+            if line.start > fault and not block and is_header_like(line.text, True):
                 blank = False
             elif line.start > fault and not (_BLOCK_LINE if blank and not block else _OWN_LINE).match(line.text):
                 break

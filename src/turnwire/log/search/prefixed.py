@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from turnwire.csp._lines_py import NeedMore
+from turnwire.csp._lines_py import LETTERS, NeedMore
 from turnwire.csp._scanner_py import TEMPLATE_HEAD
 from turnwire.log.search import carriers
 from turnwire.log.search.state import Match, More, SearchState, Walk
@@ -15,7 +15,8 @@ from turnwire.log.search.texts import BOM, Text
 if TYPE_CHECKING:
     from turnwire.log.search.search import Search
 
-IN_LINE = rb"(?P<magic>CSP/1(?=\r?$|;| MODE;))"
+IN_LINE = rb"(?P<magic>CSP/1(?=(?:[*_`:]{2,4}|[*_`])?\r?$|;| MODE;))"
+_EXACT = re.compile(rb"CSP/1(?:\r?$|;| MODE;)", re.MULTILINE)
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _FIRST_GATHERED = 1 << 8
 """Bytes of the lines behind a prefix that are joined first."""
@@ -28,8 +29,10 @@ class Prefixed:
         self._search = search
 
     def at_magic(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """``CSP/1`` at the end of a line, or the head of a template."""
-        return self.at(walk, at) or match.end()
+        """``CSP/1`` at the end of a line, or the head of a template; or in emphasis, with only signs in front of it."""
+        data = walk.text.data
+        spoken = not _EXACT.match(data, at) and LETTERS.search(data, walk.text.line_start(at), at)
+        return match.end() if spoken else self.at(walk, at) or match.end()
 
     def at(self, walk: Walk, at: int) -> int:
         """Matches what begins at a place, if anything; returns the place to go on at, else 0."""
