@@ -117,8 +117,9 @@ class Shortener:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._savings: dict[str, float] | None = None  # of the texts that were aliases in the block before
-        self._letters: dict[str, dict[str, str]] = {}
+        self._alphabet: Alphabet | None = None
+        self._letters: dict[str, str] = {}  # of that alphabet: those of the first aliases
+        self._savings: dict[str, float] = {}  # what these save each time
 
     def shortened(self, bodies: list[str]) -> tuple[str, list[str]]:
         """The first character of the alphabet of the aliases ("" where there are none), and the bodies with them."""
@@ -126,8 +127,8 @@ class Shortener:
         alphabet = next((each for each in ALPHABETS if not re.search(f"[{each.first}-{each.last}]", text)), None)
         if alphabet is None or text.count("\0") >= len(bodies) or max(map(len, bodies), default=0) > LONGEST // 2:
             return "", bodies
-        savings = repeated(bodies, self._meter) if self._savings is None else self._savings
-        letters = self._letters.get(alphabet.first, {})
+        savings = self._savings or repeated(bodies, self._meter)
+        letters = self._letters if alphabet is self._alphabet else {}
         text, chosen, total = self._replaced(text, alphabet, letters, savings)
         if total <= SETTING_TOKENS:
             return "", bodies
@@ -135,8 +136,9 @@ class Shortener:
         if not letters:
             better = arranged(text, alphabet, len(chosen), joined(self._meter, alphabet))
             text = text.translate({ord(alias): letter for alias, letter in better.items()})
-            self._letters[alphabet.first] = {part: better[alias] for part, alias in chosen.items()}
-        self._savings = {part: savings[part] for part in chosen}
+            if not self._savings:
+                self._alphabet, self._savings = alphabet, {part: savings[part] for part in chosen}
+                self._letters = {part: better[alias] for part, alias in chosen.items()}
         return alphabet.first, text.split("\0")
 
     def _replaced(
@@ -145,7 +147,7 @@ class Shortener:
         """The text with aliases: again and again the one that saves most of what is left; what each stands for, with
         itself, in their order; what all save together. letters: those of an earlier block. savings: about what an alias
         saves each time; that of a text is exact as soon as it is chosen."""
-        exact = set(self._savings or ())
+        exact = set(self._savings)
         gains = [(_gained(saving, text.count(part)), part) for part, saving in savings.items()]
         heap = [(-gain, part) for gain, part in gains if gain >= LEAST_GAIN]
         heapq.heapify(heap)
