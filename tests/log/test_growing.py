@@ -54,7 +54,7 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
     write(turnwire.scan(log("01")), lake, partition_by="day", format="ndjson")
     before = names(tmp_path)
     for options in ({"format": "csv"}, {"format": "ndjson", "partition_by": "wire"}):
-        with pytest.raises(FileExistsError, match="holds other files"):
+        with pytest.raises(FileExistsError):
             write(turnwire.scan(log("01")), lake, **{"partition_by": "day", **options})
     assert names(tmp_path) == before
     (tmp_path / "file").write_bytes(b"")

@@ -419,7 +419,7 @@ class Run:
                 data[at : at + part.size] = np.frombuffer(part.data, np.uint8, part.size) if part.size else ()
                 at += part.size
         reading.left, reading.pending, reading.pending_bytes = None, [], 0
-        return InputBlock(data, size, left.base, block.line_end, block.last, block.taken)
+        return InputBlock(data, size, left.base, block.last, block.taken)
 
     def _quarantine(self, reading: Reading, found: BlockResult) -> WireError | None:
         if reading.source.is_code:
@@ -496,4 +496,4 @@ def _tail(found: BlockResult, position: int) -> InputBlock:
     """The part of a block behind a position."""
     block = found.block
     data = bytes(found.buffer[position:])
-    return InputBlock(data, len(data), block.base + position, block.line_end, block.last, block.taken)
+    return InputBlock(data, len(data), block.base + position, block.last, block.taken)

@@ -336,8 +336,7 @@ class BlockStream:
     def _search(self, size: int, final: bool, state: SearchState) -> BlockResult:
         """Searches the first ``size`` bytes that wait; changes nothing but ``state``."""
         data = self._joined()[:size]
-        block = InputBlock(data, size, self._offset, final or data.endswith(b"\n"), final)
-        return self._engine.scan(block, final, self._line, state)
+        return self._engine.scan(InputBlock(data, size, self._offset, final), final, self._line, state)
 
     def _read(self, size: int, final: bool) -> bool:
         """Reads the first ``size`` bytes and drops those that are decided. True if all of them are."""

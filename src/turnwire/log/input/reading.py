@@ -31,15 +31,14 @@ class InputBlock(NamedTuple):
     """A piece of one input.
 
     data: the bytes (a uint8 array that owns its memory, or a view); size: how many of them are input; base: offset of
-    the first one in the input; line_end: whether it ends where a line does; last: whether the input ends with it;
-    taken: how many bytes of the input as it is stored (compressed, perhaps) are read by now; within: whether the
-    block before ended within a line, so that what is found in this one by itself does not count.
+    the first one in the input; last: whether the input ends with it; taken: how many bytes of the input as it is
+    stored (compressed, perhaps) are read by now; within: whether the block before ended within a line, so that what
+    is found in this one by itself does not count.
     """
 
     data: Any
     size: int
     base: int
-    line_end: bool
     last: bool
     taken: int = 0
     within: bool = False
@@ -190,9 +189,8 @@ def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0) -> Iter
         stop = min(size, start + batch_bytes)
         end = line_end(view, start, stop) if stop < size else -1
         stop = stop if end < 0 else end
-        ends = stop == start or view[stop - 1] == _NEWLINE
-        yield InputBlock(view[start:stop], stop - start, start, ends, stop == size, stop, within)
-        start, within = stop, not ends
+        yield InputBlock(view[start:stop], stop - start, start, stop == size, stop, within)
+        start, within = stop, start < stop and view[stop - 1] != _NEWLINE
 
 
 def mapped(file: Any) -> NDArray[np.uint8] | None:

@@ -63,7 +63,7 @@ def _of_archive(reading: Reading, file: Any, job: ReadOptions) -> Blocks:
                     yield part, block._replace(taken=block.taken * member.stored // max(member.size, 1))
     if reading.identity is not None:
         reading.kind, reading.offset = "zip", size
-        yield reading, InputBlock(b"", 0, size, True, True)
+        yield reading, InputBlock(b"", 0, size, True)
 
 
 def _of_file(source: Source, job: ReadOptions) -> Blocks:

@@ -170,11 +170,10 @@ class Tail:
         if not stop and not last:
             return None
         self._base += stop
-        ends = not stop or view[stop - 1] == _NEWLINE
-        within, self._within = self._within, not ends
+        within, self._within = self._within, stop > 0 and view[stop - 1] != _NEWLINE
         if not full and 2 * size < len(view):
             data = data[:size].copy()  # whoever keeps it keeps no more than what was read
-        return InputBlock(data, stop, self._base - stop, ends, last, self.raw.taken, within)
+        return InputBlock(data, stop, self._base - stop, last, self.raw.taken, within)
 
     def _taken(self, block: InputBlock | None) -> None:
         """Keeps the last bytes that were read, and counts lines."""
@@ -195,7 +194,7 @@ class Tail:
         before = [] if who is None else self._job.bookmarks.files.get(who[:2], [])
         if who is not None and before and self._base == before[-1].read:
             self.reading.identity = who._replace(written=before[-1].written)
-        return InputBlock(b"", 0, self._base, True, True)
+        return InputBlock(b"", 0, self._base, True)
 
     def end(self, gone: bool) -> Blocks:
         """The rest of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
@@ -210,7 +209,7 @@ class Tail:
         self.reading.closed = self._ended = True
         data, self._carried = self._carried, b""
         self._base += len(data)
-        block = InputBlock(data, len(data), self._base - len(data), not data, True, self.raw.taken)
+        block = InputBlock(data, len(data), self._base - len(data), True, self.raw.taken)
         self._taken(block)
         return self.reading, block
 
