@@ -1,5 +1,5 @@
-"""One entry for all wires: straight into a wire's own decode, encode and check, where the first bytes of a record or the
-class of a message say which one it is. The rules, and everything else, are those of ``turnwire.registry``."""
+"""One entry for all wires: calls a wire's own decode, encode or check directly, if the first bytes of a record or the
+class of a message identify the wire. Everything else is left to ``turnwire.registry``."""
 
 from libc.stdint cimport uint8_t
 
@@ -62,7 +62,7 @@ def decode(data, wire=None):
 
 
 cdef inline bint opens_object(object data) except -1:
-    """True if this is an envelope of KickLang and no document, where it is one of the two."""
+    """True if a KickLang record is an envelope, not a document."""
     cdef Py_ssize_t size
     cdef const uint8_t *text = exact_text(data, &size)
     return text is not NULL and size > 0 and text[0] == c"{"

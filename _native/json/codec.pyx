@@ -1,6 +1,6 @@
-"""Reads, judges and writes the messages of a JSON wire of which no rule has anything to say. Twin of ``json/_codec_py.py``.
+"""Reads, checks and writes the messages of a JSON wire that break no rule. Twin of ``json/_codec_py.py``.
 
-One table of rules a wire: texts are judged by it while they are read, dicts as they stand or while they are written.
+Each wire has one table of rules: texts are checked while they are read, dicts as they are or while they are written.
 """
 
 from cpython.object cimport PyObject
@@ -68,7 +68,7 @@ cdef class Rules:
         return found
 
     def follows(self, fields, /):
-        """True if a dict surely follows the rules."""
+        """True if a dict certainly follows the rules."""
         cdef tw_put put
         put.loose, put.secrets, put.chosen = True, False, NULL
         return tw_put_follows(&put, fields, &self.rules, NESTING, ITEMS)
@@ -82,7 +82,7 @@ cdef struct Known:  # a kind of message, its class and its rules borrowed
 
 
 cdef class Codec:
-    """Reads, judges and writes messages; see the pure twin."""
+    """Reads, checks and writes messages; see the pure twin."""
 
     cdef Rules rules
     cdef list kinds
@@ -114,7 +114,7 @@ cdef class Codec:
             known.foreign = rules.bits(kind.foreign)
 
     cdef int kind_of(self, message) noexcept:
-        """The place of the kind of which a message is, else -1. They are few: a set would find a class by its address, in a
+        """The index of a message's kind, or -1. They are few: a set would find a class by its address, in a
         time that differs from one process to the next."""
         cdef int place
         for place in range(self.count):
@@ -123,7 +123,7 @@ cdef class Codec:
         return -1
 
     cdef int kind_by(self, int choice, uint64_t seen) noexcept:
-        """The place of the kind of an object that follows the rules, else -1."""
+        """The index of the kind of an object that follows the rules, or -1."""
         cdef int place
         if choice >= 0:
             return choice
@@ -148,7 +148,7 @@ cdef class Codec:
         return message
 
     def read(self, data, /):
-        """The message of a text (str or bytes) that is surely good and sound, read within the usual limits; else None. One
+        """The message of a text (str or bytes) that is certainly valid, read within the usual limits; else None. One
         of which there is nothing to say makes its object when that is asked for."""
         cdef tw_walk walk
         cdef Py_ssize_t size
@@ -182,7 +182,7 @@ cdef class Codec:
         return self.message(kind, fields, source, None, put.calm)
 
     def is_clean(self, message, /):
-        """True if surely nothing is to be said about a message by itself."""
+        """True if a message by itself certainly has no issues."""
         cdef tw_put put
         cdef PyObject* fields
         cdef PyObject* source
@@ -199,7 +199,7 @@ cdef class Codec:
         return put.choice < 0 or (put.choice == kind and (put.writable or self.known[kind].lax))
 
     def text(self, message, bint strict, /):
-        """The text of a message that may surely be written; None for what must be looked at more closely."""
+        """The text of a message that may certainly be written; None if a closer check is needed."""
         cdef PyObject* fields
         cdef PyObject* source
         cdef PyObject* text
@@ -220,7 +220,7 @@ cdef class Codec:
         return json_written(<object>fields, NESTING, ITEMS, False) if <object>text is None else tw_compacted(<object>text)
 
     cdef object written(self, message, fields, int kind, bint strict):
-        """The text of a message that is judged while it is written."""
+        """The text of a message that is checked while it is written."""
         cdef tw_put put
         put.loose, put.secrets, put.chosen = self.loose, False, self.chosen
         text = tw_put_text(&put, fields, self.known[kind].rules, NESTING, ITEMS)
@@ -235,5 +235,5 @@ cdef class Codec:
 
 
 def quiet(value, /):
-    """True if surely nothing below a value looks like a secret."""
+    """True if certainly nothing inside a value looks like a secret."""
     return tw_put_quiet(value, NESTING)

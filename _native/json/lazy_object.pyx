@@ -12,7 +12,7 @@ cdef extern from "Python.h":
 
 
 cdef class Maker:
-    """Gives the object of a message, which it makes of the text that the message holds; see the pure twin."""
+    """Gives the object of a message, built from the text that the message keeps; see the pure twin."""
 
     cdef object read
     cdef type owner

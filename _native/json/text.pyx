@@ -65,7 +65,7 @@ cdef struct Text:
 
 
 cdef inline void skip_white(Text* text) noexcept:
-    """To the next byte that is not white space, of which writing puts none."""
+    """Moves to the next byte that is not white space, which writing never adds."""
     cdef Bytes place = text.place
     if place < text.end and place[0] > 32:
         return
@@ -88,8 +88,8 @@ cdef class Reader:
 
     Args:
         wire: the name that errors carry.
-        keys: keys that are expected often; objects share these strings. What is read only changes which of them is looked
-            for first.
+        keys: keys that are expected often; objects share these strings. The input only changes which key is tried
+            first.
     """
 
     cdef readonly str wire
@@ -298,7 +298,7 @@ cdef class Reader:
 
     cdef object key(self, Text* text, Py_ssize_t* before):
         """The key whose quote stands at ``text.place``. before: the slot of the key in front of it, or the level where it is
-        the first; then its own slot. First that key is looked for which stood here last."""
+        the first; then its own slot. The key that was last at this place is tried first."""
         cdef Bytes first = text.place + 1
         cdef Bytes behind
         cdef Py_ssize_t slot = self.guesses[before[0]], size = self.sizes[slot]
@@ -414,7 +414,7 @@ cdef class Reader:
         return PyFloat_FromDouble(number)
 
     cdef object wide(self, Text* text, Bytes start, Bytes first):
-        """An integer of more digits than a machine word is sure to hold."""
+        """An integer of more digits than certainly fit into a machine word."""
         if text.place - first > text.digits:
             raise refused(text, start)
         try:

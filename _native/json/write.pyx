@@ -1,5 +1,5 @@
-"""Writing JSON text, plain and canonical. The rules are those of ``json/_write_py.py``, which also writes what is rare, and
-words every refusal."""
+"""Writing JSON text, plain and canonical. The rules are those of ``json/_write_py.py``, which also writes rare values
+and explains every refusal."""
 
 from _native.json.draft cimport json_text_of, json_written
 from _native.json.rules cimport tw_compacted
@@ -24,16 +24,16 @@ def write(value, wire=None, limits=LIMITS):
 
 
 def text_of(source):
-    """A text that was read and found good: a str, or its UTF-8."""
+    """Text that was read and is valid: a str, or its UTF-8."""
     if type(source) is not bytes and type(source) is not str:
-        raise TypeError(f"a text or its bytes are given, not {type(source).__name__}")
+        raise TypeError(f"expected text or its bytes, not {type(source).__name__}")
     return json_text_of(source)
 
 
 def compacted(source):
-    """A text that was read and found good, as it is written while nothing of it has changed; see the twin."""
+    """Text that was read and is valid, for writing it unchanged; see the twin."""
     if type(source) is not bytes and type(source) is not str:
-        raise TypeError(f"a text or its bytes are given, not {type(source).__name__}")
+        raise TypeError(f"expected text or its bytes, not {type(source).__name__}")
     return tw_compacted(source)
 
 

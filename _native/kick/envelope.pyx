@@ -1,6 +1,6 @@
 """Envelopes of KickLang, compiled: the object, its making from a JSON object, and the quick all-clear of ``check``.
 
-The rules stand in ``turnwire.kick.rules``; what is here says "surely nothing wrong" or hands over.
+The rules are in ``turnwire.kick.rules``; this code confirms that nothing is wrong, or leaves the decision to them.
 """
 
 cimport cython
@@ -140,12 +140,11 @@ cdef class Envelope:
         self._extra = value
 
     def _unchanged(self):
-        """The text of an envelope that was read in the order of writing, as long as nothing of it has changed; else
-        None."""
+        """The text of an unchanged envelope that was read in writing order; else None."""
         return unchanged(self)
 
     def _keep(self, str text not None):
-        """Keeps the text of what this is a copy of."""
+        """Keeps the text of the original of this copy."""
         self._source, self._own, self._count = text, True, 0
 
     def __repr__(self):
@@ -217,7 +216,7 @@ cpdef build(dict fields, source=None, bint own=False):
 
 
 cdef bint is_channel(str channel):
-    """Plain channels (the sigil, then printable ASCII with a slash inside) here, all others in Python."""
+    """Handles plain channels (the sigil, then printable ASCII with a slash inside); Python handles all others."""
     cdef Py_ssize_t size
     cdef const unsigned char *text = exact_text(channel, &size)
     return (text != NULL and tw_is_channel(text, <size_t>size)) or methods.channel_parts(channel)[0] is not None
@@ -235,7 +234,7 @@ cdef bint uuid4(str text) noexcept:
 
 
 def is_plain_time(str text not None):
-    """True for what is surely a good timestamp; False says only that :mod:`turnwire.kick.times` must look."""
+    """True if a timestamp is certainly valid; False means that :mod:`turnwire.kick.times` must decide."""
     return plain_time(text)
 
 
@@ -246,7 +245,8 @@ cdef bint plain_time(str text) noexcept:
 
 
 cdef bint plain_content(str content) except -1:
-    """As ``rules.is_plain_content``, for a content of one ASCII-only header line; that is asked about all others."""
+    """As ``rules.is_plain_content``, for content of one ASCII-only header line; that function decides about all
+    others."""
     cdef int found = tw_plain_content(content)
     return is_plain_content(content) if found == TW_ASK else found
 
@@ -264,7 +264,7 @@ cdef bint fields_are_texts(Envelope envelope) noexcept:
 
 
 cdef bint are_plain(Envelope envelope) except -1:
-    """True if the fields of which the policy says nothing are surely good."""
+    """True if the fields outside the policy are certainly valid."""
     cdef object correlation = envelope.correlation_id
     if envelope._plain:
         return True
@@ -281,8 +281,8 @@ cdef list LATELY = [None] * SLOTS
 
 
 cdef tuple lately(const tw_part *parts, int word):
-    """What the standard policy said last of such a sender, receiver, type and channel: these, whether there must be a
-    correlation_id, and the remarks; None where it is not known."""
+    """The last decision of the standard policy about this sender, receiver, type and channel: these, whether a
+    correlation_id is required, and the remarks; None if unknown."""
     cdef uint64_t mixed = tw_mixed(parts, word)
     cdef tuple entry
     if MIXED[mixed & (SLOTS - 1)] != mixed:
@@ -297,7 +297,7 @@ cdef tuple lately(const tw_part *parts, int word):
 
 
 cdef int remember(tuple entry) except -1:
-    """Keeps what the standard policy says, for envelopes that are read."""
+    """Keeps the decisions of the standard policy, for envelopes that are read."""
     cdef tw_part parts[TW_FIELDS]
     cdef uint64_t mixed
     cdef int word
@@ -316,14 +316,14 @@ cdef int remember(tuple entry) except -1:
 
 
 cdef tuple asked(Envelope envelope, policy):
-    """The same of an envelope whose fields are texts, by any policy."""
+    """The same for an envelope whose fields are texts, by any policy."""
     names = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
     cdef PyObject *found = PyDict_GetItemWithError(policy.known, names)
     return None if found == NULL else (*names, *(<tuple><object>found))
 
 
 cdef tuple verdict(Envelope envelope, policy):
-    """The remarks that are all that ``check`` finds but for unknown keys, mostly none; None where it must look closer."""
+    """The remarks of ``check`` apart from unknown keys, mostly none; None where ``check`` itself must decide."""
     cdef tuple entry
     if not fields_are_texts(envelope):
         return None
@@ -353,7 +353,7 @@ def encode(envelope, bint strict=True, *, policy=DEFAULT_POLICY):
 # --- written without a dict ---
 
 cdef text(envelope, bint strict, policy):
-    """The text of a usual envelope of which ``check`` says no more than remarks, where ``strict``; else None."""
+    """The text of a usual envelope; with ``strict``, only if ``check`` has no more than remarks; else None."""
     cdef json_draft draft
     cdef Envelope it
     if type(envelope) is not Envelope:
@@ -393,7 +393,7 @@ cdef bint put_fields(json_draft *draft, Envelope it) except -1:
 
 
 cdef bint put_extra(json_draft *draft, dict extra) except -1:
-    """Unknown keys behind the fields. Runs no code of Python, so that nothing changes meanwhile."""
+    """Unknown keys behind the fields. Runs no Python code, so nothing changes meanwhile."""
     cdef Py_ssize_t place = 0
     cdef PyObject *key
     cdef PyObject *value
@@ -423,7 +423,7 @@ fill(&KNOWN, WORDS)
 
 
 cdef Envelope quick(object data):
-    """The envelope of a text (str or bytes) that has its fields and nothing else; None where it is not surely good."""
+    """The envelope of a text (str or bytes) with exactly its fields; None unless it is certainly valid."""
     cdef tw_walk walk
     cdef tw_part parts[TW_FIELDS]
     cdef Py_ssize_t size

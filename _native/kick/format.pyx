@@ -1,7 +1,7 @@
 """Space Format, compiled: finds the sections of a document and judges their headers (see ``kick/_format_py.py``).
 
-A section keeps the document and three offsets; its parts are cut out when they are asked for. Sections found in bytes
-hold the bytes, sections found in a string hold the string: nothing is converted and nothing copied on the way in.
+A section keeps the document and three offsets, and cuts out its parts on access. Sections found in bytes
+keep the bytes, sections found in a string keep the string: nothing is converted or copied.
 """
 
 import os
@@ -104,7 +104,7 @@ cdef class Section:
     Attributes: name, type, qualifier, place, index, inline (str or None where the header has none), content (str,
     without trailing blank lines), raw (the text as it was read, or None for a section that was built).
 
-    A section does not change. A parsed one keeps the whole document alive and cuts its parts out when asked. One that
+    A section does not change. A parsed one keeps the whole document alive and cuts out its parts on access. One that
     is built takes no content that ends in a line end or blank lines (EncodeError, trailing_blank) unless ``trim``.
     """
 

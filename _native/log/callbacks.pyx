@@ -1,4 +1,4 @@
-"""C functions that other libraries may call at any moment: the twin of ``log/_callbacks_py.py``."""
+"""C functions that other libraries may call at any time: the twin of ``log/_callbacks_py.py``."""
 
 from cpython.exc cimport PyErr_SetObject, PyErr_WriteUnraisable
 from cpython.ref cimport PyObject
@@ -86,8 +86,8 @@ def foreign(function, release=None):
 
     It may be called from any thread, with or without the GIL, while the interpreter ends (then it only sets the pointer
     ``release`` bytes into its argument, if any, to NULL), and while an exception is on its way (which goes on
-    afterwards). A function that sets such a pointer to NULL is called again if it raised before it did. There is room
-    for six, for good.
+    afterwards). A function that sets such a pointer to NULL is called again if it raised before doing so. There is room
+    for six, which are never freed.
     """
     if len(FUNCTIONS) == 6:
         raise ValueError("there is room for six functions")

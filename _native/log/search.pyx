@@ -1,4 +1,5 @@
-"""The search of logs in C: the twin of ``log/search``. The rules stand in search.h and, readably, in log/search/search.py."""
+"""The search of logs in C: the twin of ``log/search``. The rules are in search.h and, in readable form, in
+log/search/search.py."""
 
 import os
 import sys
@@ -362,7 +363,7 @@ cdef class Block:
         return 0
 
     cdef int enter(self, Walked text, state) except -1:
-        """Makes a text the one that is walked, from its start on."""
+        """Starts the walk through a text at its beginning."""
         text.w, text.state, text.text, state.taken = self.w, state, None, text
         text.region.found_behind, text.region.taken.count, text.region.taken.first = text.region.start, 0, 0
         text.region.hopeless.count = text.region.hopeless.first = 0
@@ -376,7 +377,7 @@ cdef class Block:
         return self.twin(self.search.streams.go_on, ()) if state.foreign else 0
 
     cdef int end(self) except -1:
-        """Gives back what is kept for the next block."""
+        """Returns what is kept for the next block."""
         if self.core is not None:
             self.core.plan.give_back(&self.w.k, self.digits)
             self.core.give_back(self.search)
@@ -385,7 +386,7 @@ cdef class Block:
         return 0
 
     cdef int grow(self, size_t room, size_t reject_room) except -1:
-        """Makes room for so many rows and rejects."""
+        """Makes room for this many rows and rejects."""
         cdef tw_lines *k = &self.w.k
         cdef size_t rows = k.rows.count, bad = k.rejects.count
         columns, rejects = self.columns, self.rejects
@@ -453,7 +454,7 @@ cdef class Block:
         return 0
 
     cdef int ask(self) except -1:
-        """Lets the twin read what begins where the walk stands."""
+        """Lets the twin read what begins at the position of the walk."""
         cdef tw_search *w = self.w
         cdef size_t start = w.top.start, at = w.at - start, stored = w.k.rows.count + w.k.rejects.count, met = <size_t>len(self.asked)
         match = self.search.opening_at(self.top.whole(), at, w.mid and not w.top.level)
@@ -511,7 +512,7 @@ cdef class Block:
                     return min(self.w.until, <size_t>more.place + self.w.top.start)
 
     cdef int grow_fuller(self) except -1:
-        """Doubles the room of rows or of rejects, whichever is fuller: the other may be large enough for long."""
+        """Doubles the room for rows or rejects, whichever is fuller."""
         cdef tw_lines *k = &self.w.k
         cdef size_t room = max(k.rows.room, LEAST_ROWS), reject_room = max(k.rejects.room, LEAST_ROWS)
         cdef double rows = <double>k.rows.count / room, bad = <double>k.rejects.count / reject_room

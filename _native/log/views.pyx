@@ -1,4 +1,4 @@
-"""Arrow string views and what stands behind them, in C: the twin of ``log/_views_py.py``."""
+"""Arrow string views and the texts behind them, in C: the twin of ``log/_views_py.py``."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -67,7 +67,7 @@ def string_views(const uint8_t[::1] buffer, const int64_t[::1] offsets, const in
 cdef int into(tw_texts *text, Py_ssize_t count, int bits, int valid, uint8_t[::1] out, uint8_t[::1] bitmap) except -1:
     """The place of the views of a column, and its bit in the masks."""
     if not -1 <= valid < bits:
-        raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
+        raise ValueError("masks are 2, 4 or 8 bytes wide, and have that many bits")
     if out.shape[0] < 16 * count:
         raise ValueError("out has 16 bytes for each of the masks")
     if bitmap.shape[0] != (count + 7) // 8:
@@ -82,7 +82,7 @@ cdef int spans_of(tw_texts *text, Py_ssize_t count, int bits, int escaped, const
                   const int64_t[::1] lengths) except -1:
     """The places of its texts."""
     if not -1 <= escaped < bits:
-        raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
+        raise ValueError("masks are 2, 4 or 8 bytes wide, and have that many bits")
     if offsets.shape[0] != count or lengths.shape[0] != count:
         raise ValueError("offsets, lengths and masks do not match")
     text.escaped = escaped
@@ -104,11 +104,11 @@ cdef int places_of(tw_texts *text, int64_t width, const int32_t[::1] places) exc
 
 
 cdef tw_texts *begin(Py_ssize_t number, Py_buffer *masks) except NULL:
-    """So many columns, with what all of them share."""
+    """Several columns, and what they have in common."""
     cdef Py_ssize_t place
     cdef tw_texts *texts
     if masks.itemsize not in (2, 4, 8):
-        raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
+        raise ValueError("masks are 2, 4 or 8 bytes wide, and have that many bits")
     texts = <tw_texts *>calloc(<size_t>number + 1, sizeof(tw_texts))
     if texts == NULL:
         raise MemoryError
@@ -269,7 +269,7 @@ def number_views(const uint64_t[::1] numbers, masks, int valid, uint8_t[:, ::1] 
         if masks is not None:
             width, bits = <int>view.itemsize, view.buf
             if width not in (2, 4, 8) or not 0 <= valid < 8 * width or view.len != count * width:
-                raise ValueError("masks are 2, 4 or 8 bytes wide, one a row, and have so many bits")
+                raise ValueError("masks are 2, 4 or 8 bytes wide, one per row, and have that many bits")
         with nogil:
             used = tw_number_column(&numbers[0], <size_t>count, bits, width, valid, &out[0, 0], &bitmap[0],
                                     &side[0] if side.shape[0] else NULL)

@@ -1,5 +1,6 @@
 # cython: annotation_typing=False
-"""base62: scalars and whole columns, compiled. The twin of ``turnwire.nslip._base62_py``, which explains every refusal."""
+"""base62: scalars and whole columns, compiled. The twin of ``turnwire.nslip._base62_py``, which explains every
+error."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_DecodeASCII

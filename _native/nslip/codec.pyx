@@ -1,4 +1,5 @@
-"""nSLIP in C: the twin of ``nslip/_codec_py.py``. The grammar is in nslip/parse.h; rare things are shared Python code."""
+"""nSLIP in C: the twin of ``nslip/_codec_py.py``. The grammar is in nslip/parse.h; rare cases use shared Python
+code."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -76,7 +77,7 @@ cdef const char *SLOT_PREFIXES = b"gkprqsuet"
 # --- the message type -----------------------------------------------------------------------------------------------
 
 cdef class Touched:
-    """The state of a message once somebody has looked at or changed more than its numbers."""
+    """The state of a message once more than its numbers has been read or changed."""
     cdef object slots      # the truth about the slots from then on, or None; NO_SLOTS where somebody set it to None
     cdef object extra      # or None: empty
     cdef list fields       # six entries, None where the number in the message holds
@@ -99,8 +100,8 @@ cdef inline int slot_index(object slot) except -2:
 
 
 cdef class MessageBase:
-    """The methods that both twins share (``nslip/message_methods.py``). It is a class of its own for orjson's sake, which reads a
-    class that has ``__dataclass_fields__`` itself without a regard to who owns the values."""
+    """The methods that both twins share (``nslip/message_methods.py``). It is a class of its own for orjson's sake,
+    which reads a class with ``__dataclass_fields__`` directly, regardless of who owns the values."""
 
 
 cdef class SlipMessage(MessageBase):
@@ -151,7 +152,7 @@ cdef class SlipMessage(MessageBase):
 
     @cython.final
     cdef inline void begin(self):
-        """Of an object that no constructor made, no field is there before it is set."""
+        """An object made without its constructor has no field before it is set."""
         if tw_object_begin(self):
             self.touched = Touched.__new__(Touched)
             self.touched.fields = [UNSET] * 6
@@ -215,7 +216,7 @@ cdef class SlipMessage(MessageBase):
 
     @property
     def slots(self):
-        """Slot -> value, in the order of the wire: a real dict, made when first asked for and the truth from then on."""
+        """Slot -> value, in the order of the wire: a real dict, made on first access and authoritative from then on."""
         cdef Touched touched = self.touch()
         cdef dict slots
         cdef int place
@@ -354,7 +355,7 @@ cdef inline int put_prefix(Writer *w, int index) except -1:
 
 
 cdef int put_dict(Writer *w, object slots) except -1:
-    """The slots of a touched message. Returns 0 at the first that is out of the ordinary, else 1."""
+    """The slots of a touched message. Returns 0 at the first unusual one, else 1."""
     cdef PyObject *key
     cdef PyObject *item
     cdef Py_ssize_t place = 0
@@ -381,7 +382,7 @@ cdef int put_dict(Writer *w, object slots) except -1:
 
 
 cdef int put_untouched(Writer *w, SlipMessage message) except -1:
-    """A message nobody has touched. Returns 0 where a string has no UTF-8 form, else 1."""
+    """An untouched message. Returns 0 where a string has no UTF-8 form, else 1."""
     cdef const uint8_t *text[2]
     cdef size_t length[2]
     text[0] = text[1] = NULL
@@ -396,7 +397,7 @@ cdef int put_untouched(Writer *w, SlipMessage message) except -1:
 
 
 cdef int put_message(Writer *w, SlipMessage message) except -1:
-    """The whole message. Returns 0 where something is out of the ordinary: written_parts() then writes or refuses it."""
+    """The whole message. Returns 0 for anything unusual: written_parts() then writes or refuses it."""
     cdef Touched touched = message.touched
     if message.v.head[TW_FRAME] > TW_MAX_FRAME:
         return 0
@@ -494,7 +495,7 @@ def encode_many(messages):
 
 
 cdef bint is_short(object text) except -1:
-    """True if a string is as short as strings should be, and has a UTF-8 form."""
+    """True if a string is not too long and has a UTF-8 form."""
     cdef Py_ssize_t size
     if PyUnicode_GET_LENGTH(text) > SHORTEST_LONG:
         return False
@@ -508,7 +509,7 @@ cdef bint is_short(object text) except -1:
 
 
 cdef bint are_clean(object slots) except -1:
-    """True if nothing is to be said of the slots of a touched message."""
+    """True if the slots of a touched message have no issues."""
     cdef PyObject *key
     cdef PyObject *item
     cdef Py_ssize_t place = 0
@@ -573,7 +574,7 @@ cdef bint clean(message) except -1:
 # --- decode ----------------------------------------------------------------------------------------------------------
 
 cdef object text_value(const uint8_t *s, tw_fields *f, int which):
-    """STATUS or TAG as a str; the parser has judged its bytes."""
+    """STATUS or TAG as a str; the parser has checked its bytes."""
     cdef const char *first = <const char *>s + f.text_first[which]
     cdef Py_ssize_t length = <Py_ssize_t>f.text_length[which]
     cdef Py_ssize_t done = 0, place = 0
@@ -614,7 +615,7 @@ cdef object kept_fields(const uint8_t *s, tw_fields *f):
 
 
 cdef inline SlipMessage new_message():
-    """An empty message that the collector does not look at: it holds nothing that could point back (see touch)."""
+    """An empty message that the garbage collector does not track: it has no references (see touch)."""
     cdef PyObject *kept = tw_object_take()
     cdef SlipMessage message
     if kept != NULL:
@@ -627,7 +628,7 @@ cdef inline SlipMessage new_message():
 
 
 cdef inline int add_objects(SlipMessage message, const uint8_t *s, tw_fields *f) except -1:
-    """Gives a message whose numbers are parsed its strings and kept fields."""
+    """Adds the strings and kept fields to a message whose numbers are parsed."""
     if message.v.present & ((1 << TW_STATUS) | (1 << TW_TAG)):
         if (message.v.present >> TW_STATUS) & 1:
             message.status = text_value(s, f, 0)

@@ -55,7 +55,7 @@ class Clause(NamedTuple):
 
 
 class Unjudged(NamedTuple):
-    """A demand that no log can show kept or broken: where it is, what it demands, and why it cannot be judged."""
+    """A requirement that no log can show kept or broken: its section, its text, and why it cannot be judged."""
 
     section: str
     text: str
@@ -184,12 +184,12 @@ class _Refused(Exception):
 
 
 class RecordChecklist:
-    """The judge of the messages of one file by the clauses of a wire: the base of each wire's own.
+    """Judges the messages of one file by the clauses of a wire: the base of each wire's judge.
 
-    It is given every message and every reject in order (:meth:`message`, :meth:`refused`), then :meth:`end`. What it
-    finds it keeps in ``faults``, ``open`` and ``doubts``; in ``applied`` the ids of the clauses that had something to
-    say. records, rejects: how many of each it was given. It tells each fault of a message before it takes in anything
-    of it (or has an ``admits`` of its own). alone: whether no message changes what is said of another.
+    It receives every message and every reject in order (:meth:`message`, :meth:`refused`), then :meth:`end`. Its
+    findings are in ``faults``, ``open`` and ``doubts``; ``applied`` has the ids of the clauses that applied. records,
+    rejects: how many of each it was given. It reports each fault of a message before the message changes its state (or
+    has its own ``admits``). alone: whether messages are judged independently.
     """
 
     alone = False
@@ -207,12 +207,12 @@ class RecordChecklist:
         raise NotImplementedError
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """Judges what cannot be read."""
+        """Judges a record that cannot be read."""
         raise NotImplementedError
 
     def admits(self, message: Any, line: int) -> ClauseFault | None:
-        """Judges one message unless it breaks a clause: of one that does, the first fault, and nothing has changed.
-        It costs what :meth:`message` does, however much was judged before."""
+        """Judges one message unless it breaks a clause; returns the first fault of one that does, and changes nothing
+        then. Costs as much as :meth:`message`, regardless of the history."""
         applied, doubts = set(self.applied), len(self.doubts)
         self._tries = True
         try:
@@ -226,14 +226,14 @@ class RecordChecklist:
         return None
 
     def forget(self, room: int) -> None:
-        """Forgets the oldest beyond ``room`` of each thing that it remembers: what names one of them is a fault then. A
-        judge that remembers little does nothing."""
+        """Forgets the oldest items beyond ``room`` of each kind; later references to them are faults. A judge that
+        remembers little does nothing."""
 
     def as_of(self, now: float) -> None:
-        """Judges what has a deadline at the end as of this moment, in seconds since 1970-01-01 UTC."""
+        """Judges deadlines at the end as of this time, in seconds since 1970-01-01 UTC."""
 
     def end(self) -> None:
-        """Nothing follows."""
+        """Ends the input."""
 
     def fault(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
         """Keeps a fault."""
@@ -243,23 +243,23 @@ class RecordChecklist:
         self.faults.append(fault)
 
     def left(self, clause: str, line: int, text: str, offset: int | None = None, since: str | None = None) -> None:
-        """Keeps something that is open."""
+        """Keeps an open finding."""
         self.open.append(ClauseFault(clause, line, text, offset, None, since))
 
     def doubt(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
-        """Keeps something that is doubtful."""
+        """Keeps a doubtful finding."""
         self.doubts.append(ClauseFault(clause, line, text, offset))
 
 
 class Specification(NamedTuple):
-    """The specification that a wire is judged by: what ``Wire(checklist=...)`` is.
+    """The specification of a wire: the value of ``Wire(checklist=...)``.
 
-    clauses: those that a log can show kept or broken; unjudged: those that none can. judge: makes a
-    :class:`RecordChecklist` of the options that it has by name, of which ``now`` (the moment as of which what is
-    unfinished is judged, seconds since 1970-01-01 UTC, or None) is one. around: the judge has ``look(found)``, which
-    takes the bytes of the whole file and everything that was found in it, of all wires, before the first message
-    (:class:`turnwire.read.surroundings.LocatedRecords`). options: what ``judge`` takes by name. loads: option ->
-    (path) -> its value, for those that users keep in a file; the wire's ``check`` takes them, too.
+    clauses: those that a log can show kept or broken; unjudged: those that no log can. judge: makes a
+    :class:`RecordChecklist` from options by name, among them ``now`` (the time for unfinished work, seconds since
+    1970-01-01 UTC, or None). around: the judge has ``look(found)``, which takes the bytes of the whole file and
+    everything that was found in it, of all wires, before the first message
+    (:class:`turnwire.read.surroundings.LocatedRecords`). options: the options of ``judge``. loads: option -> (path) ->
+    its value, for those that users keep in a file; the wire's ``check`` takes them, too.
     """
 
     clauses: tuple[Clause, ...]
@@ -271,7 +271,7 @@ class Specification(NamedTuple):
 
 
 def log_line(line: bytes) -> bool:
-    """True if a line begins as those of logs do: with a date, a time, a level of logging (as ``INFO:`` or ``INFO [``),
+    """True if a line begins like a log line: with a date, a time, a level of logging (as ``INFO:`` or ``INFO [``),
     an object or list of JSON, or an nSLIP message."""
     return _LOG_LINE.match(line) is not None
 
@@ -287,8 +287,8 @@ def statement(line: bytes) -> bool:
 
 
 def spoken(line: bytes) -> bool:
-    """True if a line surely speaks as people and models do, and as programs do not: of what "I" do, or with words such
-    as "Here is" and "Sure," in front. Prose that has neither is not told from what programs log."""
+    """True if a line is certainly written by a person or model, not a program: it says what "I" do, or begins with
+    words such as "Here is" and "Sure,". Other prose is not distinguished from log output."""
     return _SPOKEN.search(line.decode("utf-8", "replace").rstrip()) is not None
 
 

@@ -172,7 +172,7 @@ def expect_mapping(fields: object, wire: str, path: str | None = None) -> None:
 def enc_hook(value: Any) -> Any:
     """Returns a message as plain JSON values: ``enc_hook=`` of msgspec, ``default=`` of orjson and json.
 
-    Objects inside messages that have a ``to_dict`` are taken, too. Raises TypeError for anything else.
+    It also takes objects inside messages, if they have a ``to_dict``. Raises TypeError for anything else.
     """
     name = registry.wire_of(value)
     if name is None:

@@ -1,4 +1,5 @@
-"""One scan on many machines: blocks run on Dask, each writes its own Parquet file, a manifest says what became of them.
+"""One scan on many machines: blocks run on Dask, each writes its own Parquet file, and a manifest records their
+outcomes.
 
 Needs the extra ``dask``: pip install 'turnwire[dask]'.
 """

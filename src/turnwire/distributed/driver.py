@@ -41,7 +41,8 @@ def dask_scan(
     run: Callable[..., dict[str, Any]] = run_block,
     **options: Any,
 ) -> Manifest:
-    """Scans files on a Dask cluster: each block writes its own Parquet files, the manifest says what became of each.
+    """Scans files on a Dask cluster: each block writes its own Parquet files, and the manifest records the outcome of
+    each.
 
     Args:
         paths: as :func:`turnwire.log.plan` takes them; every worker must reach them, and ``out``, by these names.

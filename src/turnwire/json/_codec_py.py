@@ -88,7 +88,7 @@ class Codec:
         """The message over an object; source: its text, where writing it gives that again."""
 
     def is_clean(self, message: Any, /) -> bool:
-        """True if surely nothing is to be said about a message by itself."""
+        """True if a message by itself certainly has no issues."""
         return False
 
     def text(self, message: Any, strict: bool, /) -> Any:
@@ -96,5 +96,5 @@ class Codec:
 
 
 def quiet(value: Any, /) -> bool:
-    """True if surely nothing below a value looks like a secret."""
+    """True if certainly nothing inside a value looks like a secret."""
     return False

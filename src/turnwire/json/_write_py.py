@@ -30,9 +30,9 @@ def write(value: Any, wire: str | None = None, limits: Limits = LIMITS) -> str:
 
 
 def text_of(source: str | bytes) -> str:
-    """A text that was read and found good: a str, or its UTF-8."""
+    """Text that was read and is valid: a str, or its UTF-8."""
     if type(source) is not bytes and type(source) is not str:
-        raise TypeError(f"a text or its bytes are given, not {type(source).__name__}")
+        raise TypeError(f"expected text or its bytes, not {type(source).__name__}")
     return source if isinstance(source, str) else source.decode()
 
 

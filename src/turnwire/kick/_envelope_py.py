@@ -71,14 +71,13 @@ class Envelope(methods.EnvelopeMethods):
         self._extra = extra
 
     def _unchanged(self) -> str | None:
-        """The text of an envelope that was read in the order of writing, as long as nothing of it has changed; else
-        None."""
+        """The text of an unchanged envelope that was read in writing order; else None."""
         if self._read is None or self._read[1] != tuple(getattr(self, name) for name in FIELDS):
             return None
         return compacted(self._read[0])
 
     def _keep(self, text: str) -> None:
-        """Keeps the text of what this is a copy of."""
+        """Keeps the text of the original of this copy."""
         self._read = text, tuple(getattr(self, name) for name in FIELDS)
 
     def __delattr__(self, name: str) -> None:

@@ -17,7 +17,7 @@ def foreign(function: Callable[[int], object], release: int | None = None) -> in
 
     It may be called from any thread, with or without the GIL, and while the interpreter ends: then it only sets the
     pointer ``release`` bytes into its argument, if any, to NULL. A function that sets such a pointer to NULL is called
-    again if it raised before it did. An exception that is on its way at that moment is lost in ctypes, and the
+    again if it raised before doing so. An exception that is on its way at that moment is lost in ctypes, and the
     interpreter may not survive that; the native twin lets it go on.
     """
 

@@ -79,7 +79,7 @@ def codec_of(core: Any, read_source: Callable[..., Any]) -> Any:
 
 
 def is_clean(message: JsonObject) -> bool:
-    """True if surely nothing is to be said about a message by itself. Only the compiled core can tell in one pass."""
+    """True if a message by itself certainly has no issues. Only the compiled core can tell in one pass."""
     return bool(_codec.is_clean(message))
 
 

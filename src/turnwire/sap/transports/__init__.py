@@ -53,7 +53,7 @@ def read_message(kind: type[M], data: bytes | str, *, message_id: str = "", corr
 
 
 async def answered(serving: Serving, action: Action, task_id: str, caller: Principal | None) -> Result | Ack | Nack:
-    """The answer to a question about a task of the caller's own: what there is of it (READ), or its end (CANCEL)."""
+    """The answer to a question about the caller's own task: its present state (READ), or its end (CANCEL)."""
     ask = serving.look_up if action is Action.READ else serving.cancel
     denial = authorise(caller, action)
     if denial is None:
