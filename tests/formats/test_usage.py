@@ -226,6 +226,17 @@ def test_a_response_of_an_agent_counts_where_its_session_saw_it() -> None:
     assert alone.total == both.total and both.copies == 1 and alone.total["responses"] == 1
 
 
+def test_a_response_in_a_damaged_line_counts_once(scan_core: str) -> None:
+    """Of a line that is cut off behind it the message is read; it is one of the response of the other lines."""
+    line = {**SESSIONS[0][4]}
+    cut = samples.text([line]).partition(b',"requestId"')[0] + b"\n"
+    for data in (cut + samples.text(SESSIONS[0]), samples.text(SESSIONS[0]) + cut):
+        found = usage(data)
+        assert totals(found) == samples.claude_totals(SESSIONS[0])
+        assert (found.counts.wires["anthropic"], found.counts.rejects) == (1, 1)
+    assert usage(cut).total["responses"] == 1
+
+
 def test_a_copied_history_counts_once() -> None:
     """That of a rollout that was forked, and of one whose agent was started with the history before it."""
     lines = samples.codex()

@@ -151,7 +151,9 @@ class UsageSum:
                 parts.append(said[name] if name in said else np.where(batch.valid(name), batch[name], -1)[rows])
         if table.copy_of:
             there = batch.valid(table.copy_of[0])[rows]
-            first = _mixed(*parts[:2])
+            of = self._names.setdefault(table.provider or table.name, len(self._names))
+            first = _mixed(np.full(len(rows), of), parts[1])
+            new["aside"] |= len(table.copy_of) == 1  # a message of the API may stand inside a damaged line of a session
             key = np.where(new["aside"], _mixed(first, first), _mixed(*parts))
             new["first"][there], new["key"][there] = first[there], key[there]
 
