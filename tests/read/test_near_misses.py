@@ -77,7 +77,7 @@ def test_excerpts_are_escaped() -> None:
 def test_only_near_misses_are_explained() -> None:
     (good,) = turnwire.extract(GOOD)
     for wrong in (good, good.message, "text", None, ValueError("x")):
-        with pytest.raises(TypeError, match="is explained, not"):
+        with pytest.raises(TypeError):
             turnwire.explain(wrong)
 
 
