@@ -116,12 +116,12 @@ TAKERS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("wrong", [None, 5, {"message": 3}, (1, 2)], ids=["None", "int", "dict", "tuple"])
 @pytest.mark.parametrize("name", TAKERS)
 def test_what_is_no_limits_is_refused_in_words(name: str, wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"limits is a turnwire.Limits .* not {type(wrong).__name__}"):
+    with pytest.raises(TypeError, match=f"limits must be a turnwire.Limits .* not {type(wrong).__name__}"):
         TAKERS[name](wrong)
 
 
 def test_both_readers_of_json_refuse_it(backend: str) -> None:
     reader = core_module(backend, "json.text")
-    with pytest.raises(TypeError, match="limits is a turnwire"):
+    with pytest.raises(TypeError, match="limits must be a turnwire"):
         reader.Reader("sap").read(OBJECT, None)
     assert reader.Reader("sap").read(OBJECT, turnwire.LIMITS._replace(key=9)) == {"a": 1}

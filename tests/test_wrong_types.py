@@ -106,7 +106,7 @@ def test_envelopes_on_both_cores(core: Callable[[str], ModuleType], wrong: Any, 
     said = type(wrong).__name__
     with pytest.raises(TypeError, match=f"an envelope, not {said}$"):
         envelopes.check(wrong)
-    with pytest.raises(EncodeError, match=f"an Envelope is encoded, not {said}"):
+    with pytest.raises(EncodeError, match=f"an Envelope, not {said}"):
         codec.encode(wrong)
     monitor = kick.Monitor()
     with pytest.raises(TypeError, match=f"^a monitor is fed envelopes, not {said}$"):

@@ -50,7 +50,7 @@ def checked_limits(limits: object) -> Limits:
     """
     if not isinstance(limits, Limits):
         kind = type(limits).__name__
-        raise TypeError(f"limits is a turnwire.Limits such as turnwire.LIMITS._replace(message=...), not {kind}")
+        raise TypeError(f"limits must be a turnwire.Limits such as turnwire.LIMITS._replace(message=...), not {kind}")
     global _checked
     if limits is not LIMITS and limits is not _checked:
         for name, value in zip(limits._fields, limits, strict=True):

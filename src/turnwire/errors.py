@@ -300,8 +300,8 @@ class MissingDependency(ImportError):
 def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str) -> None:
     """Refuses an argument of the wrong type: TypeError("expected a SAP message, not int").
 
-    ``needed`` is the first half of that sentence. What reads text or writes messages raises DecodeError or EncodeError
-    with the reason wrong_type instead, as for any other input.
+    ``needed`` is the first half of that sentence. Functions that read text or write messages raise DecodeError or
+    EncodeError with the reason wrong_type instead.
     """
     if not isinstance(value, kind):
         raise TypeError(f"{needed}, not {type(value).__name__}")

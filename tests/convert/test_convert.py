@@ -189,7 +189,7 @@ def test_a_context_that_is_none(wrong: dict[str, Any]) -> None:
     [
         ({"now": 3}, "now is a time as text or a function that gives one, not int"),
         ({"now": "yesterday"}, "now is a time such as 2026-01-15T08:00:00Z, not 'yesterday'"),
-        ({"new_id": ID}, "new_id is a function that gives a fresh UUID, not str"),
+        ({"new_id": ID}, "new_id must be a function that returns a fresh UUID, not str"),
         ({"uuids": {"3": "7fbb32b6"}}, "'3' is mapped to '7fbb32b6', which is not a UUID"),
         ({"uuids": {"3": 3}}, "'3' is mapped to 3; a str for a name is needed"),
         ({"uuids": [ID]}, "uuids maps names to values"),

@@ -576,7 +576,7 @@ def test_diffs_that_do_more_than_change_a_text(line):
 def test_names_in_diffs_with_every_escape(written, name):
     diff = f"--- {written}\n+++ {written}\n@@ -1 +1 @@\n-a\n+b\n".encode()
     assert apply_diff(b"a\n", diff, name).content == b"b\n"
-    with pytest.raises(WireError, match="the diff is of"):
+    with pytest.raises(WireError, match="the diff is for"):
         apply_diff(b"a\n", diff, name + "y")
 
 

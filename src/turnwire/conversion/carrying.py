@@ -51,7 +51,7 @@ def prove(whole: dict[str, Any], around: Fields, wire: str, to: str, key: bytes)
     """Raises ConvertError(bad_carry) where this is not signed with the key, together with the message around it."""
     given = whole.get("signature")
     if not isinstance(given, str) or not given.startswith(_SIGNED):
-        raise bad_carry(to, "what was carried is not signed")
+        raise bad_carry(to, "the embedded message is not signed")
     if not hmac.compare_digest(given.encode("utf-8", "replace"), _signature(whole, around, wire, key).encode()):
         raise bad_carry(to, "what was carried, or the message around it, is not what was signed with this key")
 

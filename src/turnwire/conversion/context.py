@@ -122,7 +122,7 @@ def _check_makers(now: Any, new_id: Any) -> None:
     if isinstance(now, str) and not is_timestamp(now):
         raise bad_context(f"now is a time such as 2026-01-15T08:00:00Z, not {now!r}", "now")
     if not (new_id is None or callable(new_id)):
-        raise bad_context(f"new_id is a function that gives a fresh UUID, not {type(new_id).__name__}", "new_id")
+        raise bad_context(f"new_id must be a function that returns a fresh UUID, not {type(new_id).__name__}", "new_id")
 
 
 def _check_fields(name: str, given: Any) -> None:

@@ -66,7 +66,11 @@ UNJUDGED = (
     Unjudged("SCOPE", "Agents speak CSP/1 only, humans natural language", "a log does not say who is human"),
     Unjudged("SCOPE", "The memory graph is made of CSP nodes and patches", "the graph of MEM messages has no form"),
     Unjudged("GOALS", "Lossless, token-minimal", "no log shows what an agent meant; turnwire tokens counts"),
-    Unjudged("INTENT TYPES", "DATA, PRODUCED and OUT hold what they name", "results and files are not part of a log"),
+    Unjudged(
+        "INTENT TYPES",
+        "DATA, PRODUCED and OUT have the values that they name",
+        "results and files are not part of a log",
+    ),
     Unjudged(
         "FILEOP",
         "BASE is the state of the file, CONTENT fits it",

@@ -534,7 +534,7 @@ def _check_names(header: list[bytes], path: str) -> None:
         names += _git_names(header[heads[0]][len(_GIT) :].rstrip(), wanted)
     if any(name != wanted for name in names):
         shown = " and ".join(dict.fromkeys(name.decode("utf-8", "replace") or "no file" for name in names))
-        raise _Fault(f"the diff is of {shown} (behind the first folder of its names), not of {path}")
+        raise _Fault(f"the diff is for {shown} (after the first folder of its names), not for {path}")
 
 
 def _is_epoch(line: bytes) -> bool:

@@ -180,7 +180,7 @@ def _surrogate(text: str) -> int | None:
 def _judge_text(text: str, path: str, wire: str | None) -> None:
     place = _surrogate(text)
     if place is not None:
-        raise EncodeError(Reason.LONE_SURROGATE, f"character {place} is half of a pair", wire=wire, path=path)
+        raise EncodeError(Reason.LONE_SURROGATE, f"character {place} is half of a surrogate pair", wire=wire, path=path)
 
 
 def _judge_integer(number: int, path: str, wire: str | None) -> None:

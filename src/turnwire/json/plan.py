@@ -486,7 +486,7 @@ def _variant(
     result.variants.append((len(result.needs), len(variant.needs), len(result.fills), len(fills)))
     for need in variant.needs:
         if "/*" in need.path:
-            raise ValueError(f"{need.path}: of the items of an array only ``text`` is asked")
+            raise ValueError(f"{need.path}: a plan may only ask for ``text`` of the items of an array")
         known = values[need.path].words
         parent = need.path.rpartition("/")[0]
         kinds = sum(KINDS[kind] for kind in set(need.kinds))

@@ -128,7 +128,7 @@ def envelope_text(envelope: Any, cls: type, check: Callable[..., list[Issue]], s
     if not isinstance(envelope, cls):
         if isinstance(envelope, Space):
             return envelope.text(strict=strict)
-        raise encode_fault(Reason.WRONG_TYPE, f"an Envelope is encoded, not {type(envelope).__name__}")
+        raise encode_fault(Reason.WRONG_TYPE, f"encode takes an Envelope, not {type(envelope).__name__}")
     if strict:
         for reason, where, severity, text in check(envelope, policy):
             if severity == "warning":

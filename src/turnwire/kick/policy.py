@@ -169,7 +169,7 @@ def _refusals(row: Row, envelope: Envelope) -> Iterable[Issue]:
         text = f"{says} takes type {row.type}, not {str(envelope.type)!r}"
         yield Issue(Reason.TYPE_CHANNEL_MISMATCH, "/type", "warning", text)
     if row.correlation and not envelope.correlation_id:
-        text = f"{says} wants the correlation_id of what is answered"
+        text = f"{says} requires the correlation_id of the request"
         yield Issue(Reason.MISSING_CORRELATION_ID, "/correlation_id", "warning", text)
 
 

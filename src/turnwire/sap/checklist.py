@@ -52,7 +52,7 @@ UNJUDGED = (
     Unjudged("4.2", "Evidence, citations and metrics are true", "a log shows what was claimed"),
     Unjudged("4.2", "output has the format that outputContract names", "formats are an open list of names"),
     Unjudged("5", "Producers validate before dispatch", "what was sent is judged by 3 and 4"),
-    Unjudged("6", "The cache key is the hash of what it should be", "its essence is pluggable"),
+    Unjudged("6", "The cache key is the hash that section 6 defines", "its essence is pluggable"),
     Unjudged("6", "With mustAlign a hit is checked once more", "a check that finds nothing leaves no trace"),
     Unjudged("6", "Records are written after validation, immutable, versioned", "the cache is not part of a log"),
     Unjudged("7", "Signals are aggregated; learning changes no old record", "loop and cache are not part of a log"),

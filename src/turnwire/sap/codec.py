@@ -228,7 +228,7 @@ def _message(message: JsonObject | Mapping[str, Any]) -> Message:
     if isinstance(message, Mapping) and (kind := kind_of(message)) is not None:
         return kind.from_dict(message)
     known = ", ".join(table.name for table in MESSAGES)
-    raise EncodeError(Reason.UNKNOWN_KIND, f"one of {known} is written, not {type(message).__name__}", wire=WIRE)
+    raise EncodeError(Reason.UNKNOWN_KIND, f"encode takes one of {known}, not {type(message).__name__}", wire=WIRE)
 
 
 def _whole_pressure(fields: dict[str, Any]) -> dict[str, Any]:

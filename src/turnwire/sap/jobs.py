@@ -92,7 +92,7 @@ class Job:
         return ack(self.task_id, self.correlation_id)
 
     def copy(self) -> Task:
-        """The task, for somebody who may do with it what he likes."""
+        """A copy of the task, for a caller that may change it."""
         return Task.from_dict(pickle.loads(pickle.dumps(self.task._fields, pickle.HIGHEST_PROTOCOL)))
 
     def drop_task(self) -> None:

@@ -64,7 +64,7 @@ ROWS: tuple[tuple[tuple[Status, ...], tuple[Alignment, ...], tuple[str, ...], Ju
     # What contradicts itself.
     (_SUCCEEDED, _NON_CONSTITUTIONAL, _FOUND, _BAD._replace(objection="it SUCCEEDED and is NON_CONSTITUTIONAL")),
     (_FAILED, _VALID, (_NOTHING,), Judgement(doubt="it FAILED but is VALID")),
-    (_ANY_STATUS, _VALID, (_CHECK,), Judgement(objection="it is VALID, and a policy check failed")),
+    (_ANY_STATUS, _VALID, (_CHECK,), Judgement(objection="it is VALID, but a policy check failed")),
     (_PROGRESS, _VALID, (_VIOLATION,), Judgement(objection="it is VALID but has violations")),
     (_ENDS, _VALID, (_VIOLATION,), _BAD._replace(objection="it is VALID but has violations")),
 )

@@ -126,7 +126,7 @@ def encode(message: Message, strict: bool = True) -> str:
     if text is not None:
         return text  # type: ignore[no-any-return]
     if not isinstance(message, Message):
-        raise EncodeError(Reason.WRONG_TYPE, f"an SSTP message is needed, not {type(message).__name__}", wire=WIRE)
+        raise EncodeError(Reason.WRONG_TYPE, f"expected an SSTP message, not {type(message).__name__}", wire=WIRE)
     fields = message._fields
     if message._source is None or (strict and "session_id" not in fields["header"]):
         refused = ("error", "warning") if strict else ("error",)

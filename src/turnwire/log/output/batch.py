@@ -261,8 +261,8 @@ class Batch(Columns):
         return self._bits(self._scanner.bits[name]) if own(self._scanner)[name].nullable else None
 
     def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """The scanned bytes, and the contents of JSON strings in them: of each the bytes, the rows whose records are
-        there in the order of their places, and where these start and stop (i64 arrays)."""
+        """The scanned bytes, and the contents of JSON strings in them: for each its bytes, the rows of the records in
+        it, by position, and their starts and stops (i64 arrays)."""
         rows = self._rows
         starts, sizes = self._spans
         inside = starts >= len(rows.buffer)
