@@ -19,7 +19,7 @@ from _native.json.bytes cimport (
 from turnwire.json._text_py import Reader as _PureReader
 from turnwire.contract import LIMITS, checked_limits
 from turnwire.errors import Reason
-from turnwire.json.faults import REASONS, fault, input_bytes
+from turnwire.json.faults import REASONS as _REASONS, fault, input_bytes
 
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maximum)
@@ -47,7 +47,7 @@ cdef double[23] POWERS = [
 ]
 
 
-class Refused(Exception):
+class _Refused(Exception):
     """This is no JSON object; text.fault says where."""
 
 
@@ -80,7 +80,7 @@ cdef inline bint is_digit(unsigned char byte) noexcept:
 
 cdef object refused(Text* text, Bytes place):
     text.fault = place
-    return Refused()
+    return _Refused()
 
 
 cdef class Reader:
@@ -157,9 +157,9 @@ cdef class Reader:
             raise fault(PyBytes_FromStringAndSize(<const char*>text.start, size), Reason.MESSAGE_TOO_LARGE, most, self.wire)
         try:
             return self.attempt(text, text.start, True)
-        except Refused:
+        except _Refused:
             tw_why_text(text.start, text.end, text.end, <size_t>text.key, text.fault, text.behind, &why, &place)
-        raise fault(PyBytes_FromStringAndSize(<const char*>text.start, size), REASONS[why], place - text.start, self.wire)
+        raise fault(PyBytes_FromStringAndSize(<const char*>text.start, size), _REASONS[why], place - text.start, self.wire)
 
     def find(self, bytes raw, Py_ssize_t place, limits=LIMITS):
         """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
@@ -173,16 +173,16 @@ cdef class Reader:
             return None, place
         try:
             return self.attempt(&text, start + place, False), text.place - start
-        except Refused:
+        except _Refused:
             tw_why_object(start + place, text.end, text.end, <size_t>text.key, text.fault, &why, &at)
             return None, at - start
 
     cdef object attempt(self, Text* text, Bytes start, bint whole, bint careful=False):
-        """The object at ``start``; whole: and nothing behind it. Raises Refused."""
+        """The object at ``start``; whole: and nothing behind it. Raises _Refused."""
         text.place, text.own, text.behind, text.careful = start, True, False, careful
         try:
             return self.message(text) if whole else self.members(text, 1)
-        except Refused:
+        except _Refused:
             if careful:
                 raise
         return self.attempt(text, start, whole, True)
