@@ -209,7 +209,7 @@ def noting(name: str, function: Any, called: set[str]) -> Any:
 
 
 def test_nothing_stays_behind() -> None:
-    """A leak grows in every round, a cache does not: what grows is asked again, for longer, and has to grow each time."""
+    """A leak grows in every round, a cache does not: what grows is asked again, for longer, and must grow each time."""
     import_module("turnwire.session")
     grown = list(workloads())
     for rounds in (ROUNDS, 4 * ROUNDS, 16 * ROUNDS, 64 * ROUNDS):
