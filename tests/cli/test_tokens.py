@@ -99,10 +99,8 @@ def test_advice_a_price_and_a_page(good: Path, tmp_path: Path) -> None:
     done = turnwire("tokens", good, "--wire", "nslip", "--price", "2.5,1.25", "--html", page)
     text = done.out.decode()
     assert done.code == 0 and "USD" in text
-    assert [line for line in text.splitlines() if "not tried" in line] == [
-        "not tried: nslip as csp, sstp, sap, kick: they need what this log does not say; "
-        "pass a Context (--context FILE) with it"
-    ]
+    [refused] = [line for line in text.splitlines() if "not tried" in line]
+    assert "nslip as csp, sstp, sap, kick" in refused and "--context" in refused
     assert all(name in text for name in ("once", "growing", "uncached"))
     assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
     row, advice = turnwire("tokens", good, "--wire", "nslip", "--advise", "--json").records

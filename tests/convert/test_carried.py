@@ -113,5 +113,6 @@ def test_what_a_near_kind_carries_comes_back_where_near_kinds_are_taken(target):
     message = turnwire.decode(PATCH)
     made = turnwire.convert(message, target, context=FULL, nearest=True, carry=True).message
     assert turnwire.convert(made, "csp", context=FULL, restore=True, nearest=True).message == message
-    with pytest.raises(ConvertError, match="bad_carry: what was carried is not a"):
+    with pytest.raises(ConvertError) as caught:
         turnwire.convert(made, "csp", context=FULL, restore=True)
+    assert caught.value.reason is Reason.BAD_CARRY

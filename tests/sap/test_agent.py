@@ -143,8 +143,8 @@ def _in_coroutine(error: BaseException) -> Callable[..., Any]:
         (lambda task, context: sap.Outcome(1, status="RUNNING"), "not a terminal status"),
         (lambda task, context: sap.Outcome(status="no such"), "not a terminal status"),
         (lambda task, context: sap.Outcome(alignment="no such"), "ValueError"),
-        (lambda task, context: {1, 2}, "no right result"),
-        (lambda task, context: float("nan"), "no right result"),
+        (lambda task, context: {1, 2}, "wrong_type"),
+        (lambda task, context: float("nan"), "not_finite"),
         (lambda: None, "TypeError"),
     ],
 )

@@ -212,7 +212,7 @@ class KickChecklist(checklists.RecordChecklist):
             else:
                 self.left(begun.clause, begun.line, one.text, begun.offset, begun.since)
         for clause, (count, line) in self._given_up.items():
-            self.left(clause, line, f"{count:,} more, no longer tracked, have not ended")
+            self.left(clause, line, f"{count:,} more, no longer followed, have not ended")
         for name, texts in self._overdue.items():
             begun = self._begun[name]
             self.doubt(begun.clause, begun.line, f"late: {texts[-1]}", begun.offset)
