@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Unanswered
@@ -223,12 +222,16 @@ class Bus(BusClient):
 
     def reserve(self, size: int) -> bool:
         """Like :meth:`turnwire.sap.Agent.reserve`, of the agent that was registered first."""
-        return all(provider.agent.reserve(size) for provider in islice(self._providers.values(), 1))
+        return not self._providers or self._first.reserve(size)
 
     def release(self, size: int) -> None:
         """Like :meth:`turnwire.sap.Agent.release`."""
-        for provider in islice(self._providers.values(), 1):
-            provider.agent.release(size)
+        if self._providers:
+            self._first.release(size)
+
+    @property
+    def _first(self) -> Agent:
+        return next(iter(self._providers.values())).agent
 
     # ---------------------------------------------------------------- in this process
 
