@@ -158,18 +158,26 @@ def damage(error: BaseException | None) -> RuleError | None:
     return broken(f"the file is damaged: {error}")
 
 
-@contextmanager
-def faults_told() -> Iterator[None]:
+class FaultsTold:
     """Raises RuleError(ledger_broken) where a proof fails within, or SQLite finds the file damaged."""
-    try:
-        yield
-    except ProofFailed as failed:
-        fault = failed.fault
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is not None:
+            tell_faults(error)
+
+
+def tell_faults(error: BaseException) -> None:
+    """Raises RuleError(ledger_broken) for the error of a proof that fails, or of a file that SQLite finds damaged."""
+    if isinstance(error, ProofFailed):
+        fault = error.fault
         raise broken(f"{fault.where}{'' if fault.seq is None else f' at entry {fault.seq}'}: {fault.text}") from None
-    except sqlite3.Error as error:
-        if (found := damage(error)) is not None:
-            raise found from error
-        raise
+    if isinstance(error, sqlite3.Error) and (found := damage(error)) is not None:
+        raise found from error
 
 
 # ---------------------------------------------------------------- opening

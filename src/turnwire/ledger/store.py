@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from turnwire.atomic import create, done_before, scratch, sync_directory
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
-from turnwire.ledger.connection import connect, faults_told, in_memory, input_output, open_ledger, require_schema
+from turnwire.ledger.connection import Check, connect, in_memory, input_output, open_ledger, require_schema, tell_faults
 from turnwire.ledger.rows import SELECT, Entry, ProvedRows, first_link, proved, require_continued
 from turnwire.ledger.writing import Item, Writer, item
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import Self
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -34,6 +35,29 @@ _PAGE = 512  # entries fetched at a time when many are read, at most
 def _number(seq: int) -> int:
     """A number that SQLite takes, in the place of one that no entry has."""
     return max(0, min(seq, _FARTHEST))
+
+
+class _Reading:
+    """Holds the lock of who reads; a class, since each look into the ledger takes it. Raises RuleError(ledger_broken)
+    where SQLite finds the file damaged meanwhile, OSError where it was opened as one that nobody writes and has
+    changed."""
+
+    __slots__ = ("check", "lock")
+
+    def __init__(self, lock: AbstractContextManager[Any], check: Check) -> None:
+        self.lock = lock
+        self.check = check
+
+    def __enter__(self) -> None:
+        self.lock.__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        try:
+            self.check()
+            if error is not None:
+                tell_faults(error)
+        finally:
+            self.lock.__exit__(kind, error, trace)
 
 
 class Ledger:
@@ -78,7 +102,8 @@ class Ledger:
         self._signer = None if signer is None else private_key(signer)
         # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
         self._lock = threading.RLock() if self.in_memory else threading.Lock()
-        writer, self._reader, self._check, self.id = open_ledger(path, timeout, None if read_only else synchronous)
+        writer, self._reader, check, self.id = open_ledger(path, timeout, None if read_only else synchronous)
+        self._reading = _Reading(self._lock, check)
         self._first_link = first_link(self.id)
         self._tree = ProvedRows(self.id)
         self._writer: Writer | None = None
@@ -103,7 +128,7 @@ class Ledger:
         with suppress(OSError), self._writer.lock if self._writer else nullcontext():  # each reader was told of those
             if self._writer is not None:
                 self._writer.connection.close()
-            with self._reading():
+            with self._reading:
                 self._reader.close()
 
     # ---------------------------------------------------------------- writing
@@ -140,25 +165,15 @@ class Ledger:
 
     # ---------------------------------------------------------------- reading
 
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Holds the lock of who reads. Raises RuleError(ledger_broken) where SQLite finds the file damaged meanwhile,
-        OSError where it was opened as one that nobody writes and has changed."""
-        with self._lock, faults_told():
-            try:
-                yield
-            finally:
-                self._check()
-
     def __len__(self) -> int:
-        with self._reading():
+        with self._reading:
             (last,) = self._reader.execute("SELECT coalesce(max(rowid), 0) FROM entries").fetchone()
         size: int = last
         return size
 
     def __getitem__(self, seq: int) -> Entry:
         """The entry with that number. Raises IndexError, RuleError(ledger_broken)."""
-        with self._reading():
+        with self._reading:
             row = self._reader.execute(f"{SELECT} WHERE rowid = ?", (_number(seq),)).fetchone()
         if row is None:
             raise IndexError(f"the ledger has no entry {seq}")
@@ -177,7 +192,7 @@ class Ledger:
         query = f"{SELECT} WHERE rowid >= ? AND rowid < ? AND kind = coalesce(?, kind) ORDER BY rowid LIMIT {_PAGE}"
         start, stop = _number(start), _number(stop)
         while True:
-            with self._reading():
+            with self._reading:
                 rows = self._reader.execute(query, (start, stop, kind)).fetchall()
             yield from map(made, rows)
             if len(rows) < _PAGE:
@@ -189,7 +204,7 @@ class Ledger:
         before = _FARTHEST
         limit = 1  # the newest is mostly the one that is wanted
         while True:
-            with self._reading():
+            with self._reading:
                 rows = self._reader.execute(_FIND, (kind, key, before, limit)).fetchall()
             yield from map(self._proved, rows)
             if len(rows) < limit:
@@ -217,7 +232,7 @@ class Ledger:
     @contextmanager
     def _proved_rows(self) -> Iterator[tuple[ProvedRows, sqlite3.Connection]]:
         """All rows, proved: those that came since the last time are read. Raises RuleError(ledger_broken)."""
-        with self._reading():
+        with self._reading:
             self._reader.execute("BEGIN")
             try:
                 require_continued(self._reader, self._tree.size, self._tree.chain)
@@ -256,7 +271,7 @@ class Ledger:
         from turnwire.ledger.verify import Trusted, verify_connection, verify_file
 
         if self.in_memory:
-            with self._reading():
+            with self._reading:
                 asked = Trusted(trusted, witnesses, threshold)
                 return verify_connection(self._reader, self.path, *heads, trusted=asked)
         return verify_file(
@@ -274,7 +289,7 @@ class Ledger:
         if os.path.lexists(place):
             raise FileExistsError(17, "exists already", os.fspath(path))
         try:
-            with self._reading():
+            with self._reading:
                 verdict = _copied(self._reader, place)
         except OSError as error:
             error.filename = os.fspath(path)  # and not that of what is written beside it

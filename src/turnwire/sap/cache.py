@@ -106,8 +106,7 @@ def aligned(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
     level was no lower, the risk tolerance no higher, and every pressure named now was known and no lower.
     """
     for name in ("constraints", "objectives"):
-        missing = set(asked.get(name, ())) - set(stored.get(name, ()))
-        if missing:
+        if name in asked and (missing := set(asked[name]).difference(stored.get(name, ()))):
             return f"{name} not in force then: {', '.join(sorted(missing))}"
     if not _at_least(asked.get("pressureLevel"), stored.get("pressureLevel"), _LEVELS):
         return "it was decided at a lower pressure level"
