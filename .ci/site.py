@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,9 @@ OUTSIDE = {
     "examples/data/ATTRIBUTION.md": "project/attribution.md",
 }
 """Pages of the repository, and what the site calls them."""
+FORMATS = sorted(path.parent.name for path in ROOT.glob("src/turnwire/formats/*/README.md"))
+_CHAPTER = "Formats of real traffic"
+OUTSIDE |= {f"src/turnwire/formats/{name}/README.md": f"formats/{name}.md" for name in FORMATS}
 _HOME = {site: path for path, site in OUTSIDE.items()}
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 _ROLE = re.compile(r":(?:class|func|meth|attr|mod|data|exc):<code>(~?)((?:[\w]+\.)*)([\w]+)</code>")
@@ -31,11 +37,44 @@ _SHIM = "https://unpkg.com/iframe-worker/shim"
 _FENCE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 
 
+def on_config(config: Any) -> Any:
+    """Puts the pages of formats into the navigation, which does not list them."""
+    for section in config.nav:
+        for pages in section.values():
+            if isinstance(pages, list):
+                pages += [{name: f"formats/{name}.md"} for name in FORMATS if {_CHAPTER: "formats.md"} in pages]
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
-    """Adds the pages outside docs/."""
+    """Adds the pages outside docs/, those of formats with what their tables say."""
     for path, site in OUTSIDE.items():
-        files.append(File.generated(config, site, content=(ROOT / path).read_text("utf-8")))
+        content = (ROOT / path).read_text("utf-8")
+        if site.startswith("formats/"):
+            content += "".join(_layouts(posixpath.basename(site).removesuffix(".md")))
+        files.append(File.generated(config, site, content=content))
     return files
+
+
+def _layouts(name: str) -> Iterator[str]:
+    """The signs and the columns of each form of a format's objects, as Markdown."""
+    sys.path.insert(0, str(ROOT / "src"))
+    try:
+        table, sources_of = (
+            import_module(f"turnwire.formats.{name}").TABLE,
+            import_module("turnwire.formats.table").sources_of,
+        )
+    finally:
+        sys.path.pop(0)
+    for number, layout in enumerate(table.layouts, 1):
+        yield f"\n## Form {number}: {layout.kind}\n\n"
+        for path, words in layout.signs.items():
+            yield f"- `{path}`" + (f" is {', '.join(f'`{word}`' for word in words)}\n" if words else "\n")
+        if layout.one_of:
+            yield f"- one of {', '.join(f'`{path}`' for path in layout.one_of)}\n"
+        yield "\n| column | member |\n|---|---|\n"
+        for column, given in layout.columns.items():
+            yield f"| `{column}` | {', '.join(f'`{path}`' for path, _ in sources_of(given))} |\n"
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:

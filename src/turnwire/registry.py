@@ -2,7 +2,8 @@
 
 This is the only place that names the built-in packages. Further wires come from folders of this package that have a
 ``wire.py``, from the entry point group "turnwire.wires", and from :func:`register`. All of that is looked for once, and
-only when the built-in wires cannot answer: whoever uses one codec loads no other.
+only when the built-in wires cannot answer: whoever uses one codec loads no other. Each package in ``turnwire.formats``
+is a format.
 """
 
 from __future__ import annotations
@@ -35,10 +36,6 @@ _BUILT_IN = {
 }
 """Name -> package, in the order in which wires are tried; a wire's place is its code in columns (0 to 4)."""
 
-_FORMATS = (*("claude_code", "anthropic", "openai", "codex", "a2a", "mcp", "otlp", "langchain", "inspect", "l9"),)
-"""The formats of real traffic that turnwire knows: modules of ``turnwire.formats``, in the order in which they are
-tried."""
-
 SIZES = ("short", "full")
 """The sizes of a prompt."""
 
@@ -70,14 +67,29 @@ def packages() -> tuple[str, ...]:
     return (*_BUILT_IN.values(), *(found.package for found in _known.values()))
 
 
-def _folders() -> Iterator[str]:
+def _folders() -> list[str]:
     """Folders of this package with a ``wire.py`` that are not built-in wires, by name."""
-    taken = set(_BUILT_IN.values())
+    return [f"turnwire.{name}" for name in _with("wire.py") if f"turnwire.{name}" not in _BUILT_IN.values()]
+
+
+def _with(file: str, *below: str) -> list[str]:
+    """The names of the folders with such a file, in this package or in one below it."""
     names: set[str] = set()
     for place in sys.modules["turnwire"].__path__:
-        if os.path.isdir(place):
-            names |= {entry.name for entry in os.scandir(place) if os.path.isfile(os.path.join(entry.path, "wire.py"))}
-    return (f"turnwire.{name}" for name in sorted(names) if f"turnwire.{name}" not in taken)
+        folder = os.path.join(place, *below)
+        if os.path.isdir(folder):
+            names |= {entry.name for entry in os.scandir(folder) if os.path.isfile(os.path.join(entry.path, file))}
+    return sorted(names)
+
+
+def _format_names() -> tuple[str, ...]:
+    """The names of the formats that turnwire knows; looked for once, and none of them is imported."""
+    global _formats
+    _formats = _formats or tuple(_with("__init__.py", "formats"))
+    return _formats
+
+
+_formats: tuple[str, ...] = ()
 
 
 def _may_have_entries() -> bool:
@@ -128,7 +140,7 @@ def _entries() -> Iterator[Wire]:
 
 
 def _add(descriptor: Wire) -> None:
-    if descriptor.name in (*_FORMATS, FORMATS):
+    if descriptor.name in (*_format_names(), FORMATS):
         raise ValueError(f"there is a format {descriptor.name!r} already")
     if _known.setdefault(descriptor.name, descriptor) is not descriptor:
         raise ValueError(f"there is a wire {descriptor.name!r} already: {_known[descriptor.name].package}")
@@ -169,7 +181,8 @@ def _by_kind() -> tuple[tuple[Wire, ...], tuple[str, ...], tuple[str, ...]]:
     known = tuple(_all().values())
     if _kinds[0] != known:
         names = tuple(found.name for found in known if not isinstance(found, FormatWire))
-        _kinds = known, names, (*names, *_FORMATS, *(found.name for found in known if isinstance(found, FormatWire)))
+        further = (found.name for found in known if isinstance(found, FormatWire))
+        _kinds = known, names, (*names, *_format_names(), *further)
     return _kinds
 
 
@@ -179,7 +192,7 @@ _kinds: tuple[tuple[Wire, ...], tuple[str, ...], tuple[str, ...]] = (), (), ()
 def formats() -> dict[str, FormatWire]:
     """All formats of real traffic by name: those of ``turnwire.formats``, entry points, registered ones."""
     further = {name: found for name, found in _all().items() if isinstance(found, FormatWire)}
-    return {**{name: _format(name) for name in _FORMATS}, **further}
+    return {**{name: _format(name) for name in _format_names()}, **further}
 
 
 def _format(name: str) -> FormatWire:
@@ -216,7 +229,7 @@ def wire(name: str) -> Wire:
             return _built_in(name)
         if name in _all():
             return _known[name]
-        if name in _FORMATS:
+        if name in _format_names():
             return _format(name)
     raise UnknownName("wire", name, names(), f"{name!r} is not a wire; the wires are {', '.join(names())}")
 

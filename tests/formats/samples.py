@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from random import Random
 from typing import Any
+
+FOLDER = Path(__file__).parents[2] / "src" / "turnwire" / "formats"
 
 MODELS = ("claude-sonnet-4-5-20250929", "claude-opus-4-1-20250805")
 
@@ -16,6 +19,11 @@ def text(lines: Iterable[Any]) -> bytes:
         (line if isinstance(line, bytes) else json.dumps(line, separators=(",", ":")).encode()) + b"\n"
         for line in lines
     )
+
+
+def vectors(name: str) -> list[dict[str, Any]]:
+    """The vectors of a format."""
+    return [json.loads(line) for line in (FOLDER / name / "vectors.jsonl").read_text("utf-8").splitlines()]
 
 
 def _stamp(second: int) -> str:

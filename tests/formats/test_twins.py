@@ -12,8 +12,8 @@ import turnwire
 from tests.conftest import needs_both, rounds
 from tests.cores import use
 from tests.formats import samples
-from tests.formats.test_objects import OBJECTS
 from tests.formats.test_tables import rows
+from tests.formats.test_vectors import OBJECTS
 
 BASE = [
     json.dumps(made, separators=(",", ":")).encode()

@@ -52,7 +52,17 @@ _KINDS_OF = {
 """Kind of a column -> the kinds of values that a member may have from which it comes."""
 _ANY = ("string", "object", "array", "boolean", "null", "count", "negative", "fraction")
 _HOW = {"text": "text", "i64": "integer", "f64": "number", "bool": "truth", "timestamp": "time"}
-_MOST_CLUE = 4  # members by which the search sees that an object is worth a closer look
+_MOST_CLUE, _MOST_CLUES = (
+    4,
+    8,
+)  # members by which the search sees that an object is worth a closer look, and sets of them
+
+
+def _beginning(word: str) -> str:
+    """The part of a sign's word by which damaged bytes are known: up to its first slash, since the search has room for
+    64 of them, and methods are many."""
+    group, slash, _ = word.partition("/")
+    return group + (slash or '"')
 
 
 class Words(NamedTuple):
@@ -92,7 +102,8 @@ class Layout(NamedTuple):
     """One form of a format's objects, such as a version of it.
 
     signs: up to four members that every such object has, and together no other: path -> the allowed words; () for
-    any value. without: members that no such object has. kind: that of its records, unless ``kinds`` (the last that
+    any value. one_of: up to eight further ones, of which it has at least one. without: members that no such object has.
+    kind: that of its records, unless ``kinds`` (the last that
     applies) says another. columns: column -> its path, or several paths of which the first present counts. needs: path
     -> the allowed JSON types of a required member. marks: keys, so many of which identify damaged bytes. nested:
     whether such objects are also searched inside other valid ones.
@@ -106,6 +117,7 @@ class Layout(NamedTuple):
     marks: tuple[int, tuple[str, ...]] = (0, ())
     nested: bool = False
     without: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
 
 
 class Format(NamedTuple):
@@ -164,14 +176,20 @@ class Compiled:
 
     def __init__(self, wire: str, layout: Layout) -> None:
         self.wire, self.layout = wire, layout
-        if len(layout.signs) > _MOST_CLUE:
-            raise ValueError(f"{wire}: a layout has {_MOST_CLUE} signs at most, not {len(layout.signs)}")
+        if max(len(clue) for clue in self.clues) > _MOST_CLUE or len(self.clues) > _MOST_CLUES:
+            raise ValueError(f"{wire}: a layout has {_MOST_CLUE} signs and {_MOST_CLUES} in one_of at most")
         there = {column.name: column for column in COLUMNS} | {"time": Column("time", "timestamp")}
         self.sources: list[tuple[Column, Source]] = []
         for name, given in layout.columns.items():
             if name not in there or name in ("wire", "kind"):
                 raise ValueError(f"{wire}: there is no column {name!r} that a table can fill")
             self.sources += [(there[name], source) for source in reversed(sources_of(given))]
+
+    @property
+    def clues(self) -> tuple[tuple[str, ...], ...]:
+        """The paths that make an object one of the layout, each time in another form."""
+        signs = tuple(self.layout.signs)
+        return tuple((*signs, path) for path in self.layout.one_of) or (signs,)
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -224,7 +242,7 @@ class Compiled:
                 words.setdefault(f"{array}/*/key", {})[rest.partition("]")[0]] = None
                 words.setdefault(f"{array}/*/value", {})
         forms = {source.path: "time" for column, source in self.sources if column.name == "time" and not source.how}
-        paths = dict.fromkeys((*words, *self.asked, *sources))
+        paths = dict.fromkeys((*words, *self.asked, *self.layout.one_of, *sources))
         return tuple(
             Value(path, "word", tuple(words[path])) if words.get(path) else Value(path, forms.get(path, ""))
             for path in paths
@@ -251,9 +269,11 @@ class Compiled:
         least, keys = self.layout.marks
         marks = ((Sign(keys, least),),) if keys else ()
         signs = tuple(
-            Sign((path.rpartition("/")[2],), values=tuple(f'{word}"' for word in words))
+            Sign((path.rpartition("/")[2],), values=tuple(dict.fromkeys(map(_beginning, words))))
             for path, words in self.layout.signs.items()
         )
+        if self.layout.one_of:
+            signs += (Sign(tuple(dict.fromkeys(path.rpartition("/")[2] for path in self.layout.one_of))),)
         return WirePlan(
             wire=self.wire,
             values=self.values(),
@@ -263,7 +283,7 @@ class Compiled:
             decode=partial(reading.decode, layout=self),
             claims=self.is_signed,
             variant_of=lambda fields: 0,
-            clues=(tuple(self.layout.signs),),
+            clues=self.clues,
             inside=self.keys[:1] if self.layout.nested else (),
             torn=keys,
             asks=(),
@@ -277,6 +297,8 @@ class Compiled:
             value = value_at(fields, path)
             if value is MISSING or (words and value not in words):
                 return False
+        if self.layout.one_of and all(value_at(fields, path) is MISSING for path in self.layout.one_of):
+            return False
         return all(value_at(fields, path) is MISSING for path in self.layout.without)
 
     def broken(self, fields: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:

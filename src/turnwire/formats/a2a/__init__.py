@@ -1,14 +1,10 @@
-"""A2A: messages, tasks, artifacts and what becomes of them, alone or as JSON-RPC.
-
-Of its versions, one names the kind of each object and writes the roles "user" and "agent"; the next one has no kinds
-and writes "ROLE_USER" and "ROLE_AGENT".
-"""
+"""A2A: messages, tasks, artifacts and what becomes of them, alone or as JSON-RPC."""
 
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Words
 
 _METHODS = (
-    *("message/send", "message/stream", "tasks/get", "tasks/list", "tasks/cancel", "tasks/resubscribe"),
+    *("message/send", "message/stream", "tasks/resubscribe"),
     *("SendMessage", "SendStreamingMessage", "GetTask", "ListTasks", "CancelTask", "SubscribeToTask"),
 )
 _KINDS = {"task": "task", "message": "message", "status-update": "status", "artifact-update": "artifact"}
@@ -31,6 +27,13 @@ def _object(at: str) -> Columns:
     }
 
 
+_REQUEST: Columns = {
+    **_object("params/message/"),
+    "id": (Loose("params/message/messageId"), Loose("params/id")),
+    "call_id": Digits("id"),
+    "subject": "method",
+}
+
 TABLE = Format(
     "a2a",
     "Messages of A2A",
@@ -38,13 +41,13 @@ TABLE = Format(
         Layout(
             signs={"jsonrpc": ("2.0",), "method": _METHODS},
             kind="request",
-            columns={
-                **_object("params/message/"),
-                "id": (Loose("params/message/messageId"), Loose("params/id")),
-                "call_id": Digits("id"),
-                "subject": "method",
-            },
+            columns=_REQUEST,
             marks=(2, ("messageId", "contextId", "taskId")),
+        ),
+        Layout(  # methods of these names of MCP take a ``taskId``
+            signs={"jsonrpc": ("2.0",), "method": ("tasks/get", "tasks/cancel"), "params/id": ()},
+            kind="request",
+            columns=_REQUEST,
         ),
         Layout(
             signs={"jsonrpc": ("2.0",), "result/kind": tuple(_KINDS)},

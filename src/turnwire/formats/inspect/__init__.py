@@ -1,7 +1,4 @@
-"""inspect_ai: logs of evaluations in JSON, and the header and samples in its ``.eval`` archives.
-
-A log in JSON has its samples in it: what says which evaluation it is and each sample are records.
-"""
+"""inspect_ai: what says which evaluation it is, and each of its samples."""
 
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Digits, Format, Layout, Loose

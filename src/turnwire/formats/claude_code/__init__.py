@@ -1,8 +1,4 @@
-"""Claude Code: the lines of its sessions, one JSON object each, in ``~/.claude/projects/<project>/<session>.jsonl``.
-
-A response of the model is written once for each block of its content, and again when a session is resumed: each time
-with the same ``message.id`` and ``requestId`` and with the tokens of the whole response so far.
-"""
+"""Claude Code: the lines of its sessions."""
 
 from turnwire.formats.anthropic import BLOCKS, USAGE, message, message_parts
 from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Words

@@ -1,4 +1,4 @@
-"""L9 of ioc-protocols-models: what became of SSTP, whose name its headers still bear."""
+"""L9 of ioc-protocols-models: what became of SSTP."""
 
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Format, Layout, Loose, Words

@@ -1,4 +1,4 @@
-"""LangChain: messages as ``dumps`` writes them (a constructor and its arguments), and as ``messages_to_dict`` does."""
+"""LangChain: messages as ``dumps`` and ``messages_to_dict`` write them."""
 
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Words

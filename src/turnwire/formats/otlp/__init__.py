@@ -1,8 +1,4 @@
-"""OTLP in JSON: the spans and logs of OpenTelemetry, each one a record, wherever they stand in an export.
-
-What models and tools did is in the attributes ``gen_ai.*`` of the semantic conventions, by the names of 1.37 and by
-those of before 1.28 (``prompt_tokens``, ``completion_tokens``).
-"""
+"""OTLP in JSON: the spans and logs of OpenTelemetry."""
 
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Digits, Epoch, Format, Layout, Loose, Source, Words

@@ -1,9 +1,4 @@
-"""Codex: its rollouts, an object a line, in ``~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl``.
-
-Newer ones wrap each item in ``{"timestamp", "type", "payload"}``; older ones write the items themselves. The tokens of
-a response are those of ``last_token_usage``; a count that is written again has the same running total. The model is
-that of the turn, the session and the folder are those of the first line: they are carried on to the lines behind.
-"""
+"""Codex: its rollouts and what ``codex exec --json`` writes."""
 
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Words
@@ -148,6 +143,7 @@ TABLE = Format(
         ),
         Layout(
             signs={"type": ("message",), "role": tuple(_ROLES), "content": ()},
+            without=("model",),  # as those of Anthropic have
             kind="message",
             kinds=(Words("role", _ROLES),),
             columns={"id": Loose("id"), "sender": "role", "text": Loose("content/*/text")},

@@ -1,0 +1,98 @@
+"""The Model Context Protocol: JSON-RPC between hosts and servers of tools."""
+
+from turnwire.formats.parts import PartRule
+from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Present, Words
+
+_METHODS = (
+    *("tools/list", "tools/call", "resources/list", "resources/read", "resources/templates/list"),
+    *("resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete"),
+    *("logging/setLevel", "roots/list", "sampling/createMessage", "elicitation/create", "ping", "tasks/list"),
+    *("server/discover", "subscriptions/listen"),
+    *("notifications/initialized", "notifications/cancelled", "notifications/message", "notifications/progress"),
+    *("notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/resources/updated"),
+    *("notifications/prompts/list_changed", "notifications/roots/list_changed", "notifications/tasks/status"),
+    *("notifications/elicitation/complete", "notifications/subscriptions/acknowledged"),
+)
+_TASKS = ("tasks/get", "tasks/result", "tasks/cancel")  # A2A has methods of these names, which take an ``id``
+_RESULTS = (
+    ("content", "tools", "resources", "resourceTemplates", "prompts", "contents/*/uri", "messages/*/content", "roots"),
+    ("completion", "action", "task/taskId", "tasks/*/taskId", "lastUpdatedAt", "supportedVersions"),
+)
+"""Members of results; a response has one of them."""
+_REQUEST: Columns = {
+    "call_id": Digits("id"),
+    "subject": "method",
+    "tool": Loose("params/name"),
+    "request_id": Loose("params/requestId"),
+}
+_RESPONSE: Columns = {
+    "call_id": Digits("id"),
+    "failed": Loose("result/isError"),
+    "text": (Loose("result/content/*/text"), Loose("result/content/text")),
+    "subject": Loose("result/serverInfo/name"),
+    "model": Loose("result/model"),
+    "stop_reason": Loose("result/stopReason"),
+}
+_KINDS = (
+    Present("result/tools", "tools"),
+    Present("result/content", "tool_result"),
+    Present("result/model", "assistant"),
+)
+
+TABLE = Format(
+    "mcp",
+    "Messages of MCP",
+    (
+        Layout(
+            signs={"jsonrpc": ("2.0",), "method": _METHODS},
+            kind="notification",
+            kinds=(Present("id", "request"), Words("method", {"tools/call": "tool_call"})),
+            columns=_REQUEST,
+        ),
+        Layout(
+            signs={"jsonrpc": ("2.0",), "method": _TASKS, "params/taskId": ()},
+            kind="request",
+            columns=_REQUEST,
+        ),
+        Layout(  # of LSP's, which has no version, and of ACP's, which has no capabilities
+            signs={
+                "jsonrpc": ("2.0",),
+                "method": ("initialize",),
+                "params/protocolVersion": (),
+                "params/capabilities": (),
+            },
+            kind="request",
+            columns={**_REQUEST, "sender": Loose("params/clientInfo/name")},
+            needs={"params/protocolVersion": ("string",)},
+        ),
+        Layout(
+            signs={"jsonrpc": ("2.0",), "id": (), "result/protocolVersion": (), "result/serverInfo": ()},
+            kind="response",
+            columns=_RESPONSE,
+        ),
+        *(
+            Layout(
+                signs={"jsonrpc": ("2.0",), "id": ()},
+                one_of=tuple(f"result/{member}" for member in members),
+                kind="response",
+                kinds=_KINDS,
+                columns=_RESPONSE,
+            )
+            for members in _RESULTS
+        ),
+        Layout(
+            signs={"jsonrpc": ("2.0",), "error/code": ()},
+            kind="error",
+            columns={"call_id": Digits("id"), "error": "error/message"},
+            needs={"error/message": ("string",)},
+        ),
+    ),
+    asks=("request", "tool_call"),
+    answers=("response", "tool_result", "tools", "assistant", "error"),
+    parts=(
+        PartRule("params", "call", id="", name="name", arguments=("arguments",)),
+        PartRule("result/content/*", "text", ("text",), text="text"),
+        PartRule("error", "text", text="message"),
+    ),
+)
+DESCRIPTOR = TABLE.descriptor()

@@ -1,0 +1,180 @@
+"""The vectors in the folder of each format, and its objects in lists, exports, archives and compressed files."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.conftest import needs_both
+from tests.formats import samples
+from tests.formats.test_tables import rows
+from turnwire import DecodeError, registry
+from turnwire.contract import FORMATS
+from turnwire.formats.table import Compiled
+from turnwire.json.plan import Judgement
+from turnwire.read.usage import usage
+
+VECTORS = [(name, vector) for name in registry.formats() for vector in samples.vectors(name)]
+"""Format and vector: ``input``, and ``columns`` that have a value, ``reject`` with its ``path``, or ``text``."""
+OBJECTS = [(name, vector["input"], vector["columns"]) for name, vector in VECTORS if "columns" in vector]
+BESIDE = {"offset", "length", "line", "record", "wire", "inner", "severity"}
+
+
+def first(name: str, *members: str) -> dict[str, Any]:
+    """The first object of a format's vectors that has some members."""
+    return next(made for wire, made, _ in OBJECTS if wire == name and set(members) <= set(made))
+
+
+CHAT, MESSAGE, SPAN = first("openai", "choices"), first("anthropic", "usage"), first("otlp", "spanId")
+EVAL, SAMPLE = first("inspect", "eval"), first("inspect", "epoch")
+
+
+def titled(vectors: list[Any]) -> list[str]:
+    """Names for tests."""
+    return [f"{name}-{number}" for number, (name, *_) in enumerate(vectors)]
+
+
+@pytest.mark.parametrize("name", registry.formats())
+def test_a_format_is_a_folder(name: str) -> None:
+    """Of a table, its page, vectors of what it takes and refuses, and a sample."""
+    kinds = {kind for vector in samples.vectors(name) for kind in vector}
+    assert {"columns", "reject", "text"} <= kinds
+    assert (samples.FOLDER / name / "README.md").read_text("utf-8").startswith("# ")
+    assert registry.wire(name).table.name == name
+
+
+@pytest.mark.parametrize(("name", "made", "expected"), OBJECTS, ids=titled(OBJECTS))
+def test_an_object_is_a_record_with_its_columns(
+    name: str, made: dict[str, Any], expected: dict[str, Any], scan_core: str
+) -> None:
+    """Compact or over many lines, alone or in a list, by a scan of its format and by one of all."""
+    compact = json.dumps(made, separators=(",", ":")).encode()
+    for data in (compact + b"\n", json.dumps(made, indent=2).encode(), b"[" + compact + b", " + compact + b"]\n"):
+        for wire in (name, FORMATS):
+            found = rows(data, wire)
+            assert len(found) == 1 + (data[:1] == b"[")
+            for row in found:
+                assert row["wire"] == name
+                assert {column: value for column, value in row.items() if column not in BESIDE} == expected
+    assert turnwire.detect(compact) not in registry.formats() and registry.wire(name).detect(compact)
+    assert turnwire.decode(compact, name).to_dict() == made
+
+
+REFUSED = [(name, vector) for name, vector in VECTORS if "columns" not in vector]
+
+
+@pytest.mark.parametrize(("name", "vector"), REFUSED, ids=titled(REFUSED))
+def test_an_object_is_a_reject_or_text(name: str, vector: dict[str, Any], scan_core: str) -> None:
+    data = samples.text([vector["input"]])
+    scan = turnwire.scan(data, wire=FORMATS)
+    found = [(one.wire, one.reason) for one in scan.errors()]
+    assert scan.counts.records == 0 and found == ([] if "text" in vector else [(name, vector["reject"])])
+    if "reject" in vector:
+        with pytest.raises(DecodeError) as caught:
+            turnwire.decode(data, name)
+        assert (str(caught.value.reason), caught.value.path) == (vector["reject"], vector["path"])
+
+
+@pytest.mark.parametrize(("name", "made", "expected"), OBJECTS, ids=titled(OBJECTS))
+def test_no_two_formats_take_an_object(name: str, made: dict[str, Any], expected: dict[str, Any]) -> None:
+    """So that it does not matter which one is asked first."""
+    data = samples.text([made])
+    assert [one for one, found in registry.formats().items() if found.detect(data)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [("mcp", "id"), ("otlp", "startTimeUnixNano"), ("openai", "created"), ("a2a", "id"), ("inspect", "id")],
+)
+def test_a_member_that_may_be_text_or_a_number_is_nothing_else(name: str, member: str, scan_core: str) -> None:
+    made = first(name, member)
+    scan = turnwire.scan(samples.text({**made, member: value} for value in ({}, [], True)), wire=name)
+    assert [(one.reason, one.line) for one in scan.errors()] == [("wrong_type", line) for line in (1, 2, 3)]
+    assert scan.counts.records == 0
+
+
+@pytest.mark.once
+@needs_both
+def test_the_native_search_asks_python_about_no_good_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(self: Judgement, raw: bytes, fields: Any = None) -> tuple[int, int, int, int]:
+        raise AssertionError(raw)
+
+    monkeypatch.setattr(Judgement, "whole", asked)
+    scan = turnwire.scan(samples.text(made for _, made, _ in OBJECTS), wire=FORMATS)
+    assert sum(map(len, scan)) == len(OBJECTS)
+
+
+def test_each_layout_of_a_table_has_an_object() -> None:
+    for name, found in registry.formats().items():
+        for layout in found.table.layouts:
+            assert any(Compiled(name, layout).is_signed(made) for wire, made, _ in OBJECTS if wire == name), layout
+
+
+def test_a_log_of_an_evaluation_in_json_has_its_samples(scan_core: str) -> None:
+    log = {**EVAL, "samples": [{**SAMPLE, "id": number} for number in range(9)], "stats": {}}
+    for data in (samples.text([log]), json.dumps(log, indent=2).encode()):
+        for limits in (turnwire.LIMITS, turnwire.LIMITS._replace(message=900)):
+            scan = turnwire.scan(data, wire="inspect", columns=["kind", "id"], limits=limits)
+            found = [(kind, one) for batch in scan for kind, one in zip(batch["kind"], batch["id"], strict=True)]
+            assert found == [("evaluation", "e1"), *(("sample", str(number)) for number in range(9))]
+            assert scan.counts.rejects == 0
+
+
+def test_all_of_them_in_one_log(scan_core: str) -> None:
+    data = samples.text(made for _, made, _ in OBJECTS)
+    scan = turnwire.scan(data, wire=FORMATS)
+    assert [(one.wire, one.line) for one in scan.messages()] == [(name, n) for n, (name, *_) in enumerate(OBJECTS, 1)]
+    assert (scan.counts.rejects, scan.counts.text_bytes) == (0, len(OBJECTS))
+
+
+def test_spans_are_found_in_an_export(scan_core: str) -> None:
+    export = {
+        "resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [SPAN, {**SPAN, "spanId": "b"}]}]}]
+    }
+    for data in (samples.text([export]), json.dumps(export, indent=1).encode()):
+        assert [row["id"] for row in rows(data)] == [SPAN["spanId"], "b"]
+
+
+def test_compressed_files_and_archives(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(EVAL, indent=2))
+        archive.writestr("samples/7_epoch_1.json", json.dumps(SAMPLE, indent=2))
+    assert sorted(row["kind"] for row in rows(str(tmp_path / "log.eval"))) == ["evaluation", "sample"]  # type: ignore[arg-type]
+    (tmp_path / "chat.jsonl.gz").write_bytes(gzip.compress(samples.text([CHAT])))
+    assert usage(str(tmp_path / "chat.jsonl.gz")).total["output_tokens"] == 7
+
+
+def test_what_was_cached_is_no_fresh_input() -> None:
+    found = {row["wire"]: row for row in usage(samples.text([CHAT, MESSAGE]), "wire").rows}
+    assert (found["openai"]["input_tokens"], found["openai"]["cache_read_tokens"]) == (8, 12)
+    assert (found["anthropic"]["input_tokens"], found["anthropic"]["cache_read_tokens"]) == (5, 2)
+
+
+def test_a_file_like_object_is_a_source() -> None:
+    assert usage(io.BytesIO(samples.text([CHAT]))).total["responses"] == 1
+
+
+def test_attributes_are_told_by_their_keys(scan_core: str) -> None:
+    """In any order and number, of spans that are alike otherwise, too; a key behind its value tells nothing."""
+    names = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "other", "gen_ai.usage.cache_read.input_tokens")
+    spans = []
+    for number in range(120):
+        keys = names[number % 4 :] + names[: number % 4]
+        attributes = [{"key": key, "value": {"intValue": str(100 * number + names.index(key))}} for key in keys]
+        spans.append({**SPAN, "attributes": attributes[: 1 + number % 4]})
+    turned = {**SPAN, "attributes": [{"value": {"intValue": "5"}, "key": names[0]}]}
+    found = rows(samples.text([*spans, turned]), "otlp")
+    columns = {names[0]: "input_tokens", names[1]: "output_tokens", names[3]: "cache_read_tokens"}
+    for row, span in zip(found, spans, strict=False):
+        said = {one["key"]: int(one["value"]["intValue"]) for one in span["attributes"]}
+        assert {name: row.get(column) for name, column in columns.items()} == {name: said.get(name) for name in columns}
+    assert len(found) == 121 and "input_tokens" not in found[-1]
+    operation = {"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}}
+    assert rows(samples.text([{**SPAN, "attributes": [operation]}]))[0]["kind"] == "tool_call"
