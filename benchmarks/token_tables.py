@@ -75,12 +75,6 @@ def real_nslip(count: int) -> list[Any]:
     return [turnwire.decode(line) for line in lines[:count]]
 
 
-def real_sstp() -> list[Any]:
-    """The 16 real SSTP messages."""
-    lines = (ROOT / "tests/data/sstp_real.jsonl").read_text("utf-8").split("\n")
-    return [turnwire.decode(line) for line in lines if line]
-
-
 def markdown(names: list[str], rows: list[list[str]]) -> str:
     """A table; columns whose name ends in # are numbers."""
     head = " | ".join(name.rstrip("#") for name in names)
@@ -97,11 +91,7 @@ def ratio(row: Any) -> str:
     return "" if row.ratio is None else f"{row.ratio:.2f}"
 
 
-def absences(found: Any) -> str:
-    return f"\nNot measured, because the messages lack fields: {', '.join(found.absent)}.\n" if found.absent else ""
-
-
-def comparison(messages: Any, given: Context | None) -> str:
+def comparison(messages: Any, given: Context) -> str:
     """A row for each format, the cheapest first, with the least and the most that the tokenizers count."""
     found = tokens.compare(messages, tokenizers=TOKENIZERS, context=given, per="message")
     counts: dict[str, list[int]] = {}
@@ -113,10 +103,10 @@ def comparison(messages: Any, given: Context | None) -> str:
         dropped = "" if row.round_trip else ", ".join(f"`{name}`" for name in row.dropped)
         spread = f"{least:,}" if least == most else f"{least:,}–{most:,}"
         rows.append([row.format, counted(row), spread, ratio(row), dropped])
-    return markdown(["format", "o200k_base#", "all six#", "÷ JSON#", "drops"], rows) + absences(found)
+    return markdown(["format", "o200k_base#", "all six#", "÷ JSON#", "drops"], rows)
 
 
-def conversations(few: Any, many: Any, given: Context | None) -> str:
+def conversations(few: Any, many: Any, given: Context) -> str:
     """A row for each format: few and many messages as one text each, the cheapest of many first."""
     short, long = (
         tokens.compare(each, tokenizers=TOKENIZERS[:1], context=given, per="conversation") for each in (few, many)
@@ -153,16 +143,12 @@ def tables() -> str:
         (
             "One REQUEST in every format",
             f"The first line of `examples/data/nslip_upstream.txt`: `{REQUEST}`.\n"
-            "Additional fields that a wire needs are made up.\n\n" + comparison(request, given),
+            "Fields that a wire needs and the message lacks are invented.\n\n" + comparison(request, given),
         ),
         (
             "Conversations",
-            "The first lines of that file as one text (o200k_base). `a + b`: the messages and the wire's prompt.\n"
-            "Ratios count both. Formats that drop fields come last.\n\n" + conversations(four, hundred, given),
-        ),
-        (
-            "Sixteen SSTP messages",
-            "`tests/data/sstp_real.jsonl`, each message by itself.\n\n" + comparison(real_sstp(), None),
+            "The first lines of that file as one text (o200k_base). `a + b`: the messages and the wire's prompt;\n"
+            "ratios include both. Formats that drop fields come last.\n\n" + conversations(four, hundred, given),
         ),
     ]
     return "\n".join(f"### {title}\n\n{text}" for title, text in sections)

@@ -82,7 +82,7 @@ MORE = """if True:
     assert turnwire.tokens.advise(log).table()
     from turnwire.read.judging import conform
     [clause] = conform("ping", log)
-    assert (clause.status, clause.reason) == ("fail", "line 2: it says more")
+    assert (clause.status, clause.reason) == ("fail", "line 2: it is longer")
     print("more")
 """
 
