@@ -46,12 +46,6 @@ USUAL_RECORD = 32
 
 _MOST_READINGS = 64
 """So many files are kept with all by which they were read."""
-_A_LOOK = 1 << 12
-"""Bytes of something open that are searched again for each look at a file that is followed: up to so many at every
-piece that comes, more of them after as many looks without news, or when as much has come."""
-_LOOKS = 10
-"""After so many looks without news anything is searched again, however large it is: 2 s, of which that is a part."""
-
 Piece = tuple[Reading, InputBlock] | Idle
 Tell = Callable[[int, "int | None", int, int], Any]
 
@@ -92,7 +86,6 @@ class Run:
             pools=(Pool(kept), Pool(kept)),
             fences=options["fences"],
         )
-        self._looks = 0  # without news
         self.latest: Reading | None = None
         self._postponed: dict[int, Reading] = {}  # of which something came that was not searched yet
         self._readings: list[Reading] = []
@@ -120,7 +113,7 @@ class Run:
 
     def steps(self) -> Generator[Batch | None]:
         """The same, with a None behind each block, also where it gave no batch: the tally has moved on. A scan that
-        follows gives a None as well whenever it found nothing new and waits for more."""
+        follows gives a None as well behind each look at its files."""
         if self.stop:
             return
         bar, tell = self._progress()
@@ -301,11 +294,9 @@ class Run:
         yield from self._given(reading, whole, found)
 
     def _again(self) -> Iterator[tuple[Batch | None, WireError | None]]:
-        """The same of what was not searched yet, after a look at files that had nothing new."""
-        self._looks += 1
+        """The same of what was not searched yet, behind a look at the files: there is no more for now."""
         for reading in list(self._postponed.values()):
-            if self._is_enough(reading):
-                yield from self._given(reading, self._join(reading), None)
+            yield from self._given(reading, self._join(reading), None)
 
     def _given(
         self, reading: Reading, whole: InputBlock | None, found: BlockResult | None
@@ -384,30 +375,22 @@ class Run:
         marks[file] = bookmark(reading.name or "", reading.identity, (offset, line), size, carried, behind)
 
     def _joined(self, reading: Reading, block: InputBlock) -> InputBlock | None:
-        """The block behind what the one before left over; None until enough of it has come."""
+        """The block behind what the one before left over; None until as much has come, so that a record of any length
+        costs linear time."""
         if reading.left is None:
             return block
         reading.pending.append(block)
         reading.pending_bytes += block.size
-        if block.last or self._is_enough(reading):
+        if block.last or reading.pending_bytes >= reading.left.size:
             return self._join(reading)
         if self._follow:
             self._postponed[id(reading)] = reading
         return None
 
-    def _is_enough(self, reading: Reading) -> bool:
-        """Each search takes at least twice as many bytes as the one before, so a record of any length costs linear
-        time. Of a file that is followed, what ends is told soon: there the looks count, too, which cost what a search
-        of some bytes does."""
-        assert reading.left is not None
-        size, looks = reading.left.size, self._looks - reading.looked
-        return reading.pending_bytes >= size or (self._follow and (size <= _A_LOOK * (1 + looks) or looks >= _LOOKS))
-
     def _join(self, reading: Reading) -> InputBlock:
         left, block = reading.left, reading.pending[-1]
         assert left is not None
         self._postponed.pop(id(reading), None)
-        reading.looked = self._looks
         size = left.size + reading.pending_bytes
         data: Any
         if reading.memory is not None:
@@ -467,12 +450,6 @@ class Run:
 
     def position(self) -> dict[str, Any]:
         """The token of how far the scan has got: see :attr:`turnwire.Scan.position`."""
-        last: dict[tuple[int, int], Reading] = {}
-        for reading in self._readings:
-            assert reading.identity is not None
-            last.pop(reading.identity[:2], None)
-            last[reading.identity[:2]] = reading
-        self._readings = list(last.values())
         marks = dict(self._marks)
         for reading in self._readings:
             self._mark(marks, reading)

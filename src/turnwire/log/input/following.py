@@ -42,7 +42,7 @@ class Follower:
 
     def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, InputBlock] | Idle]:
         """The blocks of these files, then of what comes, file by file as they have something new, with an
-        :class:`Idle` before each time that more is waited for, until ``job.stop`` is set."""
+        :class:`Idle` behind each look at all of them, until ``job.stop`` is set."""
         try:
             for source in first:
                 if source.mappable and not _is_other(source.name or ""):
@@ -56,8 +56,8 @@ class Follower:
                     news = True
                     yield item
                 looks += 1
+                yield Idle()
                 if not news:
-                    yield Idle()
                     self._job.stop.sleep(INTERVAL)
                 self._job.stop.check()
         finally:

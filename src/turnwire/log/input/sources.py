@@ -78,7 +78,7 @@ class Source(NamedTuple):
 
 
 class Idle:
-    """Stands among the blocks of sources that grow for a look that found nothing new."""
+    """Stands among the blocks of sources that grow for the end of a look at all of them."""
 
 
 class Reading:
@@ -88,8 +88,7 @@ class Reading:
     state of the search there, where something is;
     kind: "gzip", "bzip2", "xz", "zstd" or None; fault: why decompressing ended before its time; closed: nobody will
     write to it any more; memory: the whole input, where it is there at once; state: what the search knows from block to
-    block; left, pending: a record that a block cut off, and the blocks after it; looked: in which look these were
-    searched last, where it is followed; taken: bytes read, as stored;
+    block; left, pending: a record that a block cut off, and the blocks after it; taken: bytes read, as stored;
     carried: the state of the search where it begins, from a bookmark or a plan; behind: an offset and the last bytes in
     front of it (1024 at most), by which a file that was written anew behind the same beginning is told.
     """
@@ -113,7 +112,6 @@ class Reading:
         self.pending: list[InputBlock] = []
         self.pending_bytes = 0
         self.left: InputBlock | None = None
-        self.looked = 0
         self.taken = 0
 
     def kept(self) -> dict[str, Any] | None:
