@@ -21,7 +21,7 @@ from tests.log.rotating import record
 from tests.log.test_scan import scan_nslip, table
 from turnwire import Scan
 from turnwire.log.input import following
-from turnwire.log.input.tailing import Tail
+from turnwire.log.input.reading import Reading
 
 pytestmark = pytest.mark.once
 LONG = 120
@@ -228,7 +228,7 @@ def test_a_file_that_is_written_anew_between_two_looks(
     """Right after the look that found it as it was: what is read then is none of the old text."""
     path = tmp_path / "a.log"
     path.write_bytes(pack(record(0) + record(1)[:5]))
-    looked = Tail.renamed
+    looked = Reading.renamed
     new: list[bytes] = []
 
     def renamed(tail: Any) -> bool:
@@ -244,7 +244,7 @@ def test_a_file_that_is_written_anew_between_two_looks(
             tail.rewritten = once
         return found
 
-    monkeypatch.setattr(Tail, "renamed", renamed)
+    monkeypatch.setattr(Reading, "renamed", renamed)
     with followed(path) as log:
         assert log.next() == [(0, 1)]
         new.append(pack(b"a new beginning\n" + record(9) * 50))

@@ -17,7 +17,7 @@ from tests.log.test_mixed import HEAD
 from tests.log.test_scan import scan_nslip
 from turnwire import scan
 from turnwire.log.input import following
-from turnwire.log.input.tailing import Tail
+from turnwire.log.input.reading import Reading
 
 pytestmark = pytest.mark.once
 ENDED = 8
@@ -209,15 +209,15 @@ def test_a_file_that_was_read_as_what_had_a_name_before_is_read_on_from_there(tm
 
 def at_next_read(monkeypatch: pytest.MonkeyPatch, step: Any) -> Any:
     """Has something done between the next look at a name and that at what the file holds."""
-    real, asked = Tail._changed_at, []
+    real, asked = Reading._changed_at, []
 
-    def changed_at(tail: Tail) -> int:
+    def changed_at(tail: Reading) -> int:
         if asked:
             asked.pop()
             step()
         return real(tail)
 
-    monkeypatch.setattr(Tail, "_changed_at", changed_at)
+    monkeypatch.setattr(Reading, "_changed_at", changed_at)
     return lambda: asked.append(True)
 
 
@@ -249,7 +249,7 @@ def test_a_log_that_is_rotated_between_two_questions_goes_on_in_what_was_rotated
 
 def test_a_copy_that_is_older_than_what_was_read_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More came between the copy and the cut than is kept of what was read."""
-    path, renamed = tmp_path / "app.log", Tail.renamed
+    path, renamed = tmp_path / "app.log", Reading.renamed
     written(path, record(0), 1)
     more = record(0) + record(1) + b"#" * 70_000 + b"\n"
 
@@ -257,12 +257,12 @@ def test_a_copy_that_is_older_than_what_was_read_is_not_read(tmp_path: Path, mon
         written(tmp_path / "app.log.1", record(0), 2)
         written(path, more, 3)
 
-    def cut(tail: Tail) -> bool:
+    def cut(tail: Reading) -> bool:
         if path.stat().st_size == len(more):
             written(path, record(2), 4)
         return renamed(tail)
 
-    monkeypatch.setattr(Tail, "renamed", cut)
+    monkeypatch.setattr(Reading, "renamed", cut)
     found = stepped(path, at_next_read(monkeypatch, copy))
     assert found == ([[0], [1, 2]], [("app.log", "file_shrunk")])
 

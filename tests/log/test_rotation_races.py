@@ -15,7 +15,7 @@ from tests.log.rotating import BANNER, Log, Steps, interleave, record, rotations
 from tests.log.test_following import followed
 from tests.log.test_rotation import numbers_of
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input import reading, rotation, tailing
+from turnwire.log.input import reading, rotation
 from turnwire.log.input.following import LISTED, PATIENCE
 from turnwire.log.input.reading import Stop, Stopped
 
@@ -122,7 +122,7 @@ def test_a_log_that_is_cut_between_two_reads_comes_once(
             (tmp_path / "app.log.1").write_bytes(path.read_bytes())
             path.write_bytes(banner + b"".join(map(line, range(count, 3 * count))))
             if look == 1:  # the cut shows before anything is read, however long ago it was
-                monkeypatch.setattr(tailing, "unwritten", lambda file: True)
+                monkeypatch.setattr(reading, "is_touched", lambda file: False)
         return into(source, view)
 
     monkeypatch.setattr(reading.Input, "into", cut)

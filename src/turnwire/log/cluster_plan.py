@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
-from turnwire.log.input.copies import HEAD, digest
+from turnwire.log.input.bookmarks import HEAD, digest
 from turnwire.log.input.rotated_names import TICK
 from turnwire.log.input.signatures import NotALog, format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import Source, sources

@@ -72,9 +72,9 @@ def beginning(source: Any, most: int) -> bytes:
 
 def _pieces(source: Any, limits: Limits, refused: list[OSError]) -> Iterator[tuple[Any, Any]]:
     """The blocks of all inputs, each with the reading that it is of; and the files that are no logs."""
-    from turnwire.log.input.bookmarks import Bookmarks
     from turnwire.log.input.memory import Pool
     from turnwire.log.input.reading import Stop
+    from turnwire.log.input.rotation import Bookmarks
     from turnwire.log.input.source_blocks import blocks
     from turnwire.log.input.sources import ReadOptions, sources
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,20 +22,17 @@ from turnwire.contract import Column
 from turnwire.errors import DecodeError, FileRefused, Reason, WireError
 from turnwire.log.engine.all_wires import BlockResult, Engine, Finder
 from turnwire.log.engine.columns import REASONS
-from turnwire.log.input.bookmarks import Bookmarks, Gap, bookmark
-from turnwire.log.input.copies import TAIL
+from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import InputBlock, Stop, Stopped
+from turnwire.log.input.reading import InputBlock, Reading, Stop, Stopped
 from turnwire.log.input.rotated_names import forget
+from turnwire.log.input.rotation import Bookmarks
 from turnwire.log.input.source_blocks import blocks
-from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, sources
+from turnwire.log.input.sources import Idle, ReadOptions, Source, sources
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.rows import REJECT_DTYPES
 from turnwire.progress import Progress
-
-if TYPE_CHECKING:
-    from turnwire.log.input.bookmarks import Bookmark
 
 _THREAD = "turnwire-scan"
 _PATIENCE = 1.0
@@ -101,6 +98,7 @@ class Run:
             self._bookmarks,
             self._gap,
             self._refuse,
+            self._follow,
         )
 
     def batches(self) -> Generator[Batch]:
@@ -366,13 +364,8 @@ class Run:
     def _mark(self, marks: dict[tuple[int, int], Bookmark], reading: Reading) -> None:
         """Adds the bookmark of a file, behind all others. The inode of a file that is gone is used again, and a file
         that was cut is begun again: the last one counts."""
-        assert reading.identity is not None
-        file = reading.identity[:2]
-        offset, line, carried = reading.waiting or (reading.offset, reading.line, reading.kept())
-        size = 0 if reading.kind else reading.offset
-        behind = (0, b"") if reading.kind else reading.behind
-        marks.pop(file, None)
-        marks[file] = bookmark(reading.name or "", reading.identity, (offset, line), size, carried, behind)
+        marks.pop(reading.file_id, None)
+        marks[reading.file_id] = reading.searched()
 
     def _joined(self, reading: Reading, block: InputBlock) -> InputBlock | None:
         """The block behind what the one before left over; None until as much has come, so that a record of any length

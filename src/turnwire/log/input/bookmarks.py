@@ -1,35 +1,51 @@
-"""The progress of reading: the identity of a file, its bookmark, the history of bookmarks in a scan's position; and
-gaps, bytes that can no longer be read."""
+"""A file of a log: what tells it from others, how far it was read, and what open files hold, compressed or not."""
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import struct
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Sequence
 from math import inf
 from operator import index
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Self
 
-from turnwire.errors import DecodeError, Reason
-from turnwire.log.input.copies import HEAD, TAIL, between, continued, digest
-from turnwire.log.input.rotated_names import TICK, is_rotated
-from turnwire.log.input.signatures import format_of
+from turnwire.contract import LIMITS
+from turnwire.errors import Reason
+from turnwire.log.input.compression import Decompressed
+from turnwire.log.input.rotated_names import TICK
+from turnwire.log.input.signatures import LONGEST_MAGIC, format_of
 from turnwire.log.search.state import SearchState
 
-BANNER = 1 << 12
-"""Bytes with which every file of a name may begin."""
+HEAD = TAIL = 1024
+"""Bytes at the beginning of a file, and in front of where it was read last, by which it is told."""
 MOST = (1 << 63) - 1
-_NEWLINE = ord("\n")
+_PIECE = 1 << 20
 _CHANCE = 32
 _ENDS = 16
 _COPYING = 600 * 10**9  # ns that copying a log takes at most
 _STATX_EMPTY_PATH, _STATX_BIRTH, _STATX_SIZE, _STATX_TIMES = 0x1000, 0x800, 256, "=I76xqI"
 """``AT_EMPTY_PATH``, ``STATX_BTIME``, the size of ``struct statx``, and ``stx_mask`` and ``stx_btime`` in it: the same
 on every machine that Linux runs on."""
+
+
+def digest(data: bytes) -> str:
+    """The digest of some bytes in a bookmark."""
+    from hashlib import sha256  # most scans ask for none
+
+    return sha256(data).hexdigest()
+
+
+def between(file: Any, start: int, stop: int) -> bytes:
+    """Some bytes of an open file, which stays where it is."""
+    at = file.tell()
+    file.seek(start)
+    found: bytes = file.read(stop - start) if stop > start else b""
+    file.seek(at)
+    return found
 
 
 class Identity(NamedTuple):
@@ -42,6 +58,52 @@ class Identity(NamedTuple):
     head: bytes
     written: int = 0
     born: int = 0
+
+    @property
+    def file(self) -> tuple[int, int]:
+        """Device and inode."""
+        return self.device, self.inode
+
+    @property
+    def packed(self) -> bool:
+        """True if the file is compressed, by its first bytes."""
+        return format_of(self.head) is not None
+
+
+def identity(file: Any) -> Identity | None:
+    """The identity of an open file; None where it is not a regular one."""
+    found = os.fstat(file.fileno())
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    head, born = between(file, 0, HEAD), creation_time(file.fileno(), found)
+    return Identity(found.st_dev, found.st_ino, found.st_size, head, found.st_mtime_ns, born)
+
+
+def creation_time(descriptor: int, status: Any) -> int:
+    """When an open file was made (ns), or 0 where the system or the file system does not say. ``status``: its own,
+    which has the time on macOS, BSD and Windows."""
+    exact = getattr(status, "st_birthtime_ns", 0) or getattr(status, "st_birthtime", 0) * 1_000_000_000
+    if exact or sys.platform != "linux":
+        return int(exact)
+    import ctypes
+
+    found = ctypes.create_string_buffer(_STATX_SIZE)
+    try:
+        failed = ctypes.pythonapi.statx(descriptor, b"", _STATX_EMPTY_PATH, _STATX_BIRTH, found)
+    except AttributeError:
+        return 0  # the C library has none
+    mask, seconds, nanoseconds = struct.unpack_from(_STATX_TIMES, found)
+    # It fails on an older kernel, and in a sandbox.
+    return 0 if failed or not mask & _STATX_BIRTH else seconds * 1_000_000_000 + nanoseconds
+
+
+def is_touched(file: Any) -> bool:
+    """True if somebody may have written to an open file, or cut it, within the time for which the clock of files is
+    coarse."""
+    return time.time_ns() - os.fstat(file.fileno()).st_mtime_ns <= TICK
+
+
+# --- how far a file was read ----------------------------------------------------------------------------------------
 
 
 class Bookmark(NamedTuple):
@@ -67,6 +129,27 @@ class Bookmark(NamedTuple):
     born: int = 0
     ends: list[tuple[int, str]] | None = None
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        who: Identity,
+        place: tuple[int, int],
+        size: int = 0,
+        carried: dict[str, Any] | None = None,
+        behind: tuple[int, bytes] = (0, b""),
+    ) -> Self:
+        """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed.
+        ``behind``: an offset, and the bytes in front of it."""
+        stop, tail = behind
+        head = who.head[:stop] if tail else who.head  # a copy may lack what is half-written there
+        mark = cls(name, who.device, who.inode, max(size, who.size), len(head), digest(head), *place, carried)
+        mark = mark._replace(written=who.written, born=who.born)
+        if not tail:
+            return mark
+        ends = _line_ends(stop, tail) if time.time_ns() - who.written < _COPYING else None
+        return mark._replace(read=stop, tail_bytes=len(tail), tail=digest(tail), ends=ends)
+
     @property
     def file(self) -> tuple[int, int]:
         """Device and inode."""
@@ -81,7 +164,7 @@ class Bookmark(NamedTuple):
         """The bookmark of a copy, compressed or not, of which no more is unread than of this file."""
         own: dict[str, Any] = {"device": who.device, "inode": who.inode, "size": who.size, "written": who.written}
         head = who.head[: self.head_bytes]
-        if format_of(who.head) is not None:
+        if who.packed:
             head, own = who.head, {**own, "read": 0, "tail_bytes": 0, "tail": ""}
         own |= {"head_bytes": len(head), "head": digest(head), "born": who.born, "ends": None}
         return self._replace(name=name, **own)
@@ -106,115 +189,38 @@ class Bookmark(NamedTuple):
         """True if two bookmarks of an inode are of one file, as far as is known."""
         return self.born == other.born or not (self.born and other.born)
 
-
-# --- an open file ---------------------------------------------------------------------------------------------------
-
-
-def identity(file: Any) -> Identity | None:
-    """Who an open file is; None where it is not a regular file."""
-    found = os.fstat(file.fileno())
-    if not stat.S_ISREG(found.st_mode):
-        return None
-    at = file.tell()
-    file.seek(0)
-    head: bytes = file.read(HEAD)
-    file.seek(at)
-    born = creation_time(file.fileno(), found)
-    return Identity(found.st_dev, found.st_ino, found.st_size, head, found.st_mtime_ns, born)
-
-
-def creation_time(descriptor: int, status: Any) -> int:
-    """When an open file was made (ns), or 0 where the system or the file system does not say. ``status``: its own,
-    which has the time on macOS, BSD and Windows."""
-    exact = getattr(status, "st_birthtime_ns", 0) or getattr(status, "st_birthtime", 0) * 1_000_000_000
-    if exact or sys.platform != "linux":
-        return int(exact)
-    import ctypes
-
-    found = ctypes.create_string_buffer(_STATX_SIZE)
-    try:
-        failed = ctypes.pythonapi.statx(descriptor, b"", _STATX_EMPTY_PATH, _STATX_BIRTH, found)
-    except AttributeError:
-        return 0  # the C library has none
-    mask, seconds, nanoseconds = struct.unpack_from(_STATX_TIMES, found)
-    # It fails on an older kernel, and in a sandbox.
-    return 0 if failed or not mask & _STATX_BIRTH else seconds * 1_000_000_000 + nanoseconds
-
-
-def holds(file: Any, stop: int, tail: bytes) -> bool:
-    """True if these bytes still are in front of that offset of an open file."""
-    return between(file, stop - len(tail), stop) == tail
-
-
-def is_still(who: Identity | None, file: Any) -> bool:
-    """True if an open file was not cut since it was looked at."""
-    now = identity(file)
-    return who is None or (now is not None and now.size >= who.size and now.head.startswith(who.head))
-
-
-def unwritten(file: Any) -> bool:
-    """True if nobody has written to an open file, or cut it, for longer than the clock of files is coarse."""
-    return time.time_ns() - os.fstat(file.fileno()).st_mtime_ns > TICK
-
-
-# --- bookmarks ------------------------------------------------------------------------------------------------------
-
-
-def bookmark(
-    name: str,
-    who: Identity,
-    place: tuple[int, int],
-    size: int,
-    carried: dict[str, Any] | None,
-    behind: tuple[int, bytes] = (0, b""),
-) -> Bookmark:
-    """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed. ``behind``:
-    an offset, and the bytes in front of it."""
-    stop, tail = behind
-    head = who.head[:stop] if tail else who.head  # a copy may lack what is half-written there
-    mark = Bookmark(name, who.device, who.inode, max(size, who.size), len(head), digest(head), *place, carried)
-    mark = mark._replace(written=who.written, born=who.born)
-    if not tail:
-        return mark
-    ends = _line_ends(stop, tail) if time.time_ns() - who.written < _COPYING else None
-    return mark._replace(read=stop, tail_bytes=len(tail), tail=digest(tail), ends=ends)
+    def checked(self) -> Bookmark:
+        """The bookmark, once each of its parts is checked. Raises TypeError or ValueError."""
+        texts: tuple[Any, ...] = (self.name, self.head, self.tail, *(text for _, text in self.ends or ()))
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError(f"a name or a digest of {self.name!r} is not text")
+        ranges: dict[str, tuple[float, float]] = {
+            "size": (0, MOST),
+            "offset": (0, MOST),
+            "line": (1, MOST),
+            "read": (0, MOST),
+            "head_bytes": (0, HEAD),
+        }
+        ranges |= dict.fromkeys(("device", "inode", "written", "born"), (-inf, inf))
+        for name, (least, most) in {**ranges, "tail_bytes": (0, min(self.read, TAIL))}.items():
+            if not least <= index(number := getattr(self, name)) <= most:
+                raise ValueError(f"{name} is {number}, which is not from {least} to {most}")
+        if self.tail and self.offset > max(self.size, self.read):
+            raise ValueError(f"byte {self.offset} is behind the end of the file")
+        if self.carried is not None:
+            SearchState.restored(self.carried)
+        for end, _ in self.ends or ():
+            if not self.read - self.tail_bytes < index(end) < self.read:
+                raise ValueError(f"no line ends at byte {end}")
+        return self
 
 
 def _line_ends(stop: int, tail: bytes) -> list[tuple[int, str]]:
     """The place where lines end in the bytes before an offset, and what is before each: by that a copy is known that
     somebody made while the file was read."""
     start = stop - len(tail)
-    counts = [count for count in range(1, len(tail)) if tail[count - 1] == _NEWLINE and (not start or count >= _CHANCE)]
+    counts = [count for count in range(1, len(tail)) if tail[count - 1] == 10 and (not start or count >= _CHANCE)]
     return [(start + count, digest(tail[:count])[:32]) for count in counts[-_ENDS:]]
-
-
-def checked(mark: Bookmark) -> Bookmark:
-    """The bookmark, once each of its parts is checked. Raises TypeError or ValueError."""
-    texts: tuple[Any, ...] = (mark.name, mark.head, mark.tail, *(text for _, text in mark.ends or ()))
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError(f"a name or a digest of {mark.name!r} is not text")
-    ranges: dict[str, tuple[float, float]] = {
-        "size": (0, MOST),
-        "offset": (0, MOST),
-        "line": (1, MOST),
-        "read": (0, MOST),
-        "head_bytes": (0, HEAD),
-    }
-    ranges |= dict.fromkeys(("device", "inode", "written", "born"), (-inf, inf))
-    for name, (least, most) in {**ranges, "tail_bytes": (0, min(mark.read, TAIL))}.items():
-        if not least <= index(number := getattr(mark, name)) <= most:
-            raise ValueError(f"{name} is {number}, which is not from {least} to {most}")
-    if mark.tail and mark.offset > max(mark.size, mark.read):
-        raise ValueError(f"byte {mark.offset} is behind the end of the file")
-    if mark.carried is not None:
-        SearchState.restored(mark.carried)
-    for end, _ in mark.ends or ():
-        if not mark.read - mark.tail_bytes < index(end) < mark.read:
-            raise ValueError(f"no line ends at byte {end}")
-    return mark
-
-
-# --- the history of files --------------------------------------------------------------------------------------------
 
 
 class Gap(NamedTuple):
@@ -249,153 +255,94 @@ _WORDS = {
 }
 
 
-GONE = 16
-"""Bookmarks of files whose inodes others have, at most."""
-_VERSION = 1
+# --- what open files hold -------------------------------------------------------------------------------------------
 
 
-class FileComparison(NamedTuple):
-    """A comparison of a file with what was read before. mark: the bookmark from which it goes on; latest: the bookmark
-    of what was read last under its name, or of itself; why: what became of that, None where the file holds it: it may
-    have been cut since then, and begin with the same bytes again; since: what was written before that time (ns) and is
-    not known was read."""
+class Contents:
+    """What an open file holds, decompressed, from its start on, in a ``with`` block behind which the file is where it
+    was."""
 
-    mark: Bookmark | None = None
-    latest: Bookmark | None = None
-    why: Reason | None = None
-    since: int = 0
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __enter__(self) -> Self:
+        self._at, kind = self._file.tell(), format_of(between(self._file, 0, LONGEST_MAGIC))
+        self._file.seek(0)
+        source: Any = SimpleNamespace(into=self._file.readinto)  # the bytes as they are stored
+        self._source = source if kind is None else Decompressed(kind, source, LIMITS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.seek(self._at)
+
+    def take(self, count: int) -> bytes:
+        """So many bytes, or all that are left."""
+        view, size = memoryview(bytearray(count)), 0
+        while size < count and (got := self._source.into(view[size:])):
+            size += got
+        return bytes(view[:size])
+
+    def last(self, count: int, before: bytes = b"") -> tuple[int, bytes]:
+        """Reads so many bytes on: how many there were, and the last of them, behind those ``before``."""
+        left = count
+        while left > 0 and (more := self.take(min(left, _PIECE))):
+            before, left = (before + more)[-TAIL:], left - len(more)
+        return count - left, before
 
 
-class Bookmarks:
-    """The files that are known, in the order in which they were read: those of a token, and those of which this run has
-    come to the end.
+def continued(file: Any, marks: Sequence[Bookmark], may: Callable[[Bookmark], bool]) -> list[Bookmark]:
+    """The bookmarks of files, not compressed themselves, of which an open one, compressed or not, holds what was read,
+    by the digests of the first and of the last bytes: in one reading, those of which most was read first. Where nothing
+    was read of a file there is nothing to tell that by. ``may``: asked of those that begin alike."""
+    with Contents(file) as contents:
+        window = contents.take(HEAD)
+        at, heads = len(window), {count: digest(window[:count]) for count in {mark.head_bytes for mark in marks}}
+        found: list[Bookmark] = []
+        begun = [mark for mark in marks if mark.tail and heads[mark.head_bytes] == mark.head and may(mark)]
+        for mark in sorted(begun, key=lambda mark: mark.read):
+            count, window = contents.last(mark.read - at, window)
+            at += count
+            if at < mark.read:
+                break
+            place = len(window) - (at - mark.read)
+            if digest(window[place - mark.tail_bytes : place]).startswith(mark.tail):
+                found.append(mark)
+        return found[::-1]
 
-    waits: whether a last record without its end is left for the next time; files: the bookmarks of each device and
-    inode, the newest last (one that is used again has several); done: files that this run has read to their ends;
-    dismissed: when files were written, and their sizes, of which there is nothing to be read.
-    """
 
-    def __init__(self, token: Any = None) -> None:
-        self.waits = token is not None
-        self.record = 0
-        self.files: dict[tuple[int, int], list[Bookmark]] = {}
-        self.done: set[tuple[int, int]] = set()
-        self.dismissed: dict[tuple[int, int], tuple[int, int]] = {}
-        self._paths: dict[tuple[int, int], str] = {}
-        self._named: dict[tuple[int, int], str] = {}  # those that the sources name
-        self._listed: dict[str, tuple[int, int, int]] = {}  # device, inode and time of writing, as they were listed
-        self._listed_at = 0
-        if token is not None:
-            self._read(token)
-        self._names = {mark.name: mark for mark in self._all()}
+def is_earlier(file: Any, mark: Bookmark) -> bool:
+    """True if an open file, compressed or not, holds what another one held a while before all was read of it that a
+    bookmark says: it ends behind one of the last lines, by the digests there, or in the line after that."""
+    start = mark.read - mark.tail_bytes
+    whole = mark if start else mark._replace(head_bytes=0, head=digest(b""))
+    ends = [whole._replace(read=end, tail_bytes=end - start, tail=short) for end, short in mark.ends or ()]
+    if not (ends and (found := continued(file, ends, lambda end: True))):
+        return False
+    last = found[0].read
+    room = min((one.read for one in ends if one.read > last), default=mark.read) - last
+    with Contents(file) as contents:
+        contents.last(last)
+        rest = contents.take(room)
+        return len(rest) < room and b"\n" not in rest
 
-    def _read(self, token: Any) -> None:
-        try:
-            token = json.loads(token) if isinstance(token, str) else token
-            if not isinstance(token, Mapping):
-                raise TypeError(f"{type(token).__name__} is not a dict")
-            if not token:
-                return  # the first scan
-            if token["turnwire"] != _VERSION:
-                raise ValueError(f"version {token['turnwire']}")
-            self.record = int(token["record"])
-            if not 0 <= self.record <= MOST:
-                raise ValueError(f"record {self.record}")
-            marks = [checked(Bookmark(**entry)) for entry in token["files"]]
-        except KeyError as missing:
-            raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: it has no {missing}") from None
-        except (TypeError, ValueError, OverflowError, RecursionError) as problem:
-            raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: {problem}") from None
-        for mark in marks:
-            self.add(mark)
 
-    def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
-        """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do
-        some that are gone and whose inodes others have. Of several with a name or an inode, the last one has it."""
-        old = self._all()
-        gone = [mark for mark in old if mark.file in marks and not mark.is_same(marks[mark.file])]
-        kept = [mark for mark in old if mark.file not in marks]
-        files = [mark._asdict() for mark in [*gone[-GONE:], *kept, *marks.values()]]
-        return {"turnwire": _VERSION, "record": record, "files": files}
+def is_prefix(copy: Any, file: Any, more: bool = False) -> bool:
+    """True if one open file, compressed or not, begins with all that another one holds (``copy``); ``more``: and goes
+    on. Of files that are not compressed the ends are compared."""
+    if not any(format_of(between(one, 0, LONGEST_MAGIC)) for one in (copy, file)):
+        size, whole = (os.fstat(one.fileno()).st_size for one in (copy, file))
+        return size + more <= whole and all(
+            between(copy, place, min(place + TAIL, size)) == between(file, place, min(place + TAIL, size))
+            for place in (0, max(size - TAIL, 0))  # it may grow meanwhile
+        )
+    with Contents(copy) as first, Contents(file) as second:
+        while part := first.take(_PIECE):
+            if second.take(len(part)) != part:
+                return False
+        return not more or bool(second.take(1))
 
-    def _all(self) -> list[Bookmark]:
-        return [mark for marks in self.files.values() for mark in marks]
 
-    def add(self, mark: Bookmark) -> None:
-        """Takes the bookmark of a file, in place of an older one of it."""
-        others = [other for other in self.files.pop(mark.file, ()) if not other.is_same(mark)]
-        self.files[mark.file] = [*others, mark]
-
-    def forget(self, file: tuple[int, int]) -> None:
-        """Forgets what was read of a file, by device and inode."""
-        self.files.pop(file, None)
-        self.dismissed.pop(file, None)
-
-    def expect(self, names: Iterable[str]) -> None:
-        """Remembers which files there are, so that a renamed file is told from one that is gone, and one that takes a
-        name before its turn comes from the one that was listed."""
-        self._listed_at = time.time_ns()
-        for name in names:
-            try:
-                found = os.stat(name)
-            except OSError:
-                continue  # opening it will say why
-            self._listed[name] = found.st_dev, found.st_ino, found.st_mtime_ns
-            if self.files:
-                self.found(name, (found.st_dev, found.st_ino))
-
-    def found(self, name: str, file: tuple[int, int], named: bool = True) -> None:
-        """Remembers the file that a name leads to now; ``named``: one that the sources name."""
-        self._paths[file] = name
-        if named:
-            self._named[file] = name
-
-    def end(self, name: str, file: tuple[int, int]) -> None:
-        """Remembers that a file was read to its end under a name: it may have another one by now that is read later."""
-        self.done.add(file)
-        self._listed.pop(name, None)
-
-    def _is_there(self, mark: Bookmark, paths: Mapping[tuple[int, int], str]) -> bool:
-        """True if the file of a bookmark is at its path, and not another one that has its name, or its inode."""
-        if (path := paths.get(mark.file)) is None:
-            return False
-        try:
-            with open(path, "rb", buffering=0) as file:
-                who = identity(file)
-                return who is not None and who[:2] == mark.file and mark.change(who, file) is None
-        except FileNotFoundError:
-            return False
-
-    def of(self, who: Identity, file: Any) -> Bookmark | None:
-        """The bookmark of an open file that still holds what was read of it."""
-        marks = reversed(self.files.get(who[:2], ()))
-        return next((mark for mark in marks if mark.change(who, file) is None), None)
-
-    def copied_in(self, file: Any, *cut: Bookmark) -> list[Bookmark]:
-        """The bookmarks of files that are gone, and those of such as were ``cut``, of which an open one, compressed or
-        not, holds what was read, see :func:`copies.continued`."""
-        marks = [*(mark for mark in self._all() if mark not in cut), *cut]
-        return continued(file, marks, lambda mark: mark in cut or not self._is_there(mark, self._paths))
-
-    def stands(self, name: str | None, who: Identity | None, file: Any) -> FileComparison:
-        """Compares an open file with what was read. An unknown one that is compressed, or called as a rotated log, is
-        compared with the files that are not there any more, or were cut: it may be made from one of them."""
-        if who is None:
-            return FileComparison()
-        mark = self.of(who, file)
-        if mark is not None:
-            return FileComparison(mark, mark)
-        latest = self._names.get(name or "")
-        packed = format_of(who.head) is not None  # nobody writes into one anew: another file has its inode
-        if self.files and (packed or (latest is None and is_rotated(name or ""))):
-            for mark in self.copied_in(file):
-                return FileComparison(mark)
-        if latest is not None and latest.file == who[:2]:
-            return FileComparison(latest=latest, why=latest.change(who, file))
-        listed = self._listed.get(name or "")
-        if latest is None and listed is not None and (listed[:2] != who[:2] or who.born > self._listed_at):
-            unread = bookmark(name or "", Identity(*listed[:2], 0, b"", listed[2]), (0, 1), 0, None)
-            return FileComparison(latest=unread, why=Reason.FILE_GONE)
-        if latest is None or self._is_there(latest, self._named):
-            return FileComparison()  # new; what had its name has another one, and is read under that
-        return FileComparison(latest=latest, why=Reason.FILE_GONE)
+def reaches(file: Any, count: int) -> bool:
+    """True if an open file holds more than so many bytes, as decompressed."""
+    with Contents(file) as contents:
+        return contents.last(count + 1)[0] > count

@@ -10,15 +10,13 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.archives import is_archived
-from turnwire.log.input.bookmarks import FileComparison
-from turnwire.log.input.copies import reaches
-from turnwire.log.input.reading import InputBlock
+from turnwire.log.input.bookmarks import reaches
+from turnwire.log.input.reading import Blocks, InputBlock, Reading
 from turnwire.log.input.rotated_names import COMPRESSED, added
-from turnwire.log.input.rotation import Missed, begin, is_being_made, leads_to
+from turnwire.log.input.rotation import FileComparison, Missed, begin, is_being_made, leads_to
 from turnwire.log.input.signatures import NotALog
 from turnwire.log.input.source_blocks import blocks
-from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, file_source, names_files, sources
-from turnwire.log.input.tailing import Blocks, Tail
+from turnwire.log.input.sources import Idle, ReadOptions, Source, file_source, names_files, sources
 
 INTERVAL = 0.2
 """Seconds between two looks at files that had nothing new."""
@@ -38,7 +36,7 @@ class Follower:
 
     def __init__(self, source: Any, job: ReadOptions) -> None:
         self._source, self._job, self._marks = source, job, job.bookmarks
-        self._tails: list[Tail] = []
+        self._tails = self._marks.followed
 
     def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, InputBlock] | Idle]:
         """The blocks of these files, then of what comes, file by file as they have something new, with an
@@ -48,7 +46,7 @@ class Follower:
                 if source.mappable and not _is_other(source.name or ""):
                     yield from self._first(source)
                 else:
-                    yield from blocks(source, self._job)
+                    yield from blocks(source, self._job._replace(grows=False))
             looks = 0
             while self._tails or names_files(self._source):
                 news = False
@@ -77,7 +75,7 @@ class Follower:
                 yield from self._ended(tail)
         if looks % LISTED != LISTED - 1:
             return
-        known = {tail.name for tail in self._tails if tail.has_name}
+        known = {tail.path for tail in self._tails if tail.has_name}
         if names := [name for name in _names(self._source) if name not in known]:
             self._remember()
             self._marks.expect(names)
@@ -86,18 +84,13 @@ class Follower:
                 if not _is_other(name):
                     yield from self._open(file_source(name, listed=True), new=True)
 
-    def _followed(self, log: str = "", *but: Tail) -> dict[tuple[int, int], Any]:
-        """The files that are being read: all, or those of one log, whatever their names are now."""
-        stem, _ = os.path.splitext(log)
-        return {tail.file_id: tail.file for tail in self._tails if tail.name.startswith(stem) and tail not in but}
-
     def _remember(self) -> None:
         """Bookmarks of what was read of the files that are being read: what is made from one of them is not read."""
         for tail in self._tails:
             if tail.lost is None:
                 self._marks.add(tail.mark())
 
-    def _news(self, tail: Tail) -> Blocks:
+    def _news(self, tail: Reading) -> Blocks:
         """The new lines of a file; one that turns out to be no log is refused."""
         try:
             yield from tail.news()
@@ -106,11 +99,11 @@ class Follower:
             tail.file.close()
             if not tail.source.listed:
                 raise
-            assert tail.who is not None
-            self._marks.dismissed[tail.file_id] = tail.who.written, tail.who.size
+            assert tail.identity is not None
+            self._marks.dismissed[tail.file_id] = tail.identity.written, tail.identity.size
             self._job.refuse(refusal)
 
-    def _ended(self, tail: Tail) -> Blocks:
+    def _ended(self, tail: Reading) -> Blocks:
         """The end of a file. What was read of it is known from now on."""
         yield from tail.end(gone=tail.lost is not None)
         self._marks.add(tail.mark(tail.read_at))
@@ -135,44 +128,44 @@ class Follower:
     def _open(self, source: Source, read: FileComparison | None = None, new: bool = False) -> Blocks:
         """The blocks of the unread files that had a name before, then of the file that has it now. new: that was not
         there at the last look; read: the name's own comparison. Raises FileNotFoundError."""
-        tail, before = begin(source, self._job, self._followed(source.name or ""), read, grows=True)
+        tail, before = begin(source, self._job, read)
         follows = self._follow(tail, new)
         yield from self._missed(before)
         if follows:
             yield from self._news(tail)
 
-    def _follow(self, tail: Tail, new: bool = False) -> bool:
+    def _follow(self, tail: Reading, new: bool = False) -> bool:
         """Follows a file under its name. False where it is followed already, was read, or is ``new`` and has nothing to
         be read: then it is closed."""
-        known = tail.who is None or tail.file_id in self._marks.done or tail.file_id in self._followed()
+        known = tail.identity is None or tail.file_id in self._marks.done or tail.file_id in self._marks.being_read()
         if known or (new and not self._is_new(tail)):
             tail.file.close()
             return False
-        self._marks.found(tail.name, tail.file_id)
+        self._marks.found(tail.path, tail.file_id)
         self._tails.append(tail)
         return True
 
-    def _is_new(self, tail: Tail) -> bool:
+    def _is_new(self, tail: Reading) -> bool:
         """True if something of a file was not read yet, under whatever name, and it is none that is just being made of
         another one."""
-        who = tail.who
+        who = tail.identity
         assert who is not None
         dismissed, state = self._marks.dismissed, (who.written, who.size)
         if dismissed.get(tail.file_id) == state:
             return False
         if read := tail.read:
-            more = reaches(tail.file, read) if tail.name.endswith(COMPRESSED) else who.size > read
+            more = reaches(tail.file, read) if tail.path.endswith(COMPRESSED) else who.size > read
             if not more:
                 dismissed[tail.file_id] = state
             return more
-        if is_being_made(tail.file, tail.name, copied=True):
+        if is_being_made(tail.file, tail.path, copied=True):
             return False
         # A copy of a log that was cut since it was looked at counts when that is seen.
-        return not any(other.rewritten() for other in self._tails if added(tail.name, other.name) is not None)
+        return not any(other.rewritten() for other in self._tails if added(tail.path, other.path) is not None)
 
     # --- a look -----------------------------------------------------------------------------------------------------
 
-    def _look(self, tail: Tail) -> Blocks:
+    def _look(self, tail: Reading) -> Blocks:
         """The new bytes of a file; and those of what has its name, where that is not the file any more."""
         renamed, settled = tail.renamed(), True
         if not tail.rewritten():
@@ -180,7 +173,7 @@ class Follower:
                 # The files beside it may show that it was cut, and begins again with all that was read of it.
                 again, found = self._begun_again(tail)
                 again.file.close()
-                if found is not None and not leads_to(tail.name, tail.file):
+                if found is not None and not leads_to(tail.path, tail.file):
                     found.close()
                     settled = False  # it is renamed just now: the next look has to tell
                 elif found is not None and found.anew and found.gap is not None:
@@ -203,13 +196,12 @@ class Follower:
         elif settled:
             tail.looked()
 
-    def _begun_again(self, tail: Tail) -> tuple[Tail, Missed | None]:
+    def _begun_again(self, tail: Reading) -> tuple[Reading, Missed | None]:
         """A file once more, from its start, and what had its name since it was read."""
         read = FileComparison(latest=tail.mark(), why=tail.lost, since=0 if tail.lost is None else tail.read_at)
-        followed = self._followed(tail.name, tail)
-        return begin(tail.source, self._job, followed, read, grows=True, opened=tail.opened_again)
+        return begin(tail.source, self._job, read, again=tail)
 
-    def _blocks_of_cut_file(self, tail: Tail) -> Blocks:
+    def _blocks_of_cut_file(self, tail: Reading) -> Blocks:
         """The blocks of a file that was cut: first the unread bytes from before the cut, if a copy has them, then the
         file from its start, even if it begins with the bytes that were read."""
         file = tail.file_id
@@ -217,8 +209,7 @@ class Follower:
         new, before = self._begun_again(tail)
         if before is not None and before.kept is not None:
             before.tails.remove(before.kept)
-            before.kept.go_on_as(tail)
-            self._tails[self._tails.index(tail)] = tail = before.kept
+            tail.go_on_in(before.kept)
         yield from self._ended(tail)
         if tail.file_id == file:
             self._marks.forget(file)

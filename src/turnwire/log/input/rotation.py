@@ -1,4 +1,5 @@
-"""The history of a log's name: which files had it since it was read last, and what of them is not read yet.
+"""The history of files: which are known, which of them had a log's name since it was read last, and what of them is not
+read yet.
 
 A log and the files beside it that are called as rotated ones are compared with the bookmarks: first by device and
 inode, then, the oldest first, by what they hold. What no bookmark fits came in between, or is a copy that somebody is
@@ -6,24 +7,37 @@ just making of the log, or a backup."""
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.errors import Reason
-from turnwire.log.input.bookmarks import BANNER, Bookmark, FileComparison, Gap, creation_time, identity, is_still
-from turnwire.log.input.copies import is_earlier, is_prefix, reaches
+from turnwire.errors import DecodeError, Reason
+from turnwire.log.input.bookmarks import (
+    MOST,
+    Bookmark,
+    Gap,
+    Identity,
+    continued,
+    creation_time,
+    identity,
+    is_earlier,
+    is_prefix,
+    reaches,
+)
+from turnwire.log.input.reading import Blocks, Reading
 from turnwire.log.input.rotated_names import COMPRESSED, Rotated, is_rotated, logs_named, plain_name, rotated_files
-from turnwire.log.input.signatures import format_of
 from turnwire.log.input.sources import file_source
-from turnwire.log.input.tailing import Blocks, Tail
 
 if TYPE_CHECKING:
-    from turnwire.log.input.bookmarks import Identity
     from turnwire.log.input.sources import ReadOptions, Source
 
+BANNER = 1 << 12
+"""Bytes with which every file of a name may begin."""
+GONE = 16
+"""Bookmarks of files whose inodes others have, at most."""
+_VERSION = 1
 MOVING = 2.0
 """Seconds after which files that are rotated all the time are looked at once more, and what is not settled then is a
 gap."""
@@ -34,49 +48,204 @@ PAUSE = 0.01
 SETTLED = 5.0
 """Seconds after which nobody goes on writing to a file that was renamed."""
 
-Followed = Mapping[tuple[int, int], Any]
-"""Files that are being read, open, by their devices and inodes."""
+
+class FileComparison(NamedTuple):
+    """A comparison of a file with what was read before. mark: the bookmark from which it goes on; latest: the bookmark
+    of what was read last under its name, or of itself; why: what became of that, None where the file holds it: it may
+    have been cut since then, and begin with the same bytes again; since: what was written before that time (ns) and is
+    not known was read."""
+
+    mark: Bookmark | None = None
+    latest: Bookmark | None = None
+    why: Reason | None = None
+    since: int = 0
+
+
+class Bookmarks:
+    """The files that are known, in the order in which they were read: those of a token, and those of which this run has
+    come to the end.
+
+    waits: whether a last record without its end is left for the next time; files: the bookmarks of each device and
+    inode, the newest last (one that is used again has several); done: files that this run has read to their ends;
+    dismissed: when files were written, and their sizes, of which there is nothing to be read; followed: the files that
+    are open, as they may grow.
+    """
+
+    def __init__(self, token: Any = None) -> None:
+        self.waits = token is not None
+        self.record = 0
+        self.files: dict[tuple[int, int], list[Bookmark]] = {}
+        self.done: set[tuple[int, int]] = set()
+        self.dismissed: dict[tuple[int, int], tuple[int, int]] = {}
+        self.followed: list[Reading] = []
+        self._paths: dict[tuple[int, int], str] = {}
+        self._named: dict[tuple[int, int], str] = {}  # those that the sources name
+        self._listed: dict[str, tuple[int, int, int]] = {}  # device, inode and time of writing, as they were listed
+        self._listed_at = 0
+        if token is not None:
+            self._read(token)
+        self._names = {mark.name: mark for mark in self._all()}
+
+    def _read(self, token: Any) -> None:
+        try:
+            token = json.loads(token) if isinstance(token, str) else token
+            if not isinstance(token, Mapping):
+                raise TypeError(f"{type(token).__name__} is not a dict")
+            if not token:
+                return  # the first scan
+            if token["turnwire"] != _VERSION:
+                raise ValueError(f"version {token['turnwire']}")
+            self.record = int(token["record"])
+            if not 0 <= self.record <= MOST:
+                raise ValueError(f"record {self.record}")
+            marks = [Bookmark(**entry).checked() for entry in token["files"]]
+        except KeyError as missing:
+            raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: it has no {missing}") from None
+        except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+            raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: {problem}") from None
+        for mark in marks:
+            self.add(mark)
+
+    def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
+        """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do
+        some that are gone and whose inodes others have. Of several with a name or an inode, the last one has it."""
+        old = self._all()
+        gone = [mark for mark in old if mark.file in marks and not mark.is_same(marks[mark.file])]
+        kept = [mark for mark in old if mark.file not in marks]
+        files = [mark._asdict() for mark in [*gone[-GONE:], *kept, *marks.values()]]
+        return {"turnwire": _VERSION, "record": record, "files": files}
+
+    def _all(self) -> list[Bookmark]:
+        return [mark for marks in self.files.values() for mark in marks]
+
+    def add(self, mark: Bookmark) -> None:
+        """Takes the bookmark of a file, in place of an older one of it."""
+        others = [other for other in self.files.pop(mark.file, ()) if not other.is_same(mark)]
+        self.files[mark.file] = [*others, mark]
+
+    def forget(self, file: tuple[int, int]) -> None:
+        """Forgets what was read of a file, by device and inode."""
+        self.files.pop(file, None)
+        self.dismissed.pop(file, None)
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Remembers which files there are, so that a renamed file is told from one that is gone, and one that takes a
+        name before its turn comes from the one that was listed."""
+        self._listed_at = time.time_ns()
+        for name in names:
+            try:
+                found = os.stat(name)
+            except OSError:
+                continue  # opening it will say why
+            self._listed[name] = found.st_dev, found.st_ino, found.st_mtime_ns
+            if self.files:
+                self.found(name, (found.st_dev, found.st_ino))
+
+    def found(self, name: str, file: tuple[int, int], named: bool = True) -> None:
+        """Remembers the file that a name leads to now; ``named``: one that the sources name."""
+        self._paths[file] = name
+        if named:
+            self._named[file] = name
+
+    def being_read(self, log: str = "", but: Reading | None = None) -> dict[tuple[int, int], Any]:
+        """The files that are followed, open: all, or those of one log, whatever their names are now."""
+        stem, _ = os.path.splitext(log)
+        return {one.file_id: one.file for one in self.followed if one.path.startswith(stem) and one is not but}
+
+    def end(self, name: str, file: tuple[int, int]) -> None:
+        """Remembers that a file was read to its end under a name: it may have another one by now that is read later."""
+        self.done.add(file)
+        self._listed.pop(name, None)
+
+    def _is_there(self, mark: Bookmark, paths: Mapping[tuple[int, int], str]) -> bool:
+        """True if the file of a bookmark is at its path, and not another one that has its name, or its inode."""
+        if (path := paths.get(mark.file)) is None:
+            return False
+        try:
+            with open(path, "rb", buffering=0) as file:
+                who = identity(file)
+                return who is not None and who.file == mark.file and mark.change(who, file) is None
+        except FileNotFoundError:
+            return False
+
+    def of(self, who: Identity, file: Any) -> Bookmark | None:
+        """The bookmark of an open file that still holds what was read of it."""
+        marks = reversed(self.files.get(who.file, ()))
+        return next((mark for mark in marks if mark.change(who, file) is None), None)
+
+    def copied_in(self, file: Any, *cut: Bookmark) -> list[Bookmark]:
+        """The bookmarks of files that are gone, and those of such as were ``cut``, of which an open one, compressed or
+        not, holds what was read, see :func:`continued`."""
+        marks = [*(mark for mark in self._all() if mark not in cut), *cut]
+        return continued(file, marks, lambda mark: mark in cut or not self._is_there(mark, self._paths))
+
+    def stands(self, name: str | None, who: Identity | None, file: Any) -> FileComparison:
+        """Compares an open file with what was read. An unknown one that is compressed, or called as a rotated log, is
+        compared with the files that are not there any more, or were cut: it may be made from one of them."""
+        if who is None:
+            return FileComparison()
+        mark = self.of(who, file)
+        if mark is not None:
+            return FileComparison(mark, mark)
+        latest = self._names.get(name or "")
+        # Nobody writes into a compressed one anew: another file has its inode.
+        if self.files and (who.packed or (latest is None and is_rotated(name or ""))):
+            for mark in self.copied_in(file):
+                return FileComparison(mark)
+        if latest is not None and latest.file == who.file:
+            return FileComparison(latest=latest, why=latest.change(who, file))
+        listed = self._listed.get(name or "")
+        if latest is None and listed is not None and (listed[:2] != who.file or who.born > self._listed_at):
+            unread = Bookmark.of(name or "", Identity(*listed[:2], 0, b"", listed[2]), (0, 1))
+            return FileComparison(latest=unread, why=Reason.FILE_GONE)
+        if latest is None or self._is_there(latest, self._named):
+            return FileComparison()  # new; what had its name has another one, and is read under that
+        return FileComparison(latest=latest, why=Reason.FILE_GONE)
+
+
+# --- what had a name before -----------------------------------------------------------------------------------------
 
 
 def begin(
-    source: Source,
-    job: ReadOptions,
-    followed: Followed = MappingProxyType({}),
-    read: FileComparison | None = None,
-    grows: bool = False,
-    opened: Callable[[], Any] | None = None,
-) -> tuple[Tail, Missed | None]:
+    source: Source, job: ReadOptions, read: FileComparison | None = None, again: Reading | None = None
+) -> tuple[Reading, Missed | None]:
     """Opens a file to go on in, and finds what had its name before, as both are at one moment: where the file is
     renamed, copied or cut meanwhile, it is looked at again, but not for ever. ``read``: what was read of the name so
-    far, where that is not what the bookmarks say; ``followed``: files that are being read; ``grows``: as of
-    :class:`Tail`; ``opened``: opens the file, where that is not what has the name. Raises OSError."""
-    name, looks, until = source.name or "", MOVES, time.monotonic() + MOVING
+    far, where that is not what the bookmarks say; ``again``: a file that is open, from its start. Raises OSError."""
+    name, marks, looks, until = source.name or "", job.bookmarks, MOVES, time.monotonic() + MOVING
     while True:
-        file = (opened or source.open)()
+        file = source.open() if again is None else again.opened_again()
         try:
             who = identity(file)
             if who is None:
-                return Tail(source, file, job), None
-            if job.bookmarks.files:
-                job.bookmarks.found(name, who[:2])
-            found = read or job.bookmarks.stands(name, who, file)
+                return Reading(source, job, file), None
+            if marks.files:
+                marks.found(name, who.file)
+            found = read or marks.stands(name, who, file)
+            followed = marks.being_read(name, again)
             before = None
-            if found.latest is not None and who[:2] not in followed:
-                before = Missed(name, file, found, job, followed, grows)
+            if found.latest is not None and who.file not in followed:
+                before = Missed(name, file, found, job, followed)
             if before is None or not before.any:
-                return Tail(source, file, job, who, found.mark, grows), None
+                return Reading(source, job, file, who, found.mark), None
             looks = looks - 1 if time.monotonic() < until else 0
-            moved = before.again or not leads_to(name, file) or not is_still(who, file)
+            moved = before.again or not leads_to(name, file) or _is_cut(file, who)
             if moved and not looks:
                 before.leave_out(file)
             if not moved or not looks:
-                return Tail(source, file, job, who, None if before.anew else found.mark, grows), before
+                return Reading(source, job, file, who, None if before.anew else found.mark), before
         except BaseException:
             file.close()
             raise
         before.close()
         file.close()
         job.stop.sleep(PAUSE)
+
+
+def _is_cut(file: Any, who: Identity) -> bool:
+    """True if an open file was cut since it was looked at."""
+    now = identity(file)
+    return now is None or now.size < who.size or not now.head.startswith(who.head)
 
 
 def leads_to(name: str, file: Any) -> bool:
@@ -99,16 +268,16 @@ class Missed:
     """
 
     def __init__(
-        self, name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Followed, grows: bool
+        self, name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Mapping[tuple[int, int], Any]
     ) -> None:
         assert found.latest is not None
-        self.tails: list[Tail] = []
-        self.kept: Tail | None = None
+        self.tails: list[Reading] = []
+        self.kept: Reading | None = None
         self.anew = False
-        self._new: list[Tail] = []  # of which nothing was read
+        self._new: list[Reading] = []  # of which nothing was read
         self._fitted: list[Bookmark] = []
         self._log, self._latest, self._why = log, found.latest, found.why
-        self._job, self._marks, self._followed, self._grows = job, job.bookmarks, followed, grows
+        self._job, self._marks, self._followed = job, job.bookmarks, followed
         self._since = self._latest.written + (found.why is None)
         self._unknown_since = max(self._since, found.since)
         self._certain = is_rotated(name)  # that nothing that came after what was read last is missing
@@ -132,7 +301,7 @@ class Missed:
         for tail in self.tails:
             tail.file.close()
 
-    def blocks(self, read: Callable[[Tail], Blocks] = Tail.news) -> Blocks:
+    def blocks(self, read: Callable[[Reading], Blocks] = Reading.news) -> Blocks:
         """The blocks of these files, which ``read`` gives; then the gap is told."""
         for tail in self.tails:
             yield from read(tail)
@@ -142,10 +311,10 @@ class Missed:
 
     def leave_out(self, log: Any) -> None:
         """Leaves out what is compressed of an open file that was renamed since it was opened: it is read itself."""
-        packed = [one for one in self.tails if one is not self.kept and one.name.endswith(COMPRESSED)]
+        packed = [one for one in self.tails if one is not self.kept and one.path.endswith(COMPRESSED)]
         self._drop([one for one in packed if is_prefix(one.file, log)])
 
-    def _drop(self, tails: list[Tail]) -> None:
+    def _drop(self, tails: list[Reading]) -> None:
         for tail in tails:
             tail.file.close()
             self.tails.remove(tail)
@@ -172,7 +341,7 @@ class Missed:
             if not self._is_unread(one, file, who, listed):
                 file.close()
         order = {one.path: place for place, one in enumerate(listed)}
-        self.tails.sort(key=lambda tail: order[tail.name])
+        self.tails.sort(key=lambda tail: order[tail.path])
         return there
 
     def _fit(self, mark: Bookmark, certain: bool = True) -> None:
@@ -191,7 +360,7 @@ class Missed:
         if mark is None:
             return False
         self._fit(mark)
-        if who.size > (mark.offset if format_of(who.head) is None else mark.size):
+        if who.size > (mark.size if who.packed else mark.offset):
             self._take(one, file, who, mark)
         else:
             file.close()
@@ -224,9 +393,9 @@ class Missed:
         return unread
 
     def _take(self, one: Rotated, file: Any, who: Identity, mark: Bookmark | None) -> None:
-        tail = Tail(file_source(one.path, listed=True), file, self._job, who, mark, self._grows)
+        tail = Reading(file_source(one.path, listed=True), self._job, file, who, mark)
         # A last line without its end waits where somebody may still write it.
-        tail.reading.closed = not self._grows and (one.packed or time.time_ns() - one.written > SETTLED * 1e9)
+        tail.closed = not self._job.grows and (one.packed or time.time_ns() - one.written > SETTLED * 1e9)
         self.tails.append(tail)
         if mark is self._latest:
             self.kept = tail

@@ -9,11 +9,10 @@ from typing import Any
 from zipfile import is_zipfile
 
 from turnwire.log.input.archives import Member, can_seek, members
-from turnwire.log.input.reading import InputBlock, blocks_of_memory, mapped
+from turnwire.log.input.reading import Blocks, InputBlock, Reading, blocks_of_memory, mapped
 from turnwire.log.input.rotation import begin, is_being_made
 from turnwire.log.input.signatures import FIRST_BYTES, LONGEST_MAGIC, NotALog, format_of, is_archive, refuse_binary
-from turnwire.log.input.sources import Reading, ReadOptions, Source
-from turnwire.log.input.tailing import Blocks, Tail
+from turnwire.log.input.sources import ReadOptions, Source
 
 
 def blocks(source: Source, job: ReadOptions) -> Blocks:
@@ -42,9 +41,9 @@ def _of_data(source: Source, job: ReadOptions) -> Blocks:
     if head[:1] in FIRST_BYTES and (is_archive(head) or format_of(head)):
         file = io.BytesIO(view.cast("B"))
         if not is_archive(head) or is_zipfile(file):
-            yield from _of_whole(Tail(source, file, job), job)
+            yield from _of_whole(Reading(source, job, file), job)
             return
-    reading = Reading(source)
+    reading = Reading(source, job)
     reading.memory = memoryview(source.data if job.borrow or isinstance(source.data, bytes) else bytes(view)).cast("B")
     yield from ((reading, block) for block in blocks_of_memory(reading.memory, job.batch_bytes))
 
@@ -69,30 +68,30 @@ def _of_archive(reading: Reading, file: Any, job: ReadOptions) -> Blocks:
 def _of_file(source: Source, job: ReadOptions) -> Blocks:
     if not source.mappable:
         with source.open() as file:
-            yield from _of_whole(Tail(source, file, job), job)
+            yield from _of_whole(Reading(source, job, file), job)
         return
     marks = job.bookmarks
-    tail, before = begin(source, job)
-    with tail.file:
+    reading, before = begin(source, job)
+    with reading.file:
         if before is not None:
             with closing(before):
                 marks.done.update(one.file_id for one in before.tails)
                 yield from before.blocks()
-        if tail.who is None:
-            yield from _of_whole(tail, job)
+        if reading.identity is None:
+            yield from _of_whole(reading, job)
             return
-        if tail.file_id in marks.done:
+        if reading.file_id in marks.done:
             return
-        is_new = before is None and marks.waits and source.listed and tail.file_id not in marks.files
-        if is_new and is_being_made(tail.file, tail.name, copied=bool(marks.files)):
+        is_new = before is None and marks.waits and source.listed and reading.file_id not in marks.files
+        if is_new and is_being_made(reading.file, reading.path, copied=bool(marks.files)):
             return  # what is in it is read where it is made from, and the next scan knows it by that
-        yield from _of_whole(tail, job)
-        marks.end(tail.name, tail.file_id)
+        yield from _of_whole(reading, job)
+        marks.end(reading.path, reading.file_id)
 
 
-def _of_whole(tail: Tail, job: ReadOptions) -> Blocks:
-    reading, file, raw = tail.reading, tail.file, tail.raw
-    memory = mapped(file) if job.borrow and tail.source.mappable else None
+def _of_whole(reading: Reading, job: ReadOptions) -> Blocks:
+    file, raw = reading.file, reading.raw
+    memory = mapped(file) if job.borrow and reading.source.mappable else None
     head = raw.head()
     is_text = head[:1] not in FIRST_BYTES
     if not is_text:
@@ -101,7 +100,7 @@ def _of_whole(tail: Tail, job: ReadOptions) -> Blocks:
             yield from _of_archive(reading, file if can_seek(file) else raw, job)
             return
     if memory is None or not (is_text or format_of(head) is None):
-        yield from tail.news()
+        yield from reading.news()
         return
     reading.memory = memory.data
     for block in blocks_of_memory(reading.memory, job.batch_bytes, reading.offset):

@@ -20,11 +20,11 @@ from turnwire.log.input.urls import URL, Stored, place_in_storage, stored, store
 if TYPE_CHECKING:
     from turnwire.contract import Limits
     from turnwire.errors import WireError
-    from turnwire.log.input.bookmarks import Bookmarks, Gap, Identity
+    from turnwire.log.input.bookmarks import Gap
     from turnwire.log.input.memory import Pool
-    from turnwire.log.input.reading import InputBlock, Stop
+    from turnwire.log.input.reading import Stop
+    from turnwire.log.input.rotation import Bookmarks
     from turnwire.log.input.signatures import Refuse
-    from turnwire.log.search.state import SearchState
 
 
 SOURCE_CODE = (
@@ -79,44 +79,6 @@ class Source(NamedTuple):
 
 class Idle:
     """Stands among the blocks of sources that grow for the end of a look at all of them."""
-
-
-class Reading:
-    """The state of reading one input. The scan moves ``offset`` and ``line``; what reads it sets the rest.
-
-    offset, line: up to where everything is accounted for; waiting: the same without what is open at its end, and the
-    state of the search there, where something is;
-    kind: "gzip", "bzip2", "xz", "zstd" or None; fault: why decompressing ended before its time; closed: nobody will
-    write to it any more; memory: the whole input, where it is there at once; state: what the search knows from block to
-    block; left, pending: a record that a block cut off, and the blocks after it; taken: bytes read, as stored;
-    carried: the state of the search where it begins, from a bookmark or a plan; behind: an offset and the last bytes in
-    front of it (1024 at most), by which a file that was written anew behind the same beginning is told.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.name = source.name
-        self.identity: Identity | None = None
-        self.offset = source.start
-        self.line = source.line
-        self.waiting: tuple[int, int, dict[str, Any] | None] | None = None
-        self.kind: str | None = None
-        self.fault: Any = None
-        self.begun = False
-        self.finished = False
-        self.closed = False
-        self.memory: Any = None
-        self.state: SearchState | None = None
-        self.carried = source.carried
-        self.behind = (source.start, b"")
-        self.pending: list[InputBlock] = []
-        self.pending_bytes = 0
-        self.left: InputBlock | None = None
-        self.taken = 0
-
-    def kept(self) -> dict[str, Any] | None:
-        """The state of the search up to where the input is accounted for, as bookmarks and plans have it."""
-        return None if self.state is None else self.state.kept()
 
 
 def sources(source: Any) -> Iterator[Source]:
@@ -341,7 +303,7 @@ def _once(names: Iterable[str]) -> dict[str, str]:
 
 
 class ReadOptions(NamedTuple):
-    """The settings of reading beside the source: see :func:`turnwire.scan`."""
+    """The settings of reading beside the source: see :func:`turnwire.scan`; grows: files are followed."""
 
     pool: Pool
     batch_bytes: int
@@ -351,3 +313,4 @@ class ReadOptions(NamedTuple):
     bookmarks: Bookmarks
     tell: Callable[[Gap], None]
     refuse: Refuse
+    grows: bool = False
