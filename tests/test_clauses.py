@@ -47,5 +47,5 @@ def test_the_command_prints_the_clauses(wire: str) -> None:
     assert done.code == 0
     for clause in specification(wire).clauses:
         assert f"[x] {clause.id}: {clause.text} ({clause.section})\n" in done.out.decode()
-    for one in specification(wire).unjudged:
+    for one in specification(wire).untested:
         assert f"[-] {one.text} ({one.section}): {one.reason}\n" in done.out.decode()

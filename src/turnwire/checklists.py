@@ -54,8 +54,8 @@ class Clause(NamedTuple):
     text: str
 
 
-class Unjudged(NamedTuple):
-    """A requirement that no log can show kept or broken: its section, its text, and why it cannot be judged."""
+class Untested(NamedTuple):
+    """A requirement that no log can show kept or broken: its section, its text, and why no test is possible."""
 
     section: str
     text: str
@@ -254,7 +254,7 @@ class RecordChecklist:
 class Specification(NamedTuple):
     """The specification of a wire: the value of ``Wire(checklist=...)``.
 
-    clauses: those that a log can show kept or broken; unjudged: those that no log can. judge: makes a
+    clauses: those that a log can show kept or broken; untested: those that no log can. judge: makes a
     :class:`RecordChecklist` from options by name, among them ``now`` (the time for unfinished work, seconds since
     1970-01-01 UTC, or None). around: the judge has ``look(found)``, which takes the bytes of the whole file and
     everything that was found in it, of all wires, before the first message
@@ -263,7 +263,7 @@ class Specification(NamedTuple):
     """
 
     clauses: tuple[Clause, ...]
-    unjudged: tuple[Unjudged, ...]
+    untested: tuple[Untested, ...]
     judge: Callable[..., Any]
     around: bool = False
     options: tuple[str, ...] = ()

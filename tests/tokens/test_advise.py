@@ -15,7 +15,7 @@ from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, cont
 from turnwire import tokens
 from turnwire.registry import WIRES, wire_of
 from turnwire.tokens.advice import NOTICEABLE
-from turnwire.tokens.budget import Price, Sample, Spent, priced, spend
+from turnwire.tokens.budget import Price, Sample, TokenUse, priced, spend
 from turnwire.tokens.means import ALL, means
 
 pytestmark = pytest.mark.once
@@ -29,7 +29,7 @@ def log(*lines: str) -> bytes:
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 50)), max_size=20))
 def test_what_is_read_again_at_each_turn(messages: list[tuple[str | None, int]]) -> None:
-    meter = Spent("nslip", "o200k_base")
+    meter = TokenUse("nslip", "o200k_base")
     for line, (name, count) in enumerate(messages, 1):
         meter.add([count], [name], None, [line], None)
     again = 0

@@ -15,7 +15,7 @@ import turnwire
 from tests.tokens.material import REQUEST
 from turnwire import tokens
 from turnwire.errors import EncodeError, Reason
-from turnwire.tokens.budget import FIRST, KEEP, Sample, Spent, priced
+from turnwire.tokens.budget import FIRST, KEEP, Sample, TokenUse, priced
 from turnwire.tokens.comparison import Row, _ranked
 from turnwire.tokens.formats import Format, lossless, messages_of
 from turnwire.tokens.means import Mean, _least, _mean
@@ -177,7 +177,7 @@ def test_the_dearest_messages_and_those_over_a_budget(budget: int | None) -> Non
     """Of as many tokens, the first ones are kept; a message of just the budget is not over it."""
     counts = [5] * (KEEP + 3) + [6, 4, 6, 5, 100] + [7] * 2 * KEEP
     for size in (1, 3, len(counts)):
-        spent = Spent("nslip", "x")
+        spent = TokenUse("nslip", "x")
         for start in range(0, len(counts), size):
             part = counts[start : start + size]
             spent.add(part, [None] * len(part), "a.log", range(start + 1, start + 1 + len(part)), budget)

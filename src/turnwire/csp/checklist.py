@@ -10,16 +10,16 @@ from operator import itemgetter
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Unjudged, checklist_of
+from turnwire.checklists import Checklist, Clause, Specification, Untested, checklist_of
 from turnwire.csp.codec import check, doubts, parse
 from turnwire.csp.lints import FINAL, Classifier, Linter, Routing
-from turnwire.csp.logs import BOM, Beside, FilePreambles
+from turnwire.csp.logs import BOM, FilePreambles, SurroundingText
 from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Result, Task, task_of
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, expect
 from turnwire.fences import is_fence
 
-__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNTESTED", "conformance"]
 
 CLAUSES = (
     Clause("magic", "VALIDATION", "CSP/1 header, and no other text"),
@@ -62,26 +62,26 @@ _BROKEN_BY: dict[str, str] = {
 REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_BY.items() for name in names.split()}
 """Reasons that reading, ``check`` and ``lint`` find -> the clause of each. What a replay refuses breaks "state"."""
 
-UNJUDGED = (
-    Unjudged("SCOPE", "Agents speak CSP/1 only, humans natural language", "a log does not say who is human"),
-    Unjudged("SCOPE", "The memory graph is made of CSP nodes and patches", "the graph of MEM messages has no form"),
-    Unjudged("GOALS", "Lossless, token-minimal", "no log shows what an agent meant; turnwire tokens counts"),
-    Unjudged(
+UNTESTED = (
+    Untested("SCOPE", "Agents speak CSP/1 only, humans natural language", "a log does not say who is human"),
+    Untested("SCOPE", "The memory graph is made of CSP nodes and patches", "the graph of MEM messages has no form"),
+    Untested("GOALS", "Lossless, token-minimal", "no log shows what an agent meant; turnwire tokens counts"),
+    Untested(
         "INTENT TYPES",
         "DATA, PRODUCED and OUT have the values that they name",
         "results and files are not part of a log",
     ),
-    Unjudged(
+    Untested(
         "FILEOP",
         "BASE is the state of the file, CONTENT fits it",
         "the files are not part of a log; turnwire apply judges them",
     ),
-    Unjudged(
+    Untested(
         "PROJECT LAWS",
         "Laws that route by no subject, or tasks that do not name it",
         "what a task is about is its meaning; csp.conformance takes a classifier",
     ),
-    Unjudged("TASK_TPL", "Subagents are spawned with the template", "a log does not show how an agent was spawned"),
+    Untested("TASK_TPL", "Subagents are spawned with the template", "a log does not show how an agent was spawned"),
 )
 """Sentences of the specification that no log can show. The token rules restate, expanded, filler, full_rewrite and
 synonym are heuristics: what they find is doubtful, and fails nothing."""
@@ -102,7 +102,7 @@ class CspChecklist(checklists.RecordChecklist):
         self.routing: Routing | None = None
         self.waiting_tasks: dict[str, tuple[int, int | None, str]] = {}
         self._given_up = 0  # tasks without an answer that are no longer followed, beyond those that are told
-        self._waiting: list[Beside] = []
+        self._waiting: list[SurroundingText] = []
         self._next = 0
 
     def look(self, found: Any) -> None:
@@ -235,7 +235,7 @@ class CspChecklist(checklists.RecordChecklist):
             self.left("answers", last, f"{self._given_up} more tasks, no longer followed, have no answer")
 
 
-CHECKLIST = Specification(CLAUSES, UNJUDGED, CspChecklist, around=True, options=("classify",))
+CHECKLIST = Specification(CLAUSES, UNTESTED, CspChecklist, around=True, options=("classify",))
 """The checklist of CSP/1."""
 
 

@@ -29,9 +29,9 @@ _RECORD = b"\n\0\n"
 _ANSWERED = {"OK": "answered", "FAIL": "failed", "ERROR": "failed"}
 
 
-class Beside(NamedTuple):
-    """What is beside messages: its byte, its length, its line (1-based), and a preamble, what is wrong with one, or
-    other text."""
+class SurroundingText(NamedTuple):
+    """Text around messages: its byte offset, length and line (1-based), and what it is: a preamble, the error of a
+    damaged preamble, or other text."""
 
     offset: int
     length: int
@@ -148,23 +148,24 @@ class FilePreambles:
         """True if nothing says that this is a log."""
         return self._alone and not any(log_lines(self._data[start:stop]) for start, stop in self._found.gaps)
 
-    def preambles(self) -> list[Beside]:
+    def preambles(self) -> list[SurroundingText]:
         """The preambles, and what is wrong with those that are damaged."""
-        found = [Beside(start, size, one.line or 1, one) for start, size, one in preambles(self._data, self._limits)]
+        rows = preambles(self._data, self._limits)
+        found = [SurroundingText(start, size, one.line or 1, one) for start, size, one in rows]
         if not self._on_lines() and _speaks_of_state(self._data):
             found += [*self._in_strings(), *self._behind_prefixes()]
         return found
 
-    def _in_strings(self) -> Iterator[Beside]:
+    def _in_strings(self) -> Iterator[SurroundingText]:
         """Those in JSON strings with messages. One behind the first message there is placed behind all of them."""
         for start, said in self._found.strings(_RECORD):
             if _speaks_of_state(said):
                 line, first = self._found.line_of(start), said.find(_RECORD)
                 for offset, _, record in preambles(said, self._limits):
                     place = start if isinstance(record, DecodeError) else start - 1 if offset < first else start + 1
-                    yield Beside(place, 0, line, record)
+                    yield SurroundingText(place, 0, line, record)
 
-    def _behind_prefixes(self) -> Iterator[Beside]:
+    def _behind_prefixes(self) -> Iterator[SurroundingText]:
         """Those in lines that begin as the first line of the message behind them does, or of the one before."""
         messages = self._found.places[0][self._found.of(WIRE)]
         lines = self._found.lines_behind_prefixes(WIRE)
@@ -172,9 +173,9 @@ class FilePreambles:
             rows = list(several)
             for _, _, record in preambles(b"".join(one.text + b"\n" for one in rows), self._limits):
                 row = rows[(record.line or 1) - 1]
-                yield Beside(row.offset, 0, row.line, record)
+                yield SurroundingText(row.offset, 0, row.line, record)
 
-    def junk(self, taken: list[Beside]) -> Iterator[Beside]:
+    def junk(self, taken: list[SurroundingText]) -> Iterator[SurroundingText]:
         """The lines that are not blank, no fence and no part of others."""
         spans = iter([(one.offset, one.length) for one in taken] + [(len(self._data) + 1, 0)])
         here = next(spans)
@@ -184,7 +185,7 @@ class FilePreambles:
                     here = next(spans)
                 text = row.removeprefix(BOM if start == 0 else b"").strip()
                 if text and here[0] > start and not is_fence(text):
-                    yield Beside(start, len(row), line, Junk(line, text.decode(errors="replace")))
+                    yield SurroundingText(start, len(row), line, Junk(line, text.decode(errors="replace")))
                 start += len(row) + 1
 
     def prose(self) -> Iterator[tuple[int, int, str]]:

@@ -537,7 +537,7 @@ def change_span(text: bytes) -> tuple[int, int, int, int] | Reason:
     return start, stop - start, value, len(text) - value
 
 
-class Loose(NamedTuple):
+class LenientKey(NamedTuple):
     """A line as models write it: its first word in upper case and as it is said, the sign behind it, and the rest."""
 
     word: str
@@ -546,10 +546,10 @@ class Loose(NamedTuple):
     rest: str
 
 
-def _loose(text: str) -> Loose | None:
+def _loose(text: str) -> LenientKey | None:
     """The parts of a line in another form, None where it does not begin with a word."""
     match = _LOOSE.fullmatch(text)
-    return None if match is None else Loose(match[1].upper(), *match.groups())
+    return None if match is None else LenientKey(match[1].upper(), *match.groups())
 
 
 def _word(value: str) -> str:

@@ -66,7 +66,7 @@ class Change(NamedTuple):
     new: str | None
 
 
-class Kept(NamedTuple):
+class LogRow(NamedTuple):
     """What became of an accepted message: its entry, the number of the last entry of the journal then, the id of its
     block; and of a patch its step, the checkpoint that it made, and the operations since the last whole digest."""
 
@@ -207,10 +207,10 @@ class Store:
         root = Snapshot(defs)
         self._journal = journal
         self._checkpoints = {"C0": Checkpoint("C0", root, laws, None, None, digest, 0, whole_digest(root))}
-        self._log: list[Kept] = []  # the truth: all below follows from it, and is counted up to _counted
+        self._log: list[LogRow] = []  # the truth: all below follows from it, and is counted up to _counted
         self._counted = 0
         self._state = State(root)
-        self._changes: dict[str, list[Kept]] = {}  # name -> the patches that change it
+        self._changes: dict[str, list[LogRow]] = {}  # name -> the patches that change it
         self._highest = dict.fromkeys(_LETTERS, "0")  # letter -> the number of the highest id, as it is written
         self._since_whole = 0
         self._journal_seen = 0  # number of the last entry of the journal that was looked at
@@ -419,7 +419,7 @@ class Store:
                 self._replay(entry)
         return self._seen - before
 
-    def _judged(self, message: CspMessage, text: str, seen: int = 0) -> Kept | None:
+    def _judged(self, message: CspMessage, text: str, seen: int = 0) -> LogRow | None:
         """What a message would become, None where it was done already. Changes nothing; raises RuleError."""
         state, block = self._now(), message.block
         step = state.step(message, text)
@@ -428,13 +428,13 @@ class Store:
         before = self._log[-1].entry.digest if self._log else self._checkpoints["C0"].digest
         entry = LogEntry(len(self._log) + 1, text, chained(before, text))
         if step is None:
-            return Kept(entry, seen, "" if block is None else block.id)
+            return LogRow(entry, seen, "" if block is None else block.id)
         base = self._checkpoints[step.base]
         since = self._since_whole + len(step.changes)
         whole = whole_digest(step.defs) if since >= max(_WHOLE_EVERY, len(step.defs)) else None
         digest = chained(base.digest, text)
         made = Checkpoint(step.target, step.defs, base.laws, base.id, step.patch, digest, entry.seq, whole)
-        return Kept(entry, seen, step.patch, step, made, since if whole is None else 0)
+        return LogRow(entry, seen, step.patch, step, made, since if whole is None else 0)
 
     # --- what a journal kept ---
 

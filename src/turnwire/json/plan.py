@@ -317,7 +317,7 @@ class Judgement:
         return None
 
 
-class Flat(NamedTuple):
+class FlatPlan(NamedTuple):
     """Plans as numbers, as ``_native/json/plan.pxi`` copies them into the structs of json/plan.h."""
 
     nodes: Sequence[tuple[int, ...]]  # table, items, form, text, first word, words, node of the first key, is a key
@@ -359,7 +359,7 @@ def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
                 raise ValueError(f"{plan.wire}: the column {column.name} has {len(column.names)} names, not {most}")
 
 
-def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> Flat:
+def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> FlatPlan:
     """Plans for the given columns, by number. Raises ValueError where two plans ask different things of one value, or
     a fill does not fit its column."""
     check_plans(plans, columns)
@@ -387,7 +387,7 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> Flat:
         nodes.append((*place, form, int(value.text), len(words), len(value.words), first, int(is_key)))
         words += [word.encode() for word in value.words]
     asks = _asks(plans, values, words)
-    result = Flat(nodes, tables, words, [], [], [], [], [], [], asks)
+    result = FlatPlan(nodes, tables, words, [], [], [], [], [], [], asks)
     for plan in plans:
         result.wires.append(_wire(plan, numbers, len(result.variants)))
         for variant in plan.variants:
@@ -432,7 +432,7 @@ _WORDS, _OPENING, _ALL = 1, 2, 3
 def _asks(
     plans: Sequence[WirePlan], values: Iterable[str], words: list[bytes]
 ) -> list[tuple[int, int, int, int, bytes]] | None:
-    """The tests of each node (see ``Flat``), or None if a wire does not say. Words are added to ``words``."""
+    """The tests of each node (see ``FlatPlan``), or None if a wire does not say. Words are added to ``words``."""
     asked: dict[str, list[Ask]] = {}
     parts: dict[str, int] = {}
     for plan in plans:
@@ -480,7 +480,7 @@ def _wire(plan: WirePlan, numbers: dict[str, int], first: int) -> dict[str, Any]
 
 
 def _variant(
-    variant: Variant, result: Flat, values: dict[str, Value], numbers: dict[str, int], columns: list[str]
+    variant: Variant, result: FlatPlan, values: dict[str, Value], numbers: dict[str, int], columns: list[str]
 ) -> None:
     fills = [fill for fill in variant.fills if fill.column in columns or fill.column == "time"]
     result.variants.append((len(result.needs), len(variant.needs), len(result.fills), len(fills)))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Unjudged
+from turnwire.checklists import Checklist, Clause, Specification, Untested
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.kick.codec import Envelope, check
 from turnwire.kick.documents import is_document
@@ -25,7 +25,7 @@ from turnwire.kick.spec import WIRE, EventKind
 from turnwire.kick.times import seconds
 from turnwire.registry import reading
 
-__all__ = ["CHECKLIST", "CLAUSES", "EVENTS", "REASONS", "UNJUDGED", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "EVENTS", "REASONS", "UNTESTED", "conformance"]
 
 CLAUSES = (
     Clause("envelope", "001", "Messages are JSON envelopes with the fields of the schema"),
@@ -77,13 +77,13 @@ _ALWAYS = ("envelope", "ids", "times", "channels", "space", "roles")
 _FAMILIES = {"command": "loop", "report": "loop", "query": "answers", "alert": "escalation"}
 
 
-UNJUDGED = (
-    Unjudged("001", "All communication between agents goes through envelopes", "only what did is seen"),
-    Unjudged("002", "Patterns: asynchronous, fire and forget, publish and subscribe", "transports are not seen"),
-    Unjudged("002", "An artifact's path leads to what was made", "the files are not part of a log"),
-    Unjudged("003", "The agent executes the task", "only its reports are seen"),
-    Unjudged("003", "SystemMonitor detects anomalies", "what nobody reports is in no log; anybody may send an alert"),
-    Unjudged("003", "The human or supervisor decides", "the specification gives their decision no message"),
+UNTESTED = (
+    Untested("001", "All communication between agents goes through envelopes", "only what did is seen"),
+    Untested("002", "Patterns: asynchronous, fire and forget, publish and subscribe", "transports are not seen"),
+    Untested("002", "An artifact's path leads to what was made", "the files are not part of a log"),
+    Untested("003", "The agent executes the task", "only its reports are seen"),
+    Untested("003", "SystemMonitor detects anomalies", "what nobody reports is in no log; anybody may send an alert"),
+    Untested("003", "The human or supervisor decides", "the specification gives their decision no message"),
 )
 """Demands of the specification that no log can show."""
 
@@ -231,7 +231,7 @@ def _applies(family: str | None, correlated: bool) -> frozenset[str]:
 
 CHECKLIST = Specification(
     CLAUSES,
-    UNJUDGED,
+    UNTESTED,
     KickChecklist,
     options=("policy", "now", "own_lines"),
     loads={"policy": lambda path: Policy.from_toml(Path(path))},

@@ -34,7 +34,7 @@ from turnwire.kick.spec import (
     TaskState,
 )
 from turnwire.kick.times import seconds
-from turnwire.kick.tracking import Alarms, Followed, Recent, Table, Task
+from turnwire.kick.tracking import Alarms, Recent, Table, Task, Tracked
 
 if TYPE_CHECKING:
     from turnwire.kick.codec import Envelope
@@ -125,7 +125,7 @@ class _Feed(NamedTuple):
         self,
         kind: EventKind,
         text: str = "",
-        about: Followed | None = None,
+        about: Tracked | None = None,
         *,
         name: str | None = None,
         issues: Iterable[Issue] = (),
@@ -173,7 +173,7 @@ class Monitor:
         self._commands = Recent(remember)  # id or correlation of one that is no dispatch -> its agent, and its task
         self._table = Table()
         self._alarms = Alarms()
-        self._ended: deque[Followed] = deque()
+        self._ended: deque[Tracked] = deque()
         self._count = 0  # of what has begun
         self._to_resume = 0  # so many tasks may go on by now
         row = policy.row_for(ESCALATION_CHANNEL)  # violations go where a row about that channel alone says
@@ -290,11 +290,11 @@ class Monitor:
         self._count += 1
         return self._count
 
-    def _watch(self, what: Followed, kind: str, start: float | None) -> None:
+    def _watch(self, what: Tracked, kind: str, start: float | None) -> None:
         """Sets the alarm of something to a deadline, by its name in :class:`Deadlines`."""
         self._alarms.set(what, kind, start, getattr(self._deadlines, kind))
 
-    def _end(self, what: Followed, *words: str) -> None:
+    def _end(self, what: Tracked, *words: str) -> None:
         """Ends something: it has no alarm and no keys of these words any more, and is forgotten once ``remember``
         further things have ended."""
         what.ended = True
@@ -493,7 +493,7 @@ class Monitor:
                 text = f"nothing that was sent has the correlation_id {correlation!r}"
                 fed.tell(EventKind.UNCORRELATED, "this answers no question" if there else text)
                 return
-        query = Followed(envelope, None, self._number())
+        query = Tracked(envelope, None, self._number())
         self._table.put(query, QUESTION, query.id, query.group)
         self._table.put(query, ASKED, None, *_pairs(query, envelope.sender))
         self._watch(query, "answer", fed.now)
@@ -535,7 +535,7 @@ class Monitor:
         groups = dict.fromkeys(task.group for task in about if task is not None)
         if correlation is not None:
             groups = {correlation: None, **groups}
-        violation = Followed(fed.envelope, fed.task, self._number())
+        violation = Tracked(fed.envelope, fed.task, self._number())
         marks: list[Hashable] = [violation.id, violation.group, *groups]
         if fed.task is not None:
             marks.append((NAME, fed.task))
@@ -563,7 +563,7 @@ class Monitor:
         self._table.put(violation, DECISION, *((key, envelope.receiver) for key in keys))
         fed.tell(EventKind.ESCALATED, "", violation, name=fed.task)
 
-    def _escalated(self, fed: _Feed) -> Followed | None:
+    def _escalated(self, fed: _Feed) -> Tracked | None:
         """The violation that is escalated: by correlation, else by the task that it names or has paused; the oldest
         that waits comes first."""
         task = self.task(fed.task)
@@ -606,10 +606,10 @@ def _places(task: Task) -> tuple[Hashable, ...]:
     return None, task.group, ("agent", task.agent)
 
 
-def _pairs(query: Followed, asker: str) -> list[Hashable]:
+def _pairs(query: Tracked, asker: str) -> list[Hashable]:
     """Who asked, and who asked whom, on each correlation of a question."""
     return [pair for key in (query.id, query.group) for pair in ((key, asker), (key, asker, query.agent))]
 
 
-def _overdue(kind: str, what: Followed) -> Event:
+def _overdue(kind: str, what: Tracked) -> Event:
     return Event(EventKind.OVERDUE, what.name, None, what.id, _OVERDUE_TEXT[kind])

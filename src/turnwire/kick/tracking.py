@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from turnwire.kick.codec import Envelope
 
 
-class Followed:
+class Tracked:
     """Something that has begun and has to end.
 
     id: of the envelope that began it. name: the id of its task, or None. group: its correlation, or its own id. number:
@@ -36,7 +36,7 @@ class Followed:
         self.watch = 0
 
 
-class Task(Followed):
+class Task(Tracked):
     """A task: its state, whether it is paused, and the paths of what was made."""
 
     __slots__ = ("artifacts", "paused", "started", "state")
@@ -66,24 +66,24 @@ class Table:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def put(self, what: Followed, word: str, *values: Hashable) -> None:
+    def put(self, what: Tracked, word: str, *values: Hashable) -> None:
         """Puts something under keys of one word, behind all that is there."""
         what.keys.setdefault(word, set()).update(values)
         for value in values:
             self._rows.setdefault((word, value), OrderedDict())[what.id] = what
 
-    def take(self, what: Followed, *words: str) -> None:
+    def take(self, what: Tracked, *words: str) -> None:
         """Removes something from all its keys of these words."""
         for word in words:
             for value in what.keys.pop(word, ()):
                 self._drop(what, (word, value))
 
-    def drop(self, what: Followed, word: str, value: Hashable) -> None:
+    def drop(self, what: Tracked, word: str, value: Hashable) -> None:
         """Removes something from one key."""
         what.keys[word].discard(value)
         self._drop(what, (word, value))
 
-    def _drop(self, what: Followed, key: tuple[str, Hashable]) -> None:
+    def _drop(self, what: Tracked, key: tuple[str, Hashable]) -> None:
         several = self._rows.get(key)
         if several is not None:
             several.pop(what.id, None)
@@ -114,23 +114,23 @@ class Alarms:
     __slots__ = ("_count", "_heap")
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, str, Followed]] = []
+        self._heap: list[tuple[float, int, str, Tracked]] = []
         self._count = 0
 
-    def set(self, watched: Followed, kind: str, start: float | None, after: float | None) -> None:
+    def set(self, watched: Tracked, kind: str, start: float | None, after: float | None) -> None:
         """The one alarm of ``watched`` from now on; none where the time or the deadline is unknown."""
         self._count += 1
         watched.watch = self._count
         if start is not None and after is not None:
             heapq.heappush(self._heap, (start + after, self._count, kind, watched))
 
-    def clear(self, watched: Followed) -> None:
+    def clear(self, watched: Tracked) -> None:
         """No alarm for ``watched`` any more."""
         watched.watch = 0
 
-    def due(self, now: float) -> list[tuple[float, str, Followed]]:
+    def due(self, now: float) -> list[tuple[float, str, Tracked]]:
         """(time, kind, what) of the alarms that fell due before ``now``; each is told once."""
-        found: list[tuple[float, str, Followed]] = []
+        found: list[tuple[float, str, Tracked]] = []
         while self._heap and self._heap[0][0] < now:
             time, number, kind, watched = heapq.heappop(self._heap)
             if watched.watch == number:
@@ -138,7 +138,7 @@ class Alarms:
                 found.append((time, kind, watched))
         return found
 
-    def again(self, due: list[tuple[float, str, Followed]]) -> None:
+    def again(self, due: list[tuple[float, str, Tracked]]) -> None:
         """Takes back what :meth:`due` gave last, which has not been told after all."""
         for time, kind, watched in due:
             self.set(watched, kind, time, 0.0)

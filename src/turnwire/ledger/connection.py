@@ -158,7 +158,7 @@ def damage(error: BaseException | None) -> RuleError | None:
     return broken(f"the file is damaged: {error}")
 
 
-class FaultsTold:
+class LedgerErrors:
     """Raises RuleError(ledger_broken) where a proof fails within, or SQLite finds the file damaged."""
 
     __slots__ = ()

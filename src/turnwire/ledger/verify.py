@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import expect
 from turnwire.ledger import merkle
-from turnwire.ledger.connection import NO_LEDGER, FaultsTold, identity_of, input_output, open_to_read, told
+from turnwire.ledger.connection import NO_LEDGER, LedgerErrors, identity_of, input_output, open_to_read, told
 from turnwire.ledger.rows import Fault, ProofFailed, ProvedRows
 
 if TYPE_CHECKING:
@@ -141,6 +141,6 @@ def require(verdict: Verdict) -> Verdict:
     """Returns the verdict if nothing failed. Raises RuleError(ledger_broken) with the first fault."""
     expect(verdict, Verdict, "the Verdict of a ledger is required")
     if verdict.fault is not None:
-        with FaultsTold():
+        with LedgerErrors():
             raise ProofFailed(verdict.fault.where, verdict.fault.text, verdict.fault.seq)
     return verdict

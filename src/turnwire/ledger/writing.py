@@ -13,7 +13,7 @@ from typing import Any
 
 from turnwire.errors import Reason, RuleError
 from turnwire.json.canonical import canonical
-from turnwire.ledger.connection import FaultsTold, damage, in_memory, require_schema, transaction
+from turnwire.ledger.connection import LedgerErrors, damage, in_memory, require_schema, transaction
 from turnwire.ledger.rows import Row, broken, first_link, last_link, require_continued, seal
 
 _GROUP = 64  # rows of one statement, where there are many
@@ -136,7 +136,7 @@ class Writer:
         if version != self._known_version:
             (schema,) = self.connection.execute("PRAGMA schema_version").fetchone()
             if schema != self._schema_version:
-                with FaultsTold():
+                with LedgerErrors():
                     require_schema(self.connection)
                 self._schema_version = schema
             if self._known_version != -1:

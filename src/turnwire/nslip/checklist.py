@@ -6,14 +6,14 @@ import re
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Unjudged
+from turnwire.checklists import Checklist, Clause, Specification, Untested
 from turnwire.errors import DecodeError, EncodeError, Reason, expect
 from turnwire.nslip.codec import SlipMessage, encode
 from turnwire.nslip.rules import check
 from turnwire.nslip.spec import STRING_SLOTS, WIRE
 from turnwire.registry import reading
 
-__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNTESTED", "conformance"]
 
 CLAUSES = (
     Clause("framing", "3", "A message starts with @ and ends with #, its fields lie between |"),
@@ -43,14 +43,14 @@ REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_
 """Reason that reading, ``encode`` and ``check`` find -> the clause that it breaks."""
 
 
-UNJUDGED = (
-    Unjudged("1", "SLIP stays orthogonal to orchestration frameworks", "a design goal: a log does not show programs"),
-    Unjudged("2", "Acts, frames and slots mean what the tables say", "a log shows what was named, not what was done"),
-    Unjudged("2", "turn is the number of the turn", "section 2 says neither where turns begin nor how they count"),
-    Unjudged("2", "Each slot has a stable integer code", "the text has prefixes only; the codes are those of the API"),
-    Unjudged("2", "Ids refer to what is in external stores", "the stores are not part of a log"),
-    Unjudged("5", "Prompts are made from messages, and answers are read back", "a log does not show prompts"),
-    Unjudged("6", "Further slots, frames, encodings and versions break nothing", "they are for later versions"),
+UNTESTED = (
+    Untested("1", "SLIP stays orthogonal to orchestration frameworks", "a design goal: a log does not show programs"),
+    Untested("2", "Acts, frames and slots mean what the tables say", "a log shows what was named, not what was done"),
+    Untested("2", "turn is the number of the turn", "section 2 says neither where turns begin nor how they count"),
+    Untested("2", "Each slot has a stable integer code", "the text has prefixes only; the codes are those of the API"),
+    Untested("2", "Ids refer to what is in external stores", "the stores are not part of a log"),
+    Untested("5", "Prompts are made from messages, and answers are read back", "a log does not show prompts"),
+    Untested("6", "Further slots, frames, encodings and versions break nothing", "they are for later versions"),
 )
 """Demands of the specification that no log can show."""
 
@@ -122,7 +122,7 @@ class NslipChecklist(checklists.RecordChecklist):
 
 
 _ALWAYS = frozenset(("framing", "header", "acts", "frames", "integers"))
-CHECKLIST = Specification(CLAUSES, UNJUDGED, NslipChecklist, around=True)
+CHECKLIST = Specification(CLAUSES, UNTESTED, NslipChecklist, around=True)
 """The specification that nSLIP is judged by."""
 
 

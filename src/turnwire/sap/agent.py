@@ -34,7 +34,17 @@ from turnwire.sap.builders import (
 )
 from turnwire.sap.cache import mode_of
 from turnwire.sap.codec import encode, text_as_read
-from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Handler, Line, Overrun, Refusal, guarded
+from turnwire.sap.handlers import (
+    Cancelled,
+    Capability,
+    Context,
+    DeadlineExceeded,
+    Handler,
+    HandlerDied,
+    Line,
+    Refusal,
+    guarded,
+)
 from turnwire.sap.jobs import Job, Reply, key_of, size_of_job, size_of_result
 from turnwire.sap.learning import from_result
 from turnwire.sap.lifecycle import content_of
@@ -464,7 +474,7 @@ class Agent:
         if job.stop.done():
             raise Cancelled
         if not came or (left is not None and left <= 0):
-            raise Overrun("the deadline had passed before the work began")
+            raise DeadlineExceeded("the deadline had passed before the work began")
         capability = line.capability
         if capability.validate is not None and (faults := capability.validate(task._fields["payload"])):
             text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
@@ -479,7 +489,7 @@ class Agent:
             async with asyncio.timeout(seconds_to_record(task, None)):
                 other = await self._claimed(job, self._transcript)
         except TimeoutError:
-            raise Overrun("the time ran out before the task could be claimed") from None
+            raise DeadlineExceeded("the time ran out before the task could be claimed") from None
         if other is not None:
             return other
         if job.attempt > 1 and capability.redeliver == "fail":
@@ -577,7 +587,7 @@ class Agent:
             raise Refusal(ErrorCode.INTERNAL, f"the capability returned an invalid result: {error}") from error
         except Exception as error:  # whatever a capability does, its task gets a Result
             _log.exception("capability %s failed", name)
-            shown = type(error.cause if isinstance(error, Died) else error).__name__
+            shown = type(error.cause if isinstance(error, HandlerDied) else error).__name__
             raise Refusal(ErrorCode.INTERNAL, f"{shown} in {name}") from error
         issues: list[str] = []
         if "outputContract" in task._fields:

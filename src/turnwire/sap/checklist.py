@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist as Checklist, Clause, Specification, Unjudged
+from turnwire.checklists import Checklist as Checklist, Clause, Specification, Untested
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
 from turnwire.sap import judgement
@@ -44,22 +44,22 @@ CLAUSES = (
 )
 """Section 12 line by line, then what it does not list."""
 
-UNJUDGED = (
-    Unjudged("2", "Producers emit no breaking change without a new version", "no log shows what changed"),
-    Unjudged("2", "Consumers ignore unknown fields", "no log shows what a consumer does with a field"),
-    Unjudged("4.1", "routingHints, tags and meta do what their authors mean", "they are free forms"),
-    Unjudged("4.1", "telemetry: priority, budget and trace are obeyed", "a log shows no queue and no resources"),
-    Unjudged("4.2", "Evidence, citations and metrics are true", "a log shows what was claimed"),
-    Unjudged("4.2", "output has the format that outputContract names", "formats are an open list of names"),
-    Unjudged("5", "Producers validate before dispatch", "what was sent is judged by 3 and 4"),
-    Unjudged("6", "The cache key is the hash that section 6 defines", "its essence is pluggable"),
-    Unjudged("6", "With mustAlign a hit is checked once more", "a check that finds nothing leaves no trace"),
-    Unjudged("6", "Records are written after validation, immutable, versioned", "the cache is not part of a log"),
-    Unjudged("7", "Signals are aggregated; learning changes no old record", "loop and cache are not part of a log"),
-    Unjudged("7", "Learnings are emitted to the Master Librarian", "the librarian is not part of a log"),
-    Unjudged("10", "Transports persist the transcript, send X-Correlation-Id", "a log of messages shows no headers"),
-    Unjudged("11", "Consumers authorise issuers", "the identity that a transport knows is in no message"),
-    Unjudged("11", "Stores are append-only with tamper-evident digests", "turnwire verify judges a store"),
+UNTESTED = (
+    Untested("2", "Producers emit no breaking change without a new version", "no log shows what changed"),
+    Untested("2", "Consumers ignore unknown fields", "no log shows what a consumer does with a field"),
+    Untested("4.1", "routingHints, tags and meta do what their authors mean", "they are free forms"),
+    Untested("4.1", "telemetry: priority, budget and trace are obeyed", "a log shows no queue and no resources"),
+    Untested("4.2", "Evidence, citations and metrics are true", "a log shows what was claimed"),
+    Untested("4.2", "output has the format that outputContract names", "formats are an open list of names"),
+    Untested("5", "Producers validate before dispatch", "what was sent is judged by 3 and 4"),
+    Untested("6", "The cache key is the hash that section 6 defines", "its essence is pluggable"),
+    Untested("6", "With mustAlign a hit is checked once more", "a check that finds nothing leaves no trace"),
+    Untested("6", "Records are written after validation, immutable, versioned", "the cache is not part of a log"),
+    Untested("7", "Signals are aggregated; learning changes no old record", "loop and cache are not part of a log"),
+    Untested("7", "Learnings are emitted to the Master Librarian", "the librarian is not part of a log"),
+    Untested("10", "Transports persist the transcript, send X-Correlation-Id", "a log of messages shows no headers"),
+    Untested("11", "Consumers authorise issuers", "the identity that a transport knows is in no message"),
+    Untested("11", "Stores are append-only with tamper-evident digests", "turnwire verify judges a store"),
 )
 """Demands of the specification that no log can show."""
 
@@ -319,7 +319,7 @@ _OF_TASKS = frozenset(("context", "processing", "secrets"))
 _OF_RESULTS = frozenset(("evidence", "status"))
 _OF_ENDS = _OF_RESULTS | {"learning"}
 _OF_ANSWERS = frozenset(("cache", "correlation"))
-CHECKLIST = Specification(CLAUSES, UNJUDGED, SapChecklist, options=("learning", "now"))
+CHECKLIST = Specification(CLAUSES, UNTESTED, SapChecklist, options=("learning", "now"))
 """The specification by which SAP is judged."""
 
 

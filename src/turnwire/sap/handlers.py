@@ -100,7 +100,7 @@ class Refusal(Exception):
         return type(self), (self.code, self.message)
 
 
-class Overrun(Refusal):
+class DeadlineExceeded(Refusal):
     """The time of a task was over before its handler was done."""
 
     def __init__(self, text: str = "the time for this task has run out") -> None:
@@ -119,7 +119,7 @@ class Cancelled(Refusal):
         return Outcome(status=Status.CANCELLED, error=AgentError(message=self.message))
 
 
-class Died(Exception):
+class HandlerDied(Exception):
     """A call ended with what no call may end with; ``cause`` is that."""
 
     def __init__(self, cause: BaseException) -> None:
@@ -128,13 +128,14 @@ class Died(Exception):
 
 
 def guarded(work: Callable[..., T], *values: Any) -> T:
-    """Applies ``work`` to a handler's values, whose methods may raise anything: Died for what is no Exception."""
+    """Applies ``work`` to a handler's values, whose methods may raise anything. Raises HandlerDied for what is no
+    Exception."""
     try:
         return work(*values)
     except Exception:
         raise
     except BaseException as error:  # nobody cancels what does not wait: this, too, is the value's own
-        raise Died(error) from error
+        raise HandlerDied(error) from error
 
 
 ALLOWANCE: dict[str, int] = {
@@ -230,8 +231,8 @@ class Line:
         stop: asyncio.Future[None] | None = None,
         isolated: bool = False,
     ) -> Any:
-        """Runs the call and gives its value. Raises what it raises (Died for what is not an Exception), Overrun,
-        Cancelled, and Refusal(RATE_LIMIT) where no place is free.
+        """Runs the call and returns its value. Raises what it raises (HandlerDied for what is not an Exception),
+        DeadlineExceeded, Cancelled, and Refusal(RATE_LIMIT) where no place is free.
 
         seconds: how long it may take. stop: ends the wait when it is done. isolated: in a process, which is killed when
         the time is over.
@@ -247,7 +248,7 @@ class Line:
                 waiting: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
                 await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
-                raise Cancelled if stop is not None and stop.done() else Overrun
+                raise Cancelled if stop is not None and stop.done() else DeadlineExceeded
         finally:
             holder = running if thread is None or thread.done() else thread
             if not holder.done():
@@ -262,7 +263,7 @@ class Line:
             return value
         if isinstance(error, Exception) and not isinstance(error, StopIteration):  # no coroutine may raise that
             raise error
-        raise Died(error)
+        raise HandlerDied(error)
 
 
 async def _made(work: Callable[[], Any], thread: asyncio.Future[Made] | None) -> Made:

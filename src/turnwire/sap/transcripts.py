@@ -44,7 +44,7 @@ Prepare = Callable[[], tuple[list[Row], Any]]
 """Looks at the ledger: the rows that are to be appended, and the answer that holds then."""
 
 
-class Asked(NamedTuple):
+class LedgerRequest(NamedTuple):
     """A look at the ledger. key: what is looked at ("" for nothing), done: what waits for the answer."""
 
     key: str
@@ -62,7 +62,7 @@ class Batching:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self._thread = ThreadPoolExecutor(1, "sap-ledger")
-        self._waiting: deque[Asked] = deque()
+        self._waiting: deque[LedgerRequest] = deque()
 
     def close(self) -> None:
         """Ends the thread, when what is waiting has been written."""
@@ -73,7 +73,7 @@ class Batching:
 
         key: what is looked at. Two of one key never meet in a batch, so that the second sees the rows of the first.
         """
-        asked = Asked(key, prepare, Future())
+        asked = LedgerRequest(key, prepare, Future())
         self._waiting.append(asked)
         self._thread.submit(self._answer)  # as often as something waits, though one look may answer all
         return await asyncio.wrap_future(asked.done)
@@ -84,7 +84,7 @@ class Batching:
 
     def _answer(self) -> None:
         """Takes what waits, up to the second one of a key."""
-        batch: list[Asked] = []
+        batch: list[LedgerRequest] = []
         keys: set[str] = set()
         while self._waiting and self._waiting[0].key not in keys:
             asked = self._waiting.popleft()
@@ -94,7 +94,7 @@ class Batching:
         if batch:
             self._write(batch)
 
-    def _write(self, batch: list[Asked]) -> None:
+    def _write(self, batch: list[LedgerRequest]) -> None:
         """Prepares all and appends their rows in one commit.
 
         What was looked at still holds when the rows are written: where another writer has appended meanwhile, all is

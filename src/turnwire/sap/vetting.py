@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from turnwire.sap.builders import Outcome, alignment_of
-from turnwire.sap.handlers import Cancelled, Overrun, guarded
+from turnwire.sap.handlers import Cancelled, DeadlineExceeded, guarded
 from turnwire.sap.judgement import judge
 from turnwire.sap.messages import JsonObject, Result, Task, plain
 from turnwire.sap.spec import SUCCESSES, Alignment, Status
@@ -75,11 +75,11 @@ async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run
 
 
 async def _ask(vetter: Vetter, run: Run, task: Task) -> Vetting | None:
-    """The verdict of one vetter, ESCALATE if it raises. Raises Overrun or Cancelled where the task's time is over."""
+    """The verdict of one vetter, ESCALATE if it raises. Raises DeadlineExceeded or Cancelled when the time is over."""
     name = getattr(vetter, "__name__", type(vetter).__name__)
     try:
         return guarded(_as_vetting, await run(vetter), name)
-    except (Overrun, Cancelled):  # the task's affair, not the vetter's
+    except (DeadlineExceeded, Cancelled):  # the task's affair, not the vetter's
         raise
     except Exception as error:
         _log.exception("the vetter %s failed on task %s", name, task.task_id)

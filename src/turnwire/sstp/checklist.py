@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Unjudged, log_line, spoken, statement
+from turnwire.checklists import Checklist, Clause, Specification, Untested, log_line, spoken, statement
 from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
@@ -18,7 +18,7 @@ from turnwire.sstp.messages import Message
 from turnwire.sstp.session import Session
 from turnwire.sstp.spec import ADDRESSEE, HEADER, PAYLOADS, WIRE, Kind
 
-__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNTESTED", "conformance"]
 
 CLAUSES = (
     Clause("object", "Message kinds", "Every message is one valid JSON object"),
@@ -55,18 +55,18 @@ placeholders go by their place; all other refusals of reading mean that there is
 _BY_PLACE = frozenset({Reason.MISSING_FIELD, Reason.WRONG_TYPE, Reason.PLACEHOLDER})
 
 
-UNJUDGED = (
-    Unjudged(
+UNTESTED = (
+    Untested(
         "Turn discipline",
         "Only send when you have something to contribute",
         "what contributes is for the reader; the forms that never do are judged (contribution)",
     ),
-    Unjudged("Message kinds", "Criteria are measurable, questions specific, proofs verifiable", "it is their meaning"),
-    Unjudged("Message kinds", "provenance names the tool that was used", "tools leave no trace in a log"),
-    Unjudged("Message kinds", "supersedes names a decision", "decisions have no ids in the document"),
-    Unjudged("Message kinds", "What is delegated meets its output_schema_id", "the schemas are elsewhere"),
-    Unjudged("Message kinds", "Learnings are kept as long as retention:Nd says", "stores are not part of a log"),
-    Unjudged(
+    Untested("Message kinds", "Criteria are measurable, questions specific, proofs verifiable", "it is their meaning"),
+    Untested("Message kinds", "provenance names the tool that was used", "tools leave no trace in a log"),
+    Untested("Message kinds", "supersedes names a decision", "decisions have no ids in the document"),
+    Untested("Message kinds", "What is delegated meets its output_schema_id", "the schemas are elsewhere"),
+    Untested("Message kinds", "Learnings are kept as long as retention:Nd says", "stores are not part of a log"),
+    Untested(
         "Rules",
         "actor_id is the name under which the transport knows the agent",
         "a log shows no accounts; sstp.Session takes them",
@@ -193,7 +193,7 @@ class SstpChecklist(checklists.RecordChecklist):
 
 
 _ALWAYS = frozenset(("object", "raw", "kind", "header", "payload", "schema", "ranges", "actor", "clock", "session"))
-CHECKLIST = Specification(CLAUSES, UNJUDGED, SstpChecklist, around=True)
+CHECKLIST = Specification(CLAUSES, UNTESTED, SstpChecklist, around=True)
 """The specification that SSTP is judged by."""
 
 

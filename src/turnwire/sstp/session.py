@@ -103,7 +103,7 @@ class Clocks:
             self.lasts.insert(place, clock)
 
 
-class Asked(NamedTuple):
+class OpenRequest(NamedTuple):
     """A query or a delegation to which nobody has answered yet. place: where whoever feeds the session has it from."""
 
     message: Message
@@ -154,7 +154,7 @@ class Session:
         self.turn = Turn(ANYONE)
         usual = acknowledgements is ACKNOWLEDGEMENTS
         self._acknowledgements = _USUAL if usual else frozenset(map(words, acknowledgements))
-        self._open: dict[Kind, dict[str, list[Asked]]] = {Kind.QUERY: {}, Kind.DELEGATION: {}}  # by the folded name
+        self._open: dict[Kind, dict[str, list[OpenRequest]]] = {Kind.QUERY: {}, Kind.DELEGATION: {}}  # by folded name
         self._proving: set[str] = set()  # folded names of those who prove what was delegated to them
         self._identities: dict[str, frozenset[str]] = {}  # folded name -> those of the first actor who has it
         self._closed = roster is not None
@@ -180,7 +180,7 @@ class Session:
         """The queries without an answer, by the agent that was asked, in order."""
         return [asked.message for asked in self.waiting(Kind.QUERY)]
 
-    def waiting(self, *kinds: Kind) -> Iterator[Asked]:
+    def waiting(self, *kinds: Kind) -> Iterator[OpenRequest]:
         """The open messages of these kinds."""
         return (asked for kind in kinds for several in self._open[kind].values() for asked in several)
 
@@ -337,7 +337,7 @@ class Session:
         elif delegated is not None:
             self._proving.add(speaker)
         if kind in self._open:
-            self._open[kind].setdefault(folded(addressee or ""), []).append(Asked(message, place))
+            self._open[kind].setdefault(folded(addressee or ""), []).append(OpenRequest(message, place))
         if allowed and addressee is None:
             self.turn = Turn(OTHERS, actor)
         elif allowed and addressee is not None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from turnwire import registry
 from turnwire.errors import Reason
 from turnwire.phrases import counted
-from turnwire.tokens.budget import CountedLog, Price, Sample, Spent, priced, spend
+from turnwire.tokens.budget import CountedLog, Price, Sample, TokenUse, priced, spend
 from turnwire.tokens.comparison import Row, compare
 from turnwire.tokens.formats import text_of
 from turnwire.tokens.loading import DEFAULT, load
@@ -232,7 +232,7 @@ def advice_on(
 
 
 def _costs(
-    own: Spent,
+    own: TokenUse,
     kept: Sample,
     wires: Sequence[str],
     counter: Tokenizer,
@@ -265,7 +265,7 @@ def _costs(
 
 
 def _cost(
-    own: Spent, wire: str, price: Price | None, row: Row | None = None, scale: float = 1.0, estimated: bool = False
+    own: TokenUse, wire: str, price: Price | None, row: Row | None = None, scale: float = 1.0, estimated: bool = False
 ) -> Cost:
     """The cost where the messages are ``scale`` times as long as they are written, as a row of a comparison has it."""
     tokens, cached = round(own.tokens * scale), round(own.cached * scale)

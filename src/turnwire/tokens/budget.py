@@ -60,7 +60,7 @@ class LargeMessage(NamedTuple):
     conversation: str | None
 
 
-class Spent:
+class TokenUse:
     """The tokens of a wire's messages with one tokenizer.
 
     Attributes:
@@ -99,10 +99,10 @@ class Spent:
 
 
 class CountedLog(NamedTuple):
-    """A log, counted: (wire, tokenizer) -> Spent; wire -> sample of its messages; how many records were damaged; a
+    """A log, counted: (wire, tokenizer) -> TokenUse; wire -> sample of its messages; how many records were damaged; a
     sample of all messages in their order."""
 
-    spent: dict[tuple[str, str], Spent]
+    spent: dict[tuple[str, str], TokenUse]
     samples: dict[str, Sample]
     damaged: int
     whole: Sample
@@ -163,7 +163,7 @@ def spend(
     as many of all together. progress: as ``turnwire.scan`` takes it."""
     import turnwire
 
-    spent: dict[tuple[str, str], Spent] = {}
+    spent: dict[tuple[str, str], TokenUse] = {}
     names = registry.names()
     samples: dict[str, Sample] = {}
     whole = Sample(sample)
@@ -179,7 +179,7 @@ def spend(
             conversations, lines = batch["conversation"], batch["line"]
             known = [conversations[row] for row in rows]
             for counter in tokenizers:
-                own = spent.setdefault((name, counter.name), Spent(name, counter.name))
+                own = spent.setdefault((name, counter.name), TokenUse(name, counter.name))
                 own.bytes += sum(map(len, raws))
                 own.add(counter.count_many(texts, threads), known, batch.file, lines[rows], budget)
     ordered = {key: spent[key] for key in sorted(spent, key=lambda key: names.index(key[0]))}

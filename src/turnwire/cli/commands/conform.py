@@ -110,10 +110,10 @@ def _show_clauses(wire: str, as_json: bool) -> None:
     if checklist is None:
         raise click.UsageError(f"{wire} does not say what its clauses are")
     if as_json:
-        clauses, unjudged = checklist.clauses, checklist.unjudged
+        clauses, untested = checklist.clauses, checklist.untested
         write_json({"id": one.id, "clause": one.section, "name": one.text, "judged": True} for one in clauses)
-        write_json({"clause": one.section, "name": one.text, "judged": False, "reason": one.reason} for one in unjudged)
+        write_json({"clause": one.section, "name": one.text, "judged": False, "reason": one.reason} for one in untested)
         return
     write_lines(f"[x] {clause.id}: {clause.text} ({clause.section})" for clause in checklist.clauses)
     write_lines(["Cannot be judged from a log:"])
-    write_lines(f"[-] {one.text} ({one.section}): {one.reason}" for one in checklist.unjudged)
+    write_lines(f"[-] {one.text} ({one.section}): {one.reason}" for one in checklist.untested)

@@ -17,7 +17,7 @@ from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
-    from turnwire.tokens.budget import CountedLog, Price, Spent
+    from turnwire.tokens.budget import CountedLog, Price, TokenUse
     from turnwire.tokens.means import Mean
     from turnwire.tokens.tokenizer import Tokenizer
 
@@ -186,7 +186,7 @@ def _show(found: CountedLog, settings: dict[str, Any]) -> None:
         write_text(table([*names, "where"], cells))
 
 
-def _row(spent: Spent) -> dict[str, Any]:
+def _row(spent: TokenUse) -> dict[str, Any]:
     """One line of the result."""
     row = {name: getattr(spent, name) for name in ("wire", "tokenizer", "messages", "bytes", "tokens")}
     first = spent.largest[0]
