@@ -252,6 +252,9 @@ def test_a_key_that_is_too_long_is_refused_wherever_it_stands(event: dict[str, A
         with pytest.raises(DecodeError) as caught:
             session.decode(text.replace(LONG[1:], LONG), sealed=False)
         assert caught.value.reason is Reason.KEY_TOO_LONG
+    with pytest.raises(EncodeError) as refused:
+        session.encode([good, event])
+    assert refused.value.reason is Reason.KEY_TOO_LONG
 
 
 @pytest.mark.parametrize("depth", [1, 63, 64, 65, 128, 129, 200])

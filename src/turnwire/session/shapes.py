@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from turnwire import registry
 from turnwire.contract import LIMITS, MOST_LIMIT
-from turnwire.errors import EncodeError, Reason
+from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.json import text as json_text
 
 Leaf = str | bytes
@@ -114,6 +114,11 @@ def line_of(event: Any) -> tuple[dict[str, Any], str]:
             raise EncodeError(Reason.WRONG_TYPE, f"an event is an object or text, not {type(event).__name__}")
         event = registry.wire(wire).plain_values(event)
     line = json_text.write(event)
+    if len(line) > LIMITS.key:  # else no key is too long
+        try:
+            value_of(line)
+        except DecodeError as error:
+            raise EncodeError(error.reason, error.text) from None
     return parsed(line), line
 
 
