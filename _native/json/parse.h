@@ -39,6 +39,7 @@ typedef struct {
     const tw_node *nodes;
     const tw_choice *words;
     size_t nesting, key, digits;             /* limits */
+    int node_words;                          /* words of 64 bits for a bit of each node */
 } tw_shape;
 
 /* What a value is (TW_IS_...), the number of the word that it is, whether a string has escapes, and whether it says a
@@ -56,7 +57,7 @@ typedef struct {
 typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
 typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
 
-enum { TW_MOST_NODES = 512, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_TEMPLATES = 16,
+enum { TW_MOST_NODES = 1024, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_TEMPLATES = 16,
        TW_MOST_SLOTS = 48 };
 typedef struct tw_step tw_step;              /* of json/steps.h */
 typedef struct tw_template tw_template;            /* of json/templates.h */

@@ -101,7 +101,7 @@ static inline int tw_asked(const tw_json *x, const tw_need *need)
 
 static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *variant)
 {
-    for (int w = 0; w < TW_NODE_WORDS; w++) {
+    for (int w = 0; w < x->shape->node_words; w++) {
         for (uint64_t there = variant->asked[w] & x->noted[w]; there; there &= there - 1) {
             int node = w * 64 + tw_low_zeros(there);
             if (!(x->v[node].b.is & variant->kinds[node])) return 0;

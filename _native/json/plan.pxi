@@ -32,6 +32,7 @@ cdef extern from "_native/json/scan.h" nogil:
         const tw_node *nodes
         const tw_choice *words
         size_t nesting
+        int node_words
         size_t key
         size_t digits
     ctypedef struct tw_json:
@@ -394,6 +395,7 @@ cdef class Plan:
             if words[place].size <= 16:
                 memcpy(words[place].padded, words[place].text, words[place].size)
         self.c.shape.tables, self.c.shape.nodes, self.c.shape.words = tables, nodes, words
+        self.c.shape.node_words = (len(found.nodes) + 63) // 64
         return 0
 
     cdef int demands(self, found) except -1:
@@ -476,17 +478,17 @@ cdef class Plan:
         t.value_count = len(values)
         for place, (names, text, cased) in enumerate(values):
             t.values[place].text.text, t.values[place].text.size = <const uint8_t *><char *>(<bytes>text), len(text)
-            t.values[place].keys, t.values[place].cased = sum([1 << numbers[name] for name in names]), cased
+            t.values[place].keys, t.values[place].cased = sum([<uint64_t>1 << numbers[name] for name in names]), cased
         for place, (there, plan) in enumerate(zip(signs, self.plans)):
             for group in there or ():
                 for one in group:
                     sign = &t.signs[t.sign_count]
-                    sign.keys, sign.least = sum([1 << numbers[name] for name in one.keys]), one.least
-                    sign.values = sum([1 << values.index((one.keys, text.encode(), one.cased)) for text in one.values])
+                    sign.keys, sign.least = sum([<uint64_t>1 << numbers[name] for name in one.keys]), one.least
+                    sign.values = sum([<uint64_t>1 << values.index((one.keys, text.encode(), one.cased)) for text in one.values])
                     t.last[t.sign_count] = one is group[len(group) - 1]
                     t.sign_count += 1
             t.until[place] = -1 if there is None else t.sign_count
-            t.doubts[place] = sum([1 << numbers[name] for name in plan.doubt])
+            t.doubts[place] = sum([<uint64_t>1 << numbers[name] for name in plan.doubt])
         return 0
 
     cdef int asks(self, found) except -1:

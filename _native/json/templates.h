@@ -248,7 +248,7 @@ static int tw_cast(tw_template *m, const tw_json *x, const uint8_t *p, size_t si
     m->notes = 0;
     memcpy(m->noted, x->noted, sizeof m->noted);
     for (int asked = 1; asked >= 0; asked--) {
-        for (int w = 0; w < TW_NODE_WORDS; w++) {
+        for (int w = 0; w < x->shape->node_words; w++) {
             uint64_t nodes = x->noted[w] & (asked ? x->asked[w] : ~x->asked[w]);
             for (; nodes; nodes &= nodes - 1) {
                 int node = w * 64 + tw_low_zeros(nodes);
@@ -324,7 +324,7 @@ static void tw_template_first(tw_json *x, int place)
 static void tw_open_slots(const tw_json *x, const uint8_t *p, tw_leaf *leaves, int count)
 {
     for (int i = 0; i < count; i++) leaves[i].slot = leaves[i].size >= (leaves[i].kind == TW_IS_STRING ? 64 : 8);
-    for (int w = 0; w < TW_NODE_WORDS; w++) {
+    for (int w = 0; w < x->shape->node_words; w++) {
         for (uint64_t nodes = x->noted[w]; nodes; nodes &= nodes - 1) {
             int node = w * 64 + tw_low_zeros(nodes), form = x->shape->nodes[node].form, leaf;
             if (!(x->v[node].b.is & TW_IS_STRING) || (form != TW_FORM_UUID && form != TW_FORM_TIME)) continue;

@@ -113,7 +113,7 @@ static int tw_sign(const tw_json *x, const tw_plan *plan, const uint8_t *p, cons
     memset(sign->said, 0, sizeof sign->said);
     sign->wrong.count = sign->wrong.full = 0;
     *to++ = tw_count_members(p, end, x->hard);
-    for (int w = 0; w < TW_NODE_WORDS; w++) {
+    for (int w = 0; w < x->shape->node_words; w++) {
         for (uint64_t nodes = x->noted[w]; nodes; nodes &= nodes - 1) {
             int node = w * 64 + tw_low_zeros(nodes);
             const tw_value *v = &x->v[node];
@@ -172,7 +172,7 @@ static int tw_said_before(tw_lines *k, const tw_signature *sign, const uint8_t *
 /* Whether p is inside a noted array: of its items only the last one is noted. */
 static int tw_is_of_item(const tw_json *x, const uint8_t *p)
 {
-    for (int node = 0; node < TW_MOST_NODES; node++) {
+    for (int node = 0; node < 64 * x->shape->node_words; node++) {
         const tw_value *v = tw_noted(x, node);
         if (v && v->b.is & TW_IS_ARRAY && v->p < p && p < v->p + v->size) return 1;
     }
@@ -193,7 +193,7 @@ static void tw_keep_said(tw_lines *k, const tw_signature *sign, const uint8_t *p
     const tw_json *x = &k->json;
     int found = -1, place = tw_wrong_place(&sign->wrong, p + verdict->fault);
     size_t start = place >= 0 ? verdict->fault : 0;
-    for (int node = 0; node < TW_MOST_NODES && verdict->fault && place < 0; node++) {
+    for (int node = 0; node < 64 * x->shape->node_words && verdict->fault && place < 0; node++) {
         const tw_value *v = tw_noted(x, node);
         if (!v || tw_is_of_item(x, tw_value_start(v))) continue;
         size_t from = (size_t)(tw_value_start(v) - p);

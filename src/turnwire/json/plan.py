@@ -63,7 +63,7 @@ CHOICES = ("only", "word", "marks")
 TIME_COLUMN = 64
 """The number of the column ``time`` in a compiled plan: it has the head of the line to fall back on."""
 NO_NODE = 0xFFFF
-MOST_VALUES = 512
+MOST_VALUES = 1024
 """The values that the plans of one search may name, as TW_MOST_NODES of json/parse.h."""
 NO_NUMBER = 0xFF
 """Among the ``numbers`` of a fill: the word fills nothing."""

@@ -1,28 +1,52 @@
 """A2A: messages, tasks, artifacts and what becomes of them, alone or as JSON-RPC."""
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Words
+from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Present, Source, Words
 
 _METHODS = (
-    *("message/send", "message/stream", "tasks/resubscribe"),
+    *("message/send", "message/stream", "tasks/resubscribe", "tasks/send", "tasks/sendSubscribe"),
+    *(f"tasks/pushNotificationConfig/{verb}" for verb in ("set", "get", "list", "delete")),
+    *("agent/getAuthenticatedExtendedCard", "GetExtendedAgentCard"),
     *("SendMessage", "SendStreamingMessage", "GetTask", "ListTasks", "CancelTask", "SubscribeToTask"),
+    *(f"{verb}TaskPushNotificationConfig" for verb in ("Create", "Get", "Delete")),
+    "ListTaskPushNotificationConfigs",
 )
 _KINDS = {"task": "task", "message": "message", "status-update": "status", "artifact-update": "artifact"}
+_WRAPPERS = {"task": "task", "message": "message", "statusUpdate": "status", "artifactUpdate": "artifact"}
+_MARKS = (2, ("messageId", "contextId", "taskId"))
+
+
+def _loose(at: str, *members: str) -> tuple[Source, ...]:
+    return tuple(Loose(f"{at}{member}") for member in members)
 
 
 def _object(at: str) -> Columns:
     """The columns of a task, a message or an update at a path, "" or one that ends with a slash."""
     return {
-        "id": (Loose(f"{at}messageId"), Loose(f"{at}taskId"), Loose(f"{at}id")),
+        "id": _loose(at, "messageId", "taskId", "id"),
         "conversation": f"{at}contextId",
         "parent": Loose(f"{at}taskId"),
         "sender": Loose(f"{at}role"),
         "stop_reason": Loose(f"{at}status/state"),
         "time": Loose(f"{at}status/timestamp"),
-        "text": (
-            Loose(f"{at}parts/*/text"),
-            Loose(f"{at}artifact/parts/*/text"),
-            Loose(f"{at}status/message/parts/*/text"),
+        "text": _loose(at, "parts/*/text", "artifact/parts/*/text", "status/message/parts/*/text"),
+    }
+
+
+def _wrapped(at: str) -> Columns:
+    """The columns of an object in one of the wrappers, each of which is a member of what stands at a path."""
+    updates = ("task", "statusUpdate")
+    return {
+        "id": _loose(at, "task/id", "message/messageId", "statusUpdate/taskId", "artifactUpdate/taskId"),
+        "conversation": tuple(f"{at}{member}/contextId" for member in _WRAPPERS),
+        "parent": Loose(f"{at}message/taskId"),
+        "sender": Loose(f"{at}message/role"),
+        "stop_reason": _loose(at, *(f"{member}/status/state" for member in updates)),
+        "time": _loose(at, *(f"{member}/status/timestamp" for member in updates)),
+        "text": _loose(
+            at,
+            *("message/parts/*/text", "artifactUpdate/artifact/parts/*/text"),
+            *(f"{member}/status/message/parts/*/text" for member in updates),
         ),
     }
 
@@ -42,9 +66,9 @@ TABLE = Format(
             signs={"jsonrpc": ("2.0",), "method": _METHODS},
             kind="request",
             columns=_REQUEST,
-            marks=(2, ("messageId", "contextId", "taskId")),
+            marks=_MARKS,
         ),
-        Layout(  # methods of these names of MCP take a ``taskId``
+        Layout(  # MCP has methods of these names, which take a ``taskId``
             signs={"jsonrpc": ("2.0",), "method": ("tasks/get", "tasks/cancel"), "params/id": ()},
             kind="request",
             columns=_REQUEST,
@@ -54,28 +78,62 @@ TABLE = Format(
             kind="response",
             kinds=(Words("result/kind", _KINDS),),
             columns={**_object("result/"), "call_id": Digits("id")},
-            marks=(2, ("messageId", "contextId", "taskId")),
+            marks=_MARKS,
+        ),
+        Layout(
+            signs={"jsonrpc": ("2.0",), "result/id": (), "result/status/state": ()},
+            kind="task",
+            columns={**_object("result/"), "call_id": Digits("id")},
+            without=("result/kind",),
+        ),
+        Layout(
+            signs={"jsonrpc": ("2.0",), "id": ()},
+            one_of=(
+                *("result/task/id", "result/message/messageId", "result/statusUpdate/status"),
+                *("result/artifactUpdate/artifact", "result/tasks/*/status/state"),
+            ),
+            kind="response",
+            kinds=tuple(Present(f"result/{member}", kind) for member, kind in _WRAPPERS.items()),
+            columns={**_wrapped("result/"), "call_id": Digits("id")},
+        ),
+        Layout(
+            signs={},
+            one_of=tuple(f"{member}/contextId" for member in _WRAPPERS),
+            kind="event",
+            kinds=tuple(Present(member, kind) for member, kind in _WRAPPERS.items()),
+            columns=_wrapped(""),
         ),
         Layout(
             signs={"kind": ("task", "status-update", "artifact-update"), "contextId": ()},
             kind="task",
             kinds=(Words("kind", _KINDS),),
             columns=_object(""),
-            marks=(2, ("messageId", "contextId", "taskId")),
+            marks=_MARKS,
+        ),
+        Layout(
+            signs={"id": (), "contextId": (), "status/state": ()},
+            kind="task",
+            columns=_object(""),
+            without=("kind",),
+            marks=_MARKS,
         ),
         Layout(
             signs={"messageId": (), "role": ("user", "agent", "ROLE_USER", "ROLE_AGENT"), "parts": ()},
             kind="message",
             columns=_object(""),
             needs={"parts": ("array",)},
-            marks=(2, ("messageId", "contextId", "taskId")),
+            marks=_MARKS,
         ),
     ),
     asks=("request",),
-    answers=("task", "message", "status", "artifact"),
+    answers=("task", "message", "status", "artifact", "response"),
     parts=tuple(
         PartRule(f"{at}parts/*", "text", text="text")
-        for start in ("", "result/", "params/message/")
+        for start in (
+            "",
+            *(f"result/{member}" for member in ("", *(f"{name}/" for name in _WRAPPERS))),
+            "params/message/",
+        )
         for at in (start, f"{start}artifact/", f"{start}status/message/")
     ),
 )

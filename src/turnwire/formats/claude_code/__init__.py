@@ -40,6 +40,12 @@ TABLE = Format(
             needs={"message": ("object",), "timestamp": ("string",)},
             marks=_MARKS,
         ),
+        Layout(  # as ccusage counts them
+            signs={"sessionId": (), "timestamp": (), "message/usage/input_tokens": ()},
+            kind="assistant",
+            columns={**_LINE, **message("message/"), "request_id": "requestId", "cost": "costUSD"},
+            without=("type",),
+        ),
         Layout(
             signs={"type": ("system", "attachment", "progress"), "sessionId": (), "uuid": ()},
             kind="system",

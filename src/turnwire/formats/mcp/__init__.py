@@ -16,14 +16,14 @@ _METHODS = (
 _TASKS = ("tasks/get", "tasks/result", "tasks/cancel")  # A2A has methods of these names, which take an ``id``
 _RESULTS = (
     ("content", "tools", "resources", "resourceTemplates", "prompts", "contents/*/uri", "messages/*/content", "roots"),
-    ("completion", "action", "task/taskId", "tasks/*/taskId", "lastUpdatedAt", "supportedVersions"),
+    ("completion", "action", "task/taskId", "tasks/*/taskId", "lastUpdatedAt", "supportedVersions", "resultType"),
 )
 """Members of results; a response has one of them."""
 _REQUEST: Columns = {
     "call_id": Digits("id"),
     "subject": "method",
     "tool": Loose("params/name"),
-    "request_id": Loose("params/requestId"),
+    "request_id": Digits("params/requestId"),
 }
 _RESPONSE: Columns = {
     "call_id": Digits("id"),
