@@ -109,6 +109,15 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     return tw_members_scalar(x, p, 0, 1, brace);
 }
 
+/* Forgets the templates if other nodes fill columns now than those (`asked`) that they were made for. */
+static void tw_check_templates(tw_json *x, const uint64_t *asked)
+{
+    if (memcmp(x->asked, asked, sizeof x->asked))
+        while (x->template_count) free(x->templates[--x->template_count]);
+    x->fitted = NULL;
+    x->unfit = NULL;
+}
+
 static void tw_json_free(tw_json *x)
 {
     while (x->owned_count) free(x->owned[--x->owned_count]);

@@ -37,6 +37,9 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t digits
     ctypedef struct tw_json:
         const tw_shape *shape
+        uint32_t stamp
+        uint8_t no_memory
+        uint64_t asked[8]
     ctypedef struct tw_need:
         uint16_t node
         uint16_t parent
@@ -211,6 +214,7 @@ cdef extern from "_native/json/scan.h" nogil:
     int tw_best_level(int allowed)
     int tw_index_needs(const tw_need *needs, tw_variant *variant)
     int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
+    void tw_check_templates(tw_json *x, const uint64_t *asked)
     void tw_json_free(tw_json *x)
     uint64_t tw_name_hash(const uint8_t *p, size_t n)
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
@@ -287,6 +291,38 @@ LEVELS = ("scalar", "avx2", "avx512")
 SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
 
 
+cdef class Learnt:
+    """What searches learnt of the objects of a log, for the search of one block at a time: their keys and templates, and what
+    the wires' own reading said of refusals. digits: the limit under which that holds."""
+
+    cdef tw_json json
+    cdef void *verdicts
+    cdef size_t digits
+
+    def __dealloc__(self):
+        self.forget()
+
+    cdef void forget(self) noexcept:
+        tw_json_free(&self.json)
+        free(self.verdicts)
+        memset(&self.json, 0, sizeof(tw_json))
+        self.verdicts = NULL
+
+    cdef void lend(self, tw_lines *k, size_t digits) noexcept:
+        if self.digits != digits:
+            self.forget()
+        self.digits = digits
+        k.json, k.verdicts = self.json, self.verdicts
+        memset(&self.json, 0, sizeof(tw_json))
+        self.verdicts = NULL
+
+    cdef void give_back(self, tw_lines *k) noexcept:
+        self.json, self.verdicts = k.json, k.verdicts
+        memset(&k.json, 0, sizeof(tw_json))
+        if self.json.no_memory or self.json.stamp >> 31:  # stamps would come again
+            self.forget()
+
+
 cdef class Plan:
     """Wires and columns, compiled: what a search is told. Never changes.
 
@@ -302,8 +338,6 @@ cdef class Plan:
     cdef tw_plan c
     cdef list kept  # what the pointers lead into
     cdef list memory
-    cdef void *verdicts  # what scans learnt of refusals, and the limits under which that holds; NULL while one has it
-    cdef size_t message, digits
     cdef readonly tuple plans, columns, reasons, nslip
     cdef readonly dict valid, escaped
 
@@ -335,20 +369,9 @@ cdef class Plan:
         self.sign_table()
 
     def __dealloc__(self):
-        free(self.verdicts)
         if self.memory is not None:
             for address in self.memory:
                 free(<void *><size_t>address)
-
-    cdef void lend(self, tw_lines *k, size_t digits) noexcept:
-        """What was learnt of refusals, for the scan of one block, if it is under the same limits."""
-        if self.verdicts is not NULL and self.message == k.limit and self.digits == digits:
-            k.verdicts, self.verdicts = self.verdicts, NULL
-
-    cdef void give_back(self, tw_lines *k, size_t digits) noexcept:
-        if k.verdicts is not NULL:
-            free(self.verdicts)
-            self.verdicts, self.message, self.digits = k.verdicts, k.limit, digits
 
     cdef void *take(self, size_t count, size_t unit) except NULL:
         cdef void *memory = calloc(count + 1, unit)

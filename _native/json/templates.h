@@ -205,7 +205,21 @@ static int tw_make_slots(tw_template *m, const uint8_t *p, size_t size)
     return 1;
 }
 
-/* The slots in the arrays of objects whose keys are known: only the last object is noted. */
+/* Whether a key is known somewhere in the objects of a table. */
+static int tw_known_within(const tw_json *x, int table, const tw_name *name)
+{
+    const tw_table *keys = &x->shape->tables[table];
+    if (tw_known_key(keys, name)) return 1;
+    for (uint64_t i = 0; i <= keys->mask; i++) {
+        if (!keys->entries[i].name) continue;
+        const tw_node *node = &x->shape->nodes[keys->entries[i].node];
+        if (node->table >= 0 && tw_known_within(x, node->table, name)) return 1;
+        if (node->items >= 0 && tw_known_within(x, node->items, name)) return 1;
+    }
+    return 0;
+}
+
+/* The slots in the arrays of objects whose keys are known, under such a key: only the last object is noted. */
 static void tw_guard_items(tw_template *m, const tw_json *x, const uint8_t *p, int node)
 {
     const tw_value *v = &x->v[node];
@@ -213,7 +227,12 @@ static void tw_guard_items(tw_template *m, const tw_json *x, const uint8_t *p, i
     if (!(v->b.is & TW_IS_ARRAY) || x->shape->nodes[node].items < 0) return;
     for (int i = 0, slot = 0; i < m->leaves; i++) {
         if (!m->leaf[i].slot) continue;
-        m->slot[slot++].guarded |= m->leaf[i].at > first && m->leaf[i].at < first + v->size;
+        tw_slot *one = &m->slot[slot++];
+        if (one->guarded || m->leaf[i].at <= first || m->leaf[i].at >= first + v->size) continue;
+        const uint8_t *key = p + m->leaf[i].key;
+        const uint8_t *quote = (const uint8_t *)memchr(key, '"', (size_t)m->leaf[i].at - m->leaf[i].key);
+        tw_name name = { key, (size_t)(quote - key), tw_name_hash(key, (size_t)(quote - key)) };
+        one->guarded = memchr(key, '\\', name.size) || tw_known_within(x, x->shape->nodes[node].items, &name);
     }
 }
 

@@ -213,7 +213,7 @@ static void tw_run_tables(void)
 static int tw_run_by_lanes(int allowed)
 {
 #ifdef TW_X86
-    tw_run_lanes = allowed && tw_has_lanes();
+    tw_json_wide = tw_run_lanes = allowed && tw_has_lanes();
     return tw_run_lanes;
 #else
     (void)allowed;

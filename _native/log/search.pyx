@@ -149,6 +149,7 @@ cdef class Core:
             return kept.pop()
         finder = self.finder
         search = Search(finder, limit=limit, keep=keep)
+        search.learnt = Learnt()
         search.streams = NativeStreams(search)
         search.handlers["cri"] = search.streams.at_cri
         return search
@@ -313,7 +314,6 @@ cdef class Block:
     cdef object search, data
     cdef list asked  # what the twin found
     cdef list unfilled  # columns of which the search says nothing
-    cdef size_t digits
 
     def __cinit__(self):
         self.w = <tw_search *>calloc(1, sizeof(tw_search))
@@ -340,24 +340,30 @@ cdef class Block:
         cdef tw_search *w = self.w
         cdef tw_lines *k = &w.k
         cdef Walked top = Walked()
+        cdef uint64_t[8] asked
+        cdef size_t digits
+        digits = min(LIMITS.integer_digits, sys.get_int_max_str_digits() or LIMITS.integer_digits)
+        core.plan.c.shape.digits = digits
         self.core, self.search, self.asked, self.dtypes = core, search, [], names
+        (<Learnt>search.learnt).lend(k, digits)
         self.columns, self.rejects, self.memory = {}, {}, memory
         self.unfilled = [name for name in names if name not in core.filled]
         self.call = Call.__new__(Call)
         self.call.judgement = Judgement(core.plan.plans, core.plan.reasons, reader("json"), search.limit)
-        self.digits = core.plan.c.shape.digits = min(LIMITS.integer_digits, sys.get_int_max_str_digits() or LIMITS.integer_digits)
         k.s, k.size, k.limit, k.stop = text, size, search.limit, stop
         k.final, k.base, k.line, k.plan = final, base, line, &core.plan.c
         k.json.shape = &core.plan.c.shape
         k.context, k.whole, k.torn, k.number, k.go_on = <void *>self.call, whole, torn, number, go_on
         k.set_head = tw_set_head
-        core.plan.lend(k, self.digits)
         k.counted_line = line
         w.mid = state.mid
         memset(&self.others, 0, sizeof(self.others))
         attach_nslip(k, &self.others, core.plan, search.keep)
         attach_csp(w, core)
+        memcpy(asked, k.json.asked, sizeof(asked))
+        memset(k.json.asked, 0, sizeof(asked))
         self.grow(max(<size_t>(min(size, MOST_GUESSED) * core.density * 1.0625) + 64, LEAST_ROWS), core.reject_room)
+        tw_check_templates(&k.json, asked)
         top.region.end, top.region.final = stop, final
         self.enter(top, state)
         return 0
@@ -379,7 +385,7 @@ cdef class Block:
     cdef int end(self) except -1:
         """Returns what is kept for the next block."""
         if self.core is not None:
-            self.core.plan.give_back(&self.w.k, self.digits)
+            (<Learnt>self.search.learnt).give_back(&self.w.k)
             self.core.give_back(self.search)
         if self.top is not None:  # it knows the state, which knows the texts in it
             self.top.state = None
