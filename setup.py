@@ -57,6 +57,8 @@ DIRECTIVES = {
 }
 HOTTEST = {f"turnwire._native.{name}" for name in ("nslip.codec", "csp.codec", "log.search")}
 """What costs 3 % or more at less than -O3, by instructions of scans and of messages (``make gate``)."""
+ANNOTATED = {f"turnwire._native.{name}" for name in ("nslip.codec", "kick.envelope", "kick.format")}
+"""Those with public classes: made as Python makes its own, these have ``__annotations__``, which no static type has."""
 INLINED = (
     *("-O1", "-finline-functions", "-finline-small-functions", "-fpartial-inlining", "-fipa-sra", "-fthread-jumps"),
     *("-foptimize-sibling-calls", "-fcaller-saves", "-ftree-vectorize", "-fvect-cost-model=dynamic"),
@@ -105,17 +107,19 @@ def extensions() -> list[Extension]:
     """The modules by their Cython sources: Cython itself is asked for when they are built."""
     turnwire_powers.write()
     compile_args, link_args = flags()
+    named = {f"turnwire.{source[: -len('.pyx')].replace('/', '.')}": source for source in SOURCES}
     modules = [
         Extension(
-            f"turnwire.{source[: -len('.pyx')].replace('/', '.')}",
+            name,
             [source],
             include_dirs=["."],
             depends=needed(source),
+            define_macros=[("CYTHON_USE_TYPE_SPECS", "1")] if name in ANNOTATED else [],
             extra_compile_args=compile_args,
             extra_link_args=link_args,
             optional=not REQUIRED,
         )
-        for source in SOURCES
+        for name, source in named.items()
     ]
     modules.append(
         Extension(

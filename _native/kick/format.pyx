@@ -12,7 +12,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_Substring
 from libc.stdint cimport uint32_t
 
-from _native.common.adopt cimport adopt
+from _native.common.adopt cimport adopt, called
 
 from turnwire.errors import Reason
 from turnwire.kick import section_methods as methods
@@ -121,15 +121,21 @@ cdef class Section:
         self.source = None
         self.parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw, trim=trim)
 
-    cdef inline tw_header *header(self) noexcept:
+    cdef inline tw_header *header(self) except NULL:
         cdef Text text
         cdef size_t end
         if not self.is_split:
+            self.expect_source()
             text = view(self.source)
             end = header_end(text, self.start, self.body)
             tw_split(text.kind, text.data, self.start + (3 if text.kind == 1 else 1), end, &self.split)
             self.is_split = True
         return &self.split
+
+    cdef inline int expect_source(self) except -1:
+        if self.source is None:
+            raise AttributeError("a section that was made without its constructor has no parts")
+        return 0
 
     @property
     def name(self):
@@ -186,6 +192,7 @@ cdef class Section:
         """The body without its trailing blank lines."""
         if self.parts is not None:
             return self.parts[6]
+        self.expect_source()
         cdef Text text = view(self.source)
         content = cut(self.source, self.body, tw_content_end(text.kind, text.data, self.body, self.end))
         return methods.unstuffed(content) if self.stuffing else content
@@ -195,6 +202,7 @@ cdef class Section:
         """The section exactly as it was read, line endings and blank lines included; None for a built one."""
         if self.parts is not None:
             return self.parts[7]
+        self.expect_source()
         return cut(self.source, self.start, self.end)
 
     def __repr__(self):
@@ -211,6 +219,7 @@ cdef class Section:
 
 
 adopt(Section, methods.SectionMethods)
+called(Section, methods.PARTS, methods.initialiser(Section.__init__))
 
 
 def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
@@ -253,14 +262,12 @@ def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
             fault = tw_judge(text.kind, text.data, start + sigil, header_end(text, start, body), &empty)
             if fault >= 0:
                 raise refusal(source, text, Reason.EMPTY_HEADER if empty else Reason.BAD_HEADER, start if empty else fault)
-        section = Section.__new__(Section)
+        section = Section.__new__(Section)  # without parts, and not split
         section.source = source
-        section.parts = None
         section.start = start
         section.body = body
         section.end = following
         section.stuffing = stuffing
-        section.is_split = False
         sections.append(section)
         if len(sections) % PATIENCE == 0:
             PyErr_CheckSignals()

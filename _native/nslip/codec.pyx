@@ -12,7 +12,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memchr, memcpy
 
 from _native.nslip.parse cimport *
-from _native.common.adopt cimport adopt, let_change, put
+from _native.common.adopt cimport adopt, called, put
 from _native.common.text cimport Text, open_text, close_text
 
 from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
@@ -76,6 +76,8 @@ cdef const char *SLOT_PREFIXES = b"gkprqsuet"
 
 # --- the message type -----------------------------------------------------------------------------------------------
 
+@cython.final
+@cython.freelist(64)
 cdef class Touched:
     """The state of a message once more than its numbers has been read or changed."""
     cdef object slots      # the truth about the slots from then on, or None; NO_SLOTS where somebody set it to None
@@ -287,8 +289,7 @@ put(SlipMessage, "dst", HeaderField(TW_DST, "Destination agent id."))
 put(SlipMessage, "act", HeaderField(TW_ACT, "The speech act."))
 put(SlipMessage, "frame", HeaderField(TW_FRAME, 'The frame type; an int for one that ``unknown="keep"`` kept.'))
 adopt(MessageBase, methods.SlipMethods)
-put(SlipMessage, "__init__", methods.initialiser(SlipMessage.__init__))
-let_change(SlipMessage)
+called(SlipMessage, methods.FIELDS, methods.initialiser(SlipMessage.__init__))
 
 
 # --- encode and check ------------------------------------------------------------------------------------------------

@@ -62,12 +62,13 @@ static inline int tw_object_begin(PyObject *o)
     return 1;
 }
 
-/* A kept message with one reference, or NULL. */
+/* A kept message with one reference, or NULL. It has kept its reference to its type, too. */
 static inline PyObject *tw_object_take(void)
 {
     if (tw_kept_count == 0) return NULL;
     PyObject *o = tw_kept[--tw_kept_count];
-    return PyObject_Init(o, tw_kept_type);
+    _Py_NewReference(o);
+    return o;
 }
 
 /* Takes over the deallocation of the sample's type. 0 where its members are not status, tag, touched, __weakref__. */

@@ -156,6 +156,13 @@ class Signature:
         return found.replace(parameters=list(found.parameters.values())[1:])
 
 
+def as_method(init: Callable[..., None], name: str) -> Callable[..., None]:
+    """A function as the ``__init__`` of the class of this name, typed as one is: but for ``self``."""
+    init.__qualname__ = f"{name}.__init__"
+    del init.__annotations__["self"]
+    return init
+
+
 def refuse_unknown(cls: type, changes: Mapping[str, Any], known: Any) -> None:
     """Raises TypeError for a change of what is no field of a class."""
     for name in changes:

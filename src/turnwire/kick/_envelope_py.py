@@ -33,6 +33,7 @@ class Envelope(methods.EnvelopeMethods):
 
     __slots__ = ("__weakref__", "_extra", "_parsed", "_read", *FIELDS)
     __wire__ = WIRE
+    __annotations__ = methods.ANNOTATIONS
     __match_args__ = ("id", "timestamp", "sender", "receiver", "type", "channel", "content", "correlation_id")
 
     def __init__(

@@ -54,6 +54,7 @@ class Section(methods.SectionMethods):
     """
 
     __wire__ = WIRE
+    __annotations__ = methods.ANNOTATIONS
     __slots__ = ("_body", "_parts", "_stuffing")
     if TYPE_CHECKING:
         _body: int
@@ -75,13 +76,13 @@ class Section(methods.SectionMethods):
     ) -> None:
         self._parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw, trim=trim)
 
-    name: str = _part(0, 'The part before the first "/".')
-    type: str | None = _part(1, 'The part after the first "/" of the head, or None.')
-    qualifier: str | None = _part(2, 'The part after the first ":" ("" before inline text), or None without a colon.')
-    place: str | None = _part(3, 'The qualifier before its last "/", or None where the qualifier is empty or absent.')
-    index: str | None = _part(4, 'The qualifier after its last "/", or None.')
-    inline: str | None = _part(5, 'Text that follows ":" and white space in the header, or None.')
-    raw: str | None = _part(7, "The section exactly as it was read, blank lines included; None for a built one.")
+    name = _part(0, 'The part before the first "/".')
+    type = _part(1, 'The part after the first "/" of the head, or None.')
+    qualifier = _part(2, 'The part after the first ":" ("" before inline text), or None without a colon.')
+    place = _part(3, 'The qualifier before its last "/", or None where the qualifier is empty or absent.')
+    index = _part(4, 'The qualifier after its last "/", or None.')
+    inline = _part(5, 'Text that follows ":" and white space in the header, or None.')
+    raw = _part(7, "The section exactly as it was read, blank lines included; None for a built one.")
 
     @property
     def content(self) -> str:

@@ -16,6 +16,7 @@ from turnwire.kick.times import seconds
 from turnwire.message import (
     Message,
     Signature,
+    as_method,
     column,
     expect_mapping,
     moment,
@@ -166,8 +167,16 @@ def initialiser(init: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         init(self, id, timestamp, sender, receiver, type, channel, content, correlation_id, extra)
 
-    __init__.__qualname__ = "Envelope.__init__"
-    return __init__
+    return as_method(__init__, "Envelope")
+
+
+ANNOTATIONS: dict[str, Any] = {
+    **dict.fromkeys(REQUIRED_FIELDS, str),
+    "type": MessageType,
+    "correlation_id": str | None,
+    "extra": dict[str, Any],
+}
+"""The attributes of an envelope and their types."""
 
 
 class EnvelopeMethods(Message):
@@ -190,12 +199,7 @@ class EnvelopeMethods(Message):
         _unchanged: Callable[[], str | None]
         _parsed: Any
     else:
-        __annotations__ = {
-            **dict.fromkeys(REQUIRED_FIELDS, str),
-            "type": MessageType,
-            "correlation_id": str | None,
-            "extra": dict[str, Any],
-        }
+        __annotations__ = ANNOTATIONS
 
     wire = WIRE
     kind = column("type", name_of, "``type``.")

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.spec import PARTS, SIGIL, WIRE
-from turnwire.message import Serialisable, Signature, expect_mapping
+from turnwire.message import Serialisable, Signature, as_method, expect_mapping
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from turnwire.kick._format_py import Section
 
 _STUFFED = re.compile(rf"^\\(\\*{SIGIL})", re.M)
@@ -97,7 +99,7 @@ def _respelled(section: Section, built: Section) -> str | None:
     """
     from turnwire.kick._format_py import judge
 
-    raw = section.raw
+    raw: str | None = section.raw
     if raw is None or _STUFFABLE.search(built.content) or _SURROGATE.search(built.content):
         return None
     line, newline, rest = raw.partition("\n")
@@ -142,6 +144,31 @@ def equal(left: Section, right: object) -> Any:
     return parts_of(left) == parts_of(right)
 
 
+def initialiser(init: Callable[..., None]) -> Callable[..., None]:
+    """``__init__`` of the compiled class as a function of Python, whose signature ``inspect`` and ``mock`` see."""
+
+    def __init__(
+        self: Any,
+        name: str,
+        type: str | None = None,
+        qualifier: str | None = None,
+        place: str | None = None,
+        index: str | None = None,
+        inline: str | None = None,
+        content: str = "",
+        raw: str | None = None,
+        *,
+        trim: bool = False,
+    ) -> None:
+        init(self, name, type, qualifier, place, index, inline, content, raw, trim=trim)
+
+    return as_method(__init__, "Section")
+
+
+ANNOTATIONS: dict[str, Any] = {part: str if part in ("name", "content") else str | None for part in PARTS}
+"""The parts of a section and their types."""
+
+
 class SectionMethods(Serialisable):
     """The methods of Section that both twins have."""
 
@@ -149,8 +176,19 @@ class SectionMethods(Serialisable):
     __wire__ = WIRE
     __match_args__ = ("name", "type", "qualifier", "place", "index", "inline", "content", "raw")
     __signature__ = Signature("turnwire.kick._format_py:Section")
-    if not TYPE_CHECKING:
-        __annotations__ = {part: str if part in ("name", "content") else str | None for part in PARTS}
+    if TYPE_CHECKING:
+        name: str
+        type: str | None
+        qualifier: str | None
+        place: str | None
+        index: str | None
+        inline: str | None
+        raw: str | None
+
+        @property
+        def content(self) -> str: ...
+    else:
+        __annotations__ = ANNOTATIONS
 
     def replace(self: Any, **changes: Any) -> Section:
         """A section with some parts replaced. Where it was read, its header line, its blank lines and their line

@@ -9,6 +9,7 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.message import (
     Message,
     Signature,
+    as_method,
     column,
     expect_mapping,
     name_of,
@@ -106,14 +107,13 @@ def initialiser(init: Callable[..., None]) -> Callable[..., None]:
         dst: int,
         act: Act,
         frame: FrameType,
-        slots: Any = None,
+        slots: dict[Slot, Any] | None = None,
         *,
-        extra: Any = None,
+        extra: dict[str, str] | None = None,
     ) -> None:
         init(self, conv_id, turn, src, dst, act, frame, slots, extra=extra)
 
-    __init__.__qualname__ = "SlipMessage.__init__"
-    return __init__
+    return as_method(__init__, "SlipMessage")
 
 
 class SlipMethods(Message):
