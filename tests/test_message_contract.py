@@ -10,6 +10,7 @@ import inspect
 import json
 import pickle
 import pprint
+import sys
 import typing
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -237,7 +238,7 @@ def samples(backend: str) -> dict[str, Any]:
         "Envelope": core["kick"].decode(MESSAGES["kick"][0]),
         "Envelope, more": core["kick"].Envelope.from_dict({**json.loads(MESSAGES["kick"][0]), "more": [1]}),
         "Space": kick.parse_space("\u2afbtask/dispatch:WePlan/001\nGo.\n"),
-        "Section": kick.Section("task", "dispatch", place="WePlan", index="001", content="Go."),
+        "Section": core["space"].Section("task", "dispatch", place="WePlan", index="001", content="Go."),
         "Section, read": kick.parse_space("\u2afbtask/dispatch:WePlan\nGo.\n\n").sections[0],
         "Task, more": sap.Task.from_dict({**task.to_dict(), "unknownField": {"a": [1]}}),
         "Task, odd": sap.Task.from_dict({**task.to_dict(), "replace": 1, "x-y": 2}),
@@ -267,8 +268,16 @@ def test_there_is_a_sample_of_each_public_class() -> None:
 
 
 _MODULES = {
-    "native": {"nslip": "turnwire._native.nslip.codec", "kick": "turnwire._native.kick.envelope"},
-    "pure": {"nslip": "turnwire.nslip._codec_py", "kick": "turnwire.kick._envelope_py"},
+    "native": {
+        "nslip": "turnwire._native.nslip.codec",
+        "kick": "turnwire._native.kick.envelope",
+        "space": "turnwire._native.kick.format",
+    },
+    "pure": {
+        "nslip": "turnwire.nslip._codec_py",
+        "kick": "turnwire.kick._envelope_py",
+        "space": "turnwire.kick._format_py",
+    },
 }
 
 
@@ -421,9 +430,55 @@ def test_types_and_signatures(backend: str) -> None:
         assert inspect.signature(cls)
         unnamed = {"args", "kwargs", "named", "values", "trim", "extra"}
         assert inspect.signature(cls).parameters.keys() - unnamed <= typing.get_type_hints(cls).keys(), cls
-        assert typing.get_type_hints(cls.__init__) is not None
+        assert typing.get_type_hints(cls.__init__).keys() == {*inspect.signature(cls).parameters, "return"}, cls
+        if any(cls.__module__ == module for module in _MODULES[backend].values()):
+            assert cls.__annotations__ == typing.get_type_hints(cls) == inspect.get_annotations(cls)
         double = mock.create_autospec(cls, instance=True)
         assert isinstance(double, cls)
+
+
+def test_an_object_without_its_constructor_has_no_parts(backend: str) -> None:
+    cls = type(samples(backend)["Section"])
+    empty = cls.__new__(cls)
+    for part in cls.__match_args__:
+        with pytest.raises(AttributeError):
+            getattr(empty, part)
+
+
+def test_a_message_that_is_gone_leaves_no_reference_to_its_class(backend: str) -> None:
+    decode = importlib.import_module(_MODULES[backend]["nslip"]).decode
+    cls = type(decode("@a3|f0|c3|S0|d1|T1|gH#"))
+    before = sys.getrefcount(cls)
+    for _ in range(100):
+        assert decode("@a3|f0|c3|S0|d1|T1|gH#").get(0) == 17
+    assert sys.getrefcount(cls) == before
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *(
+            {"slots": slots}
+            for slots in ({"TAG": 5}, {"20": "x"}, {"GOAL_ID": "x"}, {"TAG": None}, {"99": 1}, [], None)
+        ),
+        *({"src": number} for number in (-1, 1 << 64, "3", True, None)),
+        *({name: value} for name in ("act", "frame") for value in (0, 77, "0", "00", "TASK", "ASK", None, [])),
+        *({"extra": extra} for extra in (None, [], {}, "", [1], [{"prefix": "z"}], [{"prefix": "z", "value": "Z"}])),
+        {"extra": [{"prefix": "z", "value": "Z", "before": "x"}]},
+        {"more": 1},
+    ],
+)
+def test_pydantic_takes_what_its_schema_says(backend: str, changed: dict[str, Any]) -> None:
+    pydantic, jsonschema = pytest.importorskip("pydantic"), pytest.importorskip("jsonschema")
+    adapter = pydantic.TypeAdapter(type(samples(backend)["SlipMessage"]))
+    fields = {**SLIP, **changed}
+    try:
+        message = adapter.validate_json(json.dumps(fields))
+    except ValueError:
+        assert not jsonschema.Draft202012Validator(adapter.json_schema()).is_valid(fields)
+    else:
+        jsonschema.Draft202012Validator(adapter.json_schema()).validate(fields)
+        assert adapter.validate_json(adapter.dump_json(message)) == message
 
 
 def test_slip_message_is_the_dataclass_that_slipcore_s_is(backend: str) -> None:

@@ -528,22 +528,40 @@ def test_a_diff_that_is_cut_off_in_its_last_line(diff):
 @pytest.mark.parametrize("hunk", ["@@ -1,2 +1,2 @@\n one\n-two\n+2\n", "@@ -1,2 +0,0 @@\n-one\n-two\n"])
 def test_names_and_files_as_git_takes_them(tmp_path, names, hunk):
     """What git refuses is refused, what git does is done; what makes or deletes a file is no PATCH."""
-    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    patched_as_by_git(tmp_path, f"{names}{hunk}")
+
+
+def patched_as_by_git(root, diff):
+    ours, theirs = root / "ours", root / "theirs"
     for folder in (ours, theirs):
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         (folder / "f").write_text("one\ntwo\n")
-    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path)}
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(root)}
     command = ["git", "apply", "-"]
-    done = subprocess.run(command, cwd=theirs, input=f"{names}{hunk}".encode(), env=environment, capture_output=True)
+    done = subprocess.run(command, cwd=theirs, input=diff.encode(), env=environment, capture_output=True)
     kept = done.returncode == 0 and (theirs / "f").exists()
     try:
-        op("PATCH", "f", f"{names}{hunk}").apply(ours)
+        op("PATCH", "f", diff).apply(ours)
     except RuleError:
-        assert not kept, done
+        assert not kept, (diff, done)
         assert (ours / "f").read_text() == "one\ntwo\n"
     else:
-        assert kept, done
+        assert kept, (diff, done)
         assert (ours / "f").read_bytes() == (theirs / "f").read_bytes()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_headers_as_git_reads_them(tmp_path):
+    """Several lines ``diff --git``, names in several places, text between them."""
+    rng = random.Random(48)
+    pairs = ("a/f b/f", "a/f b/f", "a/g b/g", "a/f b/g", "f f", '"a/f" b/f', "a/d/f b/d/f")
+    lines = [f"diff --git {pair}" for pair in pairs]
+    lines += ["index 12..34", "index 12..34 100644", "--- a/f", "+++ b/f", "--- a/g", "+++ b/g", "--- f", "+++ f"]
+    lines += ["text", "", "similarity text", "new file for f", "diff -u a b", "--- /dev/null", "+++ /dev/null"]
+    for _ in range(300):
+        header = rng.choices(lines, k=rng.randrange(1, 7)) + ["--- a/f", "+++ b/f"] * rng.randrange(2)
+        if any(line.startswith(("--- ", "+++ ")) for line in header):  # a PATCH may also be of hunks alone
+            patched_as_by_git(tmp_path, "\n".join([*header, "@@ -1,2 +1,2 @@", " one", "-two", "+2", ""]))
 
 
 @pytest.mark.parametrize(

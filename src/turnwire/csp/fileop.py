@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from fnmatch import fnmatchcase
 from hashlib import sha256
-from itertools import chain, dropwhile
+from itertools import chain, dropwhile, takewhile
 from operator import not_
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
@@ -354,10 +354,13 @@ def forbidden(parts: Sequence[str], allow: Sequence[str] | None, deny: Sequence[
 # --- unified diffs of one file, as git and GNU diff write them, applied as ``git apply`` does -------------------------
 
 _HUNK = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@")
+_BINARY = re.compile(rb"Binary files .* differ$|GIT binary patch$", re.MULTILINE)
 _NOT_APPLIED = re.compile(
-    rb"Binary files |GIT binary patch|rename |copy |new file |deleted file |old mode |new mode |similarity "
-    rb"|index \S+ 1[26]0000"
+    rb"rename (?:old|new|from|to) |copy (?:from|to) |(?:new|deleted) file mode |(?:old|new) mode "
+    rb"|(?:dis)?similarity index |index \S+ 1[26]0000"
 )
+"""What git does with a file beside its text, said behind ``diff --git``."""
+_OF_GIT = re.compile(rb"index |--- |\+\+\+ |" + _NOT_APPLIED.pattern)
 _BLANK = (b"\n", b"\r\n")
 _NO_NEWLINE = b"\\"
 _SIGNS = (b" ", b"+", b"-")
@@ -368,6 +371,7 @@ _DIFF_LINE = re.compile(rb"[-+ @\\]|diff ")
 _GIT = b"diff --git "
 _MARKS = (b"--- ", b"+++ ")
 """Beginnings of the lines in front of the first hunk that name the file."""
+_NOT_IN_FRONT = "the names of one file, --- and +++, stand directly in front of the first hunk"
 _NO_FILE = re.compile(rb"/dev/null(?:\s|\Z)")
 _EPOCH = re.compile(rb"\t19(70-01-01|69-12-31) ([0-9]{2}):([0-9]{2}):00(?:\.0+)? ([-+][0-9]{2}):?([0-9]{2})\s*$")
 """The time of a file that is not there, as GNU diff writes it."""
@@ -441,10 +445,8 @@ def _hunks(lines: list[bytes], path: str, recount: bool) -> list[Hunk]:
     Git passes over all that is no further diff, and so would lose a line that its hunk does not count.
     """
     place = next((number for number, line in enumerate(lines) if line.startswith(b"@@")), len(lines))
-    for line in lines[:place]:
-        if _NOT_APPLIED.match(line):
-            words = line.split(b"\n")[0].decode("utf-8", "replace")
-            raise _Fault(f"a PATCH changes the text of one file, nothing else: {words}")
+    for line in filter(_BINARY.match, lines[:place]):
+        raise _more(line)
     if place == len(lines):
         raise _Fault("the diff has no hunk")
     _check_names(lines[:place], path)
@@ -506,35 +508,53 @@ def _check_names(header: list[bytes], path: str) -> None:
 
     As for ``git apply``, a name begins behind its first folder, whatever that is called; where one of the two has no
     folder, it is all of it. The file is that of the line ``+++``; or that of ``---``, where ``+++`` says the same with
-    something behind it (f and f.new). Behind a line ``diff --git`` both name it.
+    something behind it (f and f.new). Behind a line ``diff --git`` both name it; one with nothing of git's behind it is
+    text. A diff may have no names, or those of such a line alone.
     """
-    heads = [number for number, line in enumerate(header) if line.startswith(_GIT)]
-    behind = header[heads[-1] + 1 :] if heads else []
-    own = [line.startswith((b"index ", *_MARKS)) for line in behind]
-    git = bool(heads) and all(own)
-    said = [line for line in (behind if git else header[-2:]) if line.startswith(_MARKS)]
-    if len(heads) > 1 or (not git and (tuple(line[:4] for line in said) != _MARKS or own[:1] == [True])):
-        if any(line.startswith((_GIT, *_MARKS)) for line in header):
-            raise _Fault("the names of one file, --- and +++, stand directly in front of the first hunk")
-        return
+    git, own, first = _git_header(header)
+    for line in filter(_NOT_APPLIED.match, own):
+        raise _more(line)
+    said = [line for line in (own if git else header[-2:]) if line.startswith(_MARKS)]
+    plain = not git and tuple(line[:4] for line in said) == _MARKS
+    if not git and not plain and any(line.startswith(_MARKS) for line in header):
+        raise _Fault(_NOT_IN_FRONT)
     for line in said:
         if _NO_FILE.match(line, 4) or (not git and _is_epoch(line)):
             other = "DELETE" if line.startswith(b"+") else "CREATE"
             raise _Fault(f"a PATCH changes a file that stays: this one is for {other}")
     wanted = str(PurePosixPath(path)).encode(errors="surrogatepass")
-    if git:
-        named = [[_named(line[4:], 1) for line in said if line.startswith(mark)] for mark in _MARKS]
-        sides = [list(dropwhile(not_, several)) for several in named]  # without a folder it is none yet
-        names = [*chain(*sides)] + [b""] * (any(sides) and not all(sides))
-    else:
+    names = first
+    if plain:
         old, new = (_TIME.sub(b"", line[4:]) for line in said)
         folders = int(b"/" in _named(new, 0))
         names = [_named(new, folders, _named(old, folders))]
-    if heads and not (git and names):  # where git takes what lines of their own do not say
-        names += _git_names(header[heads[0]][len(_GIT) :].rstrip(), wanted)
+    elif git:
+        named = [first + [_named(line[4:], 1) for line in said if line.startswith(mark)] for mark in _MARKS]
+        sides = [list(dropwhile(not_, several)) for several in named]  # without a folder it is none yet
+        names = [*chain(*sides)] + [b""] * (any(sides) and not all(sides)) or [_git_name(git)]
     if any(name != wanted for name in names):
         shown = " and ".join(dict.fromkeys(name.decode("utf-8", "replace") or "no file" for name in names))
         raise _Fault(f"the diff is for {shown} (after the first folder of its names), not for {path}")
+
+
+def _git_header(header: list[bytes]) -> tuple[bytes, list[bytes], list[bytes]]:
+    """The line ``diff --git`` that has lines of git's behind it, up to the first hunk, or nothing; these; and the name
+    of the first such line without any, which git keeps for a later one."""
+    first: list[bytes] = []
+    for number, line in enumerate(header):
+        if line.startswith(_GIT):
+            own = list(takewhile(_OF_GIT.match, header[number + 1 :]))
+            if own and number + 1 + len(own) < len(header):
+                raise _Fault(_NOT_IN_FRONT)
+            if own:
+                return line, own, first
+            first = first or [_git_name(line)]
+    return b"", [], first
+
+
+def _more(line: bytes) -> _Fault:
+    words = line.split(b"\n")[0].decode("utf-8", "replace")
+    return _Fault(f"a PATCH changes the text of one file, nothing else: {words}")
 
 
 def _is_epoch(line: bytes) -> bool:
@@ -557,11 +577,18 @@ def _named(written: bytes, folders: int, shorter: bytes = b"") -> bytes:
     return _SLASHES.sub(b"/", name)
 
 
-def _git_names(line: bytes, wanted: bytes) -> list[bytes]:
-    """The names behind ``diff --git``, which nothing tells apart where they have spaces: the second one is wanted."""
+def _git_name(head: bytes) -> bytes:
+    """The name that both behind ``diff --git`` are, which nothing tells apart where they have spaces."""
+    line = head[len(_GIT) :].rstrip()
     quoted = _QUOTED.match(line)
-    size = line.rfind(b" ", 0, len(line) - len(wanted)) if quoted is None else quoted.end()
-    return [_named(line[:size], 1), _named(line[size + 1 :], 1)]
+    ends = [match.start() for match in re.finditer(b" ", line)]
+    if quoted is not None:
+        ends = [quoted.end()] * line.startswith(b' "', quoted.end())  # git takes no second name without quotes
+    for size in ends:
+        name = _named(line[:size], 1)
+        if name and name == _named(line[size + 1 :], 1):
+            return name
+    raise _Fault(f"the names behind diff --git are not of one file: {line.decode('utf-8', 'replace')}")
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:

@@ -17,7 +17,7 @@ from turnwire.message import (
     refuse_unknown,
     text_or_none,
 )
-from turnwire.nslip.spec import MAX_INTEGER, STRING_SLOTS, WIRE, Act, Extra, FrameType, Slot
+from turnwire.nslip.spec import WIRE, Act, Extra, FrameType, Slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,7 +195,10 @@ class SlipMethods(Message):
             raise _fault(Reason.UNKNOWN_SLOT, f"a message has no field {name!r}", f"/{name}")
         slots = {} if fields.get("slots") is None else fields["slots"]
         expect_mapping(slots, WIRE, "/slots")
-        extra = _extra_from(fields.get("extra") or ())
+        extra = _extra_from(() if fields.get("extra") is None else fields["extra"])
+        by_slot = {_member(Slot, key, Reason.UNKNOWN_SLOT, f"/slots/{key}"): value for key, value in slots.items()}
+        if len(by_slot) < len(slots):
+            raise _fault(Reason.DUPLICATE, "a slot is there by its name and by its code", "/slots")
         frame: Any = fields["frame"]
         if not ("f" in extra and isinstance(frame, int)):
             frame = _member(FrameType, frame, Reason.UNKNOWN_FRAME, "/frame")
@@ -204,23 +207,25 @@ class SlipMethods(Message):
             *(fields[name] for name in FIELDS[:4]),
             _member(Act, fields["act"], Reason.UNKNOWN_ACT, "/act"),
             frame,
-            {_member(Slot, key, Reason.UNKNOWN_SLOT, f"/slots/{key}"): value for key, value in slots.items()},
+            by_slot,
             extra=extra or None,
         )
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
-        number = {"type": "integer", "minimum": 0, "maximum": MAX_INTEGER}
-        slots = {slot.name: {"type": "string"} if slot in STRING_SLOTS else number for slot in Slot}
+        kept = {"prefix": {"type": "string"}, "value": {"type": "string"}, "before": {"type": ["integer", "null"]}}
         return {
             "type": "object",
             "title": "SlipMessage",
             "properties": {
-                **dict.fromkeys(FIELDS[:4], number),
-                "act": {"enum": [act.name for act in Act]},
-                "frame": {"enum": [frame.name for frame in FrameType]},
-                "slots": {"type": "object", "properties": slots, "additionalProperties": False},
-                "extra": {"type": "array", "items": {"type": "object", "required": ["prefix", "value"]}},
+                **{name: {"type": "integer"} for name in FIELDS[:4]},
+                "act": {"enum": [*_texts(Act), *map(int, Act)]},
+                "frame": {"enum": [*_texts(FrameType), *map(int, FrameType)]},  # and what the field f of extra kept
+                "slots": {"type": ["object", "null"], "propertyNames": {"enum": [*_texts(Slot)]}},
+                "extra": {
+                    "type": ["array", "null"],
+                    "items": {"type": "object", "properties": kept, "required": ["prefix", "value"]},
+                },
             },
             "required": list(FIELDS[:6]),
             "additionalProperties": False,
@@ -319,10 +324,15 @@ def _extra_from(items: Any) -> Extra:
     return extra
 
 
+def _texts(enum: Any) -> dict[str, Any]:
+    """The members of an enum by name, and by their codes as text, which they are as keys of JSON."""
+    return {**enum.__members__, **{str(int(member)): member for member in enum}}
+
+
 def _member(enum: Any, value: Any, reason: Reason, path: str) -> Any:
     try:
-        if isinstance(value, str):  # keys of JSON are texts, codes among them
-            return enum(int(value)) if value.isdecimal() else enum[value]
+        if isinstance(value, str):
+            return _texts(enum)[value]
         if isinstance(value, int) and not isinstance(value, bool):
             return enum(value)
     except (KeyError, ValueError):
