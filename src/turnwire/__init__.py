@@ -1,4 +1,4 @@
-"""turnwire: read, write, check, count and search agents' messages in five wire formats, at speed."""
+"""turnwire reads, writes and validates agents' messages in five wire formats, and searches logs for them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A conformance checklist: the clauses of a specification, and for each what some messages make of it.
+"""Conformance checklists: the clauses of a specification, and the result of each for some messages.
 
-The clauses, and what judges messages by them, are each wire's own (``<package>/checklist.py``). Here is what becomes of
-what was found; ``turnwire.read.judging`` reads the messages and asks the judges.
+Each wire defines its clauses and their checks (``<package>/checklist.py``). This module defines the results;
+``turnwire.read.judging`` reads the messages and runs the checks.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _TOLD = 5
 
 
 class Clause(NamedTuple):
-    """One demand of a specification. id: stable, short. section: where it stands. text: what it demands."""
+    """One requirement of a specification. id: a short, stable name. section: its section. text: the requirement."""
 
     id: str
     section: str
@@ -55,7 +55,7 @@ class Clause(NamedTuple):
 
 
 class Untested(NamedTuple):
-    """A requirement that no log can show kept or broken: its section, its text, and why no test is possible."""
+    """A requirement that cannot be checked in a log: its section, its text, and the reason."""
 
     section: str
     text: str
@@ -63,10 +63,10 @@ class Untested(NamedTuple):
 
 
 class ClauseFault(NamedTuple):
-    """A place where a clause is broken (or open, or doubtful): its id, a place, and how.
+    """A violation of a clause (or an open or doubtful finding): the clause's id, the place, and an explanation.
 
-    line: 1-based; of messages without a file, their number. offset: the byte, file: the file, where they are known.
-    since: for what is open, the time of the message that began it, as it says it.
+    line: 1-based; for messages without a file, their number. offset, file: the byte and file, if known. since: for open
+    work, the time of the message that started it, as written.
     """
 
     clause: str
@@ -77,7 +77,7 @@ class ClauseFault(NamedTuple):
     since: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The place as JSON values; what is not known is left out."""
+        """Returns the finding as JSON values, without unknown ones."""
         values = {"file": self.file, "line": self.line, "offset": self.offset, "since": self.since, "text": self.text}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -87,8 +87,8 @@ class ClauseFault(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line of a checklist: a clause, its status, and in order its faults, what is open and what is doubtful (which
-    changes no status)."""
+    """One line of a checklist: a clause, its status, and its faults, open findings and doubtful findings (which never
+    change the status)."""
 
     clause: Clause
     status: str
@@ -98,12 +98,12 @@ class Line(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The demand of the clause."""
+        """The text of the clause."""
         return self.clause.text
 
     @property
     def reason(self) -> str:
-        """The places where the clause is broken and how, in words, or what is open; "" where it is kept."""
+        """A description of the violations, or of the open findings; "" if the clause is met."""
         return "; ".join((*_told(self.faults), *_told(self.open, "open, ")))
 
     def __str__(self) -> str:
@@ -121,8 +121,8 @@ def _told(faults: tuple[ClauseFault, ...], word: str = "") -> list[str]:
 
 
 class Checklist(NamedTuple):
-    """The results of all clauses of a wire; true if the messages conform. records: how many messages were checked;
-    rejects: how many more cannot be read, if known separately."""
+    """The results of all clauses of a wire; true if the messages conform. records: the number of messages checked;
+    rejects: the number of unreadable ones, if counted separately."""
 
     wire: str
     records: int
@@ -131,8 +131,8 @@ class Checklist(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """ "nothing found" without messages, "does not conform" if a clause fails, "is open" if none fails and one
-        is open, else "conforms"."""
+        """ "nothing found" without messages, "does not conform" if a clause fails, "is open" if none fails and one is
+        open, otherwise "conforms"."""
         found = {line.status for line in self.lines}
         if FAIL in found:
             return FAILS
@@ -147,7 +147,7 @@ class Checklist(NamedTuple):
         return iter(self.lines)
 
     def line(self, name: str) -> Line:
-        """The line of a clause, by its id. Raises UnknownKey, a KeyError, for an unknown id."""
+        """Returns the line of a clause, by its id. Raises UnknownKey, a KeyError, for an unknown id."""
         for line in self.lines:
             if line.clause.id == name:
                 return line
@@ -184,12 +184,12 @@ class _Refused(Exception):
 
 
 class RecordChecklist:
-    """Judges the messages of one file by the clauses of a wire: the base of each wire's judge.
+    """Checks the messages of one file against the clauses of a wire; the base class for each wire.
 
     It receives every message and every reject in order (:meth:`message`, :meth:`refused`), then :meth:`end`. Its
     findings are in ``faults``, ``open`` and ``doubts``; ``applied`` has the ids of the clauses that applied. records,
-    rejects: how many of each it was given. It reports each fault of a message before the message changes its state (or
-    has its own ``admits``). alone: whether messages are judged independently.
+    rejects: how many of each it received. It reports each fault of a message before the message changes its state (or
+    overrides ``admits``). alone: whether messages are checked independently.
     """
 
     alone = False
@@ -203,16 +203,16 @@ class RecordChecklist:
         self.records = self.rejects = 0
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """Judges one message. line: its place, or its number; raw: its bytes, where they are known."""
+        """Checks one message. line: its line, or its number; raw: its bytes, if known."""
         raise NotImplementedError
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """Judges a record that cannot be read."""
+        """Handles a record that cannot be read."""
         raise NotImplementedError
 
     def admits(self, message: Any, line: int) -> ClauseFault | None:
-        """Judges one message unless it breaks a clause; returns the first fault of one that does, and changes nothing
-        then. Costs as much as :meth:`message`, regardless of the history."""
+        """Checks one message and applies it if it violates no clause; otherwise returns the first fault and changes
+        nothing. Costs as much as :meth:`message`, regardless of the history."""
         applied, doubts = set(self.applied), len(self.doubts)
         self._tries = True
         try:
@@ -226,28 +226,28 @@ class RecordChecklist:
         return None
 
     def forget(self, room: int) -> None:
-        """Forgets the oldest items beyond ``room`` of each kind; later references to them are faults. A judge that
-        remembers little does nothing."""
+        """Forgets the oldest items beyond ``room`` of each kind; later references to them are faults. By default does
+        nothing."""
 
     def as_of(self, now: float) -> None:
-        """Judges deadlines at the end as of this time, in seconds since 1970-01-01 UTC."""
+        """Checks deadlines at the end as of this time, in seconds since 1970-01-01 UTC."""
 
     def end(self) -> None:
         """Ends the input."""
 
     def fault(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
-        """Keeps a fault."""
+        """Records a fault."""
         fault = ClauseFault(clause, line, text, offset)
         if self._tries:
             raise _Refused(fault)
         self.faults.append(fault)
 
     def left(self, clause: str, line: int, text: str, offset: int | None = None, since: str | None = None) -> None:
-        """Keeps an open finding."""
+        """Records an open finding."""
         self.open.append(ClauseFault(clause, line, text, offset, None, since))
 
     def doubt(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
-        """Keeps a doubtful finding."""
+        """Records a doubtful finding."""
         self.doubts.append(ClauseFault(clause, line, text, offset))
 
 
@@ -271,24 +271,24 @@ class Specification(NamedTuple):
 
 
 def log_line(line: bytes) -> bool:
-    """True if a line begins like a log line: with a date, a time, a level of logging (as ``INFO:`` or ``INFO [``),
-    an object or list of JSON, or an nSLIP message."""
+    """True if a line begins like a log line: with a date, a time, a log level (``INFO:`` or ``INFO [``), a JSON object
+    or array, or an nSLIP message."""
     return _LOG_LINE.match(line) is not None
 
 
 def log_lines(text: bytes) -> bool:
-    """True if any line of a text begins so."""
+    """True if any line of a text begins like a log line."""
     return _LOG_LINE.match(text) is not None or _FURTHER_LOG_LINE.search(text) is not None
 
 
 def statement(line: bytes) -> bool:
-    """True if a line is one of a preamble of CSP/1, which is not prose in files of several wires."""
+    """True if a line belongs to a CSP/1 preamble, which is not prose in files of several wires."""
     return _STATEMENT.match(line) is not None
 
 
 def spoken(line: bytes) -> bool:
-    """True if a line is certainly written by a person or model, not a program: it says what "I" do, or begins with
-    words such as "Here is" and "Sure,". Other prose is not distinguished from log output."""
+    """True if a line was certainly written by a person or model, not a program: it uses "I", or begins with words such
+    as "Here is" and "Sure,". Other prose is not distinguished from log output."""
     return _SPOKEN.search(line.decode("utf-8", "replace").rstrip()) is not None
 
 
@@ -303,8 +303,8 @@ _LINE = itemgetter(ClauseFault._fields.index("line"))
 
 
 def checklist_of(wire: str, clauses: Iterable[Clause], judge: RecordChecklist, file: str | None = None) -> Checklist:
-    """The checklist for the findings of a judge, in ``file``: a clause with faults fails, one with something open is
-    open, one that is ``applied`` passes, any other does not apply."""
+    """Creates the checklist for findings in ``file``: a clause with faults fails, one with open findings is open, one
+    that is ``applied`` passes, and any other does not apply."""
     clauses = tuple(clauses)
     several = (judge.faults, judge.open, judge.doubts)
     if file is not None:

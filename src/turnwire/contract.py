@@ -1,7 +1,7 @@
 """The definition of a wire, the limits, and the types that both cores share.
 
-This module imports nothing of turnwire but the errors. Each protocol describes itself in one object (:class:`Wire`),
-which ``turnwire.registry`` finds: a new wire changes no code outside its own folder.
+Of turnwire, this module imports only the errors. Each protocol describes itself in one object (:class:`Wire`), which
+``turnwire.registry`` finds: a new wire changes no code outside its own folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ else:
 
 
 class Limits(NamedTuple):
-    """Limits on input; each has its own reason (in the comment beside it). Sizes are bytes."""
+    """Limits on input; each has its own reason (see the comment next to it). Sizes are in bytes."""
 
     message: int = 16 << 20  # message_too_large
     nesting: int = 128  # too_deep
@@ -43,10 +43,10 @@ MOST_LIMIT = 1 << 62
 
 
 def checked_limits(limits: object) -> Limits:
-    """The limits that were given as ``limits=``.
+    """Validates the argument ``limits=``.
 
-    Raises TypeError if that is no ``Limits`` or one of them no whole number, ValueError if one is negative or too
-    large.
+    Raises TypeError if it is not a ``Limits`` or contains something other than whole numbers, ValueError if one is
+    negative or too large.
     """
     if not isinstance(limits, Limits):
         kind = type(limits).__name__
@@ -96,35 +96,35 @@ _OPTIONAL = {
 
 
 class Wire:
-    """The description of a wire. ``<package>/wire.py`` has it as ``DESCRIPTOR``.
+    """The description of a wire, which ``<package>/wire.py`` defines as ``DESCRIPTOR``.
 
     Each attribute is an object or a reference: "module:name", or ".module:name" within ``package`` (".codec:decode").
     References are imported on first use.
 
     Every wire has:
 
-    - name: as users write it; a word in lower case. title: as people call it. package: where it lives.
+    - name: the name that users type; a word in lower case. title: the full name. package: the package that defines it.
     - style: one of ``STYLES``.
     - detect: (text or bytes) -> whether one record looks like this wire. Cheap; never raises.
     - decode: (text or bytes) -> one message, strictly. Raises DecodeError.
-    - encode: (message) -> its canonical text; takes ``strict=False`` unless ``always_strict``. Raises EncodeError.
+    - encode: (message) -> its canonical text; accepts ``strict=False`` unless ``always_strict``. Raises EncodeError.
     - message: the class of its messages.
     - check: (message) -> list of Issue.
-    - prompt: () -> the text that teaches an LLM the wire; with ``short=True``, if it takes that, without an example of
+    - prompt: () -> the text that teaches an LLM the wire; with ``short=True``, if supported, without an example of
       everything.
 
-    A wire may have more; functions that need a missing part say so:
+    A wire may have further attributes; functions that need a missing one raise an error:
 
     - plan: how a scan finds it: a ``turnwire.json.plan.WirePlan`` for style "object", else a :class:`TextPlan`.
     - bulk: a :class:`BulkScanner` (``scan(wire=...)``); a scan derives one from a ``TextPlan``.
     - pairs: how its records answer each other, a tuple of ``turnwire.pairs.PairRule`` (``stats``, report).
     - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
-    - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
-      For a format a tuple, since a record may make or answer several calls.
+    - work: (bytes of a record) -> its ``turnwire.pairs.Work``: the task that it names and whether it ends the task; or
+      None. For a format, a tuple, since a record may make or answer several calls.
     - checklist: the rules for its messages, a ``turnwire.checklists.Specification``.
     - documents: a :class:`DocumentPlan`, if it also has documents.
-    - always_strict: whether reading is always strict, so that ``strict=False`` changes nothing in writing.
+    - always_strict: whether reading is always strict, so that ``strict=False`` has no effect on writing.
 
     Raises ValueError for a name that is not a word in lower case, and for an unknown style.
     """
@@ -182,8 +182,8 @@ class Wire:
 
     @property
     def is_scanned(self) -> bool:
-        """True if a scan finds the wire: by its plan (of style "object", with its bulk scanner), or by a matcher that
-        the search has for it."""
+        """True if a scan can find the wire, with its plan (and for style "object" its bulk scanner), or with a built-in
+        matcher."""
         return self.name in MATCHED or (self.has("plan") and (self.style != OBJECT or self.has("bulk")))
 
     def writes_as_document(self, text: str) -> bool:
@@ -191,9 +191,9 @@ class Wire:
         return self.style == OBJECT and self.has("documents") and not text.lstrip(" \t\n\r").startswith("{")
 
     def plain_values(self, message: Any) -> dict[str, Any]:
-        """A message as plain values by name: as ``plain`` says; without it, a wire of style "object" by its own
-        object (a document of such a wire is its text, under "document"), any other by the message's fields. Raises
-        UnknownName where the fields of a message are unknown."""
+        """A message as plain values by name: the result of ``plain``; without it, the JSON object of a message of style
+        "object" (for a document, its text under "document"), or the fields of any other message. Raises UnknownName if
+        the fields of a message are unknown."""
         if self.plain is not None:
             return self.plain(message)
         if self.style == OBJECT:
@@ -212,8 +212,8 @@ class Wire:
 
 
 class FormatWire(Wire):
-    """A format of real traffic. A scan looks for it where it, or ``FORMATS``, is named, and its ``plan`` is a tuple of
-    plans, one for each form in which it writes objects. table: its ``turnwire.formats.table.Format``."""
+    """A format of agent sessions or API messages. A scan searches for it only if it, or ``FORMATS``, is named. Its
+    ``plan`` is a tuple of plans, one for each form of its objects. table: its ``turnwire.formats.table.Format``."""
 
     _optional: Mapping[str, Any] = {**_OPTIONAL, "table": None}
     if TYPE_CHECKING:
@@ -228,11 +228,11 @@ class DocumentPlan(NamedTuple):
     """The ``documents`` of a wire: whole texts, from the first header line of a file or code fence with no record or
     reject before it, to its end.
 
-    kind: of their records. message: the class of what reading one gives. opening: the bytes with which each header line
-    begins; header: a pattern that matches from there on where it is one. columns: (bytes, fences=) -> what a document
-    has of the wire's own columns: a number, or the (offset, length) of a text; raises DecodeError for what is none. A
-    wire with a :class:`TextPlan` needs none: its ``decode`` takes a document, too. faults: (bytes, fences=) -> a
-    DecodeError for everything that strict reading refuses (``validate``). fences: headers inside fences are content.
+    kind: that of their records. message: the class of a document. opening: the bytes with which each header line
+    begins; header: a pattern that matches a header line from there. columns: (bytes, fences=) -> the values of the
+    wire's own columns: a number, or the (offset, length) of a text; raises DecodeError if the bytes are not a document.
+    A wire with a :class:`TextPlan` needs no columns: its ``decode`` also accepts documents. faults: (bytes, fences=) ->
+    a DecodeError for each fault that strict reading rejects (``validate``). fences: headers inside fences are content.
     """
 
     kind: str
@@ -246,20 +246,20 @@ class DocumentPlan(NamedTuple):
 class TextPlan(NamedTuple):
     """The ``plan`` of a wire of style "token" or "lines": how its records are found, and their columns.
 
-    opening: each record begins with one of these bytes; of style "lines", at the start of a line.
+    opening: each record begins with one of these bytes; for style "lines", at the start of a line.
     whole: a pattern of bytes for a whole record from its opening on. A token ends within its line. A record of lines
     ends within ``limits.message``, before the next line that begins with an opening of the wire. The match must not
     depend on more than one byte after it. Lines end with LF or CRLF, and the pattern and ``decode`` see the CR.
 
-    A match is a record if the wire's ``decode`` takes it, else a reject with the reason and place that ``decode``
-    gives. Where nothing matches, ``damaged`` gets the bytes up to the next opening or the end of the line: if it says
-    yes, that is a reject, else text (also without a ``damaged``). Of style "lines", ``damaged`` is asked about the
-    first line of every candidate; if it says no, the whole candidate is text.
+    A match is a record if the wire's ``decode`` accepts it, otherwise a reject with the reason and position from
+    ``decode``. If nothing matches, ``damaged`` is called with the bytes up to the next opening or the end of the line:
+    if it returns true, they are a reject, otherwise text (as without ``damaged``). For style "lines", ``damaged`` is
+    called with the first line of every candidate; if it returns false, the whole candidate is text.
 
     columns: the wire's own columns. values: (message) -> their values by name: text, a number, True or False, the name
     of an enum's value, a datetime or microseconds for a timestamp, None or nothing if absent; by default
-    ``Wire.plain_values``. common: column of ``COMMON`` -> the own column that fills it; columns of one name need no
-    entry. "kind" needs an enum; without one, the name of the wire is the kind of all its records.
+    ``Wire.plain_values``. common: column of ``COMMON`` -> the wire's column that fills it; columns with the same name
+    need no entry. "kind" needs an enum; without one, the name of the wire is the kind of all its records.
     """
 
     opening: tuple[bytes, ...]
@@ -271,7 +271,7 @@ class TextPlan(NamedTuple):
 
 
 def referred(reference: Any, package: str = "") -> Any:
-    """The object that "module:name" refers to; anything else stands for itself."""
+    """Returns the object that "module:name" refers to; other values are returned unchanged."""
     if not isinstance(reference, str):
         return reference
     module, _, name = reference.partition(":")
@@ -282,7 +282,7 @@ def referred(reference: Any, package: str = "") -> Any:
 
 
 def record_bytes(data: object) -> bytes | None:
-    """Text (as UTF-8) or a bytes-like object as bytes, or None for what is neither. Never raises."""
+    """Returns text (as UTF-8) or a bytes-like object as bytes, or None for other objects. Never raises."""
     if type(data) is bytes:
         return data
     if isinstance(data, str):
@@ -294,13 +294,13 @@ def record_bytes(data: object) -> bytes | None:
 
 
 def type_fault(value: object, wire: str | None) -> DecodeError:
-    """The error for decoding something that is not text."""
+    """Returns the error for decoding something that is not text."""
     text = f"expected text or contiguous bytes, not {type(value).__name__}"
     return DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1, wire=wire)
 
 
 def input_bytes(data: object, wire: str | None) -> bytes:
-    """The UTF-8 form of ``data`` (a lone surrogate becomes three bytes that no UTF-8 reader takes). Raises
+    """Returns ``data`` as UTF-8 (a lone surrogate becomes three bytes that are not valid UTF-8). Raises
     DecodeError(wrong_type)."""
     if isinstance(data, str):
         return data.encode("utf-8", "surrogatepass")
@@ -329,7 +329,7 @@ COMMON = (
 
 
 class Packed(NamedTuple):
-    """Texts in one compact row a record, for a wire whose records have few of its texts each.
+    """Texts in one compact row per record, for a wire whose records each have few texts.
 
     array: the name of the array that ``scan`` fills; dtype: of its rows. spans: (rows, text column) -> (offsets,
     lengths) of the spans as i64 arrays, (0, 0) if a record has no such text. move: (rows, distances) adds one distance
@@ -350,7 +350,7 @@ Refusal = tuple[Reason, str, "str | None"]
 
 
 class BulkScanner(NamedTuple):
-    """The columns that a scan of a wire gives; ``turnwire.nslip.bulk.SCANNER`` is one.
+    """The columns of a scan of a wire, such as ``turnwire.nslip.bulk.SCANNER``.
 
     - columns: the wire's own columns. Each is one array of its dtype. A text is two i64 arrays, ``name.offset`` and
       ``name.length`` (a span of the scanned buffer, as written), unless ``packed`` says otherwise.
@@ -359,17 +359,17 @@ class BulkScanner(NamedTuple):
     - reasons: the reason of each reject code. decode: one record's bytes -> its message.
     - common: column of ``COMMON`` -> how this wire's own columns fill it: ("column", name) takes one as it is,
       ("number", name) takes a whole number as decimal text. A column that is not listed is null. ``time`` comes from
-      the head of the log line if the record has none.
-    - json: whether texts are insides of JSON strings, so that ``plain`` has a form for many of them at once.
+      the start of the log line if the record has none.
+    - json: whether texts are contents of JSON strings, which ``plain`` can then convert in bulk.
     - packed: set where texts have no arrays of their own.
     - values: of nSLIP and CSP/1, (data, start, stop, what the matcher found, shift) -> the columns of the record that
       the search found in ``data[start:stop]``: numbers, a packed row as bytes, spans moved by ``shift``.
-    - refusal: a damaged record's bytes -> the reason, text and path of the error that ``decode`` raises for them, found
-      without its place; or None where only ``decode`` can tell.
-    - doubtful: the bytes of the shortest record in which ``check`` can find anything, and the kinds of records in which
-      it can, by their names in the column ``kind``; () for all.
-    - read: for a wire that has a :class:`TextPlan` instead of a scan: (message, names of columns) -> what it has of
-      these, texts as bytes.
+    - refusal: a damaged record's bytes -> the reason, text and path of the error that ``decode`` raises for them,
+      without its position; or None if only ``decode`` can determine it.
+    - doubtful: the size of the shortest record in which ``check`` can find an issue, and the kinds of such records, by
+      their names in the column ``kind``; () for all.
+    - read: for a wire with a :class:`TextPlan` instead of a scan: (message, names of columns) -> their values, with
+      texts as bytes.
     """
 
     wire: str

@@ -1,7 +1,7 @@
-"""The only exceptions of turnwire, and the closed list of reasons they carry.
+"""The exceptions of turnwire, and the closed list of their reasons.
 
-Every refusal says *why* (a stable :class:`Reason`), *where* (``offset``: a 0-based byte in the UTF-8 form of the
-input; ``line``: 1-based) and in *which wire*. Native and pure code raise the same values for the same input.
+Every error includes a stable :class:`Reason`, the position (``offset``: a 0-based byte in the UTF-8 form of the input;
+``line``: 1-based) and the wire. Native and pure code raise the same values for the same input.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class WireError(ValueError):
         return place
 
     def relocated(self) -> WireError:
-        """This error, after a reader higher up has corrected a position: its text follows."""
+        """This error with its text updated, after an outer reader has corrected its position."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -194,25 +194,26 @@ class ConvertError(WireError):
 
 
 class CallError(Exception):
-    """A call to another agent gave no usable Result. The base of the errors that clients raise for answers."""
+    """A call to another agent returned no usable Result. This is the base class of the errors that clients raise for
+    answers."""
 
 
 class Unreachable(CallError, ConnectionError):
-    """No agent was reached, or the connection was lost; the task may have been accepted."""
+    """No agent was reachable, or the connection was lost; the task may have been accepted."""
 
 
 class Unanswered(CallError, TimeoutError):
-    """No answer came in time; the task may have been accepted."""
+    """No answer arrived in time; the task may have been accepted."""
 
 
 class BadAnswer(CallError):
-    """The answer cannot be used: unreadable, too large, or of another task, correlation or producer."""
+    """The answer cannot be used: it is unreadable, too large, or from another task, correlation or producer."""
 
 
 class NotFlushed(OSError):
-    """A file or directory was written under its name, but the system could not flush the name to the disk, so a
-    power cut may undo it. ``errno`` is the system's, ``filename`` names what was written. If a file operation of
-    CSP/1 raises it, the operation is done."""
+    """A file or directory was written under its name, but the system could not flush the name to disk, so it may be
+    lost in a power failure. ``errno`` is that of the system, ``filename`` that of the written file. If a CSP/1 file
+    operation raises it, the operation was applied."""
 
 
 class FileRefused(UserWarning):
@@ -268,7 +269,7 @@ class UnknownName(ValueError):
 
 
 class UnknownKey(UnknownName, KeyError):
-    """An :class:`UnknownName` in square brackets: ``batch["sorce"]``."""
+    """An :class:`UnknownName` that is also a KeyError, for look-ups such as ``batch["sorce"]``."""
 
 
 def _unknown_name(cls: type[UnknownName], *values: Any) -> UnknownName:
@@ -277,13 +278,13 @@ def _unknown_name(cls: type[UnknownName], *values: Any) -> UnknownName:
 
 
 def either(names: Sequence[str]) -> str:
-    """The names as words: a, b or c."""
+    """Joins names as text: a, b or c."""
     *first, last = names or ("nothing",)
     return f"{', '.join(first)} or {last}" if first else last
 
 
 def nearest(name: object, known: Iterable[str]) -> str | None:
-    """The one of the known names that was probably meant by another one, or None."""
+    """Returns the known name that was probably meant, or None."""
     if not isinstance(name, str) or len(name) > 100:  # comparing takes the square of the length
         return None
     from difflib import get_close_matches
@@ -298,9 +299,9 @@ class MissingDependency(ImportError):
 
 
 def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str) -> None:
-    """Refuses an argument of the wrong type: TypeError("expected a SAP message, not int").
+    """Rejects an argument of the wrong type: TypeError("expected a SAP message, not int").
 
-    ``needed`` is the first half of that sentence. Functions that read text or write messages raise DecodeError or
+    ``needed`` is the expected type in that text. Functions that read text or write messages raise DecodeError or
     EncodeError with the reason wrong_type instead.
     """
     if not isinstance(value, kind):
@@ -327,11 +328,11 @@ def expect_number(value: Any, name: str, least: int | None = None, most: int | N
 
 
 class Issue(NamedTuple):
-    """A fault that lenient reading accepted, or a finding of ``check``.
+    """A fault that lenient reading accepted, or an issue found by ``check``.
 
-    ``where`` is a line (int) for text wires and a JSON pointer (str) for JSON wires; ``severity`` is "warning"
-    (strict writing refuses it) or "info" (may be fine); session monitors also say "error" (a rule is broken;
-    a strict monitor raises it).
+    ``where`` is a line (int) for text wires and a JSON pointer (str) for JSON wires; ``severity`` is "warning" (strict
+    writing rejects it) or "info" (may be fine); session monitors also use "error" (a rule is violated; a strict monitor
+    raises it).
     """
 
     reason: Reason

@@ -1,4 +1,4 @@
-"""Handlers by which programs write logs that a scan reads: of ``logging``, and of LangChain (extra ``langchain``)."""
+"""Handlers for ``logging`` and for LangChain (extra ``langchain``) that write logs for a scan."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class JsonFormatter(logging.Formatter):
     """Formats each record as a JSON line with ``time`` (RFC 3339), ``level``, ``logger``, ``message``, and ``error``
     if any.
 
-    A message of a wire, ``log.info(message)``, is written as its text on the wire. A scan finds it in the line,
-    with the time of the line.
+    A message of a wire (``log.info(message)``) is written as wire text. A scan finds it in the line, with the time of
+    the line.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
+        """Returns the line for a record."""
         said = registry.encode(record.msg) if registry.wire_of(record.msg) else record.getMessage()
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
         line = {"time": moment.replace("+00:00", "Z"), "level": record.levelname, "logger": record.name}

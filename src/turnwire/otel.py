@@ -1,4 +1,4 @@
-"""Hands the sessions in logs to OpenTelemetry, as spans of its SDK, by any exporter of it (the extra ``otel``)."""
+"""Exports the sessions in logs as OpenTelemetry spans, with any exporter of its SDK (the extra ``otel``)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _BATCH = 512
 def export_spans(
     source: Any, exporter: SpanExporter, *, wire: str | None = None, conversation: str | None = None, **options: Any
 ) -> int:
-    """Exports a span for each response of a model and each call of a tool in the sessions of logs; answers how many.
+    """Exports a span for each model response and each tool call in the sessions of logs; returns the number of spans.
 
     exporter: a ``SpanExporter`` of ``opentelemetry.sdk``; it is not shut down. source, wire, conversation, options:
-    as :func:`turnwire.read.exporting.export` takes them. Span ids are made from ids in the log, so repeated exports
-    have the same ones. Raises OSError if the exporter refuses spans, MissingDependency without the SDK, and what a
-    scan raises.
+    those of :func:`turnwire.read.exporting.export`. Span ids are derived from ids in the log, so repeated exports have
+    the same ids. Raises OSError if the exporter rejects spans, MissingDependency without the SDK, and the errors of a
+    scan.
     """
     try:
         from opentelemetry.sdk.trace.export import SpanExportResult

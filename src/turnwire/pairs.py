@@ -1,7 +1,7 @@
-"""The terms in which each wire tells which of its records answer which (``<package>/pairs.py``).
+"""Rules that define which records of a wire answer which (``<package>/pairs.py``).
 
-What ties an answer to its request is the piece of work that both name, the task; a wire says by its ``work`` which that
-is, and whether an answer ends it. The rules are data, so that whole columns of records are paired at once.
+An answer and its request name the same task; a wire's ``work`` returns the task of a record, and whether an answer ends
+it. The rules are data, so that whole columns of records are matched at once.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ form of :func:`folded`."""
 
 
 def folded(name: str) -> str:
-    """A name as it is compared without case (NFC)."""
+    """Returns a name in NFC and without case, for comparison."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
 class Work(NamedTuple):
-    """The things that a record says of a piece of work, beyond the columns that any record has (``Wire.work``).
+    """The information about a task in a record, beyond the common columns (``Wire.work``).
 
-    task: its id, None where the record names none. final: whether the record, as an answer, ends it: one that does not
-    tells progress. id: the record's own id, where answers name that. asks: whether it is a request at all, where its
-    kind alone does not tell.
+    task: its id, or None. final: whether the record, as an answer, ends the task; otherwise it reports progress. id:
+    the record's own id, if answers refer to it. asks: whether the record is a request, if its kind does not determine
+    this.
     """
 
     task: str | None = None
@@ -34,9 +34,9 @@ class Work(NamedTuple):
 
 
 class Key(NamedTuple):
-    """The fields (at most four of FIELDS) by which an answer finds its request: those of the one are equal to those of
-    the other, in order. None stands for a field that is absent. A record has this key if it has all fields that the key
-    ``needs`` and none of those that it is ``without``."""
+    """The fields (at most four of FIELDS) that match an answer with its request: their values are equal, in order. None
+    stands for a missing field. A record has this key if it has all fields that the key ``needs`` and none of those in
+    ``without``."""
 
     fields: tuple[str | None, ...]
     needs: tuple[str, ...] = ()
@@ -44,10 +44,10 @@ class Key(NamedTuple):
 
 
 class AnswerPattern(NamedTuple):
-    """One way of answering: a message of one of these kinds (None: any) answers a request when its key ``reply`` is a
-    key ``ask`` of the request, of which there may be two. subject: how the subject of the answer begins; others: it
-    is from somebody else than the request; names: it names its request, so that without one it is an orphan;
-    unasking: a request of the rule is no answer."""
+    """One kind of answer: a message of one of these kinds (None: any) answers a request if its key ``reply`` equals a
+    key ``ask`` of the request (there may be two). subject: the beginning of the answer's subject; others: the answer
+    has another sender than the request; names: the answer names its request, so that without one it is an orphan;
+    unasking: a request of the rule is not an answer."""
 
     answers: frozenset[str] | None
     ask: tuple[Key, ...]
@@ -59,9 +59,9 @@ class AnswerPattern(NamedTuple):
 
 
 class PairRule(NamedTuple):
-    """A kind of question: its name, the kinds of message that ask it, the ways in which it is answered (at most four),
-    the first that fits, whether one answer settles all questions that wait for it, and the kinds of answers that only
-    tell progress."""
+    """A kind of request: its name, the kinds of messages that make it, its answer patterns (at most four, of which the
+    first that matches is used), whether one answer settles all waiting requests, and the kinds of answers that only
+    report progress."""
 
     name: str
     requests: frozenset[str]

@@ -1,7 +1,7 @@
-"""Logs as a Polars LazyFrame: reads only what a query needs.
+"""Logs as a Polars LazyFrame that reads only the data that a query needs.
 
-Polars passes the columns, filters and ``head`` of a query to the scan. A filter reads its columns batch by batch;
-other columns are made only for the rows that remain. The result is that of filtering
+Polars passes the columns, filters and ``head`` of a query to the scan. A filter reads its columns batch by batch; other
+columns are read only for the remaining rows. The result equals that of filtering
 ``polars.DataFrame(turnwire.scan(...))``.
 """
 
@@ -33,12 +33,12 @@ def scan(source: Any, *, wire: str | None = None, **options: Any) -> pl.LazyFram
         options: its other options (``columns``, ``where``, ``errors``, ``threads``, ``limits`` ...), except
             ``follow`` and ``resume``.
 
-    Columns and types are those of ``polars.DataFrame(turnwire.scan(source, ...))``. A query makes only the columns
-    and rows that it needs; ``head`` ends the scan early. Rejects are skipped, unless ``errors="raise"``;
+    Columns and types are those of ``polars.DataFrame(turnwire.scan(source, ...))``. A query reads only the columns and
+    rows that it needs; ``head`` ends the scan early. Rejects are skipped, unless ``errors="raise"``;
     ``turnwire.scan(source).errors()`` yields them.
 
-    Raises MissingDependency without Polars 1.22 or newer, TypeError or ValueError for wrong arguments. ``collect``
-    raises what reading raises.
+    Raises MissingDependency without Polars 1.22 or newer, TypeError or ValueError for invalid arguments. ``collect``
+    raises read errors.
     """
     from turnwire.log.input.sources import Starts
     from turnwire.log.scanning import scan as read

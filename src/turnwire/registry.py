@@ -166,7 +166,7 @@ def _all() -> dict[str, Wire]:
 
 
 def wires() -> dict[str, Wire]:
-    """All wires by name: the five of turnwire, then those of folders, entry points and ``register``."""
+    """All wires by name: the five built-in wires, then those of folders, entry points and ``register``."""
     return {name: found for name, found in _all().items() if not isinstance(found, FormatWire)}
 
 

@@ -22,7 +22,7 @@ _MAPPINGS: dict[str, type] = {"agents": int, "conversations": int, "ids": int, "
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Values that a target needs and a source lacks. Nothing else ever fills a field.
+    """Values that a target needs and a source lacks. Fields are filled from no other source.
 
     Args:
         agents: name of an agent -> its number in nSLIP (src, dst).
@@ -34,10 +34,9 @@ class Context:
         new_id: returns a fresh UUID (version 4) for the id of an envelope, and the ids of a SAP Task that has none.
         defaults: wire -> path of a field there -> its value, where the source has none; for instance ``{"sap":
             {"constitutionalContext.pressureLevel": "instant"}, "csp": {"ERROR:block.id": "E1"}}`` (a path may begin
-            with the kind of message). Values are those of the wire, or functions that give one.
-        values: wire -> path of a field there -> what a source says (a word of ``tables``, a name, a text; a list or
-            an object as JSON text) -> the value that stands for it there, such as ``{"csp": {"block.STATUS":
-            {"blocked": "PARTIAL"}}}``.
+            with the kind of message). Values are those of the wire, or functions that return one.
+        values: wire -> path of a field there -> the source's value (a word of ``tables``, a name, a text; a list or an
+            object as JSON text) -> its replacement, such as ``{"csp": {"block.STATUS": {"blocked": "PARTIAL"}}}``.
 
     Values of the source are never replaced: defaults, now and new_id fill absent fields only. Every mapping must be one
     to one, since converting back applies it in reverse. A number without a name is written as decimal text ("3"), a

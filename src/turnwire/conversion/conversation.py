@@ -75,12 +75,12 @@ class _Recent(OrderedDict[Any, Any]):
 class Converter:
     """Converts messages of any wires as one history of the target wire.
 
-    A converter knows what :func:`convert` cannot know of a single message: who asked for the work that an answer
-    names, and so receives the answer; which conversation a task belongs to; turns and clocks, counted as the target
-    counts them; the state that CTX of CSP/1 names; ids of work, names and conversations, the same each time (if the
-    context has ``new_id``). A message that would break the target's checklist is refused (``not_conforming``) and
-    changes nothing, so the output conforms; :meth:`close` reports what is unfinished. Messages of the target wire
-    pass unchanged, or are refused in the same way.
+    Unlike :func:`convert`, a converter keeps track of the conversation: who asked for the work that an answer names,
+    and so receives the answer; which conversation a task belongs to; turns and clocks, counted as the target counts
+    them; the state that CTX of CSP/1 names; and the ids of work, names and conversations, which stay the same (if the
+    context has ``new_id``). A message that would violate the target's checklist is rejected (``not_conforming``) and
+    changes nothing, so the output conforms; :meth:`close` reports unfinished work. Messages of the target wire pass
+    unchanged, or are rejected in the same way.
 
     Args:
         to: the target wire.
@@ -170,7 +170,7 @@ class Converter:
         return self._unanswered
 
     def close(self) -> Closing:
-        """Ends the history; returns open items, and faults that only the end reveals, by the target's checklist."""
+        """Ends the history; returns open items, and faults that appear only at the end, by the target's checklist."""
         if self._closing is None:
             if self._judge is None:
                 return Closing((), ())

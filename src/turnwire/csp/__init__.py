@@ -1,4 +1,4 @@
-"""CSP/1, the Compact State Protocol: messages, the state their patches build, and the rules of its tokens."""
+"""CSP/1, the Compact State Protocol: messages, the state that patches build, and the token rules."""
 
 from turnwire._lazy import attach
 

@@ -240,7 +240,7 @@ CHECKLIST = Specification(CLAUSES, UNTESTED, CspChecklist, around=True, options=
 
 
 def conformance(*messages: Record | Document | str | bytes, classify: Classifier | None = None) -> Checklist:
-    """Checks a conversation (records, documents or texts, in order) against the specification. Faults have the line
+    """Checks a conversation (records, documents or texts, in order) against the specification. Faults include the line
     of a record.
 
     classify: ``classify(message, laws)`` returns the ids of the laws that apply to a task; by default those whose

@@ -34,7 +34,7 @@ _DETECT = re.compile(
 
 
 def detect(data: str | Buffer) -> bool:
-    """True if one record starts as CSP/1 does: blank lines and code fences, then ``CSP/1`` (or a template).
+    """True if one record starts like CSP/1: blank lines and code fences, then ``CSP/1`` (or a template).
 
     Never raises.
     """
@@ -42,10 +42,11 @@ def detect(data: str | Buffer) -> bool:
 
 
 def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> Document:
-    """All records of a text, in order.
+    """Reads all records of a text, in order.
 
-    Strict (the default) raises DecodeError (reason, byte offset, line) at the first fault. Lenient reports what it
-    forgave in ``issues`` and keeps what it cannot read as :class:`Junk`; it raises only for what is not UTF-8 text.
+    Strict mode (the default) raises DecodeError (reason, byte offset, line) at the first fault. Lenient mode lists the
+    accepted faults in ``issues`` and returns unreadable text as :class:`Junk`; it raises only for text that is not
+    UTF-8.
     """
     raw = input_bytes(text)
     checked_limits(limits)
@@ -81,11 +82,12 @@ def preambles(data: bytes, limits: Limits = LIMITS) -> Iterator[tuple[int, int, 
 
 
 def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:
-    """Reads the one message of a text; code fences around it are dropped.
+    """Reads the single message of a text; code fences around it are ignored.
 
-    DEF and LAWS may precede it; after it they are the issue restate ("info"), with their line. Raises DecodeError: as
-    :func:`parse` does, and empty_message for no text, no_message for other records without a message, trailing_text for
-    a record after it. Lenient reading drops text around the message (an "info" issue) and takes the first.
+    DEF and LAWS may precede it; after it they are reported as restate ("info"), with their line. Raises DecodeError
+    like :func:`parse`, and also empty_message if there is no text, no_message for records without a message, and
+    trailing_text for a record after it. Lenient reading ignores text around the message (an "info" issue) and returns
+    the first message.
     """
     document = parse(text, mode=mode, limits=limits)
     records = [record for record in document.records if not isinstance(record, Junk)]
@@ -132,12 +134,12 @@ def _no_message(text: str | Buffer, reason: Reason, words: str, line: int) -> De
 
 
 def encode(record: Record | Document, strict: bool = True) -> str:
-    """The canonical text of a record or a document (records with a blank line between them).
+    """Writes a record, or a document (records separated by blank lines), as canonical text.
 
     Strict writing raises EncodeError (reason, and ``line`` in the text that would have been written, or ``path``) for
-    whatever strict reading refuses, and for a message that lenient reading returned with warnings (``replace()`` it or
-    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. Both refuse a value that the
-    wire cannot express (a newline in a header, a lone surrogate).
+    anything that strict reading rejects, and for a message that lenient reading returned with warnings (``replace()``
+    it or clear its ``issues`` once you trust it). ``strict=False`` writes the message as it was read. Both reject
+    values that the wire cannot express (a newline in a header, a lone surrogate).
     """
     if isinstance(record, Document):
         return _encode_document(record, strict)
@@ -308,9 +310,10 @@ def _preamble(record: Preamble) -> str:
 
 
 def check(message: Record | Document) -> list[Issue]:
-    """Lists the issues of a record: what strict writing refuses ("warning") and what may be fine ("info").
+    """Lists the issues of a record: problems that strict writing rejects ("warning"), and those that may be fine
+    ("info").
 
-    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for warnings from reading, the line
+    ``where`` is a line of the text that ``encode(message, strict=False)`` returns; for warnings from reading, the line
     where they were found. Raises TypeError for other objects.
     """
     expect(message, Record | Document, "check takes a CSP/1 record or a Document")

@@ -127,7 +127,7 @@ class Linter:
 
 
 def lint(document: Document | CspMessage, store: Store | None = None) -> list[Issue]:
-    """The token rules: facts as "warning" (undef of what was defined, ctx_stale, no_task, dup_result), heuristics as
+    """Checks the token rules: facts are "warning" (undef of a defined name, ctx_stale, no_task, dup_result), heuristics
     "info" (restate, expanded, filler, full_rewrite, synonym).
 
     Uses the definitions of the document and of ``store`` (the state before it). ``where`` is the first line of the

@@ -47,14 +47,13 @@ class Log(NamedTuple):
 
 
 def read_log(source: Any, *, limits: Limits = LIMITS) -> Log:
-    """Reads a log: its good records, and the fault of each damaged one.
+    """Reads a log: its valid records, and the fault of each damaged one.
 
-    source: the text or the bytes of a log, or what :func:`turnwire.scan` takes: a path, a glob, a file, a list of them,
-    one after the other. A str of one line is a name if there is such a file. Messages and templates are those that a
-    scan finds. Preambles are lines of their own, or precede a message in its string or after its prefix; other text is
-    skipped. A message that an unclosed heredoc would have swallowed carries the issue ``inside_unclosed_heredoc``, so
-    that neither ``encode`` nor a store takes it. Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for what
-    cannot be read.
+    source: the text or bytes of a log, or any source of :func:`turnwire.scan`: a path, a glob, a file, or a list of
+    these, in order. A str of one line is a file name if such a file exists. Messages and templates are those that a
+    scan finds. Preambles are separate lines, or precede a message in its string or after its prefix; other text is
+    skipped. A message that follows an unclosed heredoc has the issue ``inside_unclosed_heredoc``, so that ``encode``
+    and stores reject it. Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for a source that cannot be read.
     """
     checked_limits(limits)
     records: list[Record] = []
@@ -204,7 +203,7 @@ def _speaks_of_state(text: bytes) -> bool:
 
 
 class Replay(NamedTuple):
-    """The store that a document leads to, and the refused records with their errors."""
+    """The store built from a document, and the rejected records with their errors."""
 
     store: Store
     refused: list[tuple[CspMessage | Preamble, WireError]]
@@ -238,12 +237,11 @@ class Replaying:
 
 
 def replay(source: Any, *, mode: str = "strict") -> Replay:
-    """The state at the end of a document, or of a log: whatever :func:`turnwire.scan` takes.
+    """Returns the state at the end of a document or a log.
 
-    source: a Document, or what ``read_log`` returned; text or bytes of one (read by ``parse`` with ``mode``); else a
-    path, a glob, a file, or a list of these, whose messages are those that a scan finds, as one history. Preambles
-    before the first message are C0. Messages are applied in order; one that is refused, and a later preamble (restate),
-    changes nothing and is listed.
+    source: a Document, or the result of ``read_log``; text or bytes of one (read by ``parse`` with ``mode``); or any
+    source of :func:`turnwire.scan`, whose messages form one history. Preambles before the first message are C0.
+    Messages are applied in order; a rejected message or a later preamble (restate) changes nothing and is listed.
     """
     replaying = Replaying()
     refused = []
@@ -274,9 +272,9 @@ class Board(NamedTuple):
 
 
 def board(source: Document | Log | Iterable[CspMessage] | Any) -> Board:
-    """The task board of a log [INTENT TYPES]: of messages, a Document, what ``read_log`` returned, or a text, bytes or
-    a path that it takes. A task that is issued again is open again; a later answer replaces an earlier one. Raises what
-    ``read_log`` raises."""
+    """Returns the task board [INTENT TYPES] of messages, a Document, the result of ``read_log``, or any source that
+    ``read_log`` accepts. A task that is issued again is open again; a later answer replaces an earlier one. Raises the
+    errors of ``read_log``."""
     owners: dict[str, str] = {}
     states: dict[str, str] = {}
     orphans: dict[str, dict[str, None]] = {}

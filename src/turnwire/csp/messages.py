@@ -57,13 +57,14 @@ class _Parts(_Record, contract.Serialisable):
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The values by name, as plain JSON values; pairs are lists. ``from_dict`` reads them."""
+        """Returns the attributes as a dict of JSON values, with pairs as lists; ``from_dict`` reads it."""
         return {name: _plain(getattr(self, name)) for name in self.__match_args__}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """The record of :meth:`to_dict`. Raises DecodeError(missing_field|unknown_key|wrong_type) with the field in
-        ``path``; whether the values are good is judged when the record is written or checked."""
+        """Restores the record from the result of :meth:`to_dict`. Raises
+        DecodeError(missing_field|unknown_key|wrong_type) with the field in ``path``; values are validated when the
+        record is written or checked."""
         contract.expect_mapping(fields, WIRE)
         for name in fields:
             if name not in cls.__match_args__:
@@ -74,7 +75,7 @@ class _Parts(_Record, contract.Serialisable):
         return cls(**{name: _part(name, fields[name]) for name in cls.__match_args__})
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some attributes replaced; what is not replaced is shared."""
+        """Returns a copy with some attributes replaced; the others are shared."""
         contract.refuse_unknown(type(self), changes, self.__match_args__)
         return type(self)(**{**{name: getattr(self, name) for name in self.__match_args__}, **changes})
 
@@ -148,8 +149,8 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
 class Block(_Parts):
     """The body of a message: ``kind`` (its first word), ``id`` and ``fields`` (ordered pairs of key and value).
 
-    Fields may also be keywords in lower case (``Task("T1", req="find it", in_="SRC")``), which come after the
-    others. Raises TypeError for a key that blocks of the kind do not have, or that is given twice.
+    Fields may also be keywords in lower case (``Task("T1", req="find it", in_="SRC")``), which follow the others.
+    Raises TypeError for a key that the kind of block does not have, or that is given twice.
     """
 
     __slots__ = ("fields", "id")
@@ -266,12 +267,12 @@ class FileOp(Block):
         not a SHA-256 matches the file; it must not call ``apply`` on the same root.
 
         ``allow`` and ``deny`` are ``.gitignore`` patterns (:func:`turnwire.csp.fileop.matches`), matched against the
-        path and the target of its links. ``deny`` refuses matches; ``allow`` refuses everything else. Version control
-        folders (``.git``, ``.hg``, ...) are refused unless a pattern of ``allow`` names them.
+        path and the target of its links. ``deny`` rejects matching paths; ``allow`` rejects all others. Version control
+        folders (``.git``, ``.hg``, ...) are rejected unless a pattern of ``allow`` names them.
 
         Raises RuleError (unknown_op, unsafe_path, file_exists, file_missing, not_a_file, base_mismatch, bad_diff,
-        diff_mismatch, missing_path, lone_surrogate) and OSError from the system; nothing has changed then. Only
-        NotFlushed, an OSError, means that the operation is done, but a power cut may undo it.
+        diff_mismatch, missing_path, lone_surrogate) and OSError from the system; in these cases nothing has changed.
+        Only NotFlushed, an OSError, means that the operation was applied but may be lost in a power failure.
         """
         from turnwire.csp.fileop import apply
 
@@ -349,9 +350,9 @@ class CspMessage(_Parts, contract.Message):
     """One message [MESSAGE FORMAT].
 
     Args:
-        sender, receiver, ctx: opaque tokens (FROM, TO, CTX); None only where lenient reading found none.
+        sender, receiver, ctx: opaque tokens (FROM, TO, CTX); None only if lenient reading found none.
         intent: an :class:`Intent`, or the word found by lenient reading.
-        block: the body, or None where lenient reading found none.
+        block: the body, or None if lenient reading found none.
     """
 
     __slots__ = ("_source", "block", "ctx", "intent", "issues", "line", "receiver", "sender")
@@ -452,13 +453,13 @@ class Template(_Parts, contract.Message):
     sender = receiver = conversation = sequence = time = subject = None
 
     def to_dict(self) -> dict[str, Any]:
-        """``flags`` and ``lines``, and ``mode`` where it is true."""
+        """``flags`` and ``lines``, and ``mode`` if it is true."""
         fields = super().to_dict()
         return fields if self.mode else {name: fields[name] for name in ("flags", "lines")}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """The template of :meth:`to_dict`."""
+        """Restores the template from the result of :meth:`to_dict`."""
         contract.expect_mapping(fields, WIRE)
         return super().from_dict({"mode": False, **fields})
 
@@ -476,8 +477,8 @@ class Template(_Parts, contract.Message):
 
 
 class Preamble(_Record):
-    """DEF and LAWS outside messages [PROJECT DEFs, PROJECT LAWS]: the form of C0. ``defs``: name -> value;
-    ``laws``: id -> text, in the order of the text."""
+    """DEF and LAWS outside messages [PROJECT DEFs, PROJECT LAWS], which define C0. ``defs``: name -> value; ``laws``:
+    id -> text, in text order."""
 
     __slots__ = ("defs", "laws", "line")
     defs: dict[str, str]
@@ -492,7 +493,7 @@ class Preamble(_Record):
 
 
 class Junk(_Record):
-    """Text that is not a record: one line without its newline, or all of a rejected message (``reason`` says why)."""
+    """Text that is not a record: one line without its newline, or a rejected message (with its ``reason``)."""
 
     __slots__ = ("line", "reason", "text")
     line: int
@@ -510,7 +511,7 @@ Record = CspMessage | Template | Preamble | Junk
 
 
 class Document(_Record):
-    """The records of a text: ``records`` in order, and ``issues`` by line (what lenient reading accepted)."""
+    """The records of a text: ``records`` in order, and ``issues`` by line (faults that lenient reading accepted)."""
 
     __slots__ = ("issues", "records")
     records: list[Record]
@@ -529,7 +530,7 @@ class Document(_Record):
 
     @property
     def messages(self) -> list[CspMessage]:
-        """The messages alone."""
+        """Only the messages."""
         return [record for record in self.records if isinstance(record, CspMessage)]
 
 

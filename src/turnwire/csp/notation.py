@@ -14,7 +14,7 @@ _REF = re.compile(r"(.+):([0-9]{1,18})(?:-([0-9]{1,18}))?", re.DOTALL)
 def refs(text: str) -> list[tuple[str, int | None, int | None]]:
     """The parts of a DATA value, separated by ``;``: (path, first line, last line).
 
-    ``src/a.ts:7`` is ("src/a.ts", 7, 7); a part that is not a reference is kept whole as (part, None, None); no text
+    ``src/a.ts:7`` is ("src/a.ts", 7, 7); a part that is not a reference is returned as (part, None, None); empty text
     has no parts. Raises DecodeError(bad_range) for a range that ends before it starts.
     """
     expect(text, str, "the text of a value is read")
@@ -41,9 +41,9 @@ def refs(text: str) -> list[tuple[str, int | None, int | None]]:
 
 
 def expand(text: str, defs: Mapping[str, str]) -> str:
-    """``text`` with every whole comma-separated token that is a DEF replaced by its value, once (reading 7).
+    """Returns ``text`` with each comma-separated token that is the name of a DEF replaced by its value (reading 7).
 
-    A view for readers: white space around a token stays, values are not expanded again, the wire text is untouched.
+    White space around a token is kept, and values are not expanded again. The message itself does not change.
     """
     expect(text, str, "the text of a value is expanded")
     expect(defs, Mapping, "DEFs are a mapping of names to values")

@@ -28,7 +28,8 @@ _NUMBERED = re.compile(rf"[{_LETTERS}][0-9]{{1,18}}")
 
 
 class Checkpoint(NamedTuple):
-    """A frozen state. ``digest`` (hex) covers the parent's and the patch; ``seq`` is the log entry that made it."""
+    """A frozen state. ``digest`` (hex) covers the parent's digest and the patch; ``seq`` is the log entry that created
+    it."""
 
     id: str
     defs: Snapshot
@@ -49,12 +50,13 @@ class LogEntry(NamedTuple):
 
     @property
     def message(self) -> CspMessage:
-        """The message, read again: changing it does not change the log."""
+        """The message, parsed again; changing it does not change the log."""
         return decode(self.text)
 
 
 class Change(NamedTuple):
-    """One change of a name: who made it (``sender``), when (``seq``, ``checkpoint``), from what (``old``)."""
+    """One change of a name: its author (``sender``), its time (``seq``, ``checkpoint``) and the former value
+    (``old``)."""
 
     checkpoint: str
     patch: str | None
@@ -193,11 +195,11 @@ class Store:
         journal: a ``turnwire.ledger.Ledger``, to which ``("csp-init", C0 as JSON)`` and, before each entry takes
         effect, ``("csp", text)`` are appended.
 
-    The journal decides the order of several stores: an entry is appended only if no other was first, else the store
+    Several stores may share a journal: an entry is appended only if no other store was faster; otherwise the store
     reads the new entries and checks again. A store on a journal with the same C0 continues it; another C0 raises
     RuleError(bad_ledger).
 
-    After an interruption, apply the same message again: it is in the log once.
+    After an interruption, apply the same message again: the log will contain it once.
     """
 
     def __init__(self, defs: FieldsLike = (), laws: FieldsLike = (), *, journal: Journal | None = None) -> None:
@@ -250,7 +252,7 @@ class Store:
 
     @property
     def head(self) -> str:
-        """Id of the checkpoint made last."""
+        """The id of the latest checkpoint."""
         return self._now().head
 
     @property
@@ -275,8 +277,8 @@ class Store:
 
     @property
     def skipped(self) -> dict[int, str]:
-        """Entries of the journal that the store ignores: number -> why. A stale writer of an older version left
-        them, or an interruption and a second try."""
+        """Entries of the journal that the store ignores: number -> reason. They come from a stale writer of an older
+        version, or from a retry after an interruption."""
         return dict(self._skipped)
 
     def __len__(self) -> int:
@@ -305,7 +307,7 @@ class Store:
             raise refusal(Reason.CHECKPOINT_UNKNOWN, f"there is no checkpoint {name}", name) from None
 
     def diff(self, a: str, b: str) -> list[Op]:
-        """The operations from checkpoint ``a`` to checkpoint ``b``, by name."""
+        """The operations that lead from checkpoint ``a`` to checkpoint ``b``, by name."""
         old, new = self.at(a).defs, self.at(b).defs
         ops = []
         for name in old.changed(new):
@@ -325,8 +327,8 @@ class Store:
     ) -> Patch:
         """The patch that undoes a patch (or the applied patch with that id).
 
-        It starts at the checkpoint the patch leads to, or at ``base``; ``id`` and ``apply`` are the next free numbers
-        unless given. Raises RuleError(checkpoint_unknown, def_missing).
+        It starts at the checkpoint that the patch created, or at ``base``; ``id`` and ``apply`` are the next free
+        numbers unless given. Raises RuleError(checkpoint_unknown, def_missing).
         """
         block = self._block(patch)
         before = self.at(block.base or "").defs
@@ -368,10 +370,10 @@ class Store:
     # --- writing ---
 
     def apply(self, message: CspMessage | str | bytes) -> Checkpoint:
-        """Adds a message to the log; a PATCH makes a checkpoint. Checks everything before it changes anything.
+        """Adds a message to the log; a PATCH creates a checkpoint. All checks precede all changes.
 
-        The same patch again (same bytes) changes nothing. Returns the checkpoint of the patch; for other messages
-        that of their CTX.
+        Applying the same patch (same bytes) again changes nothing. Returns the checkpoint of the patch or, for other
+        messages, of their CTX.
 
         Raises EncodeError or DecodeError for an invalid message, and RuleError (``path`` is the CTX or the
         patch id) in this order: ctx_unknown, patch_id_reused, base_not_head, checkpoint_exists, op_conflict,
@@ -411,7 +413,7 @@ class Store:
     def catch_up(self) -> int:
         """Reads what others have written to a shared journal; returns the number of new entries.
 
-        :meth:`apply` does so itself if necessary. Raises RuleError(digest_mismatch) as :meth:`reopen` does.
+        :meth:`apply` calls this if necessary. Raises RuleError(digest_mismatch) like :meth:`reopen`.
         """
         before = self._seen
         if self._journal is not None:
@@ -442,9 +444,9 @@ class Store:
     def reopen(cls, journal: Journal) -> Store:
         """Reopens the store of a journal, such as a ``turnwire.ledger.Ledger``, and continues writing there.
 
-        Entries of other kinds are ignored, as are duplicates and entries that a store refuses (:attr:`skipped`), so
-        a journal can be read after any crash. Raises RuleError(bad_ledger) if there is no store or another one,
-        digest_mismatch for an entry that no store writes; ``path`` names the entry.
+        Entries of other kinds are ignored, as are duplicates and entries that a store rejects (:attr:`skipped`), so a
+        journal can be read after any crash. Raises RuleError(bad_ledger) if the journal has no store or a different
+        one, and digest_mismatch for an entry that no store writes; ``path`` names the entry.
         """
         expect(journal, Journal, "a store is kept in a Ledger")
         first = next((entry for entry in journal.entries() if entry.kind in (INIT, WIRE)), None)

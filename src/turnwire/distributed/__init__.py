@@ -1,5 +1,4 @@
-"""One scan on many machines: blocks run on Dask, each writes its own Parquet file, and a manifest records their
-outcomes.
+"""Scans on many machines: blocks run on Dask, each writes its own Parquet files, and a manifest records the outcomes.
 
 Needs the extra ``dask``: pip install 'turnwire[dask]'.
 """

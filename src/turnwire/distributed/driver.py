@@ -45,19 +45,19 @@ def dask_scan(
     each.
 
     Args:
-        paths: as :func:`turnwire.log.plan` takes them; every worker must reach them, and ``out``, by these names.
+        paths: those of :func:`turnwire.log.plan`; all workers must see them, and ``out``, under the same names.
         client: a ``distributed.Client``; by default the current one, or a temporary cluster on this machine.
         out: a directory, new or empty: ``records/``, ``rejects/`` and ``manifest.ndjson``.
-        wire, block_bytes, options: as :func:`turnwire.log.plan` takes them; ``errors`` is "collect" or "skip".
-        resume: continue in an ``out`` of an earlier run: finished blocks with unchanged files are not run again;
-            files of blocks that left the plan are removed.
-        patience: seconds without any worker after which it gives up with TimeoutError.
+        wire, block_bytes, options: those of :func:`turnwire.log.plan`; ``errors`` is "collect" or "skip".
+        resume: continue in ``out`` of an earlier run: finished blocks with unchanged files are not run again; files of
+            blocks that are no longer planned are removed.
+        patience: seconds without a worker after which TimeoutError is raised.
         progress: called with the manifest after each block.
         run: replaces :func:`run_block`; called with block, out and index.
 
     If a worker dies, its blocks run again elsewhere. Blocks whose workers die too often run once more, each alone;
     one whose worker dies again is "quarantined" in the manifest. A block with an error is "failed"; the others
-    continue. Neither raises: check ``manifest.complete``.
+    continue. Neither raises an error: check ``manifest.complete``.
 
     Raises ValueError, OSError, TimeoutError and MissingDependency.
     """

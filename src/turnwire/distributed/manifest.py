@@ -20,10 +20,10 @@ _OURS = re.compile(r"\d{6,}-[0-9a-f]{32}\.parquet")
 
 
 class Manifest:
-    """The rows of a distributed scan in the order of its blocks, as :func:`turnwire.distributed.run_block` makes them.
+    """The rows of a distributed scan in block order, as returned by :func:`turnwire.distributed.run_block`.
 
     ``state`` of a row is "done", "failed" (``error`` says why) or "quarantined" (each worker that tried it died).
-    ``first_record`` is the number of the block's first record in the whole scan, where all blocks before it are done.
+    ``first_record`` is the number of the block's first record in the whole scan, if all blocks before it are done.
     """
 
     def __init__(self, out: str | os.PathLike[str], rows: list[dict[str, Any]] | None = None) -> None:
@@ -41,8 +41,8 @@ class Manifest:
 
     @classmethod
     def read(cls, out: str | os.PathLike[str]) -> Manifest:
-        """The manifest of an output directory (or of its file), as far as it was written; without rows where there is
-        none. Raises ValueError where a line is not a row of a manifest."""
+        """Reads the manifest of an output directory (or a manifest file) as far as it was written; empty if there is
+        none. Raises ValueError if a line is not a row of a manifest."""
         place = Path(out)
         path = place if place.name == NAME else place / NAME
         rows: dict[str, dict[str, Any]] = {}
@@ -54,7 +54,7 @@ class Manifest:
         return cls(path.parent, list(rows.values()))
 
     def of_state(self, state: str) -> list[dict[str, Any]]:
-        """The rows of one state."""
+        """Returns the rows with this state."""
         return [row for row in self.rows if row["state"] == state]
 
     @property
@@ -64,7 +64,7 @@ class Manifest:
 
     @property
     def counts(self) -> Counts:
-        """The sums over all blocks that are done, as ``scan.counts`` of one scan."""
+        """The sums over all finished blocks, like ``scan.counts`` of one scan."""
         wires: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
         sums: Counter[str] = Counter()
@@ -75,12 +75,12 @@ class Manifest:
         return Counts(**{name: sums[name] for name in TALLIES}, wires=dict(wires), reasons=dict(reasons))
 
     def paths(self, what: str = "output") -> list[Path]:
-        """The Parquet files of the records ("output") or of the rejects ("quarantine"), in order."""
+        """Returns the Parquet files of the records ("output") or of the rejects ("quarantine"), in order."""
         return [self.out / row[what]["file"] for row in self.of_state("done")]
 
     def batches(self, what: str = "output") -> Iterator[Any]:
-        """The records (or rejects) of all blocks, as record batches of pyarrow in the order of one scan; the column
-        ``record`` counts on from block to block as it does there."""
+        """Yields the records (or rejects) of all blocks as pyarrow record batches, in the order of one scan; the column
+        ``record`` counts through all blocks."""
         import pyarrow
         import pyarrow.compute as compute
         from pyarrow.parquet import ParquetFile
@@ -97,8 +97,8 @@ class Manifest:
                     yield batch
 
     def add(self, row: dict[str, Any]) -> None:
-        """Appends a row to the file at once, so that an interrupted run can continue. Raises OSError that names the
-        file."""
+        """Appends a row to the file immediately, so that an interrupted run can continue. Raises an OSError that names
+        the file."""
         self.rows.append(row)
         fresh = not self.path.exists()
         try:
@@ -114,7 +114,8 @@ class Manifest:
             raise
 
     def still_good(self, block: Block, index: int) -> dict[str, Any] | None:
-        """The row of a finished block, if its files match the row byte for byte; they are renamed for ``index``."""
+        """Returns the row of a finished block if its files still match it byte for byte, and renames them for
+        ``index``."""
         for row in self.of_state("done"):
             if row["key"] == block.key and self._verified(row):
                 return self._renamed(row, file_name(index, block.key), index)
@@ -138,8 +139,8 @@ class Manifest:
         return row
 
     def finish(self) -> None:
-        """Rewrites all rows in order, with ``first_record``, and removes files of blocks outside the plan, and
-        half-written ones of killed workers."""
+        """Rewrites all rows in order, with ``first_record``, and removes files of blocks outside the plan and partial
+        files of killed workers."""
         self.rows.sort(key=lambda row: row["index"])
         first: int | None = 0
         for row in self.rows:

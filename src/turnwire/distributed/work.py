@@ -24,12 +24,12 @@ def file_name(index: int, key: str) -> str:
 def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, Any]:
     """Scans one block and writes its records and its rejects as two Parquet files below the directory ``out``.
 
-    block: one of :func:`turnwire.log.plan`, or its ``to_dict()``; index: its place in the plan. Each file appears
-    whole or not at all, under a name that depends only on these two, so a block can safely run again.
+    block: a block of :func:`turnwire.log.plan`, or its ``to_dict()``; index: its position in the plan. Each file is
+    written completely or not at all, under a name that depends only on these two, so a block can safely run again.
 
     Returns the row of the manifest: block, key, index, state "done", the sums of ``scan.counts`` (of which ``selected``
-    are written), wires, reasons, and output and quarantine, each with file (below ``out``), size and sha256. Raises
-    what the scan and the disk raise.
+    are written), wires, reasons, and output and quarantine, each with file (below ``out``), size and sha256. Raises the
+    errors of the scan and the disk.
     """
     block = block if isinstance(block, Block) else Block.from_dict(block)
     key = block.key

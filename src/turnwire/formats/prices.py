@@ -1,4 +1,4 @@
-"""List prices of models in US dollars for a million tokens, as their vendors gave them on a date."""
+"""List prices of models in US dollars per million tokens, as published by their vendors on a date."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Dollars = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class ModelPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """US dollars for a million tokens of each kind. Reasoning is a part of the output.
+    """US dollars per million tokens of each kind. Reasoning is part of the output.
 
-    cache_write: what is kept for five minutes; cache_write_1h: for an hour, twice the input by default. fast: how many
-    times as much the faster mode costs. above_200k: the prices of the tokens of a kind above 200,000 in one response.
+    cache_write: for a five-minute cache; cache_write_1h: for an hour, by default twice the input price. fast: the price
+    factor of the faster mode. above_200k: the prices of tokens of a kind above 200,000 in one response.
     """
 
     input: Dollars
@@ -43,8 +43,8 @@ _OF = re.compile(r"^(?:.*/|(?:[a-z]{2,6}\.)?(?:anthropic|openai)\.)")
 
 
 def price_of(model: str, prices: Mapping[str, ModelPrice]) -> ModelPrice | None:
-    """The price of a model by its name, else by the name without vendor and date, or None; with ``FAST`` behind the
-    name that of the faster mode."""
+    """Returns the price of a model by its name, or else by the name without vendor and date, or None; with the suffix
+    ``FAST``, that of the faster mode."""
 
     def named(name: str) -> ModelPrice | None:
         bare = _MADE.sub("", _OF.sub("", name))
@@ -57,8 +57,8 @@ def price_of(model: str, prices: Mapping[str, ModelPrice]) -> ModelPrice | None:
 
 
 def priced(table: Mapping[str, Any] | None) -> dict[str, ModelPrice]:
-    """The prices of a user, model -> a table of the members of :class:`ModelPrice`, of which ``input`` and ``output``
-    must be there, in US dollars per million tokens, and perhaps their "date"; the packaged ones for None. Raises
+    """Reads a user's prices: model -> a table with the members of :class:`ModelPrice` (``input`` and ``output`` are
+    required) in US dollars per million tokens, and optionally a "date". None returns the packaged prices. Raises
     ValueError for an invalid table."""
     found: dict[str, ModelPrice] = {}
     for model, price in (_PACKAGED if table is None else table).items():

@@ -1,8 +1,8 @@
-"""A format as a table: the members that are its signs, and the paths of its columns.
+"""A format as a table: its identifying members, and the paths of its columns.
 
-From the table come the plans by which the search finds its records, and the descriptor that the rest of turnwire knows
-a wire by. A path names a value: ``message/usage/input_tokens``; ``message/content/*/name`` is a member of the objects
-in an array, of which the last one that has it counts.
+The table compiles into the plans by which the search finds records, and into a wire descriptor. A path names a value:
+``message/usage/input_tokens``; ``message/content/*/name`` is a member of the objects in an array, of which the last one
+with the member is used.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _beginning(word: str) -> str:
 
 
 class Words(NamedTuple):
-    """The kind by the word at a path; other words leave the kind unchanged."""
+    """Derives the kind from the word at a path; other words leave it unchanged."""
 
     path: str
     kinds: Mapping[str, str]
@@ -80,9 +80,9 @@ class Present(NamedTuple):
 
 
 class Source(NamedTuple):
-    """The source of a column: a path, and how its member is read. "" asks for a value of the column's type, "loose"
-    ignores members of another type; "digits" takes a text that may also be a whole number, or a number that may also be
-    text; "epoch" a time that is a number since 1970, in seconds to nanoseconds, or such digits as text."""
+    """The source of a column: a path, and how its member is read. "" requires a value of the column's type; "loose"
+    ignores members of another type; "digits" accepts text that may also be a whole number, or a number that may also be
+    text; "epoch" accepts a time as a number since 1970, in seconds to nanoseconds, also as text."""
 
     path: str
     how: str = ""
@@ -101,12 +101,12 @@ def sources_of(given: str | Source | tuple[str | Source, ...]) -> tuple[Source, 
 class Layout(NamedTuple):
     """One form of a format's objects, such as a version of it.
 
-    signs: up to four members that every such object has, and together no other: path -> the allowed words; () for
-    any value. one_of: up to eight further ones, of which it has at least one. without: members that no such object has.
-    kind: that of its records, unless ``kinds`` (the last that
-    applies) says another. columns: column -> its path, or several paths of which the first present counts. needs: path
-    -> the allowed JSON types of a required member. marks: keys, so many of which identify damaged bytes. nested:
-    whether such objects are also searched inside other valid ones.
+    signs: up to four members whose combination identifies such an object: path -> the allowed words; () for any value.
+    one_of: up to eight further members, at least one of which is present. without: members that must be absent. kind:
+    that of its records, unless ``kinds`` (the last that applies) sets another. columns: column -> its path, or several
+    paths, of which the first one present is used. needs: path -> the allowed JSON types of a required member. marks:
+    keys that identify damaged bytes, and how many are required. nested: whether such objects are also found inside
+    other valid ones.
     """
 
     signs: Mapping[str, tuple[str, ...]]
@@ -121,15 +121,15 @@ class Layout(NamedTuple):
 
 
 class Format(NamedTuple):
-    """A format of real traffic.
+    """A format of agent sessions or API messages.
 
-    copy_of: the columns that together identify a response; records with the same values are copies, and sums count
-    only the one with the most tokens. A record without a value in the first column is no copy. carried: columns
-    that a record without them takes from the one before it in its file. cached_is_input: whether ``input_tokens``
-    includes cached tokens. folders: the usual folders of the format's files; home: a variable that may name others
-    around them. asks, answers: the kinds of records that make and that answer a call, by its ``call_id``. parts: rules
-    for the texts, calls and results in a record.
-    provider: OpenTelemetry's name for the provider, if the format has only its models.
+    copy_of: the columns that together identify a response; records with the same values are copies, and sums count only
+    the one with the most tokens. A record without a value in the first column is not a copy. carried: columns that a
+    record inherits from the previous record of its file. cached_is_input: whether ``input_tokens`` includes cached
+    tokens. folders: the usual folders of the format's files; home: an environment variable that may name other parent
+    folders. asks, answers: the kinds of records that make and that answer a call, by its ``call_id``. parts: rules for
+    the texts, calls and results in a record.
+    provider: OpenTelemetry's name for the provider, if the format contains only its models.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Format(NamedTuple):
     provider: str | None = None
 
     def descriptor(self) -> Wire:
-        """The wire descriptor that the table compiles to. Raises ValueError for a wrong table."""
+        """Returns the wire descriptor that the table compiles to. Raises ValueError for an invalid table."""
         reading = Reading(self.name, tuple(Compiled(self.name, layout) for layout in self.layouts))
         plans = tuple(compiled.plan(reading) for compiled in reading.layouts)
         call = Key(("task",), needs=("task",))

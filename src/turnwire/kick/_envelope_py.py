@@ -28,7 +28,7 @@ class Envelope(methods.EnvelopeMethods):
         correlation_id: the id of the request that this answers, or None.
         extra: unknown keys and their JSON values, kept and written back.
 
-    Mutable. Values are judged by ``check`` and ``encode``, not when they are set.
+    Mutable. Values are validated by ``check`` and ``encode``, not when they are set.
     """
 
     __slots__ = ("__weakref__", "_extra", "_parsed", "_read", *FIELDS)
@@ -105,11 +105,11 @@ def build(fields: dict[str, Any], source: str | bytes | None = None) -> Envelope
 
 
 def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
-    """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
+    """Writes an envelope as JSON text without white space: the fields in the order of section 001, then unknown keys.
 
-    Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
-    everything that ``decode`` reads. For a Space document, returns its text. Both raise EncodeError for values without
-    a JSON form, and for other objects (wrong_type).
+    Strict writing raises EncodeError for the first warning of ``check``, with the field in ``path``; ``strict=False``
+    writes any envelope that ``decode`` reads. For a Space document, returns its text. Both raise EncodeError for values
+    without a JSON form, and for other objects (wrong_type).
     """
     return methods.envelope_text(envelope, Envelope, check, strict, policy)
 
@@ -117,9 +117,10 @@ def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = 
 def decode(
     data: str | Buffer, *, strict: bool = False, policy: Policy = DEFAULT_POLICY, limits: Limits = LIMITS
 ) -> Envelope:
-    """One envelope from a JSON object in text or contiguous bytes; white space around it is dropped (section 001).
+    """Reads one envelope from a JSON object in text or contiguous bytes; surrounding white space is ignored (section
+    001).
 
-    Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: what strict JSON refuses,
+    Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: for invalid JSON,
     missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. ``check`` applies the rules of
     section 004; with ``strict``, its first warning is raised as RuleError.
     """
@@ -134,12 +135,12 @@ def decode(
 
 
 def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
-    """Lists the issues of an envelope: the rules of section 004 and the table of ``policy``. For a Space document: what
-    lenient reading accepted, and its lints; ``where`` is then a line.
+    """Lists the issues of an envelope, by the rules of section 004 and the table of ``policy``. For a Space document,
+    lists the faults that lenient reading accepted, and those of ``lint``; ``where`` is then a line.
 
-    Strict ``encode`` refuses a "warning"; an "info" may be fine (an unknown key, an unknown role). ``where`` is
-    a JSON pointer; the text of a refusal names the deciding row of the policy. With ``strict`` the first warning
-    is raised as RuleError, its ``rule`` being the section of the specification.
+    Strict ``encode`` rejects a "warning"; an "info" may be fine (an unknown key, an unknown role). ``where`` is a JSON
+    pointer; the text names the row of the policy. With ``strict``, the first warning is raised as RuleError, with the
+    section of the specification as its ``rule``.
     """
     if not isinstance(envelope, Envelope):
         return judge_other(envelope, Envelope, strict)

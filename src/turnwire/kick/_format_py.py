@@ -79,10 +79,10 @@ class Section(methods.SectionMethods):
     name = _part(0, 'The part before the first "/".')
     type = _part(1, 'The part after the first "/" of the head, or None.')
     qualifier = _part(2, 'The part after the first ":" ("" before inline text), or None without a colon.')
-    place = _part(3, 'The qualifier before its last "/", or None where the qualifier is empty or absent.')
+    place = _part(3, 'The qualifier before its last "/", or None if it is empty or missing.')
     index = _part(4, 'The qualifier after its last "/", or None.')
     inline = _part(5, 'Text that follows ":" and white space in the header, or None.')
-    raw = _part(7, "The section exactly as it was read, blank lines included; None for a built one.")
+    raw = _part(7, "The section exactly as it was read, blank lines included; None for a constructed one.")
 
     @property
     def content(self) -> str:

@@ -1,9 +1,9 @@
-"""Builds the right envelope for each standard channel (section 002), so that the easy way is the valid way.
+"""Builds valid envelopes for the standard channels (section 002).
 
-Every function returns an :class:`Envelope` that strict ``encode`` takes, or raises EncodeError. ``options`` of all of
-them: ``id`` (a new UUID v4 without it), ``timestamp`` (the present time in UTC without it), ``index`` of the section
-("001"), ``policy``, ``trim`` (cuts off the line ends at the end of a text, which are refused otherwise), and where it
-is not given by the request: ``sender``, ``correlation_id``.
+Every function returns an :class:`Envelope` that strict ``encode`` accepts, or raises EncodeError. All functions have
+these ``options``: ``id`` (default: a new UUID v4), ``timestamp`` (default: the current time in UTC), ``index`` of the
+section ("001"), ``policy``, ``trim`` (removes line ends at the end of a text, which are otherwise rejected), and, if
+the request does not determine them, ``sender`` and ``correlation_id``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TYPES = {channel.partition("/")[0]: kind for channel, kind, *_ in DEFAULT_ROWS}
 
 
 class EnvelopeOptions(TypedDict, total=False):
-    """The options that every function takes by keyword."""
+    """The keyword options of all functions."""
 
     id: str
     timestamp: str
@@ -49,12 +49,13 @@ def dispatch(
 
 
 def stop(request: Envelope, text: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
-    """``⫻command/stop``: aborts what ``request`` (a dispatch) assigned."""
+    """``⫻command/stop``: aborts the task that ``request`` (a dispatch) assigned."""
     return _built("command/stop", request.sender, request.receiver, request, text, **options)
 
 
 def resume(request: Envelope, text: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
-    """``⫻command/resume``: lets a task go on that a violation had paused (a reading: the specification has no word)."""
+    """``⫻command/resume``: resumes a task that a violation paused (an extension: the specification does not define
+    it)."""
     return _built("command/resume", request.sender, request.receiver, request, text, **options)
 
 
@@ -66,20 +67,21 @@ def escalate(
     sender: str = ORCHESTRATOR,
     **options: Unpack[EnvelopeOptions],
 ) -> Envelope:
-    """``⫻command/escalate``: hands a violation to a human or supervisor."""
+    """``⫻command/escalate``: escalates a violation to a human or supervisor."""
     return _built("command/escalate", sender, receiver, alert, text, **options)
 
 
 def decision(
     escalation: Envelope, text: str, *, sender: str | None = None, **options: Unpack[EnvelopeOptions]
 ) -> Envelope:
-    """``⫻report/decision``: answers an escalation, from the human or supervisor that it went to (a reading: the
-    specification has no word). It decides; what is done about the tasks the Orchestrator says."""
+    """``⫻report/decision``: answers an escalation, from the human or supervisor who received it (an extension: the
+    specification does not define it). The Orchestrator then decides what happens to the tasks."""
     return _built("report/decision", sender or escalation.receiver, escalation.sender, escalation, text, **options)
 
 
 def status(request: Envelope, word: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
-    """``⫻report/status``: "Accepted", "In Progress", "Completed" or "Failed", from who was asked to who asked."""
+    """``⫻report/status``: sends "Accepted", "In Progress", "Completed" or "Failed" from the receiver of the request to
+    its sender."""
     if word not in STATUS_WORDS:
         known = ", ".join(STATUS_WORDS)
         raise encode_fault(Reason.UNKNOWN_STATUS, f"{word!r} is not a status; there are {known}", "/content")
@@ -88,18 +90,18 @@ def status(request: Envelope, word: str, detail: str = "", **options: Unpack[Env
 
 
 def artifact(request: Envelope, path: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
-    """``⫻report/artifact``: the path of what was made, from who was asked to who asked."""
+    """``⫻report/artifact``: sends the path of an artifact from the receiver of the request to its sender."""
     text = f"{path}\n{detail}" if detail else path
     return _built("report/artifact", request.receiver, request.sender, request, text, **options)
 
 
 def error(sender: str, task: str, text: str, **options: Unpack[EnvelopeOptions]) -> Envelope:
-    """``⫻alert/error``: tells everybody of a failure or an exception in ``task``."""
+    """``⫻alert/error``: announces a failure or an exception in ``task``."""
     return _built("alert/error", sender, BROADCAST, task, text, **options)
 
 
 def violation(sender: str, task: str, text: str, **options: Unpack[EnvelopeOptions]) -> Envelope:
-    """``⫻alert/violation``: tells everybody of a violation in ``task``; a ``correlation_id`` names related ones."""
+    """``⫻alert/violation``: announces a violation in ``task``; a ``correlation_id`` identifies related tasks."""
     return _built("alert/violation", sender, BROADCAST, task, text, **options)
 
 
@@ -109,7 +111,7 @@ def context(sender: str, receiver: str, subject: str, text: str, **options: Unpa
 
 
 def answer(request: Envelope, text: str, *, sender: str | None = None, **options: Unpack[EnvelopeOptions]) -> Envelope:
-    """The answer to a query, on its channel and correlation; ``sender`` is needed where the query was a broadcast."""
+    """Answers a query on its channel, with its correlation; ``sender`` is required if the query was a broadcast."""
     channel = request.channel.removeprefix(SIGIL)
     return _built(channel, sender or request.receiver, request.sender, request, text, header="query/answer", **options)
 

@@ -240,8 +240,8 @@ CHECKLIST = Specification(
 
 
 def conformance(*messages: Judged, policy: Policy = DEFAULT_POLICY, now: float | None = None) -> Checklist:
-    """Checks envelopes and Space documents, or their texts, in the order in which they were sent. Faults have the
-    number of their message, from 1; those of a single document have its lines."""
+    """Checks envelopes and Space documents, or their texts, in the order in which they were sent. Faults include the
+    number of their message, from 1; those of a single document include its lines."""
     numbered = ((number, _lenient(message)) for number, message in enumerate(messages, 1))
     options = {"policy": policy, "now": now, "own_lines": len(messages) == 1}
     found: Checklist = reading("judging").conformance(WIRE, numbered, **options)

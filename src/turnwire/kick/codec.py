@@ -37,8 +37,8 @@ def detect(data: str | Buffer) -> bool:
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of the objects that ``decode`` accepts; the rules of ``check`` are described, not
-    enforced."""
+    """Returns a JSON Schema (2020-12) of the objects that ``decode`` accepts; the rules of ``check`` are described but
+    not enforced."""
     words = {
         "id": "UUID v4",
         "timestamp": "ISO 8601 date and time, zone optional",

@@ -1,8 +1,8 @@
-"""Space documents as records of KickLang: telling them, reading them, their columns, their faults.
+"""Space documents as records of KickLang: detection, reading, columns and faults.
 
-A record of kind "document" is read leniently, as the author's own parsers do (section 004, rule 1): it has a header
-line, and the only text that is none is one that is not UTF-8. What strict reading refuses in it is told by ``faults``,
-what lenient reading forgave and what is doubtful beyond the syntax by ``check``.
+A record of kind "document" is read leniently, like the author's own parsers (section 004, rule 1): it has a header line
+and is UTF-8. ``faults`` lists the faults that strict reading would reject; ``check`` lists those that lenient reading
+accepted, and lints.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _OTHER = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[\"@]")
 
 
 def is_document(data: str | Buffer) -> bool:
-    """True if text or bytes look like a Space document: a line begins with the sigil and a name, and the whole with no
-    JSON and no message of nSLIP. Never raises."""
+    """True if text or bytes look like a Space document: a line begins with the sigil and a name, and the text does not
+    begin with JSON or an nSLIP message. Never raises."""
     raw = record_bytes(data) or b""
     return SIGIL_BYTES in raw and _OTHER.match(raw) is None and HEADER.search(raw) is not None
 
@@ -50,10 +50,10 @@ def detect(data: str | Buffer) -> bool:
 
 
 def read(data: str | Buffer, *, mode: str = "strict", **options: Any) -> Envelope | Space:
-    """One envelope or one Space document, whichever it looks like.
+    """Reads one envelope or one Space document, whichever it looks like.
 
-    mode: how a document is read (:func:`parse_space`); an envelope is always read strictly. options: of ``decode`` of
-    envelopes. Raises DecodeError as ``decode`` and ``parse_space`` do.
+    mode: how a document is read (:func:`parse_space`); an envelope is always read strictly. options: those of
+    ``decode`` for envelopes. Raises DecodeError like ``decode`` and ``parse_space``.
     """
     opens = isinstance(data, (str, bytes)) and data.startswith("{" if isinstance(data, str) else b"{")  # type: ignore[arg-type]
     if not opens and is_document(data):
@@ -63,14 +63,14 @@ def read(data: str | Buffer, *, mode: str = "strict", **options: Any) -> Envelop
 
 
 def read_record(data: Any) -> Envelope | Space:
-    """One record of a scan: documents are read leniently there, and one that opens an object is an envelope."""
+    """Reads one record of a scan: a document leniently, or an envelope if it begins with an object."""
     found: Envelope | Space = _DECODE.function(data) if data[:1] == b"{" else read(data, mode="lenient")
     return found
 
 
 def faults(data: str | Buffer, *, fences: bool = False) -> list[DecodeError]:
-    """Everything for which strict reading refuses a document, not only the first: bad_utf8 (then nothing else), bom,
-    empty_header, bad_header, no_sections; each with its byte offset and line. fences: as for ``parse_space``."""
+    """Lists all faults for which strict reading rejects a document, not only the first: bad_utf8 (then nothing else),
+    bom, empty_header, bad_header, no_sections; each with its byte offset and line. fences: as for ``parse_space``."""
     try:
         space = parse_space(data, mode="lenient", fences=fences)
     except DecodeError as error:
@@ -98,9 +98,9 @@ def _of_headers(space: Space) -> Iterator[DecodeError]:
 
 
 def columns(data: Buffer, *, fences: bool = False) -> dict[str, int | tuple[int, int]]:
-    """The columns of a scan that a document has: ``type`` (its code among the kinds), ``sections`` (how many), and
-    as (offset, length) in its bytes ``content``, all of it, and ``subject``, its first header line. It lacks all
-    others. Raises DecodeError(bad_utf8)."""
+    """Returns the columns that a document has in a scan: ``type`` (its code among the kinds), ``sections`` (their
+    number), and, as (offset, length) in its bytes, ``content`` (the whole document) and ``subject`` (its first header
+    line). Raises DecodeError(bad_utf8)."""
     raw = bytes(input_source(data))  # type: ignore[arg-type]
     space = parse_space(raw, mode="lenient", fences=fences)
     start = len(_BOM) * space.bom + len(space.preamble.encode())

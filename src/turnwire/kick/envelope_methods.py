@@ -215,7 +215,7 @@ class EnvelopeMethods(Message):
 
     @property
     def space(self) -> Space:
-        """The content as a Space document, read leniently when first asked for."""
+        """The content as a Space document, read leniently on first access."""
         from turnwire.kick.space import parse_space
 
         if self._parsed is None or self._parsed[0] is not self.content:  # kept until that is another string
@@ -225,7 +225,7 @@ class EnvelopeMethods(Message):
 
     @property
     def family(self) -> str | None:
-        """The family of the channel ("command" of ``⫻command/dispatch``), or None where the channel has none."""
+        """The family of the channel ("command" in ``⫻command/dispatch``), or None if the channel has none."""
         return channel_parts(self.channel)[0]
 
     def replace(self, **changes: Any) -> Self:

@@ -45,10 +45,10 @@ __all__ = ["Deadlines", "Event", "Monitor", "Unfinished"]
 class Event(NamedTuple):
     """An event that the monitor reports.
 
-    kind: an :class:`EventKind`. task: the task that it is about or that the envelope names (a question names none), or
-    None. envelope_id: the envelope that caused it, None for
-    overdue (there the id of what is overdue is in ``subject``). subject: id of the request, question or violation
-    that it belongs to, or None. text: words; for an artifact its path. issues: what ``check`` found.
+    kind: an :class:`EventKind`. task: the task that it concerns or that the envelope names (questions name none), or
+    None. envelope_id: the envelope that caused it; None for overdue items, whose id is in ``subject``. subject: the id
+    of the request, question or violation to which it belongs, or None. text: an explanation, or the path of an
+    artifact. issues: those that ``check`` found.
     """
 
     kind: EventKind
@@ -67,8 +67,8 @@ class Event(NamedTuple):
 class Deadlines(NamedTuple):
     """Seconds until something is overdue; None: never.
 
-    accept: a dispatch without a report. finish: a dispatch (or resumption) without an end. answer: a question without
-    an answer. escalate: a violation without ``⫻command/escalate``.
+    accept: a dispatch without a report. finish: a dispatched (or resumed) task that has not ended. answer: an
+    unanswered question. escalate: a violation without ``⫻command/escalate``.
     """
 
     accept: float | None = 60.0
@@ -138,10 +138,10 @@ class _Feed(NamedTuple):
 
 
 class Monitor:
-    """Follows tasks, questions and violations through a stream of envelopes.
+    """Tracks tasks, questions and violations in a stream of envelopes.
 
     Args:
-        policy: the table of who may send what; an envelope that it refuses changes nothing.
+        policy: the table of who may send what; an envelope that it rejects changes nothing.
         deadlines: when something is overdue, in seconds.
         task_of, status_of, artifact_of: functions that extract from an envelope's content the task id (or None), the
             status word, the artifact's path.
@@ -183,9 +183,9 @@ class Monitor:
     # --- what the host asks --------------------------------------------------------------------------------------
 
     def feed(self, envelope: Envelope, now: float | None = None) -> list[Event]:
-        """Returns the events that an envelope causes, and (with ``now``) those of deadlines that passed before it.
+        """Returns the events that an envelope causes, and (with ``now``) those of deadlines that expired before it.
 
-        now: the host's time in seconds, which never goes back. Without it, deadlines start at the envelope's own
+        now: the host's time in seconds, which must never decrease. Without it, deadlines start at the envelope's own
         timestamp, and only :meth:`overdue` reports overdue work.
         """
         expect(envelope, codec._core.Envelope, "a monitor is fed envelopes")
@@ -194,8 +194,8 @@ class Monitor:
         return events
 
     def judged(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell) -> None:
-        """Reports the events of an envelope whose ``check`` results by the monitor's policy are known. Faults are
-        reported before anything changes: if ``tell`` raises then, nothing has changed."""
+        """Reports the events of an envelope that was already checked with the monitor's policy. Faults are reported
+        before any change, so if ``tell`` raises an error, nothing has changed."""
         due = [] if now is None else self._alarms.due(now)
         try:
             for _, kind, what in due:
@@ -238,11 +238,11 @@ class Monitor:
         self._seen.put(envelope.id, mark)
 
     def overdue(self, now: float) -> list[Event]:
-        """Returns the events of deadlines that passed before ``now`` and were not reported yet."""
+        """Returns the events of deadlines that expired before ``now`` and were not yet reported."""
         return [_overdue(kind, what) for _, kind, what in self._alarms.due(now)]
 
     def resume(self, name: str, now: float | None = None) -> list[Event]:
-        """Resumes a paused task (as ``⫻command/resume`` or another dispatch of the task does)."""
+        """Resumes a paused task (like ``⫻command/resume`` or another dispatch of the task)."""
         task = self.task(name)
         if task is None or not task.paused:
             return []
@@ -250,13 +250,13 @@ class Monitor:
         return [Event(EventKind.RESUMED, task.name, None, task.id, "resumed by the host")]
 
     def task(self, name: str | None) -> Task | None:
-        """The latest task of that id, while it is remembered."""
+        """Returns the latest task with that id, if it is still remembered."""
         found: Task | None = self._table.last(NAME, name)
         return found
 
     @property
     def unfinished(self) -> list[Unfinished]:
-        """All unfinished work: open tasks, questions without an answer, violations that are not escalated."""
+        """All unfinished work: open tasks, unanswered questions, and violations that are not escalated."""
         found = []
         for task in self.tasks:
             paused = " and paused" if task.paused else ""

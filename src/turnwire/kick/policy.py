@@ -21,7 +21,7 @@ class Row(NamedTuple):
 
     channel: "family/name", or "family/*" for the rest of a family. type: the only type allowed there, or "*".
     senders, receivers: names; "*" is anyone, "!name" excludes one. correlation: whether a correlation_id is
-    required. The first row whose channel matches decides.
+    required. The first row whose channel matches applies.
     """
 
     channel: str
@@ -63,18 +63,18 @@ class Policy:
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def with_rows(self, *rows: Row) -> Policy:
-        """Returns a policy with these rows before the present ones."""
+        """Returns a policy with these rows before the existing ones."""
         return Policy((*rows, *self.rows), self.roles)
 
     def row_for(self, channel: str) -> Row | None:
-        """The row that decides about a channel, or None."""
+        """Returns the row that applies to a channel, or None."""
         family, name = channel_parts(channel)
         if family is None or name is None:
             return None
         return next((row for row in self.rows if row.matches(family, name)), None)
 
     def issues(self, envelope: Envelope) -> list[Issue]:
-        """Lists the unknown roles in an envelope and every refusal; the text names the row."""
+        """Lists the unknown roles in an envelope and all violations of the policy; the text names the row."""
         key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
         known = self.known.get(key)
         if known is not None and (envelope.correlation_id or not known[0]):
@@ -110,9 +110,9 @@ class Policy:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Policy:
-        """A policy from ``{"roles": [...], "row": [{channel, type, senders, receivers, correlation}, ...]}``.
+        """Creates a policy from ``{"roles": [...], "row": [{channel, type, senders, receivers, correlation}, ...]}``.
 
-        Raises DecodeError(bad_policy) with ``path``, also for unknown keys.
+        Raises DecodeError(bad_policy) with ``path``, including for unknown keys.
         """
         if not isinstance(table, Mapping):
             raise _bad_policy(f"a policy is a table, not {type(table).__name__}", None)
@@ -128,7 +128,7 @@ class Policy:
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Policy:
-        """A policy from a TOML file (a Path) or TOML text (a str): ``roles`` and a ``[[row]]`` for each row.
+        """Reads a policy from a TOML file (a Path) or TOML text (a str): ``roles`` and a ``[[row]]`` for each row.
 
         Raises DecodeError(bad_policy), OSError for a file that cannot be read.
         """

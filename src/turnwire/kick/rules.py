@@ -132,8 +132,8 @@ def unknown_key(key: str) -> Issue:
 def lint(space: Space) -> list[Issue]:
     """Lists issues of a document beyond its syntax, all "info": sections that appear twice, gaps in their numbering.
 
-    Sections are equal if name, type and place are; ``where`` is the number of the section, from 1. Numbers are
-    indexes of digits; the first may be any number, each next one is one more.
+    Sections are equal if their name, type and place are equal; ``where`` is the number of the section, from 1. Only
+    indexes of digits are numbered; the first may be any number, and each next one increases by one.
     """
     expect(space, Space, "expected a Space document")
     issues = []

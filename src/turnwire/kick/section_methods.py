@@ -191,8 +191,8 @@ class SectionMethods(Serialisable):
         __annotations__ = ANNOTATIONS
 
     def replace(self: Any, **changes: Any) -> Section:
-        """A section with some parts replaced. Where it was read, its header line, its blank lines and their line
-        endings stay in ``raw`` as they were, but for what was replaced."""
+        """Returns a section with some parts replaced. For a section that was read, ``raw`` keeps the original header
+        line, blank lines and line endings except for the replaced parts."""
         unknown = changes.keys() - set(PARTS)
         if unknown:
             raise TypeError(f"Section has no part {sorted(unknown)[0]!r}")
@@ -216,7 +216,7 @@ class SectionMethods(Serialisable):
         return made(**parts)
 
     def to_dict(self) -> dict[str, str | None]:
-        """The parts by name; ``raw`` of a section that was read."""
+        """Returns the parts by name, and ``raw`` for a section that was read."""
         parts = dict(zip(PARTS, parts_of(self), strict=True))
         if parts["raw"] is None:
             del parts["raw"]
@@ -224,8 +224,8 @@ class SectionMethods(Serialisable):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Any:
-        """The section of :meth:`to_dict`. Raises DecodeError with the part in ``path``: for another name, no text, no
-        name, and what the constructor refuses."""
+        """Restores a section from the result of :meth:`to_dict`. Raises DecodeError with the part in ``path`` for an
+        unknown key, a value that is not text, a missing name, and values that the constructor rejects."""
         expect_mapping(fields, WIRE)
         for part, value in fields.items():
             if part not in PARTS or not isinstance(value, str | None):

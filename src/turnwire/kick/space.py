@@ -42,8 +42,8 @@ class Space(contract.Message):
         preamble: the text before the first header, verbatim.
         sections: list of :class:`Section`, in order; change it freely.
         issues: faults that lenient reading accepted (``where`` is a line).
-        bom: whether the text begins with a byte order mark, which is written back.
-        fences, stuffing: the options it was read with, which writing follows.
+        bom: whether the text begins with a byte order mark, which is preserved.
+        fences, stuffing: the options with which it was read; writing uses them, too.
     """
 
     __slots__ = ("__weakref__", *_NAMES)
@@ -74,11 +74,12 @@ class Space(contract.Message):
         self.stuffing = stuffing
 
     def text(self, *, strict: bool = True) -> str:
-        """The document as text: parsed sections as they were read, byte for byte, built ones in canonical form.
+        """Returns the document as text: parsed sections byte for byte as they were read, constructed ones in canonical
+        form.
 
-        Raises EncodeError for a built section that would not read back as it is: bad_header, and in its content
-        sigil_in_body (a line that starts with the sigil, unless ``stuffing`` or a fence covers it), unclosed_fence,
-        lone_return. ``strict=False`` also writes headers that only lenient reading takes.
+        Raises EncodeError for a constructed section that would not be read back unchanged: bad_header, and in its
+        content sigil_in_body (a line that starts with the sigil, unless ``stuffing`` or a fence covers it),
+        unclosed_fence, lone_return. ``strict=False`` also writes headers that only lenient reading accepts.
         """
         if self.fences or has_section(self.preamble):
             _judge_body(self.preamble, self.fences and bool(self.sections), self.fences, "/preamble")
@@ -108,13 +109,13 @@ class Space(contract.Message):
         return header_text(first) if first.raw is None else first.raw.partition("\n")[0].rstrip()
 
     def to_dict(self) -> dict[str, Any]:
-        """The text, under ``document``, and the options it was read with, except defaults."""
+        """Returns the text, under ``document``, and the options with which it was read, except defaults."""
         options = ("fences", "stuffing")
         return {"document": self.text(strict=False), **{name: True for name in options if getattr(self, name)}}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """The document of :meth:`to_dict`, read leniently. Raises DecodeError."""
+        """Restores a document from the result of :meth:`to_dict`, leniently. Raises DecodeError."""
         contract.expect_mapping(fields, WIRE)
         text = fields.get("document")
         if not isinstance(text, str):
@@ -123,7 +124,7 @@ class Space(contract.Message):
         return _rebuild(cls, *parse_space(text, mode="lenient", **options)._state())  # type: ignore[no-any-return]
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some attributes replaced; the sections are shared."""
+        """Returns a copy with some attributes replaced; the sections are shared."""
         values = dict(zip(_NAMES, self._state(), strict=True))
         contract.refuse_unknown(type(self), changes, values)
         return type(self)(**{**values, **changes})

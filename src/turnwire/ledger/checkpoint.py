@@ -32,11 +32,11 @@ class _CheckpointText(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Checkpoint(NamedTuple):
-    """The state of a ledger at one moment. Keep it elsewhere: only a kept head shows that a tail was cut off.
+    """The state of a ledger at one moment. Keep it elsewhere: only a saved head reveals that the ledger was truncated.
 
     ledger: id of the ledger (hex). size: entries. root: RFC 9162 tree head over them (hex). chain: last link of the
     hash chain (hex). time: UTC, ``YYYY-MM-DDTHH:MM:SSZ``. key, signature: Ed25519 (hex), or None.
-    witnesses: (key, signature) of others who countersigned it, hex.
+    witnesses: (key, signature) of each countersigner, in hex.
     """
 
     ledger: str
@@ -58,7 +58,7 @@ class Checkpoint(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Checkpoint:
-        """The checkpoint that :meth:`to_json` wrote. Raises RuleError(bad_checkpoint)."""
+        """Reads the checkpoint that :meth:`to_json` wrote. Raises RuleError(bad_checkpoint)."""
         try:
             found = msgspec.json.decode(text, type=_CheckpointText)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:  # a lone surrogate has no bytes
@@ -67,7 +67,8 @@ class Checkpoint(NamedTuple):
         return cls(found.ledger, found.size, found.root, found.chain, found.time, key, signature, found.witnesses)
 
     def signed(self, key: Ed25519PrivateKey | bytes) -> Checkpoint:
-        """This checkpoint with a signature. ``key``: an Ed25519 private key, or its 32 raw bytes. Extra: ``sign``."""
+        """Returns this checkpoint with a signature. ``key``: an Ed25519 private key, or its 32 raw bytes. Extra:
+        ``sign``."""
         private = private_key(key)
         public = private.public_key().public_bytes_raw().hex()
         named = self._replace(key=public)
@@ -80,11 +81,11 @@ class Checkpoint(NamedTuple):
         after: Checkpoint | None = None,
         proof: ConsistencyProof | None = None,
     ) -> Checkpoint:
-        """This checkpoint with the signature of a witness.
+        """Returns this checkpoint with the signature of a witness.
 
-        ``after``: the last head of this ledger that the witness countersigned, None for its first; ``proof``: that
-        this one continues it. So a witness guarantees one history. Raises RuleError(bad_checkpoint) if the proof
-        fails.
+        ``after``: the last head of this ledger that the witness countersigned, None for its first; ``proof``: the proof
+        that this one continues it. Thus a witness guarantees a single history. Raises RuleError(bad_checkpoint) if the
+        proof fails.
         """
         if after is not None and not self._continues(after, proof):
             raise _bad_checkpoint("this does not continue the checkpoint that was countersigned last")
@@ -101,7 +102,7 @@ class Checkpoint(NamedTuple):
         return proof is not None and (proof.old, proof.new) == (after.size, self.size) and proof.holds(after, self)
 
     def witnessed_by(self, keys: Iterable[Ed25519PublicKey | bytes | str]) -> int:
-        """How many of these keys countersigned it."""
+        """Returns how many of these keys countersigned it."""
         trusted = {public_key(key).public_bytes_raw().hex() for key in keys}
         good = {
             key
@@ -190,12 +191,13 @@ class InclusionProof(NamedTuple):
         return head is None or (head.size == self.size and head.root == self.root.hex())
 
     def to_dict(self) -> dict[str, Any]:
-        """The proof as JSON values, hashes in hex."""
+        """Returns the proof as JSON values, with hashes in hex."""
         return _in_hex(self._asdict())
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> InclusionProof:
-        """The proof that :meth:`to_dict` returned. Raises ValueError where a field is missing or is not hex."""
+        """Restores the proof from the result of :meth:`to_dict`. Raises ValueError if a field is missing or is not
+        hex."""
         return cls(**_from_hex(fields, cls._fields))
 
 
@@ -209,7 +211,7 @@ class ConsistencyProof(NamedTuple):
     new_root: bytes
 
     def holds(self, old: Checkpoint | None = None, new: Checkpoint | None = None) -> bool:
-        """True if the proof leads to both roots; with checkpoints, whether they are those checkpoints'."""
+        """True if the proof leads to both roots and, if checkpoints are given, these are theirs."""
         found = merkle.roots_from_consistency(self.old, self.new, self.old_root, self.path)
         if found is None or found[0] != self.old_root or found[1] not in (b"", self.new_root):
             return False
@@ -219,12 +221,13 @@ class ConsistencyProof(NamedTuple):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The proof as JSON values, hashes in hex."""
+        """Returns the proof as JSON values, with hashes in hex."""
         return _in_hex(self._asdict())
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> ConsistencyProof:
-        """The proof that :meth:`to_dict` returned. Raises ValueError where a field is missing or is not hex."""
+        """Restores the proof from the result of :meth:`to_dict`. Raises ValueError if a field is missing or is not
+        hex."""
         return cls(**_from_hex(fields, cls._fields))
 
 

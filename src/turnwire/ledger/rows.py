@@ -67,11 +67,11 @@ class Entry(NamedTuple):
 
     @property
     def leaf(self) -> bytes:
-        """The leaf hash of this entry, as its inclusion proof has it."""
+        """The leaf hash of this entry, as in its inclusion proof."""
         return leaf_of(self.seq, self.at, self.kind, self.key, self.body)
 
     def json(self) -> Any:
-        """The body read as JSON."""
+        """Returns the body, parsed as JSON."""
         return msgspec.json.decode(self.body)
 
 

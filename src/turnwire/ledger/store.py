@@ -63,12 +63,12 @@ class _Reading:
 class Ledger:
     """An append-only, tamper-evident store in one SQLite file (section 11 of SAP V2.0).
 
-    Every entry carries a link of a SHA-256 chain and is a leaf of an RFC 9162 Merkle tree. An ``append`` that has
-    returned is on the disk; concurrent appends of several threads share a commit. Several processes may write.
+    Every entry has a link of a SHA-256 chain and is a leaf of an RFC 9162 Merkle tree. When ``append`` returns, the
+    entry is on disk; concurrent appends of several threads share a commit. Several processes may write.
 
     Args:
-        path: the file, which is created if necessary; ``":memory:"`` keeps the ledger in memory, for this object and
-            its threads, until it is closed.
+        path: the file, which is created if necessary; ``":memory:"`` keeps the ledger in memory for this object until
+            it is closed.
         signer: an Ed25519 private key, or its 32 raw bytes, that signs heads (extra ``sign``).
         synchronous: SQLite's "FULL" (default), "EXTRA" or "NORMAL" (a crash of the machine may lose the last
             commits).
@@ -79,10 +79,10 @@ class Ledger:
     Attributes:
         path, read_only: as given. in_memory: whether there is no file. id: 32 hex digits that no other ledger has.
 
-    Raises RuleError(bad_ledger) for a file that is not a ledger, RuleError(ledger_broken) for one whose tables or
-    triggers were changed, that is damaged, or that does not continue ``after`` (both are ValueErrors),
-    sqlite3.OperationalError for a full disk or a lock that is never released. With ``read_only``: OSError for a
-    missing or unreadable file, io.UnsupportedOperation for writing. Do not share one object across a fork.
+    Raises RuleError(bad_ledger) for a file that is not a ledger, RuleError(ledger_broken) for a ledger that is damaged,
+    has changed tables or triggers, or does not continue ``after`` (both are ValueErrors), and sqlite3.OperationalError
+    for a full disk or a lock that is never released. With ``read_only``: OSError for a missing or unreadable file,
+    io.UnsupportedOperation for writing. Do not share one object across a fork.
     """
 
     def __init__(
@@ -134,14 +134,14 @@ class Ledger:
     # ---------------------------------------------------------------- writing
 
     def append(self, kind: str, body: Any, *, key: str = "", expect: int | None = None) -> int:
-        """Appends one entry and returns its number (1, 2, 3 ...) once it is on the disk.
+        """Appends one entry and returns its number (1, 2, 3 ...) once it is on disk.
 
         Args:
-            kind: what the entry is, e.g. "task".
+            kind: the kind of entry, e.g. "task".
             body: bytes or a str are stored unchanged (a str as UTF-8), any other JSON value as canonical JSON.
             key: a name for :meth:`find`, e.g. a task id.
-            expect: the number of the last entry that the caller knows (0: none). If the ledger ends with another one,
-                nothing is written and RuleError(append_conflict) is raised.
+            expect: the number of the last entry that the caller has seen (0: none). If the ledger ends with a different
+                one, nothing is written and RuleError(append_conflict) is raised.
 
         After any other error the entry may have been written; with ``expect`` the same call can be repeated.
         """
@@ -184,8 +184,8 @@ class Ledger:
         return self._rows(1, _FARTHEST, None, lambda row: Entry(*row[1:]))
 
     def entries(self, start: int = 1, stop: int | None = None, *, kind: str | None = None) -> Iterator[Entry]:
-        """Entries from ``start`` up to, not including, ``stop``, in order; only of one ``kind`` if given. Raises
-        RuleError(ledger_broken)."""
+        """Yields the entries from ``start`` up to but excluding ``stop``, in order; only those of ``kind`` if given.
+        Raises RuleError(ledger_broken)."""
         return self._rows(start, _FARTHEST if stop is None else stop, kind, self._proved)
 
     def _rows(self, start: int, stop: int, kind: str | None, made: Callable[[Any], Entry]) -> Iterator[Entry]:
@@ -200,7 +200,8 @@ class Ledger:
             start = rows[-1][1] + 1
 
     def find(self, kind: str, key: str) -> Iterator[Entry]:
-        """Entries of that kind with that key, newest first, through an index. Raises RuleError(ledger_broken)."""
+        """Yields the entries of this kind with this key, newest first, using an index. Raises
+        RuleError(ledger_broken)."""
         before = _FARTHEST
         limit = 1  # the newest is mostly the one that is wanted
         while True:
@@ -217,10 +218,11 @@ class Ledger:
     # ---------------------------------------------------------------- proofs
 
     def head(self) -> Checkpoint:
-        """The present checkpoint, signed if the ledger has a signer. Keep it where this machine cannot change it.
+        """Returns the current checkpoint, signed if the ledger has a signer. Keep it where this machine cannot change
+        it.
 
-        Checks the rows since the last head or proof (the first time all), so every head of one object continues
-        those before. Raises RuleError(ledger_broken) and signs nothing if a row does not fit the chain.
+        Checks the rows since the last head or proof (the first time, all rows), so each head of an object continues the
+        earlier ones. If a row does not match the chain, raises RuleError(ledger_broken) and signs nothing.
         """
         with self._proved_rows() as (rows, connection):
             if self._signer is not None:
@@ -242,16 +244,16 @@ class Ledger:
                 self._reader.execute("COMMIT")
 
     def prove(self, seq: int, size: int | None = None) -> InclusionProof:
-        """Proof that entry ``seq`` is among the first ``size`` (default: all) entries, checked as by :meth:`head`.
-        Raises IndexError, RuleError(ledger_broken)."""
+        """Returns a proof that entry ``seq`` is among the first ``size`` (default: all) entries, checked like
+        :meth:`head`. Raises IndexError, RuleError(ledger_broken)."""
         with self._proved_rows() as (rows, connection):
             size, nodes = rows.sized(size), rows.nodes(connection)
             path = tuple(merkle.inclusion(seq - 1, size, nodes))
             return InclusionProof(seq, size, nodes(0, seq - 1), path, merkle.root(size, nodes))
 
     def consistency(self, a: int, b: int | None = None) -> ConsistencyProof:
-        """Proof that the ledger of ``b`` (default: all) entries continues that of ``a`` entries. Raises what
-        :meth:`prove` raises."""
+        """Returns a proof that the ledger of ``b`` (default: all) entries continues that of ``a`` entries. Raises the
+        errors of :meth:`prove`."""
         with self._proved_rows() as (rows, connection):
             b, nodes = rows.sized(b), rows.nodes(connection)
             path = tuple(merkle.consistency(a, b, nodes))
@@ -279,11 +281,11 @@ class Ledger:
         )
 
     def backup(self, path: str | os.PathLike[str]) -> Checkpoint:
-        """Copies the ledger to a new file, even while it is written, proves the copy, and returns its head
+        """Copies the ledger to a new file, even while it is written, verifies the copy, and returns its head
         (unsigned).
 
-        The copy is one file, which appears whole or not at all. Raises
-        FileExistsError, OSError (NotFlushed where it is there), RuleError(ledger_broken).
+        The copy is one file, written completely or not at all. Raises FileExistsError, OSError (NotFlushed if it was
+        written), RuleError(ledger_broken).
         """
         place = Path(os.path.abspath(path))
         if os.path.lexists(place):

@@ -23,7 +23,8 @@ _CACHE = -4000  # KiB, twice that of SQLite: each row is looked up in the index,
 class Verdict(NamedTuple):
     """The result of a verification; true if nothing failed.
 
-    size, root, chain: of the entries before the fault, or of all. proved: sentences. fault: the first, or None.
+    size, root, chain: those of the entries before the fault, or of all. proved: what was proved, as sentences. fault:
+    the first fault, or None.
     """
 
     size: int
@@ -70,11 +71,11 @@ def verify_file(
 ) -> Verdict:
     """Proves a ledger file; see :meth:`Ledger.verify`. Opens it read-only.
 
-    ``trusted``: public keys (Ed25519, raw bytes or hex); with any, every head must be signed by one of them.
-    ``witnesses``: keys of others, of whom ``threshold`` (default: all) must have countersigned every head.
+    ``trusted``: public keys (Ed25519, raw bytes or hex); if any are given, every head must be signed by one of them.
+    ``witnesses``: public keys, of which ``threshold`` (default: all) must have countersigned every head.
 
-    Only a kept head shows a tail that was cut off, or a file forged from the start. Raises
-    FileNotFoundError, or OSError for a file that cannot be read.
+    Only a saved head reveals a truncated file, or one that was forged from the start. Raises FileNotFoundError, or
+    OSError for a file that cannot be read.
     """
     asked = Trusted(trusted, witnesses, threshold)
     connection, check = open_to_read(path, timeout)
@@ -138,7 +139,7 @@ def _prove_pages(connection: sqlite3.Connection) -> None:
 
 
 def require(verdict: Verdict) -> Verdict:
-    """Returns the verdict if nothing failed. Raises RuleError(ledger_broken) with the first fault."""
+    """Returns the verdict if nothing failed. Otherwise raises RuleError(ledger_broken) with the first fault."""
     expect(verdict, Verdict, "the Verdict of a ledger is required")
     if verdict.fault is not None:
         with LedgerErrors():

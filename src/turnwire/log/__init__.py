@@ -1,4 +1,4 @@
-"""Logs of any size: sources in, batches of columns out, nothing lost."""
+"""Scans of logs of any size: sources, batches of columns, rejects, statistics and files."""
 
 from turnwire._lazy import attach
 

@@ -92,13 +92,12 @@ class FileState(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A part of one file, or some small files, with everything that a scan of it needs to agree with a scan of the
-    whole.
+    """A part of one file, or several small files, with the state that makes its scan agree with a scan of the whole.
 
-    files: the file, or all of them. start, stop: the bytes of the file, ``stop`` None where only reading can tell
-    (compressed files) and of several files; line: 1-based number of the first line. wire and options: what
-    :func:`turnwire.scan` is given. carried: the state of the search where the block begins, left: where it stops, as
-    bookmarks have it; ahead: how many bytes after it show that nothing in it continues, which reading checks.
+    files: the file or files. start, stop: the range of bytes; ``stop`` is None for compressed files and several files;
+    line: 1-based number of the first line. wire and options: those of :func:`turnwire.scan`. carried: the state of the
+    search at the start of the block, left: at its end, as in bookmarks; ahead: how many bytes after it show that no
+    record continues, which reading checks.
     """
 
     files: tuple[FileState, ...]
@@ -112,13 +111,13 @@ class Block(NamedTuple):
     ahead: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """This block as JSON values."""
+        """Returns this block as JSON values."""
         files = [{**one._asdict(), "name": plain(one.name), "inode": list(one.inode)} for one in self.files]
         return {**self._asdict(), "files": files, "options": plain(self.options)}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """The block of :meth:`to_dict`. Raises ValueError where a field is missing or one too many."""
+        """Restores a block from the result of :meth:`to_dict`. Raises ValueError for a missing or unknown field."""
         expect(fields, dict, "the fields of a block are a dict")
         missing = set(cls._fields) - fields.keys() - cls._field_defaults.keys()
         if missing or fields.keys() - set(cls._fields):
@@ -133,12 +132,12 @@ class Block(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The name of its file, or of the first one."""
+        """The name of the file, or of the first file."""
         return self.files[0].name
 
     @property
     def size(self) -> int:
-        """The size of its file, or of all of them together."""
+        """The total size of its files."""
         return sum(one.size for one in self.files)
 
     @property
@@ -155,16 +154,16 @@ def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES,
     """Cuts files into blocks for :func:`read_block`.
 
     Args:
-        paths: a path, directory or glob, or a list of these, as :func:`turnwire.scan` takes them.
+        paths: a path, directory or glob, or a list of these, as for :func:`turnwire.scan`.
         wire: the wire to scan for.
-        block_bytes: approximate bytes of a block. Larger files are searched, and cut where no record is open; small
+        block_bytes: approximate bytes of a block. Larger files are searched and cut where no record is open; small
             files share blocks of that size. Compressed files are not cut.
-        options: other options of :func:`turnwire.scan`, which do not depend on where a scan began: ``columns``,
-            ``where``, ``errors``, ``unknown``, ``batch_bytes``, ``limits``.
+        options: other options of :func:`turnwire.scan`: ``columns``, ``where``, ``errors``, ``unknown``,
+            ``batch_bytes``, ``limits``.
 
-    Returns the blocks in the order of the scan. Scanning them one after the other gives the same records, rejects and
-    counts as one scan; only the column ``record`` counts from the start of its block. Raises OSError, ValueError and
-    TypeError; warns with FileRefused of a file in a folder that is not a log, as a scan does.
+            Returns the blocks in scan order. Scanning them in sequence returns the same records, rejects and counts as
+            one scan, except that the column ``record`` counts from the start of its block. Raises OSError, ValueError
+            and TypeError; issues a FileRefused warning for a file in a folder that is not a log, like a scan.
     """
     return list(planned(paths, wire=wire, block_bytes=block_bytes, **options))
 
@@ -182,8 +181,8 @@ def read_block(block: Block, **changes: Any) -> Scan:
     """Scans one block: iterate the result for batches; ``rejects`` and ``counts`` are those of the block.
 
     ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Raises OSError,
-    DecodeError(file_changed) if a file changed after it was planned, or changes while it is read, and
-    DecodeError(block_open), after the last batch, if with ``changes`` a record goes on over the end.
+    DecodeError(file_changed) if a file has changed since it was planned or changes while it is read, and
+    DecodeError(block_open), after the last batch, if with ``changes`` a record continues past the end.
     """
     expect(block, Block, "expected a Block of turnwire.log.plan")
     parts = [_source(block, state) for state in block.files]

@@ -45,9 +45,9 @@ MOST_THREADS = 64
 class Counts(NamedTuple):
     """Counts of a scan so far.
 
-    records, rejects: how many; selected: how many records ``where`` selected. record_bytes, reject_bytes,
-    text_bytes: bytes of records, rejects and other text, which add up to ``bytes``. wires, reasons: records by
-    wire, rejects by reason. gaps: how many (see :attr:`Scan.gaps`).
+    records, rejects, gaps: their numbers (see :attr:`Scan.gaps`); selected: the number of records that ``where``
+    selected. record_bytes, reject_bytes, text_bytes: bytes of records, rejects and other text, which add up to
+    ``bytes``. wires, reasons: records by wire, rejects by reason.
     """
 
     records: int
@@ -63,24 +63,24 @@ class Counts(NamedTuple):
 
 
 class ScanResult(NamedTuple):
-    """The results of a scan: its batches in order, and its rejects."""
+    """The results of a scan: the batches in order, and the rejects."""
 
     batches: list[Batch]
     rejects: Rejects
 
 
 class Scan(Generic[M]):
-    """A scan that :func:`scan` describes: an iterable of :class:`Batch` that reads nothing until it is iterated.
+    """The result of :func:`scan`: an iterable of :class:`Batch` that reads nothing until it is iterated.
 
-    Each ``iter()``, ``async for``, Arrow stream, :meth:`messages` and :meth:`errors` begins a run of its own, which
-    reads the sources from the start (or from ``resume=``); runs may overlap, in any threads. Sources that can be read
-    only once (a pipe, standard input, a file object), and ``follow=True``, allow one run: a second start raises
+    Each ``iter()``, ``async for``, Arrow stream, :meth:`messages` and :meth:`errors` starts a separate run, which reads
+    the sources from the start (or from ``resume=``); runs may overlap, even in different threads. Sources that can be
+    read only once (a pipe, standard input, a file object), and ``follow=True``, allow only one run; a second one raises
     ValueError.
 
-    ``rejects`` and ``counts`` are those of the latest run, and complete when it ends; before the first run
-    ``rejects`` raises RuntimeError. :meth:`read` runs to the end and returns the batches and the rejects. A scan is
-    pickled and copied as a description, if its source and options can be. Polars, DuckDB and pyarrow read a scan
-    directly (``polars.DataFrame(scan)``), pandas by ``DataFrame.from_arrow``.
+    ``rejects`` and ``counts`` refer to the latest run, and are complete when it ends; before the first run ``rejects``
+    raises RuntimeError. :meth:`read` runs to the end and returns the batches and the rejects. A scan is pickled and
+    copied as a description, if its source and options can be. Polars, DuckDB and pyarrow read a scan directly
+    (``polars.DataFrame(scan)``), pandas by ``DataFrame.from_arrow``.
     """
 
     def __init__(
@@ -150,8 +150,8 @@ class Scan(Generic[M]):
     @property
     def refused(self) -> tuple[OSError, ...]:
         """The errors for files in folders, globs and archives that the latest run skipped because they are not
-        logs, each with a warning (:class:`turnwire.errors.FileRefused`). With ``errors="raise"``, if there was no
-        other file, or for a file named directly, the first one is raised."""
+        logs, each with a warning (:class:`turnwire.errors.FileRefused`). The first one is raised with
+        ``errors="raise"``, if there was no other file, or for a file named directly."""
         return tuple(self._run.refused)
 
     @property
@@ -175,8 +175,8 @@ class Scan(Generic[M]):
     def messages(self) -> Iterator[Message[M]]:
         """Yields the records as message objects, each with its place: see :class:`turnwire.log.Message`.
 
-        In the order of the input, with one batch at a time in memory. ``where`` applies, ``columns`` does not.
-        Raises what iterating the scan raises.
+        They come in input order, with one batch at a time in memory. ``where`` applies, ``columns`` does not. Raises
+        what iterating the scan raises.
         """
         from turnwire.log.output.messages import messages, places
 
@@ -185,8 +185,7 @@ class Scan(Generic[M]):
     def errors(self) -> Iterator[Reject]:
         """Yields the rejects as objects with place, bytes and error: see :class:`turnwire.log.Reject`.
 
-        In the order of the input, for any ``errors=``. They are not kept: ``rejects`` of this run has only the
-        counts.
+        They come in input order, for any ``errors=``, and are not kept: ``rejects`` of this run has only the counts.
         """
         from turnwire.log.output.messages import errors
 
@@ -359,13 +358,13 @@ def scan(
 
     Args:
         source: a path, directory or glob; "-" for standard input; a URL, a UPath or an OpenFile of a storage that
-            fsspec knows (the extra ``fsspec``); a binary file object; bytes-like data itself; or a list of these. Their
-            first bytes tell gzip, bzip2, xz and zstd.
+            fsspec knows (the extra ``fsspec``); a binary file object; bytes-like data itself; or a list of these. gzip,
+            bzip2, xz and zstd are recognised by their first bytes.
         wire: one wire, such as "nslip", with its own columns; None for all wires in one pass, with the common
             columns.
         columns: the names of the columns to read (all by default).
         where: the records to select: {column: a value, a set of values, or a half-open range (from, to)}; "text"
-            gives bytes that the record must contain. Other records still count in ``counts``.
+            matches bytes that the record must contain. Other records still count in ``counts``.
         errors: "collect" keeps damaged ranges in ``scan.rejects``, "skip" only counts them, "raise" raises
             DecodeError at the first, after the batch with the records before it.
         threads: how many threads scan; the result is the same for any number.

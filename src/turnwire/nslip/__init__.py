@@ -1,4 +1,4 @@
-"""nSLIP: the wire form of SLIP v0.1, complete, and a drop-in for slipcore 0.1.0."""
+"""nSLIP: the complete wire form of SLIP v0.1, and a drop-in replacement for slipcore 0.1.0."""
 
 from turnwire._lazy import attach
 

@@ -1,7 +1,7 @@
-"""Base62 integers of nSLIP (section 3): single ones and whole NumPy columns, in the chosen core.
+"""Base62 integers of nSLIP (section 3): single integers and whole NumPy columns.
 
-``encode(number)`` and ``decode(digits)`` take 0 .. 2**64-1. ``encode_array`` makes an ``S11`` column of an integer
-column, ``decode_array`` a ``uint64`` column of an ``S`` column of any width; NumPy is imported when they are called.
+``encode(number)`` and ``decode(digits)`` accept 0 .. 2**64-1. ``encode_array`` converts an integer column to an ``S11``
+column, ``decode_array`` an ``S`` column of any width to a ``uint64`` column; NumPy is imported when they are called.
 """
 
 from __future__ import annotations

@@ -210,9 +210,9 @@ _BIGNUM, _NEGATIVE_BIGNUM = 2, 3
 
 
 def to_cbor(message: SlipMessage) -> bytes:
-    """The CBOR form of a message: the same bytes for the same message, always (RFC 8949, section 4.2).
+    """Writes a message as CBOR; equal messages have equal bytes (RFC 8949, section 4.2).
 
-    Raises EncodeError as ``encode`` does.
+    Raises EncodeError like ``encode``.
     """
     fields, slots = _content(message)
     values = {**fields, "slots": [[entry.key, entry.value] for entry in slots]}
@@ -237,7 +237,7 @@ def _cbor_head(major: int, argument: int) -> bytes:
 
 
 def from_cbor(data: Buffer) -> SlipMessage:
-    """The message of its CBOR form; unknown keys are skipped, unknown slots and frames are kept.
+    """Reads a message from its CBOR form; skips unknown keys, and keeps unknown slots and frames.
 
     Raises DecodeError(bad_encoding|trailing_junk|too_deep|unsupported_version|missing_field|duplicate|wrong_type|...)
     with the offset in ``data`` and the field in ``path``.
@@ -392,9 +392,9 @@ _VARINT, _FIXED64, _SIZED, _START, _END, _FIXED32 = range(6)
 
 
 def to_protobuf(message: SlipMessage) -> bytes:
-    """The protobuf form of a message: the same bytes for the same message, fields in the order of their numbers.
+    """Writes a message as protobuf, with the fields in the order of their numbers; equal messages have equal bytes.
 
-    Raises EncodeError as ``encode`` does.
+    Raises EncodeError like ``encode``.
     """
     fields, slots = _content(message)
     if isinstance(fields["frame"], str):
@@ -420,7 +420,7 @@ def _varint_of(number: int) -> bytes:
 
 
 def from_protobuf(data: Buffer) -> SlipMessage:
-    """The message of its protobuf form; unknown fields are skipped, unknown slots and frames are kept.
+    """Reads a message from its protobuf form; skips unknown fields, and keeps unknown slots and frames.
 
     Raises DecodeError(bad_encoding|unsupported_version|missing_field|duplicate|wrong_type|too_large|...) with the
     offset in ``data`` and the field in ``path``.

@@ -127,6 +127,6 @@ CHECKLIST = Specification(CLAUSES, UNTESTED, NslipChecklist, around=True)
 
 
 def conformance(*messages: SlipMessage | str | bytes) -> Checklist:
-    """Checks messages or their texts as one history. Faults have the number of their message, from 1."""
+    """Checks messages, or their texts, as one history. Faults include the number of their message, from 1."""
     found: Checklist = reading("judging").conformance(WIRE, enumerate(messages, 1))
     return found

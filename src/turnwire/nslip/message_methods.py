@@ -155,7 +155,7 @@ class SlipMethods(Message):
         return text_or_none(self.slots.get(Slot.TAG))
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields replaced; it shares neither slots nor extra with this message."""
+        """Returns a copy with some fields replaced; it shares neither slots nor extra with this message."""
         values = dict(zip((*FIELDS, "extra"), state(self), strict=True))
         refuse_unknown(type(self), changes, values)
         values["slots"] = dict(self.slots)
@@ -164,7 +164,7 @@ class SlipMethods(Message):
         return cls(**{**values, **changes})  # type: ignore[no-any-return]
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-able dict: names for act, frame and slots; ``extra`` only where there is one."""
+        """Returns a dict of JSON values: names for act, frame and slots; ``extra`` only if there is one."""
         result: dict[str, Any] = {name: getattr(self, name) for name in FIELDS[:4]}
         result["act"] = getattr(self.act, "name", self.act)
         result["frame"] = getattr(self.frame, "name", self.frame)
@@ -178,7 +178,8 @@ class SlipMethods(Message):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """The message of :meth:`to_dict`; names and codes are both taken for act, frame and slots.
+        """Restores the message from the result of :meth:`to_dict`; accepts both names and codes for act, frame and
+        slots.
 
         Raises DecodeError(missing_field|unknown_act|unknown_frame|unknown_slot|wrong_type) with the field in ``path``.
         """

@@ -31,20 +31,20 @@ __all__ = [
 
 
 def encode_message(msg: SlipMessage) -> str:
-    """The wire text of a message, byte for byte the original's. Raises EncodeError, a ValueError."""
+    """Writes a message as text, with the same bytes as slipcore. Raises EncodeError, a ValueError."""
     return codec.encode(msg)
 
 
 def decode_message(s: str | Buffer) -> SlipMessage:
-    """One message from text (or bytes), white space around it dropped. Raises DecodeError, a ValueError."""
+    """Reads one message from text (or bytes), ignoring surrounding white space. Raises DecodeError, a ValueError."""
     return codec.decode(s)
 
 
 def encode_int_base62(n: int) -> str:
-    """The base62 digits of 0 .. 2**64-1. Raises EncodeError, a ValueError."""
+    """Converts an integer 0 .. 2**64-1 to base62 digits. Raises EncodeError, a ValueError."""
     return base62.encode(n)
 
 
 def decode_int_base62(s: str) -> int:
-    """The integer of base62 digits. Raises DecodeError, a ValueError."""
+    """Converts base62 digits to an integer. Raises DecodeError, a ValueError."""
     return base62.decode(s)

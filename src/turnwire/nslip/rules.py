@@ -93,10 +93,10 @@ def _long(text: str, where: str) -> Issue:
 
 
 def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHEMA_VERSION) -> SlipMessage:
-    """The META/CONTROL message that tells ``dst`` which schema version ``src`` writes (section 6).
+    """Returns the META/CONTROL message that announces to ``dst`` the schema version that ``src`` writes (section 6).
 
-    nSLIP text has no field for a version, so it travels in a message of its own, with the TAG ``schema=1``. Raises
-    EncodeError(wrong_type|negative|too_large|unsupported_version) for a version that is no integer 1 .. 2**64-1;
+    nSLIP text has no field for a version, so it is sent in a separate message, with the TAG ``schema=1``. Raises
+    EncodeError(wrong_type|negative|too_large|unsupported_version) for a version that is not an integer 1 .. 2**64-1;
     the other arguments are validated when the message is encoded.
     """
     if checked_integer(version, "/version") == 0:
@@ -108,7 +108,7 @@ def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHE
 
 
 def announced(message: SlipMessage) -> int | None:
-    """The schema version that a message announces, or None for a message that announces none."""
+    """Returns the schema version that a message announces, or None."""
     expect(message, _core.SlipMessage, "a SlipMessage announces a version")
     if (message.act, message.frame) != (Act.META, FrameType.CONTROL):
         return None

@@ -100,7 +100,7 @@ and nothing else, since what was read can be written."""
 
 @runtime_checkable
 class ArtifactStore(Protocol):
-    """Returns the artifact of an id (sections 1, 2 and 5); a ``dict`` is one."""
+    """Returns the artifact for an id (sections 1, 2 and 5), such as a ``dict``."""
 
     def __getitem__(self, number: int, /) -> object:
         """The object with this id. Raises KeyError."""
@@ -109,7 +109,7 @@ class ArtifactStore(Protocol):
 class Extra(dict[str, str]):
     """Unknown slots (and an unknown frame under "f") that ``unknown="keep"`` kept: prefix -> value as written.
 
-    ``before`` remembers how many known slots came before each unknown one, so that writing gives the same bytes.
+    ``before`` stores how many known slots precede each unknown one, so that writing produces the same bytes.
     """
 
     __slots__ = ("before",)

@@ -27,16 +27,16 @@ class Decoder(Generic[M]):
     Messages may be anywhere in other text, as in a log: the decoder returns the records that :func:`turnwire.scan`
     finds in all that is fed, and raises its rejects, however the input is cut. A message is complete with its last
     byte. :meth:`feed` raises DecodeError for a damaged one when its line ends, or the text that it is part of.
-    Nothing is lost: the whole piece is taken, and messages before and after the damaged one come with the next call,
-    such as ``feed(b"")``. The error's ``pending`` counts the messages before it that wait; ``offset`` and ``line``
-    count from the first byte ever fed. Calls from several threads wait for one another.
+    Nothing is lost: the whole piece is consumed, and the next call, such as ``feed(b"")``, returns the messages before
+    and after the damaged one. The error's ``pending`` counts the messages that wait before it; ``offset`` and ``line``
+    count from the first byte ever fed. Concurrent calls wait for one another.
 
     Args:
-        wire: the wire whose messages to return; None for all. A CSP/1 message ends where a line begins something else,
-            so it waits for that line. Messages wait for the end of their line if they follow damage, or if the line has
-            a CRI prefix, strings and arrays, or an object that is not a message; if CRI split the line, for its last
-            part. If many lines of a waiting message could have ended it (fences in a heredoc), its end may be found
-            late, by at most a sixteenth of its size.
+        wire: the wire whose messages to return; None for all. A CSP/1 message ends before a line that cannot belong to
+            it, so it waits for that line. Messages wait for the end of their line if they follow damage, or if the line
+            has a CRI prefix, strings and arrays, or an object that is not a message; if CRI split the line, they wait
+            for its last part. If many lines of a waiting message could have ended it (fences in a heredoc), its end may
+            be found late, by at most a sixteenth of its size.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` the bytes kept between two calls.
     """
 
@@ -87,6 +87,6 @@ class Decoder(Generic[M]):
 
     def close(self) -> list[M]:
         """Ends the input and returns the last messages. Raises DecodeError if one was cut off; call it again for
-        the others. Later input starts afresh, but offsets and lines continue."""
+        the others. Later input starts a new text, but offsets and lines continue."""
         with self._lock:
             return self._stream.close()

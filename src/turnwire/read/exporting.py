@@ -1,4 +1,4 @@
-"""Writes sessions of the formats of real traffic in the forms of other tools, and names what is lost."""
+"""Writes sessions in the formats of other tools, and lists the values that are dropped."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from turnwire.read.turns import Turn, Turns, arguments_of, merged, turns
 
 
 class Exported(NamedTuple):
-    """A line of an export. file, line: of the record that it begins with. dropped: the columns and parts of it that the
-    form has no place for. Without text: nothing of the record has one."""
+    """A line of an export. file, line: those of its first record. dropped: the columns and parts that the form cannot
+    represent. text: None if the form can represent nothing of the record."""
 
     text: str | None
     file: str
@@ -24,14 +24,14 @@ class Exported(NamedTuple):
 
 
 class Export:
-    """The lines of an export: iterate it once. ``counts``: of the scan so far."""
+    """The lines of an export; iterate it only once. ``counts``: those of the scan so far."""
 
     def __init__(self, found: Turns, to: str) -> None:
         self._turns, self._to = found, to
 
     @property
     def counts(self) -> Counts:
-        """Records, rejects and bytes that were read so far."""
+        """The numbers of records, rejects and bytes read so far."""
         return self._turns.counts
 
     def __iter__(self) -> Iterator[Exported]:
@@ -39,12 +39,12 @@ class Export:
 
 
 def export(source: Any, to: str, *, wire: str | None = None, conversation: str | None = None, **options: Any) -> Export:
-    """Sessions in the form of another tool, line by line, each with what it drops.
+    """Exports sessions in the format of another tool, line by line, each with the values that it drops.
 
-    source: as :func:`turnwire.scan` takes it, with its options. to: "jsonl" (the columns and parts of each turn),
-    "openai" and "anthropic" (messages as their APIs take them), "otlp" (spans of OpenTelemetry in JSON, a request to a
-    collector a line). wire: one format; all by default. conversation: only this one. A record that is written again is
-    left out, and tokens of one response count once. Raises UnknownName for another ``to``, and what a scan raises.
+    source, options: those of :func:`turnwire.scan`. to: "jsonl" (the columns and parts of each turn), "openai" and
+    "anthropic" (messages for their APIs), "otlp" (OpenTelemetry spans in JSON, one collector request per line). wire:
+    one format; all by default. conversation: only this one. Repeated records are omitted, and tokens of one response
+    are counted once. Raises UnknownName for another ``to``, and the errors of a scan.
     """
     expect_one_of(to, "to", FORMS)
     return Export(turns(source, wire=wire, conversation=conversation, **options), to)

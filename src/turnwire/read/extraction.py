@@ -69,7 +69,7 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
     """Returns every message of ``wires`` (one or more names; all by default) in ``text``, in order, with span and
     wrapping.
 
-    They are the records that :func:`turnwire.scan` finds in its UTF-8; nothing is repaired. ``rejects=True`` also
+    They are the records that :func:`turnwire.scan` finds in the text; nothing is repaired. ``rejects=True`` also
     returns near misses (:class:`NearMiss`). Raises UnknownName for an unknown wire.
     """
     if not isinstance(text, str):

@@ -221,8 +221,8 @@ def _values_by(by: str, columns: TextColumns) -> Texts:
 
 
 class Grouped(NamedTuple):
-    """The result of :func:`group_by`. by: which value. groups: by (wire, value); the wire is None for model and day.
-    counts: those of the scan. tokens: whether they were counted."""
+    """The result of :func:`group_by`. by: the value that forms the groups. groups: by (wire, value); the wire is None
+    for model and day. counts: those of the scan. tokens: whether tokens were counted."""
 
     by: str
     groups: Groups
@@ -230,8 +230,8 @@ class Grouped(NamedTuple):
     tokens: bool
 
     def rows(self, most: int | None = None, *measures: str) -> Iterator[dict[str, Any]]:
-        """The ``most`` largest values, by some of MEASURES (tokens if they were counted, else bytes), and a row without
-        a value for all others. Times are RFC 3339, p50 and p95 of the answers in seconds."""
+        """Returns the ``most`` largest groups, by the given MEASURES (default: tokens if counted, otherwise bytes), and
+        one row without a value for all others. Times are RFC 3339; p50 and p95 of the answer times are in seconds."""
         shown = self.groups.top(most, *(measures or ("tokens" if self.tokens else "bytes",)))
         for (wire, value), one in shown:
             first, last = times([one.first, one.last])
@@ -269,13 +269,14 @@ def group_by(
     open_requests: int = OPEN,
     **options: Any,
 ) -> Grouped:
-    """Groups the records of logs by a value: which conversations cost most, how quickly each agent answers.
+    """Groups the records of logs by a value, for example to find the most expensive conversations or the slowest
+    agents.
 
-    source, wire: as :func:`turnwire.scan` takes them, as well as options such as ``where`` and ``threads``. by:
-    "conversation", "sender", "receiver", "kind", "wire", "model" (what JSON says under that key) or "day" (by UTC);
-    records without that value are in no group. tokenizer: what :func:`turnwire.tokens.load` gives; its tokens are
-    counted too. room: the number of values that are counted separately, at least (see :class:`Groups`); open_requests:
-    how many open requests are tracked at once. Raises what a scan raises, and UnknownName for another ``by``.
+    source, wire, options: those of :func:`turnwire.scan`, such as ``where`` and ``threads``. by: "conversation",
+    "sender", "receiver", "kind", "wire", "model" (the JSON value under that key) or "day" (in UTC); records without
+    that value are in no group. tokenizer: a result of :func:`turnwire.tokens.load`, whose tokens are also counted.
+    room: the minimum number of values that are counted separately (see :class:`Groups`); open_requests: how many open
+    requests are tracked at once. Raises the errors of a scan, and UnknownName for another ``by``.
     """
     gathered = Aggregation([by], tokenizer, room, open_requests, latencies=True)
     return Grouped(by, gathered.groups[by], gathered.read(source, wire, options), tokenizer is not None)
@@ -293,9 +294,9 @@ _SHOWN = {"wire": ("bytes",), "conversation": ("bytes", "first", "last")}
 class Stats(NamedTuple):
     """The result of :func:`stats`.
 
-    counts: as ``scan.counts``. Everything else covers the records that ``where`` selects (all by default). groups: one
-    of ``STATISTICS`` -> its groups. pairings: (wire, rule) -> what became of requests. calls: of tools, and trees of
-    spans.
+    counts: like ``scan.counts``. Everything else covers the records that ``where`` selects (all by default). groups:
+    one of ``STATISTICS`` -> its groups. pairings: (wire, rule) -> how requests were answered. calls: tool calls and
+    trees of spans.
     """
 
     counts: Counts
@@ -304,8 +305,8 @@ class Stats(NamedTuple):
     calls: Calls
 
     def rows(self, most: int = 20) -> Iterator[dict[str, Any]]:
-        """Everything as dicts for JSON lines; "stat" names the list. Lists have ``most`` values and a row without a
-        value for the rest. Times are RFC 3339."""
+        """Returns all statistics as dicts for JSON lines; "stat" names the list. Lists have ``most`` values and one row
+        without a value for the rest. Times are RFC 3339."""
         counts, wires = self.counts, self.groups["wire"]
         moments = [time for one in wires.found.values() for time in (one.first, one.last) if time is not None]
         first, last = times([min(moments, default=None), max(moments, default=None)])
@@ -341,9 +342,9 @@ def stats(
 ) -> Stats:
     """Computes statistics of logs: see :class:`Stats`.
 
-    source, wire: as :func:`turnwire.scan` takes them, as well as options such as ``where`` and ``threads``. room: the
-    number of values that each list counts separately, at least (see :class:`Groups`); open_requests: how many open
-    requests are tracked at once. Memory is bounded by these, however long the log is. Raises what a scan raises.
+    source, wire, options: those of :func:`turnwire.scan`, such as ``where`` and ``threads``. room: the minimum number
+    of values that each list counts separately (see :class:`Groups`); open_requests: how many open requests are tracked
+    at once. These bound memory for logs of any length. Raises the errors of a scan.
     """
     gathered = Aggregation(STATISTICS, None, room, open_requests)
     return statistics(gathered, gathered.read(source, wire, options))

@@ -1,5 +1,4 @@
-"""Turns of sessions of the formats of real traffic: what one side said at one time, record by record, or put together
-from the records that say it."""
+"""Turns of sessions: the contribution of one side at one time, record by record or merged from several records."""
 
 from __future__ import annotations
 
@@ -44,11 +43,11 @@ _ROLE_OF_KIND = {
 
 @dataclass
 class Turn:
-    """One turn of a session: what was said at one time by one side.
+    """One turn of a session: the contribution of one side at one time.
 
-    columns: column -> value, as a scan gives it, of the first record that has one; times are i64 microseconds. role:
-    "user", "assistant", "system", "tool", or None for what nobody said. tokens: column -> count, without what was
-    counted before. dropped: parts that no form has.
+    columns: column -> value in a scan, from the first record that has one; times are i64 microseconds. role: "user",
+    "assistant", "system", "tool", or None for other records. tokens: column -> count, excluding tokens that were
+    counted before. dropped: parts that no form can represent.
     """
 
     columns: dict[str, Any]
@@ -58,11 +57,11 @@ class Turn:
     dropped: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """What it says, without reasoning, calls and results."""
+        """Its text, without reasoning, calls and results."""
         return "\n".join(part.text for part in self.parts if part.kind == "text")
 
     def to_dict(self) -> dict[str, Any]:
-        """The turn as plain values: its role, the columns and tokens that it has, the time as RFC 3339, its parts."""
+        """Returns the turn as plain values: its role, columns, tokens, the time as RFC 3339, and its parts."""
         columns = {name: value for name, value in self.columns.items() if value is not None and name not in TOKENS}
         if "time" in columns:
             columns["time"] = times([columns["time"]])[0]
@@ -74,7 +73,7 @@ class Turn:
         return self.columns["file"], self.columns["line"]
 
     def dropped_of(self, kept: Iterable[str], *more: str) -> tuple[str, ...]:
-        """The names of what a form loses: columns that are not ``kept``, parts that none has, and ``more``."""
+        """The names of dropped items: columns that are not ``kept``, parts that no form has, and ``more``."""
         there = [name for name, value in self.columns.items() if value is not None and name not in (*kept, *TOKENS)]
         return tuple(sorted({*there, *self.dropped, *more} - SAID_BY_PARTS))
 
@@ -89,7 +88,7 @@ def arguments_of(call: Part) -> str:
 
 
 class Turns:
-    """The turns of a scan, one a record: iterate it once. ``counts``: of the scan so far."""
+    """The turns of a scan, one per record; iterate it only once. ``counts``: those of the scan so far."""
 
     def __init__(self, source: Any, wire: str | None, conversation: str | None, options: dict[str, Any]) -> None:
         where = None if conversation is None else {"conversation": conversation}
@@ -99,7 +98,7 @@ class Turns:
 
     @property
     def counts(self) -> Counts:
-        """Records, rejects and bytes that were read so far."""
+        """The numbers of records, rejects and bytes read so far."""
         return self._scan.counts
 
     def __iter__(self) -> Iterator[Turn]:
@@ -136,16 +135,16 @@ def _values(batch: Batch, name: str) -> list[Any]:
 
 
 def turns(source: Any, *, wire: str | None = None, conversation: str | None = None, **options: Any) -> Turns:
-    """The records of sessions, as they follow each other in their files. A record that is written again is left out.
+    """Yields the records of sessions in file order, without repeated records.
 
-    source: as :func:`turnwire.scan` takes it, with its options. wire: one format; all by default. conversation: only
-    this one. Raises what a scan raises.
+    source, options: those of :func:`turnwire.scan`. wire: one format; all by default. conversation: only this one.
+    Raises the errors of a scan.
     """
     return Turns(source, wire, conversation, options)
 
 
 def merged(found: Iterable[Turn]) -> Iterator[Turn]:
-    """The turns of records: those of one response that follow each other are one."""
+    """Merges consecutive turns of one response."""
     tables = {name: one.table for name, one in registry.formats().items()}
     seen: set[int] = set()
     open_turn: Turn | None = None

@@ -1,4 +1,4 @@
-"""Adds up what responses of models cost in the formats of real traffic, each response once even if files repeat it."""
+"""Adds up the tokens and cost of model responses, counting each response once even if files repeat it."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for ki
 class Usage(NamedTuple):
     """The result of :func:`usage`.
 
-    by: one of ``BY``. rows: one for each value (None: records without one), the most expensive first: ``by`` with
-    its value, responses, the tokens (``TOKENS``; input without cached ones), all tokens, and cost in US dollars.
-    total: the same for all. copies: how many repeated responses were not counted. unpriced: model -> its tokens,
+    by: one of ``BY``. rows: one for each value (None for records without a value), most expensive first: ``by`` with
+    its value, responses, the tokens (``TOKENS``; input excludes cached ones), all tokens, and cost in US dollars.
+    total: the same for all rows. copies: how many repeated responses were not counted. unpriced: model -> its tokens,
     for models without a price or cost. counts: those of the scan.
     """
 
@@ -62,8 +62,8 @@ class Usage(NamedTuple):
 
 
 class UsageSum:
-    """Gathers: ``take`` each batch of a scan with the columns ``COLUMNS``, then ``finish``. About 60 bytes of memory
-    for each response. timezone: as of :func:`usage`."""
+    """Accumulates usage: call ``take`` with each batch of a scan with the columns ``COLUMNS``, then ``finish``. Uses
+    about 60 bytes of memory per response. timezone: see :func:`usage`."""
 
     def __init__(self, timezone: str = "UTC") -> None:
         self._zone = zone_of(timezone)
@@ -166,7 +166,7 @@ class UsageSum:
                 self._kept[place] = _once(np.concatenate([kept, new[parts == place]]))
 
     def finish(self, by: str, counts: Counts, prices: Mapping[str, Any] | None = None, mode: str = "auto") -> Usage:
-        """All of it, with the counts of the scan that has ended. prices, mode: see :func:`usage`."""
+        """Returns the result, with the counts of the finished scan. prices, mode: see :func:`usage`."""
         known = priced(prices)
         price = cache(lambda model: price_of(model, known) if model else None)
         self._merge()
@@ -264,12 +264,12 @@ def usage(
 ) -> Usage:
     """Adds up the tokens and cost of the responses in agents' files, each response once.
 
-    source: as :func:`turnwire.scan` takes it. by: one of ``BY``. wire: one format; all by default. prices: model ->
+    source: any source of :func:`turnwire.scan`. by: one of ``BY``. wire: one format; all by default. prices: model ->
     {"input", "output", "cache_read", "cache_write"} in US dollars per million tokens, instead of the packaged ones
-    (``turnwire.formats.prices``, with their date and further members). mode: which costs count, one of ``MODES``.
-    timezone: of the days, an IANA name or "local". Of repeated responses (``Format.copy_of``) the copy with the most
-    tokens counts. Raises what a scan raises, UnknownName for another ``by`` or ``mode`` and ValueError for invalid
-    prices or an unknown time zone.
+    (``turnwire.formats.prices``, with their date and further members). mode: which costs to use, one of ``MODES``.
+    timezone: that of the days, an IANA name or "local". Of repeated responses (``Format.copy_of``), the copy with the
+    most tokens is counted. Raises the errors of a scan, UnknownName for another ``by`` or ``mode``, and ValueError for
+    invalid prices or an unknown time zone.
     """
     expect_one_of(by, "by", BY)
     expect_one_of(mode, "mode", MODES)
@@ -282,8 +282,8 @@ def usage(
 
 
 def known_folders() -> Iterator[str]:
-    """The existing folders of this machine in which the formats keep their files. Where the variable of a format's home
-    (``Format.home``) is set, it names the folders around them, between commas."""
+    """Returns the existing folders of this machine in which the formats keep their files. If the environment variable
+    ``Format.home`` of a format is set, it names their parent folders, separated by commas."""
     import os
 
     for found in registry.formats().values():

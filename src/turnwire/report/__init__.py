@@ -1,4 +1,4 @@
-"""One self-contained page about a log: volume, who talks to whom, conversations, latencies, rejects, tokens."""
+"""One self-contained page about a log: volume, senders and receivers, conversations, latencies, rejects, tokens."""
 
 from turnwire._lazy import attach
 

@@ -39,7 +39,7 @@ Progress = Callable[[int, int], object]
 
 
 class Report:
-    """A finished report. ``data`` is the content of its page: plain dicts and lists, documented in docs/report.md."""
+    """A report. ``data`` contains the data of its page as plain dicts and lists; see docs/report.md."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
@@ -52,7 +52,7 @@ class Report:
         return render(self.data)
 
     def write(self, path: str | Path) -> None:
-        """Writes the page to a file, whole or not at all. Raises OSError."""
+        """Writes the page to a file, completely or not at all. Raises OSError."""
         data = self.html().encode()
         with AtomicFile(path) as file:
             file.write(data)
@@ -68,21 +68,22 @@ def report(
     now: datetime | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Reads a log, twice, and reports on it: volume, parties, conversations, latencies, rejects, tokens.
+    """Reads a log twice and reports volume, senders and receivers, conversations, latencies, rejects and tokens.
 
     Args:
-        source: what :func:`turnwire.scan` takes.
-        wire: only the records of this wire; None takes all wires.
+        source: any source of :func:`turnwire.scan`.
+        wire: only the records of this wire; None for all wires.
         title: the heading of the page.
-        tokenizer: a name that ``turnwire.tokens`` knows; "default" is o200k_base where the extra is installed, and
-            "not measured" otherwise; None measures nothing.
-        max_messages: messages shown in full, of the largest conversations and of those with a fault. Figures always
-            cover all records.
+        tokenizer: a tokenizer of ``turnwire.tokens``; "default" is o200k_base if the extra is installed, otherwise
+            tokens are not counted; None counts no tokens.
+        max_messages: messages shown in full, from the largest and the faulty conversations. Figures always cover all
+            records.
         now: the creation time that the page shows; the current time by default.
-        progress: called after each batch with how many bytes and records were read.
+        progress: called after each batch with the numbers of bytes and records read.
 
-    Memory is bounded whatever the size of the log; a stream is copied to a temporary file. Raises OSError where a file
-    cannot be read, ValueError for invalid arguments, MissingDependency for a named tokenizer that is not installed.
+            Memory is bounded for logs of any size; a stream is copied to a temporary file. Raises OSError if a file
+            cannot be read, ValueError for invalid arguments, MissingDependency for a named tokenizer that is not
+            installed.
     """
     import turnwire
 

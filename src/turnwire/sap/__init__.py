@@ -1,4 +1,4 @@
-"""UBOS SAP V2.0, complete: tasks, results, receipts, their rules, the cache, the learning loop, the transports."""
+"""UBOS SAP V2.0: tasks, results, receipts, their rules, the cache, the learning loop and the transports."""
 
 from turnwire._lazy import attach
 

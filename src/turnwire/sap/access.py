@@ -14,7 +14,7 @@ LONGEST_NAME = 200  # characters
 
 
 class Principal(NamedTuple):
-    """A caller by the name that its transport authenticated. Tasks and results belong to (principal, taskId)."""
+    """A caller, by the name that the transport authenticated. Tasks and results belong to (principal, taskId)."""
 
     name: str
 
@@ -39,7 +39,7 @@ def principal_of(caller: Named) -> Principal | None:
 
 
 class Action(StrEnum):
-    """An action that a principal asks for."""
+    """An action that a principal requests."""
 
     SUBMIT = "submit"  # a Task: have it executed
     READ = "read"  # no message: fetch the Result of a task of its own
@@ -62,11 +62,11 @@ class Authoriser(Protocol):
 def authorise(
     principal: Named, action: Action | str, message: Task | Result | None = None, access: Authoriser | None = None
 ) -> Denial | None:
-    """Returns why ``principal`` may not do this, or None. Runs before any look-up, transcript row or job.
+    """Returns why ``principal`` may not perform an action, or None. Runs before any look-up, transcript row or job.
 
-    None as the principal (unknown credentials) is denied everything. ``access``, if given, decides on a Task; a
-    Result may come from its producer, or from anyone if the transport authenticates nobody. Reading and cancelling
-    need no rule: principals reach only their own tasks.
+    The principal None (unknown credentials) is denied everything. ``access``, if given, decides on a Task; a Result may
+    come from its producer, or from anyone if the transport does not authenticate. Reading and cancelling need no rule,
+    since principals can access only their own tasks.
     """
     caller = principal_of(principal)
     if caller is None:
@@ -98,7 +98,7 @@ class Rule(NamedTuple):
 
 
 class Access:
-    """Rules that are tried in order; a task that no rule allows is refused.
+    """Rules that are tried in order; a task that no rule allows is rejected.
 
     Args:
         rules: what is allowed.
@@ -108,9 +108,9 @@ class Access:
         self.rules = tuple(rules)
 
     def refusal(self, task: Task, principal: Named = ANONYMOUS, /) -> Denial | None:
-        """The reason why a task is refused, or None.
+        """Returns why a task is rejected, or None.
 
-        principal: the sender that the transport authenticated; for ANONYMOUS the issuer's claim counts.
+        principal: the sender that the transport authenticated; for ANONYMOUS, the issuer that the task claims is used.
         UNAUTHORIZED: no rule names the issuer, or it is not the principal; FORBIDDEN: its rules allow other
         capabilities.
         """

@@ -101,17 +101,17 @@ class Agent:
         cache, learning, transcript: a Cache, a LearningLoop, a Ledger; each may be None.
         access: the rules for callers (an :class:`~turnwire.sap.access.Access`, or your own); None allows everyone.
         vet: one or more vetters of outcomes, asked in order, before those of a capability.
-        queue: how many accepted tasks of one capability may wait; further ones are refused with a Nack.
+        queue: how many accepted tasks of one capability may wait; further tasks are rejected with a Nack.
         workers: how many tasks of one capability are executed at a time.
-        handlers: how many calls of one capability may still run after their time is over; then its tasks are refused
-            with a Nack.
+        handlers: how many timed-out calls of one capability may still run; beyond that, its tasks are rejected with a
+            Nack.
         signer: an Ed25519 private key, or its 32 raw bytes, that signs the terminal Results (extra ``sign``).
-        seconds: time limit of a task without deadline and budget; None for no limit.
+        seconds: time limit for tasks without deadline and budget; None for no limit.
         lease: seconds after which another agent may take a task of a silent agent from a shared transcript.
         remembered: how many finished tasks are remembered for redelivery, besides those in the transcript.
-        memory: most bytes of tasks, Results and bodies. If they do not suffice, the oldest finished tasks are
-            forgotten, then tasks are refused (RATE_LIMIT), and a Result without room becomes a small FAILED one.
-        max_result: most bytes of a Result; a larger one becomes a small FAILED one.
+        memory: maximum bytes of tasks, Results and bodies. If they do not suffice, the oldest finished tasks are
+            discarded, then tasks are rejected (RATE_LIMIT), and a Result that does not fit becomes a small FAILED one.
+        max_result: maximum bytes of a Result; a larger one becomes a small FAILED one.
         objects: store for outputs of Results that are too large (see :mod:`turnwire.sap.objects`).
 
     Attributes:
@@ -189,13 +189,13 @@ class Agent:
 
         Args:
             description: text for people and models; by default the handler's docstring.
-            schema: JSON Schema of the payload; a task that breaks it FAILS, UNPROCESSABLE (extra ``schema``).
+            schema: JSON Schema of the payload; a task that violates it is FAILED, UNPROCESSABLE (extra ``schema``).
             vet: further vetters, for this capability.
-            redeliver: what to do with a task that was started and never finished: "again" executes it again, "fail"
-                gives it a FAILED Result.
-            isolated: run the handler in a forked process, which is killed when its time is over or its task is
-                cancelled (POSIX only; changes in its memory are lost).
-            queue, workers, handlers: as those of the agent, for this capability.
+            redeliver: what to do with a task that was started but not finished: "again" executes it again, "fail" sends
+                a FAILED Result.
+            isolated: run the handler in a forked process, which is killed on timeout or cancellation (POSIX only;
+                changes in its memory are lost).
+            queue, workers, handlers: like those of the agent, for this capability.
         """
         expect(name, str, 'a capability has a name, @agent.capability("text.count")')
         expect_one_of(redeliver, "redeliver", ("again", "fail"))
@@ -268,14 +268,14 @@ class Agent:
     async def submit(
         self, task: Task, reply: Reply | None = None, *, principal: Named = ANONYMOUS, kept: bool = False
     ) -> Ack | Nack:
-        """Accepts or refuses a task at once; results go to ``reply`` and to the task's replyTo.
+        """Accepts or rejects a task immediately; results go to ``reply`` and to the task's replyTo.
 
-        principal: the sender that the transport authenticated; None (unknown) is refused. kept: whether the sender
+        principal: the sender that the transport authenticated; None (unknown) is rejected. kept: whether the sender
         will send the task again if this agent ends before its Result. A repeated task of the same principal is
-        acknowledged, not executed again, and its Result sent again. A Nack's reason starts with a code of section
+        acknowledged but not executed again, and its Result is sent again. A Nack's reason starts with a code of section
         8: INVALID_TASK (with a JSON pointer), UNAUTHORIZED, FORBIDDEN, NOT_FOUND (unroutable), RATE_LIMIT (the
-        queue is full, all handlers are stuck, or there is no memory for it), INTERNAL (the agent is not running, or
-        the task could not be recorded within its time).
+        queue is full, all handlers are stuck, or there is no memory for it), INTERNAL (the agent is not running, or the
+        task could not be recorded in time).
         """
         job = await self.receive(task, principal=principal, kept=kept)
         if isinstance(job, Nack):
@@ -296,8 +296,8 @@ class Agent:
     ) -> Job | Nack:
         """Like :meth:`submit`, but returns the job of an accepted task. For transports.
 
-        limit: most bytes of a message of the transport; a larger Result becomes a small FAILED one before it is
-        recorded. given: the caller will not change the task, so no copy is made. cancelled: the sender has already
+        limit: maximum bytes of a message of the transport; a larger Result becomes a small FAILED one before it is
+        recorded. given: the caller will not change the task, so it is not copied. cancelled: the sender has already
         cancelled it.
         """
         if type(task) is not Task:
@@ -414,8 +414,8 @@ class Agent:
     # ---------------------------------------------------------------- memory
 
     def reserve(self, size: int) -> bool:
-        """Reserves bytes of the agent's memory, forgetting the oldest finished tasks if necessary; returns False if
-        that does not suffice. For transports that read bodies."""
+        """Reserves bytes of the agent's memory for a transport, discarding the oldest finished tasks if necessary;
+        returns False if that does not suffice."""
         if size > self.room():
             return False
         while self._used + size > self.memory:
@@ -768,7 +768,7 @@ class Agent:
         """Returns the final Result of a principal's task, from the transcript if necessary, or the Ack while there is
         none.
 
-        Raises KeyError for an unknown task, and for those of others.
+        Raises KeyError for an unknown task or another principal's task.
         """
         key, job = await self._accepted(principal, task_id)
         if job is not None:
@@ -779,9 +779,9 @@ class Agent:
         return ack(task_id, known.correlation) if known.result is None else thaw(known.result)
 
     async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
-        """Cancels a principal's task and returns its Result, which is another one if that came first.
+        """Cancels a principal's task and returns its Result, which differs from CANCELLED if the task ended first.
 
-        Raises KeyError for an unknown task, and for those of others.
+        Raises KeyError for an unknown task or another principal's task.
         """
         _, job = await self._accepted(principal, task_id)
         if job is None:
@@ -790,7 +790,7 @@ class Agent:
         return await job.wait()
 
     def holds(self, task_id: str, principal: Principal) -> bool:
-        """True if the agent has a task of this principal, or had it a short while ago."""
+        """True if the agent has, or recently had, this task of this principal."""
         key = key_of(principal, task_id)
         return key in self._jobs or key in self._ended
 

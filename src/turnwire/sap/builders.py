@@ -79,7 +79,7 @@ NOBODY = Issuer(agent_id="anonymous", agent_kind=AgentKind.USER)
 
 
 def make_task(capability: str, payload: Mapping[str, Any], **fields: Unpack[TaskFields]) -> Task:
-    """Makes a Task with fresh ids, issued now. None values are omitted; without a ``context`` its pressureLevel is
+    """Creates a Task with fresh ids, issued now. None values are omitted; without a ``context``, pressureLevel is
     instant.
 
     Args:
@@ -144,9 +144,9 @@ NOTHING: Any = _Nothing()
 class Outcome:
     """The outcome of a task. Only given fields are written.
 
-    output: anything JSON has, or NOTHING. status: where None, from ``alignment`` and ``error``. alignment: where None,
-    or VALID without policy checks, the outcome is not vetted. error: (code, message) or an AgentError. The rest as in
-    section 4.2. Members of enums may be given as their texts.
+    output: any JSON value, or NOTHING. status: if None, derived from ``alignment`` and ``error``. alignment: if None,
+    or VALID without policy checks, the outcome is not vetted. error: (code, message) or an AgentError. The other fields
+    are those of section 4.2. Enum members may be given as text.
     """
 
     output: Any = NOTHING
@@ -165,13 +165,13 @@ class Outcome:
 
 
 def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: datetime | None = None) -> Result:
-    """Makes the Result of ``task``: its ids, the time, the outcome and its evidence.
+    """Creates the Result of ``task``: its ids, the time, the outcome and its evidence.
 
-    A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a message
-    gets its code as message, an escalation without next actions gets one, a review. The alignment is VALID only for a
-    success whose outcome says so, with policy checks of which none failed, and without violations; else it is ESCALATE,
-    with the policy check "not vetted" if there was no verdict or a failure claimed VALID. Raises ValueError for an
-    invalid status or alignment.
+    A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL. A failure without a message
+    gets its code as the message, and an escalation without next actions gets a review. The alignment is VALID only for
+    a success whose outcome declares it, with policy checks that all passed and without violations; otherwise it is
+    ESCALATE, with the policy check "not vetted" if there was no verdict or a failure claimed VALID. Raises ValueError
+    for an invalid status or alignment.
     """
     if not isinstance(outcome, Outcome):
         raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
@@ -271,7 +271,7 @@ class Refused(CallError):
 
 
 class Failed(CallError):
-    """A task ended without success; ``result`` says how."""
+    """A task ended without success; see ``result``."""
 
     def __init__(self, result: Result) -> None:
         error = result.error

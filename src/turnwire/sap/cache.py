@@ -37,7 +37,8 @@ class Essence(NamedTuple):
     extract: Callable[[Mapping[str, Any]], Any]
 
     def of(self, task: Task) -> Any:
-        """The essence of a task's payload, with the name of this extractor, or the whole payload alone."""
+        """Returns the essence of a task's payload with the name of this extractor, or the whole payload without a
+        name."""
         if self is WHOLE_PAYLOAD:
             return fields_of(task)["payload"]
         return {"essence": self.extract(task.fields["payload"]), "extractor": self.name}
@@ -61,9 +62,10 @@ def without(names: Iterable[str], version: int) -> Essence:
 def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD, salt: bytes = b"") -> str:
     """The deterministic key of a task's work (section 6): ``sapck1:sha256:`` and 64 hex digits.
 
-    The SHA-256 of the canonical JSON of capability, essence, outputContract, principles (sorted, each once), sapVersion
-    and territory. With a tenant's ``salt`` it is an HMAC under that salt, ``sapck1:hmac-sha256:``, so that tenants
-    neither share rows nor can guess each other's payloads. Raises EncodeError for a payload without canonical form.
+    It is the SHA-256 of the canonical JSON of capability, essence, outputContract, principles (sorted, unique),
+    sapVersion and territory. With a tenant's ``salt`` it is an HMAC with that salt, ``sapck1:hmac-sha256:``, so that
+    tenants can neither share rows nor guess each other's payloads. Raises EncodeError for a payload without canonical
+    form.
     """
     expect(task, Task, "expected a Task")
     fields = fields_of(task)
@@ -129,7 +131,7 @@ def _at_least(wanted: Any, found: Any, order: list[str], unknown: str | None = N
 
 
 def within(thresholds: Mapping[str, float]) -> Align:
-    """:func:`aligned`, and no requested pressure above its learned threshold: harder tasks are decided anew."""
+    """Like :func:`aligned`, but also requires that no requested pressure exceeds its learned threshold."""
 
     def align(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
         for principle, pressure in asked.get("pressure", {}).items():
@@ -186,8 +188,8 @@ class Hit(NamedTuple):
 
 
 class Miss(NamedTuple):
-    """No record suits the task. reason: "bypass", "absent", "stale", "unaligned", "unvetted" or "no key"; text: an
-    explanation."""
+    """The cache has no suitable record. reason: "bypass", "absent", "stale", "unaligned", "unvetted" or "no key"; text:
+    an explanation."""
 
     reason: str
     cache_key: str | None = None
@@ -224,13 +226,13 @@ class Store:
 
 
 class Cache(Store):
-    """The cache of one tenant, in a ledger: rows never change, and each new outcome is a further row.
+    """The cache of one tenant, in a ledger: rows never change, and each new outcome is a new row.
 
     Args:
         path: the ledger file; several processes may share it. ``":memory:"`` keeps the cache in memory.
-        essence: extracts the essence of a payload (default: all of it).
+        essence: extracts the essence of a payload (default: the whole payload).
         salt: a tenant's salt; keys of different salts never match.
-        align: the check behind mustAlign (default :func:`turnwire.sap.cache.aligned`).
+        align: the check for mustAlign (default :func:`turnwire.sap.cache.aligned`).
         unvetted: also store unvetted successes (alignment ESCALATE), which hits repeat.
     """
 
@@ -249,15 +251,15 @@ class Cache(Store):
         self._unvetted = unvetted
 
     def key(self, task: Task) -> str:
-        """The key of a task in this cache. Raises EncodeError for a payload without canonical form."""
+        """Returns the key of a task in this cache. Raises EncodeError for a payload without canonical form."""
         return cache_key(task, essence=self.essence, salt=self._salt)
 
     def get(self, task: Task, now: Moment | None = None) -> Hit | Miss:
-        """Returns the newest record that the task's cachePolicy allows, or why there is none.
+        """Returns the newest record that the task's cachePolicy allows, or a Miss with the reason.
 
         ``now``: for ageSec (default: the clock). A record must be younger than maxAgeSec, at most 5 seconds in the
-        future, and with mustAlign (the default) aligned with the task's context. Only the last 85 records of a key
-        count. Without a policy or a mode the cache is bypassed. Raises RuleError(ledger_broken) for a record that
+        future, and with mustAlign (the default) aligned with the task's context. Only the last 85 records of a key are
+        considered. Without a policy or a mode the cache is bypassed. Raises RuleError(ledger_broken) for a record that
         was changed.
         """
         expect(task, Task, "a Task is looked up")
@@ -306,9 +308,9 @@ class Cache(Store):
     def row(
         self, task: Task, result: Result, now: Moment | None = None, *, key: str | None = None
     ) -> tuple[str, str, str] | None:
-        """(kind, body, key) of the row that :meth:`put` would append, or None. Raises what it raises.
+        """(kind, body, key) of the row that :meth:`put` would append, or None. Raises the same errors.
 
-        key: the task's, where it is known.
+        key: the task's key, if known.
         """
         expect(task, Task, "the outcome of a Task is stored")
         expect(result, Result, "a Result is stored")

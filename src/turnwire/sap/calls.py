@@ -36,7 +36,7 @@ class Caller:
     """The base of the clients of all transports (the bus, HTTP, MCP, NATS), which add ``_asked`` and ``_told``.
 
     Args:
-        issuer: the issuer of tasks that :meth:`task` and :meth:`call` make: an agentId, or an Issuer.
+        issuer: the issuer of tasks that :meth:`task` and :meth:`call` create: an agentId, or an Issuer.
         producer: the agentId that Results must come from if the task names no agent; None accepts any.
         keys: agentId -> Ed25519 public key (32 raw bytes): Results must be signed by their producer (extra ``sign``).
         objects: the store of outputs sent by reference (see :mod:`turnwire.sap.objects`).
@@ -49,14 +49,14 @@ class Caller:
         self._objects = options.get("objects")
 
     def task(self, capability: str, payload: Mapping[str, Any], /, **fields: Unpack[TaskFields]) -> Task:
-        """Makes a Task of the client's issuer; ``fields`` are those of :func:`turnwire.sap.make_task`."""
+        """Creates a Task of the client's issuer; ``fields`` are those of :func:`turnwire.sap.make_task`."""
         return make_task(capability, payload, **{"issuer": self._issuer, **fields})  # type: ignore[arg-type]
 
     async def send(self, task: Task) -> Ack | Nack:
         """Sends a task and returns its receipt, after waiting up to ``ack_seconds`` for it.
 
-        If replyTo.expectAck is false, the Ack only says that the transport took the task. Raises EncodeError for a
-        task that cannot be written, CallError if no receipt comes.
+        If replyTo.expectAck is false, the Ack only means that the transport accepted the task. Raises EncodeError for a
+        task that cannot be written, CallError if no receipt arrives.
         """
         answer = await self._asked(task, receipt=True)
         if answer is None:  # the transport took the task without one
@@ -66,20 +66,20 @@ class Caller:
         return answer
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
-        """Yields the Results of a task as they come, with ``trace`` progress before the terminal one. Over MCP,
-        progress comes as notifications. Raises what :meth:`call` raises."""
+        """Yields the Results of a task as they arrive, with ``trace`` also its progress before the terminal one. Over
+        MCP, progress arrives as notifications. Raises the errors of :meth:`call`."""
         yield self.answered(task, await self._asked(task))
 
     async def result(self, task_id: str) -> Result | None:
-        """Returns the final Result of a task sent before, or None while there is none. Raises KeyError for an
-        unknown task, and BadAnswer for a Result of another task, or that contradicts the client's ``producer`` or
+        """Returns the final Result of a task sent before, or None while there is none. Raises KeyError for an unknown
+        task, and BadAnswer for a Result of another task or one that contradicts the client's ``producer`` or
         ``keys``."""
         found = self.answer_to(task_id, await self._told(Action.READ, task_id))
         return found if found is not None and is_final(found) else None
 
     async def cancel(self, task_id: str) -> Result:
-        """Cancels one of the caller's tasks and returns its Result, which is another one if that came first. Raises
-        KeyError for an unknown task, and for those of others; CallError."""
+        """Cancels one of the caller's tasks and returns its Result, which differs from CANCELLED if the task ended
+        first. Raises KeyError for an unknown task or another caller's task, and CallError."""
         found = self.answer_to(task_id, await self._told(Action.CANCEL, task_id))
         if found is None or not is_final(found):
             raise BadAnswer(f"no final Result came for task {task_id}")
@@ -115,11 +115,11 @@ class Caller:
         Args:
             retries: how often to send the same task again after RATE_LIMIT or a lost connection; its taskId prevents
                 a second execution (default: 0 for a Task, 2 for a capability).
-            fields: as those of :func:`turnwire.sap.make_task`.
+            fields: those of :func:`turnwire.sap.make_task`.
 
-        Raises the family of :class:`~turnwire.errors.CallError`: Refused for a Nack, Unreachable, Unanswered, BadAnswer
-        for a Result of another task, correlation or producer; Failed (of a capability) when the task did not succeed.
-        EncodeError for a task that may not be written.
+        Raises subclasses of :class:`~turnwire.errors.CallError`: Refused for a Nack, Unreachable, Unanswered, BadAnswer
+        for a Result of another task, correlation or producer, and Failed (if called with a capability) if the task did
+        not succeed. Raises EncodeError for a task that cannot be written.
         """
         if isinstance(what, Task):
             if payload is not None or fields:
@@ -149,8 +149,8 @@ class Caller:
         raise AssertionError("unreachable")
 
     def answered(self, task: Task, answer: Any) -> Result:
-        """The Result that a task gave, if it answers the task and comes from the agent that was asked. Raises Refused
-        for a Nack, BadAnswer."""
+        """Returns the Result of a task, if it answers the task and comes from the right agent. Raises Refused for a
+        Nack, BadAnswer."""
         sent = task._fields  # looked at only: what is known of its text stays known
         result = self._vouched(answer, sent["taskId"], sent["target"].get("agentId"))
         if not same_id(result._fields["correlationId"], sent["correlationId"]):
@@ -158,7 +158,8 @@ class Caller:
         return result
 
     def answer_to(self, task_id: str, answer: Any) -> Result | None:
-        """The Result that a question about a task gave, None for an Ack. Raises KeyError, Refused, BadAnswer."""
+        """Returns the Result in the answer to a question about a task, None for an Ack. Raises KeyError, Refused,
+        BadAnswer."""
         if isinstance(answer, Nack) and code_of(answer) == ErrorCode.NOT_FOUND:
             raise KeyError(task_id)
         return self._vouched(answer, task_id) if isinstance(answer, (Nack, Result)) else None

@@ -101,7 +101,7 @@ class SapChecklist(checklists.RecordChecklist):
     clock of the messages or as of ``now``, that is a fault.
 
     Args:
-        learning: where signals should have been recorded; without it a signal is what a Result carries.
+        learning: where signals should have been recorded; by default, signals are those in Results.
         now: the moment as of which the rest is judged, seconds since 1970-01-01 UTC.
     """
 
@@ -326,12 +326,12 @@ CHECKLIST = Specification(CLAUSES, UNTESTED, SapChecklist, options=("learning", 
 def conformance(
     *messages: Message | str | bytes, learning: LearningLoop | None = None, now: float | None = None
 ) -> Checklist:
-    """Checks objects, or the history of tasks, against section 12 and other rules. Faults have the number of their
+    """Checks objects, or the history of tasks, against section 12 and other rules. Faults include the number of their
     message, from 1.
 
     Args:
         messages: tasks, results and receipts in order, or their texts.
-        learning: where signals should have been recorded; without it a signal is what a Result carries.
+        learning: where signals should have been recorded; by default, signals are those in Results.
         now: the time for deadlines, in seconds since 1970-01-01 UTC; by default that of the messages.
     """
     found: Checklist = reading("judging").conformance(WIRE, enumerate(messages, 1), learning=learning, now=now)

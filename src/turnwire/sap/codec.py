@@ -106,11 +106,11 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
 
     Args:
         data: text or contiguous bytes.
-        limits: bounds on what is read.
+        limits: limits on the input.
 
-    Raises DecodeError with reason, byte offset, line and ``path`` (a JSON pointer): everything that strict JSON refuses
-    (duplicate keys, NaN, junk behind the object ...), a missing MUST, a wrong type, a value outside a closed set, a
-    bad UUID or time, another protocolVersion. ``check`` finds what is only doubtful. Unknown fields stay.
+    Raises DecodeError with reason, byte offset, line and ``path`` (a JSON pointer) for invalid JSON (including
+    duplicate keys, NaN and text after the object), a missing required field, a wrong type, a value outside a closed
+    set, an invalid UUID or time, or another protocolVersion. ``check`` finds minor issues. Unknown fields are kept.
     """
     raw = data if type(data) is str or type(data) is bytes else json_text.input_bytes(data, WIRE)
     if limits is LIMITS and (read := _codec.read(raw)) is not None:
@@ -186,7 +186,7 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
 
     Args:
         message: a Task, Result, Ack or Nack, or a dict with the fields of one.
-        strict: refuse what ``check`` warns of; False writes the content back exactly as it is.
+        strict: reject messages with warnings of ``check``; False writes the content exactly as it is.
 
     Raises EncodeError with ``path``. An unchanged message keeps the spelling of its numbers, except that a pressure
     of 41.0 is written 41.

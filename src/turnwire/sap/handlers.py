@@ -44,8 +44,8 @@ Made = tuple[Any, BaseException | None]
 class Context(NamedTuple):
     """The context of a task, for its handler.
 
-    trace: whether deep tracing was requested. seconds: time left, or None. budget: that of telemetry. principal:
-    the name of the caller, "" if not authenticated. attempt: 1, or more for a task that was started before and not
+    trace: whether deep tracing was requested. seconds: time left, or None. budget: the telemetry budget. principal: the
+    name of the caller, "" if not authenticated. attempt: 1, or more for a task that was started before but not
     finished.
     """
 
@@ -63,10 +63,10 @@ Handler = Callable[["Task", Context], Any]
 class Capability(NamedTuple):
     """A capability of an agent.
 
-    handler; description: words for people; schema: JSON Schema of its payload or None; vet: its vetters; redeliver:
-    "again" or "fail", what becomes of a task that was started and never finished; validate: payload -> its faults by
-    the schema; isolated: the handler runs in a process; queue, workers, handlers: how many of its tasks may wait, how
-    many are executed at a time, and how many timed-out calls may still run.
+    handler; description: text for people; schema: JSON Schema of its payload or None; vet: its vetters; redeliver:
+    "again" or "fail", for tasks that were started but not finished; validate: payload -> its schema violations;
+    isolated: the handler runs in a process; queue, workers, handlers: how many of its tasks may wait, how many are
+    executed at a time, and how many timed-out calls may still run.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Capability(NamedTuple):
 
 
 class Refusal(Exception):
-    """Raised by a handler to fail a task with an error code of section 8; details: of the error."""
+    """Raised by a handler to fail a task with an error code of section 8; details: error details."""
 
     def __init__(self, code: ErrorCode | str, message: str, **details: Any) -> None:
         super().__init__(message)
@@ -93,7 +93,7 @@ class Refusal(Exception):
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome of a task that ends so."""
+        """The outcome of a task that raises this."""
         return Outcome(error=AgentError(code=self.code, message=self.message, details=self.details or None))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -115,7 +115,7 @@ class Cancelled(Refusal):
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome of a task that ends so."""
+        """The outcome of a task that raises this."""
         return Outcome(status=Status.CANCELLED, error=AgentError(message=self.message))
 
 

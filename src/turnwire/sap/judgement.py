@@ -1,7 +1,7 @@
-"""The judgement of an outcome as one table: whether it is VALID, may be stored, teaches anything, contradicts itself.
+"""The judgement of an outcome as one table: whether it is VALID, may be cached, is a lesson, or is contradictory.
 
-Vetting, Results, the cache, learning and the checklist ask here, and decide nothing of this themselves; conversion
-hands on what is said (sections 4.2, 5, 6 and 7).
+Vetting, Results, the cache, learning and the checklist all use this table; conversion copies the given values (sections
+4.2, 5, 6 and 7).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Lesson(Enum):
 class Judgement(NamedTuple):
     """The answers about one outcome.
 
-    valid: its alignment may be VALID. stored: a cache may keep it; where it is not valid, only one that also keeps what
-    nobody vetted. lesson: for the learning loop. objection: how a Result that says this contradicts itself, or "";
-    doubt: the same of one that may be meant so.
+    valid: its alignment may be VALID. stored: a cache may store it (if it is not valid, only a cache with
+    ``unvetted``). lesson: for the learning loop. objection: the contradiction in such a Result, or ""; doubt: a
+    possible contradiction.
     """
 
     valid: bool = False
@@ -90,8 +90,8 @@ def judge(
 ) -> Judgement:
     """The judgement of an outcome by its status and its evidence.
 
-    cached: it came out of the cache, which proves nothing anew. same_task: it is the outcome of the task that is asked
-    about; of another one it says nothing. A status or an alignment that is none proves nothing.
+    cached: it came from the cache, so it proves nothing new. same_task: it is the outcome of the task in question;
+    another task's outcome proves nothing, nor does an invalid status or alignment.
     """
     found = _VIOLATION if violations else _NOTHING
     if found is _NOTHING:
@@ -119,12 +119,12 @@ def judged(result: Result) -> Judgement:
 
 
 def is_cached(result: Result) -> bool:
-    """True if a Result came out of a cache."""
+    """True if a Result came from a cache."""
     return fields_of(result)["constitutionalEvidence"].get("cache", {}).get("hit") is True
 
 
 def require_answer(task: Task, result: Result) -> None:
-    """Raises RuleError(wrong_task, wrong_correlation) where a Result is not the task's (section 5)."""
+    """Raises RuleError(wrong_task, wrong_correlation) if a Result does not belong to the task (section 5)."""
     answer, asked = fields_of(result), fields_of(task)
     if not same_id(answer["taskId"], asked["taskId"]):
         raise RuleError(Reason.WRONG_TASK, "the result answers another task", rule="task-id", wire=WIRE)

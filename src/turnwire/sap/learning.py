@@ -36,10 +36,10 @@ RATINGS = range(1, 6)
 class Signal:
     """One observation, keyed by capability, territory and fingerprint.
 
-    source: "producer" or "operator". An operator gives a rating (1 to 5), a note, an approval, each or any of them; a
-    producer what a Result carries. pressure: principle to the number at decision time. inputs: payload field to the
-    digest of its value, and answer: the digest of the output; they show which fields no output depends on. cached: the
-    Result came out of the cache. Raises RuleError(bad_signal).
+    source: "producer" or "operator". An operator gives a rating (1 to 5), a note or an approval; a producer, the
+    contents of a Result. pressure: principle -> its value at decision time. inputs: payload field -> the digest of its
+    value; answer: the digest of the output. They show which fields no output depends on. cached: the Result came from
+    the cache. Raises RuleError(bad_signal).
     """
 
     source: str
@@ -73,7 +73,7 @@ class Signal:
 
     @property
     def key(self) -> str:
-        """The key by which it is found in the ledger."""
+        """Its key in the ledger."""
         return _key(self.capability, self.territory, self.fingerprint)
 
     def to_dict(self) -> dict[str, Any]:
@@ -420,7 +420,7 @@ class LearningLoop(Store):
         return self.ledger.append(kind, body, key=key)
 
     def row(self, signal: Signal) -> tuple[str, str, str]:
-        """(kind, body, key) of what :meth:`record` appends."""
+        """(kind, body, key) of the row that :meth:`record` appends."""
         expect(signal, Signal, "a Signal is recorded")
         return SIGNAL_KIND, write(signal.to_dict()), signal.key
 
@@ -443,9 +443,9 @@ class LearningLoop(Store):
             yield entry.seq, Signal.from_dict(entry.json())
 
     def derive(self) -> list[Artifact]:
-        """Derives the artifacts of all signals so far, sorted; records new versions and gives them to the sink.
+        """Derives the artifacts of all signals so far, sorted; records new versions and passes them to the sink.
 
-        Deterministic: the same signals give the same artifacts.
+        The same signals always produce the same artifacts.
         """
         scopes: dict[tuple[str, str | None], list[tuple[int, Signal]]] = {}
         for seq, signal in self.signals():
@@ -472,13 +472,14 @@ class LearningLoop(Store):
 
 
 def thresholds_of(artifact: Artifact) -> Mapping[str, float]:
-    """Principle to the pressure up to which outcomes were good; for :func:`turnwire.sap.cache.within`."""
+    """Returns principle -> the pressure up to which outcomes were good; for :func:`turnwire.sap.cache.within`."""
     expect(artifact, Artifact, "the thresholds are those of an Artifact of the learning loop")
     return {principle: found["threshold"] for principle, found in artifact.content["principles"].items()}
 
 
 def essence_of(artifact: Artifact) -> Essence:
-    """The extractor that an essence artifact suggests, named with its version so that old rows never match."""
+    """Returns the extractor that an essence artifact suggests; its name includes the version, so that old rows never
+    match."""
     expect(artifact, Artifact, "the essence is that of an Artifact of the learning loop")
     names = artifact.content["leave_out"]
     return without(names, artifact.version) if names else WHOLE_PAYLOAD

@@ -32,9 +32,9 @@ _IDS = ("taskId", "correlationId", "parentTaskId")
 
 @dataclass(slots=True)
 class TaskProgress:
-    """The progress of one task. task: None when only results were seen; status: None before the first result.
+    """The progress of one task. task: None if only results were seen; status: None before the first result.
 
-    digests: SHA-256 of the content of all its results, as queues deliver old ones again.
+    digests: SHA-256 of all its results, since queues may redeliver them.
     """
 
     task_id: str
@@ -50,15 +50,15 @@ class TaskProgress:
 
     @property
     def results(self) -> int:
-        """The number of its different results."""
+        """The number of distinct results."""
         return len(self.digests)
 
 
 class Lifecycle:
-    """Follows tasks to a terminal state; ids and correlation must stay the same.
+    """Tracks tasks until a terminal state; ids and correlation must stay the same.
 
     Args:
-        strict: raise RuleError for a broken rule; False returns it as a warning and keeps the state.
+        strict: raise RuleError if a rule is violated; False returns a warning and keeps the state.
     """
 
     def __init__(self, *, strict: bool = True) -> None:
@@ -69,7 +69,7 @@ class Lifecycle:
         """Adds the next task or result. A repeated one changes nothing.
 
         Raises RuleError (when strict): bad_transition, wrong_correlation, duplicate (a task id with other content).
-        Returns issues; an "info" of unknown_task for a result whose task was not seen.
+        Returns issues, with an "info" of unknown_task for a result of an unknown task.
         """
         if isinstance(message, Task):
             return self._feed_task(message)

@@ -84,8 +84,8 @@ class JsonObject(contract.Serialisable):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """A record over the given dict (kept, not copied), unknown fields and all; not checked. Raises
-        DecodeError(wrong_type) for what is no mapping."""
+        """Wraps the given dict, including unknown fields, without copying or checking it. Raises
+        DecodeError(wrong_type) for anything that is not a mapping."""
         if type(fields) is not dict:
             contract.expect_mapping(fields, WIRE)
         made = cls.__new__(cls)
@@ -95,7 +95,7 @@ class JsonObject(contract.Serialisable):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The dict itself, by the names of the wire."""
+        """The underlying dict, with the field names of the wire."""
         fields = fields_of(self)
         forget_text(self)
         return fields
@@ -106,11 +106,11 @@ class JsonObject(contract.Serialisable):
         forget_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """A copy, through and through, of the fields as JSON values."""
+        """Returns a deep copy of the fields as JSON values."""
         return cast("dict[str, Any]", plain(fields_of(self)))
 
     def replace(self, **values: Any) -> Self:
-        """A copy with some fields changed; unknown fields stay."""
+        """Returns a copy with some fields changed; unknown fields are kept."""
         made = self.from_dict(self.to_dict())
         for name, value in values.items():
             if name not in self.MEMBERS:
@@ -120,12 +120,12 @@ class JsonObject(contract.Serialisable):
 
     @property
     def extra(self) -> dict[str, Any]:
-        """The fields that the specification does not know (a copy)."""
+        """A copy of the fields that the specification does not define."""
         known = _wire_names(type(self))
         return {name: value for name, value in self.fields.items() if name not in known}
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A field by its name on the wire."""
+        """Returns a field by its name on the wire."""
         return self[name] if name in fields_of(self) else default
 
     def __getitem__(self, name: str) -> Any:
@@ -368,7 +368,7 @@ class Target(JsonObject, section="4.1"):
 
 
 class CachePolicy(JsonObject, section="6"):
-    """The use of the cache (section 6). Without a mode it is "bypass"; without mustAlign it is true."""
+    """The requested use of the cache (section 6). By default, mode is "bypass" and mustAlign is true."""
 
     __slots__ = ()
     mode: JsonField[CacheMode | str | None] = JsonField(Kind.ENUM, shape=CacheMode)
@@ -461,7 +461,7 @@ class Violation(JsonObject, section="4.2"):
 
 
 class CacheEvidence(JsonObject, section="6"):
-    """The part of the cache in a result (section 6)."""
+    """How the cache was used for a result (section 6)."""
 
     __slots__ = ()
     hit: JsonField[bool | None] = JsonField(Kind.BOOLEAN)
@@ -484,7 +484,7 @@ class ConstitutionalEvidence(JsonObject, section="4.2"):
 
 
 class AgentError(JsonObject, section="8", name="Error"):
-    """The reason why a task failed (sections 4.2 and 8). The set of codes is open."""
+    """The error of a failed task (sections 4.2 and 8). The set of codes is open."""
 
     __slots__ = ()
     code: JsonField[ErrorCode | str | None] = JsonField(Kind.TEXT, shape=ErrorCode)

@@ -50,7 +50,7 @@ class Folder:
         return place.as_uri()
 
     async def get(self, uri: str, /) -> bytes:
-        """Reads a file of the directory. Raises ValueError for another one, OSError."""
+        """Reads a file of the directory. Raises ValueError for a file elsewhere, OSError."""
         parts = urlsplit(uri)
         place = self._place(Path(unquote(parts.path)).name)
         if place.as_uri() != uri:

@@ -30,7 +30,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
         task: for a Result, the Task it answers: ids are compared, and the output is validated against the task's
             outputContract.schema (extra ``schema``).
 
-    Returns issues with a JSON pointer each: strict writing refuses a "warning"; an "info" may be fine.
+    Returns issues with JSON pointers: strict writing rejects a "warning"; an "info" may be fine.
     """
     if task is None and is_clean(message):
         return []

@@ -40,9 +40,9 @@ _CONDITIONS: dict[str, list[dict[str, Any]]] = {
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema 2020-12 of written messages: one of Task, Result, Ack and Nack, all objects under ``$defs``.
+    """Returns a JSON Schema (2020-12) of Task, Result, Ack and Nack, with all objects under ``$defs``.
 
-    It describes what strict writing accepts; unknown fields are allowed (section 2).
+    It describes the messages that strict writing accepts; unknown fields are allowed (section 2).
     """
     objects: dict[str, Any] = {}
     for table in MESSAGES:

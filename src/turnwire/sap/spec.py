@@ -48,7 +48,7 @@ class AgentKind(StrEnum):
 
 
 class CacheMode(StrEnum):
-    """The use of the cache that a task asks for (section 6)."""
+    """The use of the cache that a task requests (section 6)."""
 
     PREFER = "prefer"
     ONLY = "only"
@@ -73,7 +73,7 @@ class Priority(StrEnum):
 
 
 class Receipt(StrEnum):
-    """The receipt that a transport answers at once (section 4.3)."""
+    """The receipt that a transport returns at once (section 4.3)."""
 
     ACK = "ACK"
     NACK = "NACK"

@@ -21,8 +21,8 @@ _log = logging.getLogger("turnwire.sap")
 
 @dataclass(frozen=True)
 class Vetting:
-    """The verdict of a vetter. policy_checks and violations as in section 4.2; without a check, the alignment makes
-    one."""
+    """The verdict of a vetter. policy_checks and violations are those of section 4.2; by default, one check follows
+    from the alignment."""
 
     alignment: Alignment | str
     policy_checks: Sequence[JsonObject | Mapping[str, Any]] = ()

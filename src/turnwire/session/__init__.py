@@ -1,4 +1,4 @@
-"""Sessions: events that a model rereads, as compact text that loses nothing and reveals damage."""
+"""Sessions: events for a model to reread, as compact lossless text that reveals damage."""
 
 from turnwire._lazy import attach
 

@@ -72,7 +72,7 @@ def explanation(parts: Collection[str] = ALL, checks: bool = True, letter: str =
 
 
 def prompt() -> str:
-    """Returns a short text that explains the form to a model, for sessions written with ``prompt=False``."""
+    """Returns a short text that explains the session format to a model, for sessions written with ``prompt=False``."""
     return explanation() + "\n"
 
 

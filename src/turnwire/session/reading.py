@@ -37,13 +37,12 @@ that of the end, which has its number, too."""
 class Reader:
     """Reads a session piece by piece: ``reader.feed(text)`` returns the complete events, ``close()`` the last ones.
 
-    An event is complete when the next record begins. sealed: whether the records have checks. Raises DecodeError as
-    ``decode`` does; nothing is read after an error. values: whether events are given as ``decode`` gives them, not as
-    ``lines_of`` does.
+    An event is complete when the next record begins. sealed: whether the records have checks. Raises DecodeError like
+    ``decode``; nothing is read after an error. values: whether to return events like ``decode`` or like ``lines_of``.
 
     Attributes:
-        checks: what checks are compared with. events: how many came before. begun, ended: whether the header and the
-        end were read.
+        checks: the chain with which checks are compared. events: how many were read. begun, ended: whether the header
+        and the end were read.
     """
 
     def __init__(self, sealed: bool = True, values: bool = True) -> None:
@@ -56,7 +55,7 @@ class Reader:
         self._line, self._offset = 1, 0
 
     def feed(self, text: str) -> list[Any]:
-        """Returns the events that are complete now."""
+        """Returns the events that are now complete."""
         if not isinstance(text, str):
             raise DecodeError(Reason.WRONG_TYPE, f"a session is text, not {type(text).__name__}", wire="session")
         before = self._pieces[-1][-1:] if self._pieces else ""  # no more of what came before is looked at again
@@ -236,7 +235,8 @@ def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
 def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
     """Reads the events of a session as minified JSON, with numbers as written; other text as strings.
 
-    Takes and raises what ``decode`` does, except that numbers beyond the range of doubles are returned as written.
+    Parameters and errors are those of ``decode``, except that numbers beyond the range of doubles are returned as
+    written.
     """
     reader = Reader(sealed, False)
     return reader.feed(text) + reader.close(strict)

@@ -51,8 +51,8 @@ def _meter(tokenizer: str | os.PathLike[str] | Tokenizer | None) -> Meter:
 
 
 class Options(NamedTuple):
-    """Options of a session. every: events between anchors. prompt: whether it begins with its explanation. plain:
-    avoid forms that models find hard: omitted values, "one more", time differences, aliases, UUIDs without hyphens.
+    """Options of a session. every: events between anchors. prompt: whether it begins with its explanation. plain: avoid
+    forms that models find hard: omitted values, increments, time differences, aliases, UUIDs without hyphens.
     checks: whether each record ends with a check."""
 
     every: int = EVERY
@@ -174,12 +174,12 @@ def encode(
     """Writes events as one text with far fewer tokens than JSON lines; ``decode`` returns them exactly.
 
     events: messages of any wire, dicts, or text. An object in text keeps the spelling of its numbers; other text is
-    an event, too. tokenizer: the tokenizer whose tokens to save, as for ``turnwire.tokens.load``; None: estimate by
+    an event, too. tokenizer: the tokenizer to optimise for, as for ``turnwire.tokens.load``; None estimates tokens from
     characters, without the extra ``tokens``. key: the path (or paths) of the member that identifies the conversation,
     such as "header.session_id"; None: the one that saves most; (): none. options: those of :class:`Options`.
 
-    Events stay JSON lines if a session and its explanation would save nothing. Raises EncodeError for events that
-    JSON cannot carry (``path`` begins with the event's number), MissingDependency, ValueError.
+    Events remain JSON lines if a session with its explanation would save nothing. Raises EncodeError for events that
+    JSON cannot represent (``path`` begins with the event's number), MissingDependency, ValueError.
     """
     return "".join(packed(events, tokenizer, key, **options))
 
@@ -276,9 +276,9 @@ class Writer:
     """Writes a session event by event: ``writer.add(event)`` returns the next text, ``close()`` the end.
 
     Events are JSON lines until a session saves more than its explanation costs; then the header follows. tokenizer,
-    key, options: as for ``encode`` (key None: conversations are not distinguished; there are no aliases). Every
-    ``every`` events, and whenever ``anchor()`` is called, an anchor makes the following text readable by itself:
-    call it when the context of the model was compacted. Not for several threads at once.
+    key, options: as for ``encode`` (key None: conversations are not distinguished; there are no aliases). After
+    ``every`` events, and whenever ``anchor()`` is called, an anchor makes the following text independent of earlier
+    text: call it when the context of the model was compacted. Not thread-safe.
     """
 
     def __init__(
@@ -331,14 +331,14 @@ class Writer:
         return line + self._chain.sealed(self._header)
 
     def anchor(self) -> str:
-        """Returns an anchor, after which all text is readable by itself: "" if there is no header yet."""
+        """Returns an anchor, after which the text does not depend on earlier text; "" if there is no header yet."""
         if not self._begun:
             return ""
         self._begin()
         return self._chain.sealed(self._settings.line(f"^{self.events}"))
 
     def close(self) -> str:
-        """Returns the end of the session: "" if all events are JSON lines."""
+        """Returns the end of the session; "" if all events are JSON lines."""
         self.closed = True
         return self._chain.sealed(f".{self.events}") if self._begun else ""
 

@@ -1,4 +1,4 @@
-"""Another name of :mod:`turnwire.nslip`, as slipcore and its users call the wire: the same objects, no second copy."""
+"""Another name for :mod:`turnwire.nslip`, as in slipcore, with the same objects."""
 
 from __future__ import annotations
 

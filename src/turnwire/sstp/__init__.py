@@ -1,4 +1,5 @@
-"""SSTP, the Structured Semantic Turn Protocol: seven kinds of message, strict and salvaged, and sessions of turns."""
+"""SSTP, the Structured Semantic Turn Protocol: seven kinds of messages, strict reading, salvaging from prose, and
+sessions."""
 
 from turnwire._lazy import attach
 

@@ -198,10 +198,10 @@ CHECKLIST = Specification(CLAUSES, UNTESTED, SstpChecklist, around=True)
 
 
 def conformance(*messages: Message | str | bytes) -> Checklist:
-    """Checks the messages of a conversation, or their texts, in order. Faults have the number of their message, from
+    """Checks the messages of a conversation, or their texts, in order. Faults include the number of their message, from
     1.
 
-    A single text may be a whole transcript, as for the command ``conform``; then faults have its lines.
+    A single text may be a whole transcript, as for the command ``conform``; faults then include its lines.
     """
     if len(messages) == 1 and isinstance(messages[0], (str, bytes)) and messages[0].strip():
         checklist: Checklist = reading("judging").conform(WIRE, record_bytes(messages[0]) or b"")

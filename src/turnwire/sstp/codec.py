@@ -64,9 +64,9 @@ def codec_of(core: Any, read_source: Callable[..., Any]) -> Any:
 def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Message:
     """Reads the message in ``data`` (text or contiguous bytes): one JSON object with only white space around it.
 
-    Unknown fields, nulls and absent fields stay as they are. Raises DecodeError with reason, byte
-    offset, line and ``path`` (a JSON pointer) where a required field is missing, a type is wrong, a kind unknown, the
-    clock negative, or the text no strict JSON; ``check`` tells what is only doubtful.
+    Unknown fields, nulls and missing fields stay as they are. Raises DecodeError with reason, byte offset, line and
+    ``path`` (a JSON pointer) if a required field is missing, a type is wrong, the kind is unknown, the clock is
+    negative, or the text is not strict JSON; ``check`` lists minor issues.
     """
     if limits is LIMITS and (read := _codec.read(data)) is not None:
         return read  # type: ignore[no-any-return]
@@ -78,7 +78,7 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Message:
 
 
 def from_fields(fields: dict[str, Any]) -> Message:
-    """Makes a message of a JSON object that was read elsewhere; the object is not copied. Raises DecodeError."""
+    """Creates a message from an already parsed JSON object, which is not copied. Raises DecodeError."""
     if not isinstance(fields, dict):
         raise DecodeError(
             Reason.WRONG_TYPE, f"the fields of a message are a dict, not {type(fields).__name__}", wire=WIRE
@@ -107,8 +107,8 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
 
 
 def check(message: Message) -> list[Issue]:
-    """Lists the issues of a message, with JSON pointers: strict writing refuses a "warning", an "info" may
-    be fine, and reading would refuse an "error" (in messages made by hand)."""
+    """Lists the issues of a message, with JSON pointers: strict writing rejects a "warning", an "info" may be fine, and
+    reading would reject an "error" (in messages built by hand)."""
     if _codec.is_clean(message) or (isinstance(message, Message) and message._source is not None):
         return []
     expect(message, Message, "expected an SSTP message")
@@ -119,8 +119,8 @@ def encode(message: Message, strict: bool = True) -> str:
     """Writes a message as JSON text: keys in their own order, no white space. An unchanged message keeps the spelling
     of its numbers.
 
-    Strict writing refuses every issue above "info" and needs session_id in every kind; ``strict=False`` writes back
-    whatever reading accepts. Raises EncodeError with reason and ``path``.
+    Strict writing rejects every issue above "info" and requires session_id in every kind; ``strict=False`` writes any
+    message that reading accepts. Raises EncodeError with reason and ``path``.
     """
     text = _codec.text(message, strict)
     if text is not None:
@@ -150,7 +150,7 @@ _FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 
 
 def detect(data: str | Buffer) -> bool:
-    """True if one record looks like SSTP (or like a dialect that ``decode`` then names): an object with a header.
+    """True if one record looks like SSTP (or like a dialect that ``decode`` rejects by name): an object with a header.
 
     Never raises.
     """
@@ -175,7 +175,7 @@ class Salvaged(NamedTuple):
     """A message found in a text.
 
     start, end: its span in the text, in characters. how: "bare" (it is the whole text), "prose", "fence" or "json"
-    (inside a larger JSON value); inside a JSON string, "json_string/" is before that, once for each level.
+    (inside a larger JSON value); inside a JSON string, this has the prefix "json_string/", once for each level.
     """
 
     message: Message
@@ -185,7 +185,7 @@ class Salvaged(NamedTuple):
 
     @property
     def error(self) -> None:
-        """None for a message; the error of a near miss."""
+        """The error, if the message is damaged, otherwise None."""
         return None
 
 
@@ -200,7 +200,7 @@ def salvage(text: str, *, rejects: bool) -> list[Any]: ...
 def salvage(text: str, *, rejects: bool = False) -> list[Any]:
     """Finds every SSTP message in ``text``, in order, and how each was wrapped.
 
-    Each message is one that ``decode`` accepts; with ``rejects``, near misses are returned, too, as
+    ``decode`` accepts each message; with ``rejects``, damaged ones are also returned, as
     ``turnwire.read.extraction.NearMiss``. Nothing is repaired.
     """
     found = reading("extraction").extract(text, (WIRE,), rejects=rejects)

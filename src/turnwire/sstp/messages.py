@@ -21,7 +21,7 @@ _OF_PAYLOAD = {kind.value: frozenset(field.name for field in fields) for kind, f
 class Fields(dict[str, Any]):
     """A header or a payload: a dict whose fields can also be read and set as attributes.
 
-    A field of the specification that is absent reads as None; ``"name" in message.payload`` tells absent from null.
+    A missing field of the specification reads as None; ``"name" in message.payload`` distinguishes missing from null.
     """
 
     __slots__ = ()
@@ -78,7 +78,7 @@ class Message(contract.Message):
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Self:
-        """A message that wraps ``fields`` itself, without validation."""
+        """Returns a message that wraps ``fields`` itself, without validation."""
         message = cls.__new__(cls)
         message._fields = fields
         message._source = message._text = None
@@ -108,7 +108,7 @@ class Message(contract.Message):
 
     @property
     def extras(self) -> dict[str, Any]:
-        """The other keys of the top-level object, a copy; change them through ``fields``."""
+        """A copy of the other keys of the top-level object; change them through ``fields``."""
         if len(fields_of(self)) == 2:
             return {}
         return {key: value for key, value in self.fields.items() if key not in ("header", "payload")}
@@ -141,7 +141,7 @@ class Message(contract.Message):
     session_id = _header("session_id", "``header.session_id``, or None.")
     logical_clock = _header(
         "logical_clock",
-        "``header.logical_clock``: 1 for the first message of an actor in a session, then one more each.",
+        "``header.logical_clock``: 1 for the first message of an actor in a session, incremented with each message.",
     )
 
     @property
@@ -173,8 +173,8 @@ class Message(contract.Message):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """The message of :meth:`to_dict`, of the class of its kind; the values are copied. Raises DecodeError as
-        ``decode`` does, unknown_kind where the kind is that of another class."""
+        """Restores a message from the result of :meth:`to_dict`; values are copied. Raises DecodeError like ``decode``,
+        and unknown_kind for the kind of another class."""
         from turnwire.sstp.codec import from_fields
 
         contract.expect_mapping(fields, WIRE)
@@ -185,8 +185,8 @@ class Message(contract.Message):
         return found
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some parts replaced: header, payload, extras, or single fields of the header or the payload by
-        their names. The kind stays. Raises TypeError for any other name."""
+        """Returns a copy with some parts replaced: header, payload, extras, or single fields of the header or payload
+        by name. The kind is kept. Raises TypeError for any other name."""
         fields = self.to_dict()
         header = dict(changes.pop("header", fields["header"]))
         payload = dict(changes.pop("payload", fields["payload"]))

@@ -13,8 +13,9 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def json_schema(kind: Kind | str | None = None, *, strict: bool = True) -> dict[str, Any]:
     """The JSON Schema of one kind, or of any message.
 
-    ``strict`` describes what strict writing accepts, else what reading accepts. Only ``check`` finds placeholders
-    and two different directed_to. Unknown fields are allowed. Raises UnknownName for an unknown kind.
+    With ``strict``, the schema describes the messages that strict writing accepts, otherwise those that reading
+    accepts. Only ``check`` finds placeholders and two different values of directed_to. Unknown fields are allowed.
+    Raises UnknownName for an unknown kind.
     """
     if kind is not None:
         if kind not in list(Kind):

@@ -133,10 +133,10 @@ class Session:
 
     Args:
         roster: the names of the actors, or a mapping from each name to the identity (or identities) by which the
-            transport knows it. With a roster, other speakers and addressees are issues.
+            transport identifies it. With a roster, other speakers and addressees are issues.
         strict: raise RuleError for issues of severity "error" instead of returning them; a refused message changes
             nothing.
-        session_id: the session's id; without it, that of the first message that has one. A message without session_id
+        session_id: the session's id; by default that of the first message that has one. A message without session_id
             belongs to the session.
         acknowledgements: the acknowledgements, as ``acknowledgements.words`` makes them.
     """
@@ -177,7 +177,7 @@ class Session:
 
     @property
     def open_queries(self) -> list[Message]:
-        """The queries without an answer, by the agent that was asked, in order."""
+        """The unanswered queries in order, by the agent that was asked."""
         return [asked.message for asked in self.waiting(Kind.QUERY)]
 
     def waiting(self, *kinds: Kind) -> Iterator[OpenRequest]:
@@ -196,7 +196,7 @@ class Session:
             self._outlines.setdefault(outline(name), name)
 
     def next_clock(self, actor: str, session_id: str | None = None) -> int:
-        """The logical_clock of the next message of ``actor`` (in this session, when no other is named)."""
+        """The logical_clock of the next message of ``actor`` (by default, in this session)."""
         clocks = self._clocks.get((self._of(session_id), actor))
         return 1 if clocks is None else clocks.last + 1
 
@@ -209,12 +209,12 @@ class Session:
         self.turn = Turn(ANYONE)
 
     def feed(self, message: Message, identity: str | None = None) -> list[Issue]:
-        """Returns the issues that the session's rules find in the next message; ``identity`` is its sender, as the
-        transport knows it.
+        """Returns the issues that the session's rules find in the next message; ``identity`` is its sender as
+        identified by the transport.
 
-        A message that reading would refuse is an issue with that reason and changes nothing. A message in another's
-        name is an issue, uses that clock and frees the floor, and changes nothing else. A strict session raises
-        RuleError for errors.
+        A message that reading would reject is an issue with that reason and changes nothing. A message in another
+        actor's name is an issue; it uses that clock and releases the floor, but changes nothing else. A strict session
+        raises RuleError for errors.
         """
         found = self._found(message, identity)
         for issue in found.issues if self.strict else ():
@@ -370,14 +370,14 @@ _DEFAULTS: dict[str, Any] = {"texts": [], "list": [], "text_or_null": None}
 
 
 class Agent:
-    """A speaker in a session. It makes only messages that strict writing accepts, with the next clock.
+    """A speaker in a session. It creates only messages that strict writing accepts, each with the next clock.
 
-    A message that would be refused raises EncodeError and uses no clock. Safe to share between threads.
+    A message that would be rejected raises EncodeError and does not advance the clock. Agents are thread-safe.
 
     Args:
         actor_id: the agent's name.
         session_id: the session.
-        clock: the logical clock of the next message (1 for a new session; ``Session.next_clock`` for a running one).
+        clock: the logical clock of the next message (1 for a new session; ``Session.next_clock`` for an existing one).
     """
 
     def __init__(self, actor_id: str, session_id: str, *, clock: int = 1) -> None:
@@ -387,7 +387,7 @@ class Agent:
         self._lock = Lock()
 
     def say(self, kind: type[Sent], text: str, **fields: Any) -> Sent:
-        """Makes the next message, of a class such as ``sstp.Query``.
+        """Creates the next message, of a class such as ``sstp.Query``.
 
         text: the main field of the kind (goal, question, content, task, decision, claim, summary). fields: the
         other fields of the payload (lists default to empty, ``supersedes`` to None), and policy_labels, provenance,

@@ -1,4 +1,4 @@
-"""Token counts and budgets: what messages cost a model in every wire and in other formats, counted offline."""
+"""Token counts and budgets, counted offline: the cost of messages in every wire and in other formats."""
 
 from turnwire._lazy import attach
 

@@ -31,11 +31,12 @@ class Cost(NamedTuple):
     """The messages of a log in one wire or format.
 
     Attributes:
-        log: the wire in which they are. wire: the wire, or format, in which they are priced. tokenizer: whose tokens.
-        tokens: every message read once. cached: what is read again when each turn is sent with all turns before it.
-        once: the price of reading each message once. growing: of sending every turn with those before it, which are a
-        cached prefix. uncached: the same without a cache. None without a price. currency: of these three.
-        dropped, round_trip: as in a comparison. estimated: whether a sample stands for all messages.
+        log: the wire of the messages. wire: the wire or format in which they are priced. tokenizer: its name. tokens:
+        those of reading every message once. cached: those that are read again if each turn is sent with all earlier
+        turns. once: the price of reading each message once. growing: the price of sending every turn with all earlier
+        turns as a cached prefix. uncached: the same without a cache. These are None without a price. currency: that of
+        the prices. dropped, round_trip: as in a comparison. estimated: whether the figures are extrapolated from a
+        sample.
     """
 
     log: str
@@ -54,8 +55,8 @@ class Cost(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A possible change, with what it saves in tokens, as a share, and in money (None: no price), measured on all
-    messages, or on a sample and extrapolated."""
+    """A possible change with its savings: in tokens, as a share, and in money (None without a price), measured on all
+    messages or extrapolated from a sample."""
 
     log: str
     tokenizer: str
@@ -70,11 +71,11 @@ class Advice(Report):
     """The cost of a log and what to change first.
 
     Attributes:
-        costs: for each wire in the log and each tokenizer, its own wire first, then what was tried, "json", "toon", and
-        one session last.
-        changes: those that save most first.
-        absent: what could not be tried, and why. facts: messages, sampled, damaged, tokenizers, prices,
-        context (whether one was given).
+        costs: for each wire in the log and each tokenizer: the wire itself, then the alternatives, "json", "toon", and
+        finally one session.
+        changes: the largest savings first.
+        absent: alternatives that could not be tried, with the reason. facts: messages, sampled, damaged, tokenizers,
+        prices, context (whether one was given).
     """
 
     def __init__(
@@ -177,13 +178,13 @@ def advise(
     sample: int = SAMPLE,
     threads: int = 1,
 ) -> Advice:
-    """Counts what the messages of a log cost a model, and suggests what to change first.
+    """Counts the tokens of the messages of a log, and suggests what to change first.
 
-    source: as ``turnwire.scan`` takes it. prices: tokenizer -> a Price, a number or (input, cached), for a million
-    tokens; priced tokenizers need not be named again. Counts every message as written, tries other wires on
-    ``sample`` messages of each wire, and extrapolates what they save.
+    source: any source of ``turnwire.scan``. prices: tokenizer -> a Price, a number or (input, cached), for a million
+    tokens; priced tokenizers need not be named again. Counts every message as written, tries other wires on ``sample``
+    messages of each wire, and extrapolates the savings.
 
-    Raises ValueError (no message in the log, a bad price, an unknown name), OSError, and what ``load`` raises.
+    Raises ValueError (no message in the log, an invalid price, an unknown name), OSError, and the errors of ``load``.
     """
     known = priced(prices)
     counters = [load(each) for each in dict.fromkeys([*tokenizers, *known])]

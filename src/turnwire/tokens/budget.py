@@ -28,7 +28,7 @@ class Price(NamedTuple):
     currency: str = "USD"
 
     def of(self, fresh: float, cached: float = 0) -> float:
-        """The cost of a number of tokens."""
+        """Returns the cost of a number of tokens."""
         again = self.input if self.cached is None else self.cached
         return (fresh * self.input + cached * again) / 1e6
 

@@ -30,13 +30,13 @@ class Row(NamedTuple):
     Attributes:
         format: a wire or a reference format; kind: "wire" or "reference". Messages of several wires also have the row
             "each in its own wire".
-        bytes, tokens: of all messages. legend: tokens of the wire's prompt, counted once for a conversation.
-        shared: tokens of the beginning that all messages have in common.
-        dropped: fields that the format cannot carry, with the number of messages that have them.
+        bytes, tokens: those of all messages. legend: tokens of the wire's prompt, counted once for a conversation.
+        shared: tokens of the common prefix of all messages.
+        dropped: fields that the format cannot represent, with the number of messages that have them.
         round_trip: whether every message can be read back unchanged from its text alone.
         ratio: tokens and legend relative to minified JSON; None if that was not measured.
         rank: among the formats with round_trip, 1 is the cheapest; None for the others.
-        note: why messages cannot be read back, or what a reader must know.
+        note: why messages cannot be read back, or information that a reader needs.
     """
 
     format: str
@@ -64,8 +64,8 @@ class Comparison(Report):
 
     Attributes:
         rows: the rows, tokenizer by tokenizer, in the order in which the formats were named.
-        absent: format -> why it was not measured.
-        facts: what was compared: messages, wires, per, tokenizers with their provenance, versions of the formats.
+        absent: format -> the reason why it was not measured.
+        facts: the compared messages, wires, per, tokenizers with their provenance, versions of the formats.
     """
 
     def __init__(self, rows: Sequence[Row], absent: Mapping[str, str], facts: Mapping[str, Any]) -> None:
@@ -77,7 +77,7 @@ class Comparison(Report):
         return f"<Comparison of {self.facts['messages']} messages, {len(self.rows)} rows>"
 
     def sorted(self, tokenizer: str) -> list[Row]:
-        """The rows of a tokenizer: ranked ones first, from the cheapest on, then those that drop fields. Raises
+        """Returns the rows of a tokenizer: ranked ones first, cheapest first, then those that drop fields. Raises
         UnknownName for a tokenizer that was not used."""
         if tokenizer not in self.facts["tokenizers"]:
             raise UnknownName("tokenizer", tokenizer, self.facts["tokenizers"])
@@ -170,7 +170,7 @@ def compare(
     per: str = "message",
     threads: int = 1,
 ) -> Comparison:
-    """Compares what messages cost in wires and reference formats.
+    """Compares the token counts of messages in wires and reference formats.
 
     messages: one message, its text, or an iterable of these, of any wires. context: values for ``turnwire.convert``
     that a wire needs and a message lacks. per: "message" counts each text by itself; "conversation" counts all as one
@@ -178,7 +178,7 @@ def compare(
     ``turnwire.tokens.formats.FORMATS``.
 
     Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises UnknownName, ValueError (no
-    message), what ``load`` raises, and EncodeError or DecodeError for something that is not a message, or cannot be
+    message), the errors of ``load``, and EncodeError or DecodeError for anything that is not a message or cannot be
     written in its own wire.
     """
     expect_one_of(per, "per", PER)

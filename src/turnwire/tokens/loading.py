@@ -25,9 +25,9 @@ class Vocabulary(NamedTuple):
 
     name: as ``count`` takes it. packed: splintr's name for it. models: the models that use it. provenance: how its ids
         were verified.
-    composed: whether its reference composes characters first (Unicode form NFC); splintr's packed vocabulary does not.
-    symbols: whether it has symbols in angle brackets (tags of HTML) that are one token wherever they are; splintr's
-    ``encode_ordinary`` takes them for text, its ``encode`` does not.
+    composed: whether its reference first normalises text to NFC; splintr's packed vocabulary does not. symbols: whether
+    it has symbols in angle brackets (HTML tags) that are always one token; splintr's ``encode_ordinary`` treats them as
+    text, its ``encode`` does not.
     """
 
     name: str
@@ -114,13 +114,14 @@ def splintr() -> ModuleType:
 
 
 def tokenizers() -> tuple[str, ...]:
-    """The names of the tokenizers that work offline. Raises MissingDependency without the extra."""
+    """Returns the names of the tokenizers that work offline. Raises MissingDependency without the extra."""
     splintr()
     return tuple(VOCABULARIES)
 
 
 def vocabulary(name: str) -> Vocabulary:
-    """A tokenizer's entry: who uses it, and how it was verified. Raises UnknownName for an unknown name."""
+    """Returns a tokenizer's entry: the models that use it, and how it was verified. Raises UnknownName for an unknown
+    name."""
     try:
         return VOCABULARIES[_ALIASES.get(name, name)]
     except KeyError:
@@ -139,8 +140,8 @@ def load(tokenizer: str | os.PathLike[str] | Tokenizer, *, pattern: str | None =
 
     pattern: splits text for a .tiktoken file, which does not contain it: a name (``o200k_base``, ``cl100k_base``,
     ``r50k_base``, ``llama3``, ``qwen2``, ``kimi``, ``mistral_v3``) or a regular expression. The files that OpenAI
-    publishes are recognised by their digest and need none. Raises UnknownName, ValueError (no pattern, a file that
-    is no vocabulary), OSError, and MissingDependency without the extra ``tokens``.
+    publishes are recognised by their digest and need no pattern. Raises UnknownName, ValueError (no pattern, a file
+    that is not a vocabulary), OSError, and MissingDependency without the extra ``tokens``.
     """
     if isinstance(tokenizer, Tokenizer):
         return tokenizer
@@ -218,8 +219,8 @@ def _expect_ranks(data: bytes, name: str) -> None:
 def count(text: str, tokenizer: str | os.PathLike[str] | Tokenizer = DEFAULT) -> int:
     """Counts the tokens of a text; special tokens count as ordinary text.
 
-    tokenizer: a name of ``tokenizers()``, a path of your own vocabulary, or what ``load`` returned. Raises
-    EncodeError(lone_surrogate, wrong_type), what ``load`` raises, and MissingDependency without the extra ``tokens``.
+    tokenizer: a name from ``tokenizers()``, the path of your own vocabulary, or a result of ``load``. Raises
+    EncodeError(lone_surrogate, wrong_type), the errors of ``load``, and MissingDependency without the extra ``tokens``.
     """
     return load(tokenizer).count(text)
 
@@ -227,10 +228,10 @@ def count(text: str, tokenizer: str | os.PathLike[str] | Tokenizer = DEFAULT) ->
 def count_many(
     texts: Iterable[str], tokenizer: str | os.PathLike[str] | Tokenizer = DEFAULT, threads: int = 1
 ) -> list[int]:
-    """Counts the tokens of each text, in order; many times faster than ``count`` of each, and raises what that
-    raises.
+    """Counts the tokens of each text, in order; many times faster than calling ``count``, with the same errors.
 
-    threads: how many threads count, without Python's lock. An EncodeError's ``path`` is the number of the text.
+    threads: the number of threads that count, without Python's global lock. An EncodeError's ``path`` is the number of
+    the text.
     """
     if isinstance(texts, str):
         texts = [texts]

@@ -113,9 +113,10 @@ class Report:
         return "".join(parts)
 
     def table(self, layout: Layout = aligned) -> str:
-        """Text to look at: a table for each tokenizer, what follows from it, and what could not be tried.
+        """Returns text for people: a table for each tokenizer, its conclusions, and alternatives that could not be
+        tried.
 
-        ``layout`` makes a table of names, rows and the names of columns with numbers.
+        ``layout`` formats a table from names, rows and the names of number columns.
         """
         parts = []
         for one in self._sections():
@@ -125,7 +126,7 @@ class Report:
         return "".join(parts).rstrip("\n") + "\n"
 
     def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
+        """Writes one self-contained page without scripts, completely or not at all. Raises OSError."""
         title, intro = self._title()
         parts = [_HEAD.format(title=shown(title)), f"<p>{shown(intro)}</p>\n"]
         for one in self._sections():

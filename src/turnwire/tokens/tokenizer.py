@@ -38,15 +38,15 @@ _LOOKS = 64
 
 
 class Tokenizer:
-    """Counts tokens. Made by :func:`turnwire.tokens.load`; may be used by several threads at once.
+    """Counts tokens. Created by :func:`turnwire.tokens.load`; thread-safe.
 
-    native: a tokenizer of splintr. specials: the special tokens that it recognises in a text. careful: makes the same
-    tokenizer with the slower and more exact regular expressions. composed: whether the characters of a text are
-    composed first (Unicode form NFC). symbols: whether some tags are one token wherever they are.
+    native: a splintr tokenizer. specials: the special tokens that it recognises in text. careful: creates the same
+    tokenizer with slower, more exact regular expressions. composed: whether text is first normalised to NFC. symbols:
+    whether some tags are always one token.
 
     Attributes:
         name: as ``count`` takes it, or the path of your file.
-        provenance: how its ids were verified, in words.
+        provenance: how its ids were verified, as text.
     """
 
     def __init__(
@@ -79,7 +79,8 @@ class Tokenizer:
         return f"<Tokenizer {self.name}>"
 
     def ids(self, text: str) -> list[int]:
-        """The token ids of a text, without added special tokens. Raises EncodeError(lone_surrogate, wrong_type)."""
+        """Returns the token ids of a text, without added special tokens. Raises EncodeError(lone_surrogate,
+        wrong_type)."""
         text = self._normalized(_checked(text))
         native = self._careful() if LONG_S in text else self._native
         if self._symbols is not None:
@@ -126,13 +127,13 @@ class Tokenizer:
         return self._special(text, at) is not None
 
     def count(self, text: str) -> int:
-        """The number of tokens of a text. Raises EncodeError(lone_surrogate, wrong_type)."""
+        """Returns the number of tokens of a text. Raises EncodeError(lone_surrogate, wrong_type)."""
         return self._count([text])[0]
 
     def count_many(self, texts: Iterable[str], threads: int = 1) -> list[int]:
-        """Counts the tokens of each text with that many threads; texts are read as needed.
+        """Counts the tokens of each text with this number of threads; texts are read as needed.
 
-        Raises EncodeError as ``count`` does (``path`` is the number of the text), ValueError for less than one thread.
+        Raises EncodeError like ``count`` (``path`` is the number of the text), ValueError for less than one thread.
         """
         expect_number(threads, "threads", 1)
         chunks = _chunks(texts)

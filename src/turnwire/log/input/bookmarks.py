@@ -224,12 +224,12 @@ def _line_ends(stop: int, tail: bytes) -> list[tuple[int, str]]:
 
 
 class Gap(NamedTuple):
-    """A range of a log that is lost, or may be.
+    """A range of a log that is, or may be, lost.
 
     file: the name of the log; start: its first byte (as decompressed); stop: the byte after its end, None if unknown;
-    why: ``file_shrunk`` (it was truncated: data written after the copy, or after the last look if there is no copy, is
-    lost), ``file_replaced`` (it was truncated and has grown again, or was rewritten) or ``file_gone`` (the file of that
-    name no longer exists, and data between may be lost with it).
+    why: ``file_shrunk`` (it was truncated: data written after the copy, or after the last poll if there is no copy, is
+    lost), ``file_replaced`` (it was truncated and has grown again, or was rewritten) or ``file_gone`` (the previous
+    file of that name no longer exists, and later data may also be lost).
     """
 
     file: str
@@ -238,12 +238,12 @@ class Gap(NamedTuple):
     why: Reason
 
     def to_dict(self) -> dict[str, Any]:
-        """The gap as a dict for JSON; ``to`` is None if unknown."""
+        """Returns the gap as a dict for JSON; ``to`` is None if unknown."""
         return {"gap": True, "file": self.file, "from": self.start, "to": self.stop, "why": str(self.why)}
 
     @property
     def text(self) -> str:
-        """The gap in words, without the name of the file."""
+        """A description of the gap, without the file name."""
         end = "an unknown end" if self.stop is None else f"byte {self.stop}"
         return f"gap from byte {self.start} to {end}: {_WORDS[self.why]}"
 

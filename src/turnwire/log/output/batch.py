@@ -95,7 +95,7 @@ class Columns:
 
 
 class Batch(Columns):
-    """Records of one input, as columns. A batch owns its memory (or keeps it alive) and never changes.
+    """Records of one input, as columns. A batch owns its memory (or keeps it alive) and is immutable.
 
     ``batch["src"]`` is a NumPy array, ``batch["tag"]`` a :class:`TextColumn`, ``batch["act"]`` an array of enum
     names (None where absent), whose codes :meth:`codes` returns. Polars, DuckDB, pandas and pyarrow read batches

@@ -26,12 +26,11 @@ _PLACES = ("file", "offset", "length", "line", "wire", "inner")
 
 
 class Message(NamedTuple, Generic[M]):
-    """One record of a scan, decoded, with its place.
+    """One decoded record of a scan, with its position.
 
     message: the message object of its wire. file: the name of its file, None for bytes. offset, length: its bytes in
-    the input (decompressed, where that is compressed); inside a JSON string, offset is that of the string. line: the
-    number of its line. wire: the name of its wire. inner: the byte offset in what the outermost JSON string says, None
-    outside of strings.
+    the (decompressed) input; inside a JSON string, offset is that of the string. line: the number of its line. wire:
+    the name of its wire. inner: the byte offset in the content of the outermost JSON string, None outside strings.
     """
 
     message: M
@@ -46,9 +45,9 @@ class Message(NamedTuple, Generic[M]):
 class Reject(NamedTuple):
     """One damaged range of a scan.
 
-    file, offset, length, line, wire, inner: as of :class:`Message`; ``wire`` is the one that the range looks like, or
-    "gzip", "bzip2", "xz" or "zstd" where a compressed stream is damaged. fault: the offset of the byte where reading
-    failed, and fault_line its line. reason: the stable reason. raw: the bytes of the range.
+    file, offset, length, line, wire, inner: as for :class:`Message`; ``wire`` is the wire that the range resembles, or
+    "gzip", "bzip2", "xz" or "zstd" for a damaged compressed stream. fault, fault_line: the offset and line of the byte
+    where reading failed. reason: the stable reason. raw: the bytes of the range.
     """
 
     file: str | None
@@ -64,7 +63,7 @@ class Reject(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The fault in words, as ``decode`` explains it for the same reason."""
+        """A description of the fault, like that of ``decode``."""
         return explained(self.wire, self.reason, self.raw, self.inner)[0]
 
     def __str__(self) -> str:

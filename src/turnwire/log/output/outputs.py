@@ -101,14 +101,15 @@ def write(
 
     Args:
         found: a scan (or anything else that yields batches and has ``columns``).
-        path: the file; with ``partition_by`` a directory that is new, empty, or has partitions of an earlier call.
-        format: "parquet", "arrow" (the file format of Arrow IPC), "csv" or "ndjson"; by default what the name ends
-            with, and "parquet" for a directory.
+        path: the file; with ``partition_by``, a directory that is new, empty, or contains partitions from an earlier
+            call.
+        format: "parquet", "arrow" (the file format of Arrow IPC), "csv" or "ndjson"; by default that of the file
+            extension, and "parquet" for a directory.
         partition_by: "wire" (``wire=nslip/part-0.parquet``) or "day" (``day=2026-11-22``, by UTC).
         formulas: "guard" makes cells of CSV safe for spreadsheets (see :func:`guarded`), "keep" leaves them alone.
 
-    Returns the names of the files. They appear when everything is on the disk, or not at all: a failure of the scan
-    or the disk leaves nothing behind. Raises OSError, ValueError and MissingDependency.
+    Returns the names of the files. They appear only when everything is on disk; a failure of the scan or the disk
+    leaves nothing behind. Raises OSError, ValueError and MissingDependency.
     """
     name = os.fspath(path)
     if not hasattr(found, "columns"):

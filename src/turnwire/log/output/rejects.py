@@ -40,12 +40,12 @@ _NAMES = np.array([str(reason) for reason in REASONS], object)
 
 
 class Rejects(Columns):
-    """Rejected ranges, in the order of the input, as columns.
+    """Rejected ranges, in input order, as columns.
 
     ``rejects["offset"]``, ``["length"]``, ``["line"]`` and ``["fault"]`` (offset of the byte where reading failed) are
-    i64 arrays, so is ``["inner"]``: where a range in a JSON string is in what the outermost string says, -1 for any
-    other; ``["reason"]``, ``["wire"]``, ``["file"]`` and ``["raw"]`` are lists. Polars, DuckDB, pandas and pyarrow take
-    it as it is. Raw bytes beyond 64 MiB wait in a temporary file.
+    i64 arrays, as is ``["inner"]`` (the offset in the content of the outermost JSON string, -1 outside strings);
+    ``["reason"]``, ``["wire"]``, ``["file"]`` and ``["raw"]`` are lists. Polars, DuckDB, pandas and pyarrow read it
+    directly. Raw bytes beyond 64 MiB are stored in a temporary file.
     """
 
     columns = COLUMNS
@@ -73,8 +73,8 @@ class Rejects(Columns):
         keep: bool,
         stream: str | None = None,
     ) -> None:
-        """Takes over the first ``count`` rejects of a block; with ``keep`` false they are only counted. stream: the
-        compression of the file, where that is what is damaged."""
+        """Adds the first ``count`` rejects of a block; if ``keep`` is false, they are only counted. stream: the
+        compression of the file, if the compressed stream is damaged."""
         reasons = _NAMES[found["reason"][:count]]
         self.counts.update(reasons.tolist())
         self.bytes += int(found["own_bytes"][:count].sum())
@@ -106,16 +106,16 @@ class Rejects(Columns):
         return [row["raw"] for row in self.since(0)]
 
     def valid(self, name: str) -> NDArray[np.bool_]:
-        """The rows of a column with a value: only a range in a JSON string has ``inner``."""
+        """The rows in which a column has a value; ``inner`` has none outside JSON strings."""
         return rows_of(self.validity(name), len(self["offset"]))
 
     def validity(self, name: str) -> NDArray[np.bool_] | None:
-        """The same for the export, None where every range has a value."""
+        """The same for the export; None if every range has a value."""
         inner: NDArray[np.int64] = self["inner"]
         return inner >= 0 if self.column(name).name == "inner" else None
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
-        """The names of files in here, and for each reject the place of its own there (i32), or -1 for none."""
+        """The names of the files, and for each reject the index of its file (i32), or -1."""
         return file_codes((file, len(part["offset"])) for file, part in self._parts)
 
     def rows(self) -> list[dict[str, Any]]:

@@ -44,11 +44,10 @@ def rows_of(which: Bits | NDArray[np.bool_] | None, count: int) -> NDArray[np.bo
 class TextColumn(Sequence["str | None"]):
     """The text of one column as spans of a buffer, copied only when used.
 
-    offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and after its end into ``arena`` (what JSON strings
-    said); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still holds the
-    escapes of its wire; ``[i]`` gives it without them. ``validity`` and ``escapes`` say the same as bits of the same
-    masks, or None where all rows are valid, and none is escaped. ``plain``: a span
-    with escapes -> without them.
+    offsets, lengths: i64 arrays, one entry per row, into ``buffer`` and, after its end, into ``arena`` (the contents of
+    JSON strings); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still
+    contains the escapes of its wire; ``[i]`` returns it without them. ``validity`` and ``escapes`` are the same masks
+    as bits, or None if all rows are valid or none is escaped. ``plain``: a span with escapes -> the span without them.
     """
 
     def __init__(
@@ -78,14 +77,14 @@ class TextColumn(Sequence["str | None"]):
 
     @cached_property
     def escaped(self) -> NDArray[np.bool_]:
-        """The rows that hold escapes."""
+        """The rows that contain escapes."""
         return np.zeros(len(self), bool) if self.escapes is None else rows_of(self.escapes, len(self))
 
     def __len__(self) -> int:
         return len(self.offsets)
 
     def bytes(self, row: int) -> bytes | None:
-        """The UTF-8 bytes of one row without escapes, or None where there is no value."""
+        """The UTF-8 bytes of one row without escapes, or None if it has no value."""
         if not self.valid[row]:
             return None
         span = bytes(span_of(self.buffer, self.arena, int(self.offsets[row]), int(self.lengths[row])))
@@ -107,7 +106,7 @@ class TextColumn(Sequence["str | None"]):
         return [None if text is None else text.decode() for text in self.plain_texts(rows)]
 
     def plain_texts(self, rows: slice = slice(None)) -> list[Any]:
-        """The UTF-8 bytes of several rows without escapes (bytes, or None where there is no value)."""
+        """The UTF-8 bytes of several rows without escapes (None for rows without a value)."""
         valid = self.valid[rows]
         spans = cut(self.buffer, self.arena, self.offsets[rows][valid], self.lengths[rows][valid])
         texts: list[Any] = []

@@ -52,9 +52,9 @@ def format_of(path: str, named: str | None = None) -> str:
 
 
 def guarded(text: str) -> str:
-    """Returns text for a CSV cell that no spreadsheet runs as a formula: adds an apostrophe before text that starts
-    with ``= + - @`` (also full-width, small, or behind white space and invisible characters), a tab, a carriage
-    return or a newline, even behind other apostrophes."""
+    """Returns text for a CSV cell that no spreadsheet runs as a formula: adds an apostrophe to text that starts with
+    ``= + - @`` (including full-width and small forms, and after white space and invisible characters), a tab, a
+    carriage return or a newline, even after other apostrophes."""
     expect(text, str, "the text of a cell is guarded")
     return f"'{text}" if _FORMULA.match(text) else text
 

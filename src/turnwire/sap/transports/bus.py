@@ -71,7 +71,7 @@ class BusClient(Caller):
         self._principal = principal
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
-        """The Results of a task as they come. Raises as :meth:`call`."""
+        """Yields the Results of a task as they arrive. Raises the errors of :meth:`call`."""
         job = await self._received(task, expects_ack(task))
         if isinstance(job, Nack):
             raise Refused(job)
@@ -106,14 +106,14 @@ class Bus(BusClient):
     """Routes tasks to agents by target.agentId, or else by capability and target.routingHints.
 
     Args:
-        transcript: ledger file (or Ledger) for the transcript; without one, a new file in the system's folder for
-            temporary files, see ``transcript.path``.
-        issuer: the issuer of tasks that :meth:`call` makes from a capability and a payload.
+        transcript: ledger file (or Ledger) for the transcript; by default a new file in the system's temporary folder
+            (``transcript.path``).
+        issuer: the issuer of tasks that :meth:`call` creates from a capability and a payload.
         objects: as in :class:`turnwire.sap.Caller`.
         ack_seconds: how long :meth:`send` waits for a receipt, and :meth:`statuses` until the task is accepted. For a
             task with replyTo.expectAck false, :meth:`send` returns an Ack from the bus itself.
 
-    Use it as an async context manager; agents are started with it.
+    Use it as an async context manager, which also starts the agents.
     """
 
     def __init__(
@@ -148,9 +148,9 @@ class Bus(BusClient):
             self.transcript.close()
 
     def register(self, agent: Agent, *, labels: Mapping[str, Any] | None = None) -> Agent:
-        """Adds an agent (before the bus is entered); the bus's transcript becomes its own if it has none.
+        """Adds an agent (before the bus is entered); an agent without a transcript uses that of the bus.
 
-        labels: values that target.routingHints choose by if several agents have a capability, e.g. ``shard``.
+        labels: values for target.routingHints, which select among several agents with a capability, e.g. ``shard``.
         """
         if self._stack is not None:
             raise RuntimeError("agents are registered before the bus is entered")
@@ -175,14 +175,15 @@ class Bus(BusClient):
 
     @property
     def capabilities(self) -> dict[str, Capability]:
-        """The capabilities of all agents; the first registered agent describes a shared one."""
+        """The capabilities of all agents; the description of a shared one is that of the first registered agent."""
         found: dict[str, Capability] = {}
         for provider in self._providers.values():
             found = {**provider.agent.capabilities, **found}
         return found
 
     def add_route(self, scheme: str, route: Route) -> None:
-        """Sends Results whose replyTo has this scheme to a route, for each agent that has none for it."""
+        """Sends Results whose replyTo has this scheme to a route, unless the agent already has a route for the
+        scheme."""
         for provider in self._providers.values():
             provider.agent.add_route(scheme, route)
 
@@ -236,7 +237,7 @@ class Bus(BusClient):
     # ---------------------------------------------------------------- in this process
 
     def subscribe(self, endpoint: str, size: int = 64) -> Mailbox:
-        """A mailbox for the results whose replyTo is ``endpoint``, e.g. ``bus:inproc:prime``."""
+        """Returns a mailbox for the results whose replyTo is ``endpoint``, e.g. ``bus:inproc:prime``."""
         if endpoint.partition(":")[0] != SCHEME:
             raise ValueError(f"endpoints of the bus start with {SCHEME}:")
         mailbox = Mailbox(size)
@@ -244,7 +245,7 @@ class Bus(BusClient):
         return mailbox
 
     def acting(self, principal: Named) -> BusClient:
-        """A client for one caller, authenticated as ``principal``."""
+        """Returns a client for one caller, authenticated as ``principal``."""
         name = principal.name if isinstance(principal, Principal) else principal
         return BusClient(self, principal, name or None, self._objects)
 

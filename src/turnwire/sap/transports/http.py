@@ -392,7 +392,7 @@ class Client(Caller):
             await self._client.aclose()
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
-        """The Results of a task as they come. Raises as :meth:`call`."""
+        """Yields the Results of a task as they arrive. Raises the errors of :meth:`call`."""
         headers = {**self._sent(task), "Accept": LINES}
         seconds = self._ack_seconds if expects_ack(task) else None  # what begins the stream is the Ack
         asking = self._client.stream("POST", self._base + "/tasks", content=encode(task), headers=headers)

@@ -476,7 +476,7 @@ class Client(Caller):
         await self._link.close()
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
-        """The Results of a task as they come. Raises as :meth:`call`."""
+        """Yields the Results of a task as they arrive. Raises the errors of :meth:`call`."""
         async with self._listening(self._link.subject("results", uuid_key(task.task_id), self._principal)) as results:
             while True:  # it is sent again where the server was lost, which does not execute it again
                 losses = self._link.losses
