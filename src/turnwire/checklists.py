@@ -212,14 +212,13 @@ class RecordChecklist:
 
     def admits(self, message: Any, line: int) -> ClauseFault | None:
         """Checks one message and applies it if it violates no clause; otherwise returns the first fault and changes
-        nothing. Costs as much as :meth:`message`, regardless of the history."""
-        applied, doubts = set(self.applied), len(self.doubts)
+        nothing. Costs no more than :meth:`message`, regardless of the history; keeps no doubts."""
+        applied = set(self.applied)
         self._tries = True
         try:
             self.message(message, line)
         except _Refused as refused:
             self.applied = applied
-            del self.doubts[doubts:]
             return refused.fault
         finally:
             self._tries = False
@@ -248,7 +247,8 @@ class RecordChecklist:
 
     def doubt(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
         """Records a doubtful finding."""
-        self.doubts.append(ClauseFault(clause, line, text, offset))
+        if not self._tries:
+            self.doubts.append(ClauseFault(clause, line, text, offset))
 
 
 class Specification(NamedTuple):

@@ -226,7 +226,7 @@ def wire(name: str) -> Wire:
     """A wire by its name. Raises UnknownName for any other."""
     if isinstance(name, str):
         if name in _BUILT_IN:
-            return _built_in(name)
+            return _known.get(name) or _built_in(name)
         if name in _all():
             return _known[name]
         if name in _format_names():

@@ -167,6 +167,11 @@ class Notes:
         self._all, self._write, self._more = all, write, more
         self._count = 0
 
+    @property
+    def told(self) -> bool:
+        """True if the next one is written, not only counted."""
+        return self._all or self._count < self.MOST
+
     def add(self, line: str) -> None:
         """One record."""
         self._count += 1

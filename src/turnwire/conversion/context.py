@@ -178,7 +178,8 @@ class Names:
 
     def back(self, mapping: str, value: Any) -> Any:
         """The name that is mapped to a value, or ABSENT."""
-        return self._back[mapping].get(_folded(value), ABSENT)
+        table = self._back[mapping]
+        return table.get(_folded(value), ABSENT) if table else ABSENT
 
     def number(self, mapping: str, name: str) -> Any:
         """The number of a name: as mapped, or what a decimal text says; ABSENT where neither holds."""
@@ -208,8 +209,10 @@ class Names:
     def name(self, mapping: str, value: Any) -> Any:
         """The name of a value: as mapped, or its own text where that is not mapped to another one."""
         found = self.back(mapping, value)
+        if found is not ABSENT:
+            return found
         text = str(value)
-        return text if found is ABSENT and text not in self._forth[mapping] else found
+        return ABSENT if text in self._forth[mapping] else text
 
     def default(self, wire: str, kind: str, path: str) -> Any:
         """The caller's value for a field of a kind of message, or ABSENT."""
@@ -233,6 +236,6 @@ def as_key(fact: Any) -> str:
 
 def _folded(value: Any) -> Any:
     """A UUID in lower case; anything else as it is."""
-    if not isinstance(value, str) or len(value) != 36:
+    if type(value) is int or not isinstance(value, str) or len(value) != 36:
         return value
     return value.lower() if value[8] == value[13] == value[18] == value[23] == "-" else value

@@ -130,6 +130,10 @@ class Converter:
         self._written = 0
         self._closing: Closing | None = None
 
+    def be_terse(self) -> None:
+        """From now on names one dropped field of a message, however many there are: naming all takes longer."""
+        self._options = self._options._replace(terse=True)
+
     @property
     def context(self) -> Context:
         """The context with the ids that names were given, for converting back."""
@@ -161,7 +165,8 @@ class Converter:
             else:
                 self._done(task.key)
         self._note(reader.shape, facts)
-        self._counts.update(changes)
+        for key, count in changes.items():
+            self._counts[key] = count
         return made
 
     @property
@@ -328,7 +333,6 @@ class Converter:
             if fault is not None:
                 raise self._refused(fault)
             self._judge.forget(self._room)
-            self._judge.doubts.clear()
         self._written += 1
         conversation = facts.get("conversation", facts.get("message") if self._target.opens else None)
         if conversation is not None:

@@ -39,12 +39,13 @@ class Converted(NamedTuple):
 
 
 class ConvertOptions(NamedTuple):
-    """The ways to convert; see :func:`convert`."""
+    """The ways to convert; see :func:`convert`; terse: one dropped field is enough."""
 
     carry: bool = False
     nearest: bool = False
     restore: bool = False
     key: bytes | None = None
+    terse: bool = False
 
 
 def convert(
@@ -135,7 +136,7 @@ def written(
     if options.carry:
         made = _with_carry(source, fields, target, made, options.key)
     else:
-        dropped = source.lost(fields, said)
+        dropped = source.lost(fields, said, not options.terse)
     return Converted(checked(target.wire, made), dropped, (), near), said
 
 
@@ -163,7 +164,7 @@ def _no_counterpart(
     shape, to = source.shape, target.wire
     act, status = meaning(facts)
     named = shape.kind_name(fields) + (f" ({act}{f', {status}' if status else ''})" if act else "")
-    there = sorted({form.kind for form in target.kinds.values() if form.own})
+    there = target.named_kinds
     near = f"the nearest is {nearest}, which nearest=True takes" if nearest else "nothing comes near it"
     if closed is not None:
         near = f"{closed} is not open to this sender and receiver (the roles of a context name theirs); {near}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
-from turnwire.conversion.shapes import Fields, Shape
+from turnwire.conversion.shapes import Fields, Path, Shape
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.csp.codec import write
 from turnwire.csp.messages import AnyBlock, CspMessage, Error, FileOp, Generic, Patch, Result, Task
@@ -14,7 +13,8 @@ from turnwire.errors import Issue, Reason
 
 _OWN = own_acts("csp")
 _BLOCKS: dict[str, type[Task | Result | Error]] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
-_HEADERS = ("sender", "receiver", "ctx", "intent")
+_HEADERS: tuple[Path, ...] = (("sender",), ("receiver",), ("ctx",), ("intent",))
+_WORD, _LINE, _ISSUES, _ID = ("block", "kind"), ("line",), ("issues",), ("block", "id")
 
 
 def split(message: CspMessage) -> Fields:
@@ -22,19 +22,23 @@ def split(message: CspMessage) -> Fields:
 
     ``block.kind`` is there only where it differs from the intent's; a repeated key is ``block.KEY.2``, and so on.
     """
-    values = {name: getattr(message, name) for name in _HEADERS}
-    fields: Fields = {(name,): str(value) for name, value in values.items() if value is not None}
-    block = {} if message.block is None else {"kind": message.block.kind, **message.block.to_dict()}
-    for name, value in block.items():
+    fields: Fields = {}
+    for path, value in zip(_HEADERS, (message.sender, message.receiver, message.ctx, message.intent), strict=True):
+        if value is not None:
+            fields[path] = str(value)
+    block: Any = message.block
+    if block is not None and block.kind != BLOCK_WORD.get(message.intent or ""):
+        fields["block", "kind"] = _plain(block.kind)
+    for name in () if block is None else block.__match_args__:
         if name == "fields":
-            seen = Counter[str]()
-            for key, text in value:
-                seen[key] += 1
-                fields[("block", key) if seen[key] == 1 else ("block", key, str(seen[key]))] = text
+            seen: dict[str, int] = {}
+            for key, text in block.fields:
+                seen[key] = number = seen.get(key, 0) + 1
+                fields[("block", key) if number == 1 else ("block", key, str(number))] = _plain(text)
         elif name == "ops":
-            fields |= {("block", "ops", str(place)): op for place, op in enumerate(value)}
-        elif value is not None and (name != "kind" or value != BLOCK_WORD.get(values["intent"])):
-            fields["block", name] = value
+            fields |= {("block", "ops", str(place)): op for place, op in enumerate(block.to_dict()["ops"])}
+        elif name != "kind" and (value := getattr(block, name)) is not None:
+            fields["block", name] = _plain(value)
     if message.line != 1:
         fields["line",] = message.line
     if message.issues:
@@ -42,20 +46,25 @@ def split(message: CspMessage) -> Fields:
     return fields
 
 
+def _plain(value: Any) -> Any:
+    """A text of no class of its own."""
+    return str(value) if isinstance(value, str) else value
+
+
 def join(fields: Fields) -> CspMessage:
     """The message of its fields."""
-    sender, receiver, ctx, intent = (fields.get((name,)) for name in _HEADERS)
-    word, line = fields.get(("block", "kind"), BLOCK_WORD.get(intent or "")), fields.get(("line",), 1)
+    sender, receiver, ctx, intent = map(fields.get, _HEADERS)
+    word, line = fields.get(_WORD, BLOCK_WORD.get(intent or "")), fields.get(_LINE, 1)
     if not isinstance(word, str | None) or type(line) is not int:
         raise TypeError("the kind of a block is a text, and a line a number")
-    block = None if word is None or ("block", "id") not in fields else _block(word, fields)
-    issues = [Issue(Reason(reason), *more) for reason, *more in fields.get(("issues",), ())]
+    block = None if word is None or _ID not in fields else _block(word, fields)
+    issues = [Issue(Reason(reason), *more) for reason, *more in fields.get(_ISSUES, ())]
     intent = Intent(intent) if intent in _OWN else intent
     return CspMessage(sender, receiver, ctx, intent, block, line=line, issues=issues)
 
 
 def _block(word: str, fields: Fields) -> AnyBlock:
-    inner = {path[1:]: value for path, value in fields.items() if path[0] == "block" and path[1:] != ("kind",)}
+    inner = {path[1:]: value for path, value in fields.items() if path[0] == "block" and path != _WORD}
     name = inner.pop(("id",))
     if word == "PATCH":
         ops = [value for path, value in inner.items() if path[0] == "ops"]
@@ -110,4 +119,5 @@ SHAPE = Shape(
     by_others="answers",
     moves=moves,
     numbered={"ERROR:block.id": "E", "PLAN:block.id": "L", "QUERY:block.id": "Q", "MEM:block.id": "M"},
+    finishes=frozenset(),
 )

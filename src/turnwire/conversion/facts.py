@@ -263,11 +263,13 @@ without it, and what gives it where the source says nothing of it."""
 
 class _Plan(NamedTuple):
     """The places of one kind of message, made ready: of those that say something, (path, fact, how it is read); the
-    steps that write a message, and those of them that have a fact; the form of the task that it must name."""
+    steps that write a message, those of them that have a fact, and path -> fact of both; the form of the task that it
+    must name."""
 
     read: list[tuple[Path, str, Function]]
     written: list[_Step]
     said: list[_Step]
+    facts: dict[Path, str]
     task: Pair | None
 
 
@@ -280,7 +282,9 @@ class Mapper:
         self.shape = shape_of(wire)
         self.kinds = {act: row[wire] for act, row in ACTS.items() if wire in row}
         """Act -> the wire's own kind for it, or the nearest one. Wires that stand in no table choose themselves."""
+        self.named_kinds = sorted({form.kind for form in self.kinds.values() if form.own})
         self._plans: dict[str, _Plan] = {}
+        self._chosen: dict[tuple[Any, ...], list[_Step]] = {}  # by kind and the facts that are there
         self._numbers: Counter[str] = Counter()  # ids that messages number within their history
 
     def _plan(self, kind: str) -> _Plan:
@@ -301,7 +305,21 @@ class Mapper:
                 written.append((path, fact, form.write, values, must, supply))
             if fact == "task" and must and task is None and f"{kind}:{place.path}" not in self.shape.numbered:
                 task = form
-        found = self._plans[kind] = _Plan(read, written, [step for step in written if step[1]], task)
+        said = [step for step in written if step[1]]
+        found = self._plans[kind] = _Plan(read, written, said, {step[0]: step[1] for step in written}, task)
+        return found
+
+    def _steps(self, kind: str, facts: Facts, supply: bool) -> list[_Step]:
+        """The steps that can write something, or find it missing, where these facts are there."""
+        key = (kind, supply, *facts)
+        found = self._chosen.get(key)
+        if found is None:
+            if len(self._chosen) >= _SHAPES:
+                self._chosen.clear()
+            plan = self._plan(kind)
+            steps = plan.written if supply else plan.said
+            can = [step for step in steps if step[1] in facts or (supply and (step[4] or step[5] is not None))]
+            found = self._chosen[key] = can if UNREAD not in facts else steps
         return found
 
     def _supply(self, kind: str, path: str, timed: bool, fresh: bool) -> Callable[[], Any] | None:
@@ -356,8 +374,7 @@ class Mapper:
         names = self.names if supply else self.names.plain
         fields, needed = dict(fixed), []
         unread = facts.get(UNREAD, _NONE)
-        plan = self._plan(kind)
-        for path, fact, write, values, must, supplied in plan.written if supply else plan.said:
+        for path, fact, write, values, must, supplied in self._steps(kind, facts, supply):
             if path in fields:
                 continue
             if fact in facts:
@@ -384,9 +401,18 @@ class Mapper:
         """The fields that the facts alone give, as far as they reach; nothing is asked of the caller."""
         return self.draft(facts, supply=False)[0] if self.knows(facts) else {}
 
-    def lost(self, fields: Fields, said: Facts) -> tuple[str, ...]:
-        """The fields that are lost or changed in converting back from the facts that a message says."""
-        lost, unseen = differing(fields, self.survivors(said)), self.shape.unseen
+    def lost(self, fields: Fields, said: Facts, all: bool = True) -> tuple[str, ...]:
+        """The fields that are lost or changed in converting back from the facts that a message says; of several, where
+        not all are wanted, one is enough."""
+        shape = self.shape
+        unseen = shape.unseen
+        if not all and shape.finishes is not None and self.knows(said):
+            kind, fixed = shape.begin(said["act"], said)
+            facts = self._plan(kind).facts
+            for path in fields:
+                if not (facts.get(path) or path in fixed or path in unseen or path in shape.finishes):
+                    return (shown(path),)
+        lost = differing(fields, self.survivors(said))
         return tuple([shown(path) for path in lost if path not in unseen])
 
     def whole(self, facts: Facts) -> Fields:
@@ -395,7 +421,7 @@ class Mapper:
         if not needed:
             return fields
         kind = self.shape.begin(facts["act"], facts)[0]
-        said = {row[0]: row[1] for row in self._plan(kind).written}
+        said = self._plan(kind).facts
         facts = facts.get(UNREAD, {}) | facts
         known = {shown(path): facts[said[path]] for path in needed if said.get(path) in facts}
         paths = [shown(path) for path in needed]
@@ -451,6 +477,8 @@ def meaning(facts: Facts) -> tuple[str | None, str | None]:
     return (act, status) if told else (act, None)
 
 
+_SHAPES = 1000
+"""Sets of facts whose steps are remembered."""
 _SHOWN = 60
 """Characters of a value that an error shows."""
 

@@ -85,7 +85,10 @@ def near(fields: Fields) -> str | None:
 
 
 def _first_line(content: str) -> str:
-    return next((text for text in content.split("\n") if text and not text.startswith(SIGIL)), "")
+    for line in content.split("\n"):
+        if line and line[0] != SIGIL:
+            return line
+    return ""
 
 
 def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:

@@ -13,26 +13,33 @@ _OWN = {kind.partition("/")[0]: act for kind, act in own_acts("nslip").items()}
 
 
 _NUMBERS: tuple[Path, ...] = (("conv_id",), ("turn",), ("src",), ("dst",))
+_SLOTS: dict[Any, Path] = {slot: ("slots", slot.name) for slot in Slot}
+_SLOT_OF = {path: slot for slot, path in _SLOTS.items()}
+_ACTS, _FRAMES = ({one: one.name for one in names} for names in (Act, FrameType))
+_ACT, _FRAME, _EXTRA = ("act",), ("frame",), ("extra",)
 
 
 def split(message: SlipMessage) -> Fields:
     """The numbers of the header, act and frame by name, ``slots.X``; kept fields are one."""
-    fields: Fields = {path: getattr(message, path[0]) for path in _NUMBERS}
-    fields["act",], fields["frame",] = message.act.name, getattr(message.frame, "name", message.frame)
+    numbers = message.conv_id, message.turn, message.src, message.dst
+    fields: Fields = dict(zip(_NUMBERS, numbers, strict=True))
+    frame: Any = message.frame
+    fields[_ACT], fields[_FRAME] = _ACTS[message.act], _FRAMES.get(frame, frame)
     slots: Mapping[Any, Any] = message.slots
-    fields |= {("slots", getattr(slot, "name", slot)): value for slot, value in slots.items()}
+    for slot, value in slots.items():
+        fields[_SLOTS.get(slot) or ("slots", slot)] = value
     if message.extra:
-        fields["extra",] = message.to_dict()["extra"]
+        fields[_EXTRA] = message.to_dict()["extra"]
     return fields
 
 
 def join(fields: Fields) -> SlipMessage:
     """The message of its fields."""
-    if not isinstance(fields["frame",], str) or ("extra",) in fields:
+    if not isinstance(fields[_FRAME], str) or _EXTRA in fields:
         return SlipMessage.from_dict(nested(fields))
-    slots: dict[Slot, Any] = {Slot[path[1]]: value for path, value in fields.items() if path[0] == "slots"}
-    conv_id, turn, src, dst = (fields[name,] for name in ("conv_id", "turn", "src", "dst"))
-    return SlipMessage(conv_id, turn, src, dst, Act[fields["act",]], FrameType[fields["frame",]], slots)
+    slots: dict[Slot, Any] = {_SLOT_OF[path]: value for path, value in fields.items() if path[0] == "slots"}
+    conv_id, turn, src, dst = map(fields.__getitem__, _NUMBERS)
+    return SlipMessage(conv_id, turn, src, dst, Act[fields[_ACT]], FrameType[fields[_FRAME]], slots)
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:
@@ -46,4 +53,4 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     return "", {("act",): name, ("frame",): frame}
 
 
-SHAPE = Shape(split, join, kind, begin, PLACES["nslip"], tells=(("act",),), counts="conversation")
+SHAPE = Shape(split, join, kind, begin, PLACES["nslip"], tells=(("act",),), counts="conversation", finishes=frozenset())

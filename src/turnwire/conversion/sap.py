@@ -98,4 +98,5 @@ SHAPE = Shape(
     by_others="correlation",
     tells=(("status",), ("target", "capability")),
     fresh=frozenset({("Task", ("taskId",)), ("Task", ("correlationId",))}),
+    finishes=frozenset(),
 )

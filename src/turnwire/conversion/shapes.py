@@ -71,14 +71,14 @@ def same(left: Any, right: Any) -> bool:
     return type(left) is type(right) and (left == right) and repr(left) == repr(right)
 
 
-def flat(values: Mapping[str, Any], opened: Collection[Path], above: Path = ()) -> Fields:
+def flat(values: Mapping[str, Any], opened: Collection[Path], above: Path = (), into: Fields | None = None) -> Fields:
     """The members of an object as fields. Those of the objects ``opened`` in it stand for themselves; any other value
     is one field, an empty object, too."""
-    fields: Fields = {}
+    fields: Fields = {} if into is None else into
     for name, value in values.items():
-        path = (*above, name)
-        if path in opened and isinstance(value, dict) and value:
-            fields |= flat(value, opened, path)
+        path = (*above, name) if above else (name,)
+        if value and isinstance(value, dict) and path in opened:
+            flat(value, opened, path, fields)
         else:
             fields[path] = value
     return fields
@@ -90,7 +90,8 @@ def nested(fields: Fields) -> dict[str, Any]:
     for path, value in fields.items():
         inner = whole
         for name in path[:-1]:
-            inner = inner.setdefault(name, {})
+            found = inner.get(name)
+            inner = inner.setdefault(name, {}) if found is None else found
         inner[path[-1]] = value
     return whole
 
@@ -105,7 +106,7 @@ class Shape(NamedTuple):
       An act is one of ``tables.ACTS``.
     - places: kind ("" where all kinds have the same fields) -> its fields, in the order in which they are written.
     - facts: what fields say beyond ``places``. finish: completes fields by the facts, and returns the paths that are
-      needed beyond ``places``.
+      needed beyond ``places``; finishes: the paths that it may add, None where these are not known.
     - carry: the field that keeps what the wire has no field for, or None; carry_text: whether as JSON text.
     - unseen: fields that tell where a message was read, not what it says.
     - words: "status" and "priority" -> the wire's word for each of ``tables.STATUSES`` and ``PRIORITIES`` (those of the
@@ -153,6 +154,7 @@ class Shape(NamedTuple):
     by_others: str = ""
     moves: Callable[[Fields], tuple[str | None, str | None]] = lambda fields: (None, None)
     numbered: Mapping[str, str] = {}
+    finishes: frozenset[Path] | None = None
 
     @property
     def kind_path(self) -> str:

@@ -40,4 +40,14 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     return name, {("header", "kind"): name, ("header", "schema_id"): SCHEMA_IDS[Kind(name)]}
 
 
-SHAPE = Shape(split, join, kind, begin, PLACES["sstp"], carry=CARRY, tells=(("header", "kind"),), counts="sender")
+SHAPE = Shape(
+    split,
+    join,
+    kind,
+    begin,
+    PLACES["sstp"],
+    carry=CARRY,
+    tells=(("header", "kind"),),
+    counts="sender",
+    finishes=frozenset(),
+)

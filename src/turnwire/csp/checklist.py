@@ -174,7 +174,7 @@ class CspChecklist(checklists.RecordChecklist):
         self.applied |= _applied(*kinds)
         if isinstance(record, Preamble) and first:
             self.applied.update(("state", "laws") if record.laws else ("state",))
-        for issue in self.linter.found(record):
+        for issue in self.linter.found(record, doubts=not self._tries):
             if issue.severity == "warning":
                 self.fault(REASONS[issue.reason], line, issue.text, offset)
             else:

@@ -75,8 +75,8 @@ class Linter:
         self.learn(record)
         return issues
 
-    def found(self, record: Record) -> list[Issue]:
-        """The same of a record that is not taken in."""
+    def found(self, record: Record, doubts: bool = True) -> list[Issue]:
+        """The same of a record that is not taken in. doubts: with the heuristics, not the facts alone."""
         block = record.block if isinstance(record, CspMessage) else None
         self.values = [("the text", record.text)] if isinstance(record, Junk) else []
         if block is not None and not isinstance(block, Patch):
@@ -88,6 +88,7 @@ class Linter:
         return [
             Issue(rule.reason, record.line, rule.severity, text)
             for rule in _rules_of(*kinds)
+            if doubts or rule.severity == "warning"
             for text in rule.find(record, self)
         ]
 
@@ -123,7 +124,7 @@ class Linter:
         for names in (self.agents, self.produced, self.files):
             while len(names) > room:
                 names.pop()
-        self.state.forget({ctx for ctx in self.tasks.values() if ctx is not None}, room)
+        self.state.forget((ctx for ctx in self.tasks.values() if ctx is not None), room)
 
 
 def lint(document: Document | CspMessage, store: Store | None = None) -> list[Issue]:
@@ -430,7 +431,7 @@ class Routing:
 
     def of(self, req: str) -> list[Law]:
         """The laws that a task falls under, by its REQ."""
-        said = _stems(req[:_REQ_MOST])
+        said = _stems(req[:_REQ_MOST]) if self._sizes else []
         found: set[int] = set()
         for size in self._sizes:
             if size > len(said):

@@ -221,9 +221,9 @@ class State:
         self.checkpoints[name] = defs
         self.head = name
 
-    def forget(self, kept: Collection[str], room: int) -> None:
+    def forget(self, kept: Iterable[str], room: int) -> None:
         """Forgets some names of the past beyond ``room``; and where there are twice as many checkpoints, all but
-        ``kept``, C0 and the head, and the patches that led there, but for their ids."""
+        ``kept`` (read only then), C0 and the head, and the patches that led there, but for their ids."""
         while len(self.defined) > room:
             self.defined.pop()
         while len(self.names) > room:

@@ -9,8 +9,9 @@ emoji is an acknowledgement, too. Users extend the table:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
+from itertools import chain
 
 
 def _listed(forms: str) -> frozenset[str]:
@@ -128,12 +129,15 @@ def is_acknowledgement(said: str, forms: frozenset[str] = ACKNOWLEDGEMENTS, ques
     starts, _, longest = _shape(forms)
     if not said or not _may_begin(said, starts):
         return False
-    bare = _EMOJI.sub(". ", said)
-    parts = [part for part in map(words, _PARTS.split(bare)) if part]
-    if question is None:
-        return all(_is_combined(part, longest, forms.__contains__) for part in parts) and (bool(parts) or bare != said)
-    is_mere = partial(is_receipt, question=question, forms=forms)
-    return bare == said and bool(parts) and all(_is_combined(part, longest, is_mere) for part in parts)
+    bare = said if said.isascii() else _EMOJI.sub(". ", said)
+    if question is not None and bare != said:
+        return False
+    is_form = forms.__contains__ if question is None else partial(is_receipt, question=question, forms=forms)
+    parts = 0
+    for parts, part in enumerate(_parts(bare), 1):  # the first one mostly decides
+        if not _is_combined(part, longest, is_form):
+            return False
+    return bool(parts) or bare != said
 
 
 def is_doubtful(
@@ -144,11 +148,13 @@ def is_doubtful(
     plain = words(text) if plain is None else plain
     if len(text) > MOST or not _may_begin(plain, _shape(forms)[1]):
         return False
-    parts = [part for part in map(words, _PARTS.split(plain)) if part]
-    if question is not None and not (parts and _is_receipt(parts[0], question, forms)):
+    parts = _parts(plain)
+    first = next(parts, None)
+    if question is not None and not (first is not None and _is_receipt(first, question, forms)):
         return False
     return _PARAPHRASE.fullmatch(plain) is not None or (
-        bool(parts) and all(part in forms or part in _MILD or _PARAPHRASE.fullmatch(part) for part in parts)
+        first is not None
+        and all(part in forms or part in _MILD or _PARAPHRASE.fullmatch(part) for part in chain((first,), parts))
     )
 
 
@@ -163,6 +169,17 @@ def _is_receipt(said: str, question: str, forms: frozenset[str]) -> bool:
         return False
     asked = words(question)
     return not any(word in asked for word in said.split() if len(word) > 3 or not word.isascii())
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The parts of a text that say something, each as :func:`words` makes it."""
+    start = 0
+    for gap in _PARTS.finditer(text):
+        if part := words(text[start : gap.start()]):
+            yield part
+        start = gap.end()
+    if part := words(text[start:]):
+        yield part
 
 
 def _is_combined(part: str, longest: int, is_form: Callable[[str], bool]) -> bool:

@@ -124,7 +124,7 @@ class SstpChecklist(checklists.RecordChecklist):
                 self._issue(issue, line, offset)
         session = self._session(message)
         directed, several = session.turn.who == ADDRESSEE, bool(session._actors)
-        found = session._found(message, None)
+        found = session._found(message, None, doubts=not self._tries)
         for issue in found.issues:
             if issue.reason is Reason.OUT_OF_TURN and directed:
                 self.fault("addressee", line, issue.text, offset)

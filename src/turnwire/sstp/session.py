@@ -16,9 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 from turnwire.errors import Issue, Reason, RuleError
 from turnwire.message import refuse_unknown
 from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS, is_acknowledgement, is_doubtful, words
-from turnwire.sstp.codec import encode
+from turnwire.sstp.codec import check, encode
 from turnwire.sstp.messages import Message
-from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import ADDRESSEE, ANYONE, HEADER, MAIN_TEXT, OTHERS, PAYLOADS, PROOFS, SCHEMA_IDS, WIRE, Kind
 
 RULES: dict[Reason, tuple[str, str]] = {
@@ -227,11 +226,12 @@ class Session:
 
     # --- the rules: what each finds, without changing anything
 
-    def _found(self, message: Message, identity: str | None) -> _SessionFindings:
+    def _found(self, message: Message, identity: str | None, doubts: bool = True) -> _SessionFindings:
+        """doubts: whether what may be no more than an acknowledgement is wanted."""
         if not isinstance(message, Message):
             raise TypeError(f"a session takes SSTP messages, not {type(message).__name__}")
         if message._source is None:
-            broken = next((issue for issue in findings(message._fields) if issue.severity == "error"), None)
+            broken = next((issue for issue in check(message) if issue.severity == "error"), None)
             if broken is not None:
                 return _SessionFindings([broken], False)
         actor: str = message.actor_id
@@ -249,7 +249,7 @@ class Session:
             waits = f"{actor!r} spoke last and waits for a response"
             told = f"only {self.turn.actor!r} may speak now, not {actor!r}" if self.turn.who == ADDRESSEE else waits
             issues.append(_finding(Reason.OUT_OF_TURN, "/header/actor_id", told))
-        issues += self._contribution(message.KIND, speaker, text, said)
+        issues += self._contribution(message.KIND, speaker, text, said, doubts)
         return _SessionFindings(issues, True, speaker, message.addressee, said, False, allowed)
 
     def _is(self, identity: str, actor: str) -> bool:
@@ -296,17 +296,19 @@ class Session:
         if reason is not None:
             yield _finding(reason, "/header/logical_clock", text)
 
-    def _contribution(self, kind: Kind, speaker: str, text: str, said: str) -> Iterator[Issue]:
+    def _contribution(self, kind: Kind, speaker: str, text: str, said: str, doubts: bool) -> Iterator[Issue]:
         forms = self._acknowledgements
         where = f"/payload/{MAIN_TEXT[kind]}"
         asked = self._open[Kind.QUERY].get(speaker) if kind is Kind.KNOWLEDGE else None
         question = None if asked is None else _main_text(asked[-1].message)
+        last = self._last
+        echo = last is not None and last[1] == said and said.count(" ") >= 2 and folded(last[0]) != speaker
         if is_acknowledgement(said, forms, question):
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
-        elif is_doubtful(text, forms, question, said):
+        elif (doubts or echo) and is_doubtful(text, forms, question, said):
             yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
-        elif self._last and self._last[1] == said and said.count(" ") >= 2 and folded(self._last[0]) != speaker:
-            yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")
+        elif last is not None and echo:
+            yield _finding(Reason.ECHO, where, f"this repeats what {last[0]!r} has just said")
 
     # --- what a message changes
 

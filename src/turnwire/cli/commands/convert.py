@@ -94,6 +94,8 @@ def command(
                     raise found.error
                 converted = converter.feed(found.message)
                 writer.write(name, found.line, turnwire.encode(converted.message), converted)
+                if not writer.tells:
+                    converter.be_terse()
             except WireError as error:
                 if begun or found.message is None or error.reason is not Reason.NOT_CONFORMING:
                     writer.refuse(name, found.line, error)
@@ -171,6 +173,11 @@ class _Writer:
         self._first = True
         self.refused = 0
 
+    @property
+    def tells(self) -> bool:
+        """True if it tells what was dropped, not only that something was."""
+        return self._json or (self.notes.told and not self._quiet)
+
     def write(self, file: str, line: int, text: str, converted: Converted) -> None:
         """One converted message."""
         dropped = converted.dropped
@@ -182,7 +189,9 @@ class _Writer:
             text = f"\n{text}" if registry.wire(self._target).style == LINES else text
         self._first = False
         self.messages.add(text if text.endswith("\n") else f"{text}\n")
-        if self._quiet:
+        if self._quiet or not self.notes.told:
+            for _ in range(0 if self._quiet else (converted.nearest is not None) + bool(dropped)):
+                self.notes.add("")
             return
         if converted.nearest is not None:
             self.notes.add(f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}")
@@ -200,7 +209,8 @@ class _Writer:
             fault |= {"nearest": nearest} if nearest else {}
             self._line({"file": file, "line": line, "wire": self._target, **fault})
         else:
-            self.notes.add(f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}")
+            told = self.notes.told
+            self.notes.add(f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}" if told else "")
 
     def _line(self, values: dict[str, Any]) -> None:
         write_json([{**values, "file": inputs.shown(values["file"])}])
