@@ -133,11 +133,12 @@ def is_acknowledgement(said: str, forms: frozenset[str] = ACKNOWLEDGEMENTS, ques
     if question is not None and bare != said:
         return False
     is_form = forms.__contains__ if question is None else partial(is_receipt, question=question, forms=forms)
-    parts = 0
-    for parts, part in enumerate(_parts(bare), 1):  # the first one mostly decides
+    any_part = False
+    for part in _parts(bare):  # the first one mostly decides
+        any_part = True
         if not _is_combined(part, longest, is_form):
             return False
-    return bool(parts) or bare != said
+    return any_part or bare != said
 
 
 def is_doubtful(
