@@ -88,7 +88,7 @@ cdef extern from "_native/csp/window.h" nogil:
         const uint16_t *feeds
     ctypedef void (*csp_lister)(const uint8_t *text, int first, int blocks, csp_window *w)
     csp_lister csp_lister_of(int level)
-    void csp_fill(csp_window *w, csp_lister list, const uint8_t *data, int64_t base, int64_t end)
+    void csp_fill(csp_window *w, csp_lister list, const uint8_t *data, int64_t base, int64_t end, int64_t readable, int final)
     bint csp_may_be_high(const csp_window *w, int64_t start, int64_t stop)
 
 cdef extern from "_native/csp/fast_path.h" nogil:

@@ -279,13 +279,13 @@ TW_ALWAYS int csp_fast_of(const csp_window *w, csp_reading *r, int32_t *rows, in
     csp_cursor c = {w, r->data + w->base, w->feeds + r->next, w->feeds + w->usable, (int)(r->place - w->base), returns,
                     (int)w->base, r->most_key < CSP_WINDOW ? (int)r->most_key : CSP_WINDOW, r->most_fields, &r->open_run};
     const uint16_t *next = c.next;
-    int start = c.place, count;
+    int start = c.place, end = (int)(w->stop - w->base), count;
     *why = CSP_SLOW;
     if (r->open_stop != w->stop) r->open_run = 0;
     r->open_stop = w->stop;
     for (count = 0; count < most; count++) {
         int32_t *row = rows + 24 * count;
-        int found, intent, size;
+        int found, intent, stop;
         if (c.next >= c.behind) {
             *why = CSP_CUT_OFF;
             break;
@@ -299,20 +299,20 @@ TW_ALWAYS int csp_fast_of(const csp_window *w, csp_reading *r, int32_t *rows, in
             *why = intent;
             break;
         }
-        size = c.place - start;
-        if (size > r->most_bytes) break;
-        if (csp_may_be_high(w, w->base + start, w->base + c.place) && csp_bad_utf8(c.text, start, c.place) >= 0) break;
+        stop = c.place < end ? c.place : end;
+        if (stop - start > r->most_bytes) break;
+        if (csp_may_be_high(w, w->base + start, w->base + stop) && csp_bad_utf8(c.text, start, stop) >= 0) break;
         row[0] = c.base + start;
-        row[1] = size;
+        row[1] = stop - start;
         row[2] = (int32_t)(r->number + (next - (w->feeds + r->next)));
         row[3] = intent;
         /* Wanted for the next window: memory is slow, and has nothing to do while messages are read. */
-        for (int64_t at = start; at < c.place; at += 64) TW_SOON(c.text + at + CSP_WINDOW);
+        for (int64_t at = start; at < stop; at += 64) TW_SOON(c.text + at + CSP_WINDOW);
         start = ++c.place;  /* behind the blank line */
         next = c.next;
     }
     r->number += next - (w->feeds + r->next);
-    r->place = w->base + start;
+    r->place = w->base + (start < end ? start : end);
     r->next = (int)(next - w->feeds);
     return count;
 }

@@ -60,7 +60,7 @@ cdef bint read_usual(uint8_t *data, int64_t size, Result *result) noexcept nogil
     cdef const int32_t *row = result.row
     memset(data + size, 0, CSP_ROOM)
     data[size] = 10
-    csp_fill(&window, find_lines, data, 0, size + CSP_ROOM)
+    csp_fill(&window, find_lines, data, 0, size + CSP_ROOM, size + CSP_ROOM, 0)
     reading.keys, reading.data, reading.log = &keys, data, True
     reading.most_bytes, reading.most_fields, reading.most_key = usual_limits[0], FEW, usual_limits[2]
     reading.place = reading.next = reading.number = 0

@@ -65,7 +65,7 @@ cdef inline void fill(Scanner *s, int64_t base) noexcept nogil:
     if s.look and s.look < stop - base:
         stop = base + s.look
         s.look *= 4
-    csp_fill(&s.window, s.lister, s.data, base, stop)
+    csp_fill(&s.window, s.lister, s.data, base, stop, stop, 0)
     s.next = 0
 
 

@@ -88,8 +88,10 @@ static inline csp_lister csp_lister_of(int level) {
     return csp_list_scalar;
 }
 
-/* The window from base on, up to end at most. */
-static inline void csp_fill(csp_window *w, csp_lister list, const uint8_t *data, int64_t base, int64_t end) {
+/* The window from base on, up to end at most. readable: up to where there is memory; final: two line feeds are added where the
+   text ends, so that its last message ends as the others do. */
+static inline void csp_fill(csp_window *w, csp_lister list, const uint8_t *data, int64_t base, int64_t end, int64_t readable,
+                            int final) {
     int64_t whole = (end - base) >> 6;
     int blocks = whole < CSP_BLOCKS ? (int)whole : CSP_BLOCKS;
     w->base = base;
@@ -103,8 +105,9 @@ static inline void csp_fill(csp_window *w, csp_lister list, const uint8_t *data,
         w->stop = end;
     }
     w->breaks[blocks] = ~0ULL;
+    for (int64_t at = end; final && w->stop == end && at < end + 2; at++) w->feeds[w->count++] = (uint16_t)(at - base);
     w->usable = w->count;
-    while (w->usable && base + w->feeds[w->usable - 1] + 1 + CSP_SLACK > end) w->usable--;
+    while (w->usable && base + w->feeds[w->usable - 1] + 1 + CSP_SLACK > readable) w->usable--;
 }
 
 /* Whether the bytes from start to the line feed at stop, both counted from base, are one token: at least one byte, none

@@ -108,6 +108,9 @@ static inline int tw_stopped_by_signal(tw_lines *k)
 
 static inline const uint8_t *tw_text(const tw_lines *k, const tw_region *r) { return r->level ? k->arena : k->s; }
 
+/* The memory there is from the start of what tw_text gives on. */
+static inline size_t tw_readable(const tw_lines *k, const tw_region *r) { return r->level ? k->arena_room : k->size; }
+
 /* Up to where may be read: in the arena more than there is, so that its last string is read in blocks, too. */
 static inline size_t tw_hard(const tw_lines *k, const tw_region *r)
 {
@@ -210,10 +213,15 @@ static size_t tw_own_bytes(const tw_lines *k, tw_region *r, size_t start, size_t
         return stop - start;
     }
     for (size_t i = tw_stretch_at(r, start); i < r->stretch_count && r->start + r->stretches[i].start < stop; i++) {
-        size_t from = r->start + r->stretches[i].start, to = from + r->stretches[i].size;
+        const tw_stretch *one = &r->stretches[i];
+        size_t from = r->start + one->start, to = from + one->size;
         if (from < start) from = start;
         if (to > stop) to = stop;
-        if (from < to)
+        if (from < to && one->written == TW_AS_IT_IS && !r->outer->level) { /* most are lines of the file */
+            *last = one->outer + (to - r->start - one->start);
+            if (!begun && !own) *first = *last - (to - from);
+            own += to - from;
+        } else if (from < to)
             own += tw_own_bytes(k, r->outer, tw_place_in(k, r, &r->first, i, from), tw_place_in(k, r, &r->last, i, to), first, last,
                                 begun || own);
     }

@@ -4,7 +4,7 @@
 #ifndef TURNWIRE_SEARCH_PREFIXED_H
 #define TURNWIRE_SEARCH_PREFIXED_H
 
-enum { TW_MOST_FOREIGN_LINES = 64, TW_MOST_FOREIGN = 1 << 14, TW_FIRST_GATHERED = 256 };
+enum { TW_MOST_USUAL = 2048, TW_MOST_FOREIGN_LINES = 64, TW_MOST_FOREIGN = 1 << 14, TW_FIRST_GATHERED = 256 };
 enum { TW_FORM_OPEN = -1 };                  /* more must be there to say which form the lines have */
 
 /* The lines of a form. exact: a blank line has all of the prefix, too; bare: its size without the white space at its end. */
@@ -152,14 +152,16 @@ static int tw_form_of(tw_form *f, const tw_region *r, const uint8_t *s, size_t p
 static int tw_gather(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at, size_t most)
 {
     tw_lines *k = &w->k;
-    size_t foreign = f->around.form == TW_REPEATED ? f->foreign : 0;
+    const int repeated = f->around.form == TW_REPEATED;
+    const size_t foreign = repeated ? f->foreign : 0, prefix = f->around.size;
     g->whole = r->final;
     while (g->next < r->end) {
         const uint8_t *s = tw_text(k, r), *newline = (const uint8_t *)memchr(s + g->next, '\n', r->end - g->next);
         size_t start = g->next, behind = newline ? (size_t)(newline - s) + 1 : r->end;
         if (start != line && tw_behind_taken(&r->taken, start) > start) { g->next = behind; continue; }
         if (!newline && !r->final) { g->whole = 0; break; }
-        int64_t taken = start == line ? (int64_t)(at - line) : tw_taken_of(f, s, start, behind);
+        int same = repeated && behind - start >= prefix && s[start] != 0xEF && tw_same_bytes(s + start, f->around.prefix, prefix);
+        int64_t taken = start == line ? (int64_t)(at - line) : same ? (int64_t)prefix : tw_taken_of(f, s, start, behind);
         if (taken == TW_NOT_ALIKE) {
             g->foreign_size += behind - start;
             if (++g->foreign > foreign || g->foreign_size > TW_MOST_FOREIGN) { g->whole = 1; break; }
@@ -190,16 +192,20 @@ static int tw_gather(tw_search *w, tw_region *r, tw_region *inner, const tw_form
     return 1;
 }
 
-/* Takes the lines in which the text up to `stop` stands: *behind is its end in the text around it. */
+/* The text up to `stop` is read: *behind is its end in the text around it, where the walk goes on (*next). Where others stand between
+ * its lines, it goes on behind the first one, and the rest of them are taken. */
 static int tw_take_gathered(tw_search *w, tw_region *r, const tw_region *inner, const tw_gathered *g, size_t at, size_t stop,
-                            size_t *behind)
+                            size_t *next, size_t *behind)
 {
-    size_t mine = 1, size = stop - inner->start;
-    while (mine < g->count && g->stretches[mine].start < size) mine++;
+    size_t mine = 1, apart = 0, size = stop - inner->start;
+    for (; mine < g->count && g->stretches[mine].start < size; mine++) apart |= g->lines[mine].start ^ g->lines[mine - 1].stop;
     const tw_stretch *last = &g->stretches[mine - 1];
     *behind = last->outer + (size - last->start);
     if (*behind < at) *behind = at;
-    if (mine == 1) return TW_FINE;
+    if (!apart) {
+        *next = *behind;
+        return TW_FINE;
+    }
     g->lines[mine - 1].stop = *behind;       /* something else may stand behind it on its line */
     if (tw_take(&r->taken, g->lines + 1, mine - 1, g->lines->start)) return TW_FINE;
     w->k.json.no_memory = 1;
@@ -222,34 +228,89 @@ static size_t tw_next_run(tw_search *w, tw_region *r, size_t at)
     return c->found;
 }
 
-/* Reads the message in the lines of a form. */
-static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at,
-                               int *done)
+/* True if what the walk meets next behind `at` is "CSP/1" at `q`, with which the line `line` ends. */
+static int tw_is_met_next(const tw_search *w, const tw_region *r, size_t at, size_t line, size_t q)
+{
+    const uint8_t *s = tw_text(&w->k, r);
+    tw_look look = { .s = s, .from = r->start, .end = r->end, .readable = tw_readable(&w->k, r), .base = TW_NO_BLOCK,
+                     .torn = w->k.plan->torn_halves };
+    for (; (at = tw_seek(&look, at)) < q; at++) {
+        int opening = tw_opening_of(w->k.plan, s, at, r->start, r->end, 0);
+        if (opening != TW_NO_OPENING) return opening == TW_AT_CSP && at == line;
+    }
+    return at == q && q - line <= TW_MOST_PREFIX;
+}
+
+/* Reads the usual messages with which joined lines begin, as long as the walk would meet one behind the other: no other line stands
+ * between their lines. *stop: the end of the last one; *more: what follows may be another. */
+static int tw_gathered_run(tw_search *w, tw_region *r, tw_region *inner, const tw_gathered *g, size_t *stop, int *more)
 {
     tw_lines *k = &w->k;
-    tw_matched m;
-    size_t behind, size = w->usual + 64;     /* mostly it is as long as the last one, and the line behind it says that it ends */
+    int32_t rows[TW_CSP_ROW * TW_CSP_ROWS], *row;
+    int result = TW_FINE, why, count;
+    size_t line = 0;                         /* the number of that in which the last byte read stands */
+    w->filled[1] = 0;
+    csp_window *v = tw_csp_seek(w, inner, inner->start);
+    *stop = inner->start;
+    do {
+        size_t room = k->rows.room - k->rows.count, most = room < TW_CSP_ROWS ? room : TW_CSP_ROWS;
+        if (!most) return *stop == inner->start ? TW_FULL : TW_FINE;
+        count = csp_fast(v, &w->reading, rows, (int)most, &why);
+        *more = count == (int)most || why == CSP_CUT_OFF;
+        for (row = rows; count && result == TW_FINE; count--, row += TW_CSP_ROW) {
+            size_t first = (size_t)row[0] - inner->start, end = first + (size_t)row[1];
+            if (first) {
+                const tw_stretch *last = &g->stretches[line];
+                size_t at = last->outer + (*stop - inner->start - last->start);
+                while (line + 1 < g->count && g->stretches[line].start < first && g->lines[line + 1].start == g->lines[line].stop) line++;
+                *more = g->stretches[line].start == first &&
+                        tw_is_met_next(w, r, at, g->lines[line].start, g->stretches[line].outer);
+                if (!*more) return TW_FINE;
+            }
+            result = tw_csp_row(w, inner, row);
+            *stop = inner->start + end;
+            while (line + 1 < g->count && g->stretches[line + 1].start < end) {
+                if (g->lines[line + 1].start != g->lines[line].stop) { *more = 0; return result; }
+                line++;
+            }
+        }
+    } while (*more && why != CSP_CUT_OFF && result == TW_FINE);
+    return result;
+}
+
+/* Reads the message in the lines of a form, and those behind it that are like it. */
+static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at,
+                               int *done, size_t *next)
+{
+    tw_lines *k = &w->k;
+    tw_matched m = { 0 };
+    int result = TW_FINE, more = 0;
+    size_t stop, behind, used, size = w->usual + 64; /* mostly they are as long as the last ones */
     for (;; size *= 4) {
         if (!tw_gather(w, r, inner, f, g, line, at, size)) return TW_STOPPED;
         if (inner->end > INT32_MAX) return TW_ASK;
         if (!g->count) return r->final ? TW_ASK : TW_GOES_ON;
+        if ((result = tw_gathered_run(w, r, inner, g, &stop, &more)) != TW_FINE) return result;
+        if (stop > inner->start) break;
         w->match_message(k->arena, (int64_t)inner->start, (int64_t)inner->end, g->whole, (int64_t)k->limit, &f->around, &m);
         if (m.what == TW_CSP_UNSURE) return TW_ASK;
         if (m.what == TW_CSP_OPEN && m.run && r->final && tw_next_run(w, r, g->next) == r->end) /* nothing can close it */
             w->match_message(k->arena, (int64_t)inner->start, (int64_t)inner->end, 1, (int64_t)k->limit, &f->around, &m);
         if (m.what == TW_CSP_UNSURE) return TW_ASK;
+        if (m.what == TW_CSP_TEXT) return TW_FINE;
+        stop = (size_t)m.stop;
         if (m.what != TW_CSP_OPEN) break;
         if (g->whole || g->size < size) return r->final ? TW_ASK : TW_GOES_ON;
     }
-    int result = TW_FINE;
-    *done = m.what != TW_CSP_TEXT;
-    if (!*done) return TW_FINE;
-    w->usual = (size_t)m.stop - inner->start < 1 << 16 ? (size_t)m.stop - inner->start : 0;
-    if (m.stop == (int64_t)inner->start) return TW_FINE;
+    *done = 1;
+    used = stop - inner->start;
+    w->usual = more && used < TW_MOST_USUAL ? 2 * used : used < 1 << 16 ? used : 0;
+    if (!used) return TW_FINE;
     if (m.what == TW_CSP_RECORD) result = tw_csp_row(w, inner, m.row);
-    else result = tw_refuse(w, inner, inner->start, (size_t)m.stop, (size_t)m.fault, w->csp_code, w->csp_reasons[m.reason]);
-    if (result == TW_FINE) result = tw_take_gathered(w, r, inner, g, at, (size_t)m.stop, &behind);
-    k->arena_size = (size_t)m.stop;          /* what stands behind it is joined again */
+    else if (m.what == TW_CSP_REFUSED)
+        result = tw_refuse(w, inner, inner->start, stop, (size_t)m.fault, w->csp_code, w->csp_reasons[m.reason]);
+    if (result == TW_FINE) result = tw_take_gathered(w, r, inner, g, at, stop, next, &behind);
+    k->arena_size = stop;                    /* what stands behind it is joined again */
     return result;
 }
 
@@ -324,8 +385,7 @@ static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, cons
     }
     if (result != TW_FINE || !stop) return result;
     *done = 1;
-    result = tw_take_gathered(w, r, inner, g, at, stop, &behind);
-    if (behind < *next) *next = behind;      /* the rest of its first line is still to be searched */
+    result = tw_take_gathered(w, r, inner, g, at, stop, next, &behind);
     /* All that it holds is read in one step: no block ends in it. */
     k->mixed = k->mixed || tw_is_more(k, &before);
     return tw_keep_reach(w, r, at, behind) ? result : TW_STOPPED;
@@ -372,7 +432,7 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
         f.around.prefix = prefix;
     }
     result = object ? tw_gathered_object(w, r, &inner, &f, &g, line, q, done, &behind)
-                    : tw_gathered_message(w, r, &inner, &f, &g, line, q, done);
+                    : tw_gathered_message(w, r, &inner, &f, &g, line, q, done, &behind);
     free(w->spare_stretches);
     free(w->spare_lines);
     w->spare_stretches = g.stretches;

@@ -46,10 +46,10 @@ typedef struct {
     void *csp_own;                           /* the columns of CSP/1 itself, or NULL; csp_store writes a row of them, and of */
     int32_t *csp_spans;                      /* these (or NULL) the next ones may be read where they belong */
     void (*csp_store)(void *columns, const uint8_t *data, int32_t *row, int64_t at, int64_t shift);
-    csp_window window;                       /* of the lines of `top` */
+    csp_window windows[2];                   /* of lines of `top`, and of the text in it that is read */
+    int filled[2];                           /* whether they are of these yet */
     csp_lister lister;
     csp_reading reading;
-    int window_filled;
     void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, const csp_around *around,
                           tw_matched *m);
     uint8_t csp_reasons[256];                /* its own reasons -> those of all wires */
@@ -61,6 +61,7 @@ typedef struct {
 
 static int tw_search_text(tw_search *w, tw_region *r, size_t *at);
 static int tw_at_message(tw_search *w, tw_region *r, size_t *at, csp_around *around);
+static csp_window *tw_csp_seek(tw_search *w, const tw_region *r, size_t at);
 static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row);
 static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t bound);
 static int tw_is_alone(tw_search *w, tw_region *r, size_t line);
@@ -82,7 +83,8 @@ static inline size_t tw_spans_before(const tw_spans *t, size_t at, size_t with)
 /* Behind the lines taken around a place, or the place itself. */
 static inline size_t tw_behind_taken(const tw_spans *t, size_t at)
 {
-    size_t i = t->first == t->count ? t->first : tw_spans_before(t, at, 1);
+    if (t->first == t->count || at >= t->spans[t->count - 1].stop) return at;
+    size_t i = tw_spans_before(t, at, 1);
     if (i == t->first || at >= t->spans[i - 1].stop) return at;
     for (at = t->spans[i - 1].stop; i < t->count && t->spans[i].start == at; i++) at = t->spans[i].stop;
     return at;
@@ -240,7 +242,9 @@ static int tw_search_inner(tw_search *w, tw_region *inner)
 {
     tw_lines *k = &w->k;
     size_t rows = k->rows.count, rejects = k->rejects.count, at = inner->start;
+    w->filled[1] = 0;
     int result = tw_search_text(w, inner, &at);
+    w->filled[1] = 0;
     tw_region_free(inner);
     if (rows == k->rows.count && rejects == k->rejects.count) k->arena_size = inner->start;
     return result;
@@ -777,15 +781,16 @@ static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t bound)
 
 /* --- CSP/1 --- */
 
-/* Makes the line at a place of `top` the next one of the window. */
-static void tw_csp_seek(tw_search *w, size_t at)
+/* Makes the line at a place of a text the next one of its window. */
+static csp_window *tw_csp_seek(tw_search *w, const tw_region *r, size_t at)
 {
-    csp_window *v = &w->window;
+    csp_window *v = &w->windows[r != w->top];
     int64_t place = (int64_t)at;
-    w->reading.data = tw_text(&w->k, w->top); /* the arena may have moved */
-    if (!w->window_filled || place < v->base || place >= v->stop) {
-        csp_fill(v, w->lister, w->reading.data, place, (int64_t)w->top->end);
-        w->window_filled = 1;
+    w->reading.data = tw_text(&w->k, r);     /* the arena may have moved */
+    if (!w->filled[r != w->top] || place < v->base || place >= v->stop) {
+        csp_fill(v, w->lister, w->reading.data, place, (int64_t)r->end, (int64_t)tw_readable(&w->k, r), r->final);
+        w->filled[r != w->top] = 1;
+        w->reading.open_run = 0;
     }
     int low = 0, high = v->count;
     while (low < high) {
@@ -795,7 +800,7 @@ static void tw_csp_seek(tw_search *w, size_t at)
     }
     w->reading.place = place;
     w->reading.next = low;
-    w->reading.number = 0;
+    return v;
 }
 
 static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
@@ -902,13 +907,14 @@ static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
         return done ? TW_FINE : TW_ASK;
     }
     csp_around around = { .fence = r->fence };
-    if (r != w->top || r->fence.run || tw_up_to_taken(&r->taken, q, stop) < stop) return tw_at_message(w, r, at, &around);
-    tw_csp_seek(w, q);
+    if (tw_up_to_taken(&r->taken, q, stop) < stop) return tw_at_message(w, r, at, &around);
+    csp_window *v = tw_csp_seek(w, r, q);
+    w->reading.number = 0;
     const int64_t line = k->rows.line && !r->level ? tw_line_of(k, q) : 0;
     for (;;) {
         if (k->rows.room - k->rows.count < TW_CSP_ROWS) return TW_FULL;
         rows = w->csp_spans && !r->level ? w->csp_spans + TW_CSP_ROW * k->rows.count : spare;
-        count = csp_fast(&w->window, &w->reading, rows, TW_CSP_ROWS, &why);
+        count = csp_fast(v, &w->reading, rows, TW_CSP_ROWS, &why);
         for (int i = 0; i < count; i++, rows += TW_CSP_ROW) {
             if (k->rows.line && !r->level) { /* lines were counted already */
                 k->counted = (size_t)rows[0];
@@ -922,10 +928,10 @@ static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
         }
         if (count == TW_CSP_ROWS) continue;
         /* A message that the first half of a window holds the head of is long, or its heredoc does not close. */
-        if (why != CSP_CUT_OFF || w->window.stop >= (int64_t)stop) break;
-        if (w->reading.place - w->window.base < (w->window.stop - w->window.base) / 2) break;
-        csp_fill(&w->window, w->lister, w->reading.data, w->reading.place, (int64_t)stop);
-        w->reading.next = 0;
+        if (why != CSP_CUT_OFF || v->stop >= (int64_t)stop) break;
+        if (w->reading.place - v->base < (v->stop - v->base) / 2) break;
+        w->filled[r != w->top] = 0;
+        tw_csp_seek(w, r, *at);
     }
     return *at == q ? tw_at_message(w, r, at, &around) : TW_FINE;
 }
@@ -1017,7 +1023,7 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
     int result = TW_FINE;
     for (;;) {
         look.s = tw_text(k, r);              /* the arena may have moved */
-        look.readable = r->level ? k->arena_room : k->size;
+        look.readable = tw_readable(k, r);
         at = tw_seek(&look, at);
         if (at >= end || (r == w->top && at >= w->until)) break;
         if (look.s[at] == '"' && at + 1 < end && !k->plan->torn_first[look.s[at + 1]] && !tw_is_line_start(look.s, at, r->start)) {

@@ -69,7 +69,7 @@ cdef extern from "_native/log/streams.h" nogil:
         void (*csp_store)(void *columns, const uint8_t *data, int32_t *row, int64_t at, int64_t shift) noexcept
         csp_lister lister
         csp_reading reading
-        int window_filled
+        int filled[2]
         tw_stretch *spare_stretches
         tw_span *spare_lines
         void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes,
@@ -376,7 +376,7 @@ cdef class Block:
         text.region.unclosed = text.unclosed_seen = 0
         memset(text.region.closings, 0, sizeof(text.region.closings))
         memset(&text.region.next_run, 0, sizeof(csp_closing))
-        self.top, self.w.top, self.w.at, self.w.window_filled = text, &text.region, text.region.start, False
+        self.top, self.w.top, self.w.at, self.w.filled[0] = text, &text.region, text.region.start, False
         if state.runs:
             self.search.csp_lines.begin(text.whole(), state)
         self.give()
@@ -620,7 +620,7 @@ cdef class Block:
             del self.asked[asked:]
         elif k.rows.count > rows or k.rejects.count > bad:
             k.mixed = True
-        self.top, w.top, w.at, w.window_filled = outer, &outer.region, at, False
+        self.top, w.top, w.at, w.filled[0] = outer, &outer.region, at, False
         self.give()
         return outside
 
