@@ -109,11 +109,12 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     return tw_members_scalar(x, p, 0, 1, brace);
 }
 
-/* Forgets the templates if other nodes fill columns now than those (`asked`) that they were made for. */
-static void tw_check_templates(tw_json *x, const uint64_t *asked)
+/* Forgets the templates if other nodes fill columns now than when they were made. */
+static void tw_check_templates(tw_json *x)
 {
-    if (memcmp(x->asked, asked, sizeof x->asked))
+    if (memcmp(x->asked, x->made_for, sizeof x->asked))
         while (x->template_count) free(x->templates[--x->template_count]);
+    memcpy(x->made_for, x->asked, sizeof x->asked);
     x->fitted = NULL;
     x->unfit = NULL;
 }

@@ -89,7 +89,8 @@ typedef struct {
     tw_step *braces[TW_MOST_NODES + 1];      /* by table: where the steps of its objects begin */
     tw_step *steps[TW_STEP_CHUNKS];
     size_t step_count, missed;
-    uint64_t asked[TW_NODE_WORDS];           /* a bit for each node that fills a column */
+    uint64_t asked[TW_NODE_WORDS];           /* a bit for each node that fills a column; and for each that did ... */
+    uint64_t made_for[TW_NODE_WORDS];        /* ... when the templates were made */
     tw_template *templates[TW_TEMPLATES];             /* the one that fitted last first */
     tw_template *fitted;                        /* the one that the object was read with, or NULL; and ... */
     const uint8_t *unfit;                    /* an object that none fitted, and which was not read yet */

@@ -37,9 +37,9 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t digits
     ctypedef struct tw_json:
         const tw_shape *shape
+        uint64_t asked[1]
         uint32_t stamp
         uint8_t no_memory
-        uint64_t asked[8]
     ctypedef struct tw_need:
         uint16_t node
         uint16_t parent
@@ -214,7 +214,7 @@ cdef extern from "_native/json/scan.h" nogil:
     int tw_best_level(int allowed)
     int tw_index_needs(const tw_need *needs, tw_variant *variant)
     int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
-    void tw_check_templates(tw_json *x, const uint64_t *asked)
+    void tw_check_templates(tw_json *x)
     void tw_json_free(tw_json *x)
     uint64_t tw_name_hash(const uint8_t *p, size_t n)
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)

@@ -340,7 +340,6 @@ cdef class Block:
         cdef tw_search *w = self.w
         cdef tw_lines *k = &w.k
         cdef Walked top = Walked()
-        cdef uint64_t[8] asked
         cdef size_t digits
         digits = min(LIMITS.integer_digits, sys.get_int_max_str_digits() or LIMITS.integer_digits)
         core.plan.c.shape.digits = digits
@@ -360,10 +359,9 @@ cdef class Block:
         memset(&self.others, 0, sizeof(self.others))
         attach_nslip(k, &self.others, core.plan, search.keep)
         attach_csp(w, core)
-        memcpy(asked, k.json.asked, sizeof(asked))
-        memset(k.json.asked, 0, sizeof(asked))
+        memset(k.json.asked, 0, sizeof(k.json.asked))
         self.grow(max(<size_t>(min(size, MOST_GUESSED) * core.density * 1.0625) + 64, LEAST_ROWS), core.reject_room)
-        tw_check_templates(&k.json, asked)
+        tw_check_templates(&k.json)
         top.region.end, top.region.final = stop, final
         self.enter(top, state)
         return 0
