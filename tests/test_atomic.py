@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from turnwire import atomic, csp
-from turnwire.atomic import PREFIX, SUFFIX, AtomicFile, atomic_directory, explained, keep_access
+from turnwire.atomic import PREFIX, SUFFIX, AtomicFile, explained, keep_access
 from turnwire.errors import NotFlushed, Reason, RuleError
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not hasattr(os, "fchmod"), reason="no permissions to keep")]
@@ -119,13 +119,9 @@ def test_a_text_that_is_none_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_error_keeps_the_name_of_another_file(tmp_path: Path) -> None:
-    for make in (atomic_directory, AtomicFile):
-        with pytest.raises(OSError) as caught, make(tmp_path / "new"):
-            os.stat("/nowhere/at/all")
-        assert caught.value.filename == "/nowhere/at/all"
-    with pytest.raises(OSError) as caught, atomic_directory(tmp_path / "new"):
-        raise OSError(28, "No space left on device")
-    assert str(caught.value.filename).endswith("new")
+    with pytest.raises(OSError) as caught, AtomicFile(tmp_path / "new"):
+        os.stat("/nowhere/at/all")
+    assert caught.value.filename == "/nowhere/at/all"
 
 
 @pytest.fixture
@@ -181,54 +177,27 @@ def test_a_directory_that_is_open_is_swept_of_files_alone(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("make", [atomic_directory, AtomicFile])
 @pytest.mark.parametrize(
     ("number", "refused"),
     [(errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True), (errno.ENOSPC, True), (errno.EBADF, True)],
 )
 def test_names_that_a_file_system_cannot_flush(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any, number: int, refused: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, refused: bool
 ) -> None:
     """Where it never does, nothing is wrong; where it did not now, what is written is there and is said to be."""
     fsync = os.fsync
 
     def failing(descriptor: int) -> None:
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode) and (make is AtomicFile or os.path.exists(tmp_path / "new")):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             raise OSError(number, os.strerror(number))
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", failing)
-    with pytest.raises(NotFlushed) if refused else nullcontext() as caught, make(tmp_path / "new"):
+    with pytest.raises(NotFlushed) if refused else nullcontext() as caught, AtomicFile(tmp_path / "new"):
         pass
     assert os.listdir(tmp_path) == ["new"]
     if caught is not None:
         assert (caught.value.errno, caught.value.filename) == (number, str(tmp_path / "new"))
-
-
-@pytest.mark.parametrize("there", ["nothing", "file", "folder", "full folder", "link to nothing", "nowhere"])
-def test_a_directory_takes_the_place_of_nothing_but_an_empty_one(tmp_path: Path, there: str) -> None:
-    """What is refused is refused before anything is written."""
-    place = tmp_path / ("none/new" if there == "nowhere" else "new")
-    if there == "file":
-        place.write_text("old")
-    elif "folder" in there:
-        place.mkdir()
-        if there == "full folder":
-            (place / "inside").write_text("old")
-    elif there == "link to nothing":
-        place.symlink_to(tmp_path / "aim")
-    begun = []
-    good = there in ("nothing", "folder", "link to nothing")
-    refusal = pytest.raises(FileNotFoundError if there == "nowhere" else FileExistsError)
-    with nullcontext() if good else refusal, atomic_directory(place) as made:
-        begun.append(there)
-        (made / "file").write_text("new")
-    assert begun == ([there] if good else [])
-    assert not [name for name in os.listdir(tmp_path) if name.startswith(PREFIX)]
-    if good:
-        assert (place / "file").read_text() == "new"
-    else:
-        assert there == "nowhere" or (place if there == "file" else place / "inside").read_text() == "old"
 
 
 @pytest.mark.parametrize("there", [True, False])

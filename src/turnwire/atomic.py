@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -329,31 +329,3 @@ class AtomicFile:
                 self.file.close()
         if self._beside is not None:
             _remove(self._beside)
-
-
-@contextmanager
-def atomic_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A directory to write in, which gets its name when the block ends well.
-
-    Its name must be free, or an empty directory: FileExistsError says otherwise, before anything is written. Raises as
-    :class:`AtomicFile` does.
-    """
-    name, place = os.fspath(path), Path(os.path.realpath(path))
-    if os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir())):
-        raise FileExistsError(17, "exists already and is not an empty directory", name)
-    with ExitStack() as stack:
-        try:
-            made = stack.enter_context(scratch(place.parent, 0o777))
-        except OSError as error:
-            raise explained(error, name) from None
-        try:
-            yield made
-        except OSError as error:
-            error.filename = error.filename or name  # it is of a file in it that is open
-            raise
-        with _named(name):
-            for directory in {made, *(found for found in made.rglob("*") if found.is_dir())}:
-                sync_directory(directory)
-            os.rename(made, place)
-            with done_before(name):
-                sync_directory(place.parent)

@@ -161,3 +161,26 @@ def test_nightly_runs_of_the_command(tmp_path: Path) -> None:
     assert command(*arguments).code == 0 and rows(lake) == 5
     assert command("scan", logs, "--partition-by", "day", "-o", lake, "--format", "ndjson", "-q").code == 0
     assert rows(lake) == 10, "without --resume all is read again"
+
+
+@pytest.mark.parametrize("there", ["nothing", "file", "folder", "full folder", "link to nothing", "nowhere"])
+def test_a_directory_takes_the_place_of_nothing_but_an_empty_one(tmp_path: Path, there: str) -> None:
+    """What is refused is refused before anything is written; a folder of somebody keeps its permissions."""
+    place = tmp_path / ("none/new" if there == "nowhere" else "new")
+    if there == "file":
+        place.write_text("old")
+    elif "folder" in there:
+        place.mkdir(0o700)
+        if there == "full folder":
+            (place / "inside").write_text("old")
+    elif there == "link to nothing":
+        place.symlink_to(tmp_path / "aim")
+    before = names(tmp_path)
+    if there in ("nothing", "folder", "link to nothing"):
+        write(turnwire.scan(log("01")), place, partition_by="day", format="ndjson")
+        assert rows(place) == 1
+        assert there != "folder" or place.stat().st_mode & 0o777 == 0o700
+    else:
+        with pytest.raises(OSError):
+            write(turnwire.scan(log("01")), place, partition_by="day", format="ndjson")
+        assert names(tmp_path) == before

@@ -1,10 +1,9 @@
 """A directory to which runs add files: after a crash it has all files of a run or none.
 
-A run writes to a hidden folder beside the directory, where no reader looks. The folder of the first run is renamed to
-the directory at the end, unless the directory has to exist earlier. A later run ends by writing ``.NAME.commit`` beside
-the directory: a list of the files to move there. From then on the run counts; if the process dies while it moves them,
-the next writer goes on. That file also keeps the position of a scan that is to be resumed, so the position always fits
-the files.
+A run writes to a hidden folder beside the directory, where no reader looks. It ends by writing ``.NAME.commit`` beside
+the directory, a list of the files to move there, and from then on the run counts; if the process dies while it moves
+them, the next writer goes on. The folder of the first run becomes the directory at once. ``.NAME.commit`` also keeps
+the position of a scan that is to be resumed, so the position always fits the files.
 """
 
 from __future__ import annotations
@@ -19,17 +18,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from turnwire.atomic import AtomicFile, atomic_directory, done_before, explained, locked, sweep, sync_directory
+from turnwire.atomic import AtomicFile, done_before, explained, locked, sweep, sync_directory
 
 _SUFFIX = ".run"
 
 
 class GrowingDirectory:
-    """A directory for a ``with`` block.
+    """A directory for a ``with`` block, which is there, empty, from the beginning.
 
     Args:
-        path: its name. fits: (name of a file in it) -> whether that is a file of such an output. early: whether the
-            directory exists from the beginning, and takes the files of several runs.
+        path: its name. fits: (name of a file in it) -> whether that is a file of such an output.
 
     Attributes:
         path: where to write in the block. there: the names of the files that the directory has already.
@@ -39,49 +37,51 @@ class GrowingDirectory:
     process writes there.
     """
 
-    def __init__(self, path: str | os.PathLike[str], fits: Callable[[str], bool], *, early: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str], fits: Callable[[str], bool]) -> None:
         self.name = os.fspath(path)
         self.there: list[str] = []
         self.position: dict[str, Any] | None = None
         self._fits = fits
-        self._early = early
         self._place = Path(os.path.realpath(self.name))
         self._commit_file = self._place.with_name(f".{self._place.name}.commit")
-        self._grows = False
+        self._is_new = False
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        if self._early:
-            self._make()
-        self._grows = self._early or (self._place.is_dir() and any(self._place.iterdir()))
         with self._stack:
-            if self._grows:
-                self._stack.enter_context(locked(self.name, "another process writes there"))
+            self._make()
+            self._stack.enter_context(locked(self.name, "another process writes there"))
             self.position = recovered(self._place).get("position")
-            if self._grows:
-                for left in self._place.parent.glob(f".{escape(self._place.name)}.*{_SUFFIX}"):
-                    shutil.rmtree(left)  # nobody else holds the directory
-                sweep(self._place)
-                found = (path for path in self._place.rglob("*") if not path.is_dir())
-                self.there = sorted(path.relative_to(self._place).as_posix() for path in found)
-                if not all(map(self._fits, self.there)):
-                    raise FileExistsError(17, "exists already and has files that are not such parts", self.name)
-                self._begin()
-            else:
-                self.path = self._stack.enter_context(atomic_directory(self.name))
+            for left in self._place.parent.glob(f".{escape(self._place.name)}.*{_SUFFIX}"):
+                shutil.rmtree(left)  # nobody else holds the directory
+            sweep(self._place)
+            found = (path for path in self._place.rglob("*") if not path.is_dir())
+            self.there = sorted(path.relative_to(self._place).as_posix() for path in found)
+            if not all(map(self._fits, self.there)):
+                raise FileExistsError(17, "exists already and has files that are not such parts", self.name)
+            self._begin()
+            if self._is_new:
+                self._stack.enter_context(locked(self.path))  # it becomes the directory
             self._stack = self._stack.pop_all()
         return self
 
     def _make(self) -> None:
+        """Makes the directory, which goes again where nothing comes into it."""
         try:
             self._place.mkdir()
-            sync_directory(self._place.parent)
-        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
-            raise explained(error, self.name) from None
         except FileExistsError:
             if not self._place.is_dir():
-                text = "is a file; with --follow or --resume the output is a folder of parts"
-                raise NotADirectoryError(20, text, self.name) from None
+                raise NotADirectoryError(20, "is a file; the output is a folder of parts", self.name) from None
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            raise explained(error, self.name) from None
+        else:
+            self._is_new = True
+            self._stack.push(self._unmake)
+
+    def _unmake(self, kind: object, error: object, trace: object) -> None:
+        if error is not None:
+            with suppress(OSError):  # it has files of a run that ended well
+                self._place.rmdir()
 
     def _begin(self) -> None:
         self.path = self._place.with_name(f".{self._place.name}.{os.urandom(8).hex()}{_SUFFIX}")
@@ -98,19 +98,12 @@ class GrowingDirectory:
     ) -> None:
         if isinstance(error, OSError) and Path(str(error.filename or self.path)).is_relative_to(self.path):
             error.filename = self.name  # of a file in it that is open
-        if error is not None:
-            if self._grows:
+        with self._stack as stack:
+            if error is not None:
                 self._drop()
-            self._stack.__exit__(kind, error, trace)
-            return
-        kept = {} if self.position is None else {"position": self.position}
-        with self._stack:
-            if self._grows:
-                self._append(kept)
-            elif kept:
-                _write(self._commit_file, {**kept, "new": True})
-        if kept and not self._grows:
-            _write(self._commit_file, kept)
+                stack.pop_all().__exit__(kind, error, trace)
+                return
+            self._append({} if self.position is None else {"position": self.position})
 
     def _drop(self) -> None:
         """Removes the files of this run, unless it has happened."""
@@ -123,11 +116,13 @@ class GrowingDirectory:
             for folder in {self.path, *(path for path in self.path.iterdir() if path.is_dir())}:
                 sync_directory(folder)
             try:
-                _write(self._commit_file, {**kept, "folder": self.path.name, "files": files})
+                if kept or not (self._is_new and os.name == "posix"):  # else a rename does it all
+                    _write(self._commit_file, {**kept, "folder": self.path.name, "files": files})
             except BaseException:
                 self._drop()
                 raise
-            _move(self._place, self.path.name, files)
+            _move(self._place, self.path.name, files, self._is_new)
+            self._is_new = False
         else:
             self.path.rmdir()
         if kept:
@@ -137,13 +132,10 @@ class GrowingDirectory:
 
 
 def recovered(place: Path) -> dict[str, Any]:
-    """The state that the last run committed. Moves the files that it had not moved yet; a first run that did not end
-    counts for nothing."""
+    """The state that the last run committed. Moves the files that it had not moved yet."""
     file = place.with_name(f".{place.name}.commit")
     kept = _read(file)
-    if not kept:
-        return {}
-    if not place.is_dir() or (kept.pop("new", False) and not any(place.iterdir())):
+    if kept and not place.is_dir():
         file.unlink()
         return {}
     if "folder" in kept:
@@ -152,15 +144,19 @@ def recovered(place: Path) -> dict[str, Any]:
     return kept
 
 
-def _move(place: Path, folder: str, files: list[str]) -> None:
-    """Moves files to their places, those that are not there yet."""
+def _move(place: Path, folder: str, files: list[str], whole: bool = False) -> None:
+    """Moves files to their places, those that are not there yet; ``whole``: the folder takes the place, if the system
+    renames to a directory that is there."""
+    if whole:
+        with suppress(OSError):
+            os.rename(place.parent / folder, place)
     for name in files:
         target = place / name
         target.parent.mkdir(exist_ok=True)
         with suppress(FileNotFoundError):  # it was moved before
             (place.parent / folder / name).rename(target)
     with done_before(place):  # from here on nothing is lost
-        for directory in {place, *(place / name for name in map(os.path.dirname, files))}:
+        for directory in {place, place.parent, *(place / name for name in map(os.path.dirname, files))}:
             sync_directory(directory)
     shutil.rmtree(place.parent / folder, ignore_errors=True)
 

@@ -163,7 +163,7 @@ class DirectoryOutput:
         folder = r"()part-(\d{5,})" if partition_by is None else rf"{partition_by}=([^/]+)/part-(\d+)"
         self._name = re.compile(folder + re.escape(FORMATS[self._format]))
         fits = self._name.fullmatch
-        self._directory = GrowingDirectory(path, lambda name: fits(name) is not None, early=partition_by is None)
+        self._directory = GrowingDirectory(path, lambda name: fits(name) is not None)
         self._open: OrderedDict[str, FileOutput] = OrderedDict()
         self._parts: dict[str, int] = {}
         self._columns: Sequence[Column] = ()
