@@ -379,3 +379,31 @@ def test_a_log_that_is_rotated_before_its_turn_is_read_or_told(kind: str, source
     seen += [number for batch in batches for number in batch["conv_id"].tolist()]
     assert seen == ([0, 1, 3] if kind == "delete" else [0, 1, 2, 3])
     assert [str(gap.why) for gap in found.gaps] == ([] if kind == "rename" else ["file_gone"])
+
+
+@both_cores
+@pytest.mark.parametrize(
+    ("data", "wire"),
+    [
+        (b'{"log": "{\\"a\\": \\"@a3|f0|c3|S0|d1|T2#\\"}\\n", "stream": "stdout"}\n', "nslip"),
+        ("⫻a/b:\nrefactor\n⫻c/d:e\n> @a3|f0|c1|S0|d1|T1# @a3|f0|c2|S0|d1|T1#\n".encode(), "kick"),
+    ],
+)
+def test_what_was_given_at_the_end_of_a_log_that_grows_is_not_given_again(
+    data: bytes, wire: str, tmp_path: Path
+) -> None:
+    """Neither as what it was nor as a part of it: the second scan goes on where the search could."""
+    path = tmp_path / "a.log"
+    seen = set()
+    for cut in range(data.index(b"@"), len(data)):
+        path.write_bytes(data[:cut])
+        first = turnwire.scan(path)
+        given = sum(map(len, first))
+        with path.open("ab") as file:
+            file.write(data[cut:])
+        more = [
+            row for batch in turnwire.scan(path, resume=json.loads(json.dumps(first.position))) for row in batch["wire"]
+        ]
+        assert more == ([] if given else [wire]), cut
+        seen.add(given)
+    assert seen == ({0, 1} if wire == "nslip" else {1})

@@ -7,8 +7,8 @@ threads scan blocks at the same time. The rules of the search are in docs/scan.m
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from functools import cache, lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
 
 _core = _backend.load("log.search")
+_INNER = {"inner": np.dtype("i8")}
 MOST_KINDS = 255
 """The kinds of all wires, equal names counted once: one byte holds their numbers and one that stands for none."""
 
@@ -132,7 +133,8 @@ class Finder:
             self, block, final, line, state, keep, limit, dtypes, memory
         )
         if self._kept is not None:
-            arrays, rows, rejects = _only(arrays, rows, rejects, self._kept)
+            kept = self._kept
+            arrays, rows, rejects = _only(arrays, rows, rejects, lambda table: kept[table["wire"]])
         if self.located:
             arrays = self._located(arrays, rows)
         return arrays, rows, rejects, position, line
@@ -173,19 +175,20 @@ def _finder(wire: str | None, _: tuple[str, ...]) -> Finder:
 
 
 def _only(
-    arrays: Arrays, rows: int, rejects: list[tuple[Arrays, int]], wanted: NDArray[np.bool_]
+    arrays: Arrays, rows: int, rejects: list[tuple[Arrays, int]], wanted: Callable[[Arrays], NDArray[np.bool_]]
 ) -> tuple[Arrays, int, list[tuple[Arrays, int]]]:
-    """The records and rejects of some wires. wanted: by the number of each wire."""
-    mask = wanted[arrays["wire"][:rows]]
+    """The records and rejects that are ``wanted``."""
+    found = {name: array if name == "arena" else array[:rows] for name, array in arrays.items()}
+    mask = wanted(found)
     every = bool(mask.all())
     before = None if every else np.append(0, np.cumsum(mask))
     if before is not None:
-        arrays = {name: array if name == "arena" else array[:rows][mask] for name, array in arrays.items()}
+        arrays = {name: array if name == "arena" else array[mask] for name, array in found.items()}
         rows = int(before[-1])
     kept = []
     for table, count in rejects:
         found = {name: array[:count] for name, array in table.items()}
-        mine = wanted[found["wire"]]
+        mine = wanted(found)
         if not mine.all():
             found = {name: array[mine] for name, array in found.items()}
         if before is not None:
@@ -296,7 +299,7 @@ class BlockResult(NamedTuple):
     rows: how many of the arrays' rows are wanted (by ``where``); wires, met_bytes: how many records there are of each
     wire, and their bytes; rejects: tables with how many rows of each are filled; position: where the next block must
     start, in this one; line: the line there, when ``block`` started with line 1 or the one it was scanned with; state:
-    that of the search there; behind: where in the block the last record ends.
+    that of the search there; last: the place of the last record, see :attr:`bookmarks.Bookmark.given`.
     """
 
     block: InputBlock
@@ -309,7 +312,7 @@ class BlockResult(NamedTuple):
     position: int
     line: int
     state: SearchState
-    behind: int
+    last: tuple[int, int] | None
 
     def shift_lines(self, lines: int) -> None:
         """The block starts so many lines later than it was scanned with."""
@@ -347,16 +350,26 @@ class Engine:
         self._tables = _by_use(finder, self._columns, columns)
         self.row_bytes = sum(dtype.itemsize for dtypes in self._tables for dtype in dtypes.values())
 
-    def scan(self, block: InputBlock, final: bool, line: int = 1, state: SearchState | None = None) -> BlockResult:
-        """The records of one block. ``final``: nothing follows that could change how its last bytes are read."""
+    def scan(
+        self,
+        block: InputBlock,
+        final: bool,
+        line: int = 1,
+        state: SearchState | None = None,
+        given: tuple[int, int] | None = None,
+    ) -> BlockResult:
+        """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
+        ``given``: what begins up to there was given already."""
         if state is None:
             state = SearchState(self._fences)
             if block.base:  # the input is not at its beginning, and no more is known
                 state.within()
-        dtypes = {**self._tables[0], **self._tables[1]}
+        dtypes = {**self._tables[0], **self._tables[1], **({} if given is None else _INNER)}
         arrays, rows, rejects, position, line = self._finder.search(
             block, final, line, state, self.keep, self._limit, dtypes, self._memory
         )
+        if given is not None:
+            arrays, rows, rejects = _only(arrays, rows, rejects, partial(_begin_behind, given))
         if rejects and self._first_error:
             first = rejects[0][0]
             rejects = [(first, 1)]
@@ -365,9 +378,10 @@ class Engine:
         buffer = memoryview(block.data)[: block.size].toreadonly()
         lengths = arrays["length"][:rows]
         own = int(arrays.get("own_bytes", lengths)[:rows].sum())
-        behind = int(arrays["offset"][rows - 1] + lengths[-1]) - block.base if rows else 0
+        inner = int(arrays["inner"][rows - 1]) if rows and "inner" in arrays else 0
+        last = (int(arrays["offset"][rows - 1]), inner) if rows else None
         wires = self._wires(arrays, rows)
-        found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, behind)
+        found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, last)
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
     def follows(self, state: SearchState | None, found: BlockResult) -> bool:
@@ -401,6 +415,13 @@ class Engine:
         batch = Batch(self.scanner, self._columns, rows)
         kept = batch.picked(chosen.mask(batch))._rows
         return found._replace(arrays=kept.arrays, rows=kept.count)
+
+
+def _begin_behind(given: tuple[int, int], table: Arrays) -> NDArray[np.bool_]:
+    """A mask of the rows that begin behind a place."""
+    offsets, inner = table["offset"], table.get("inner", np.zeros(1, np.int64))
+    mask: NDArray[np.bool_] = (offsets > given[0]) | ((offsets == given[0]) & (inner > given[1]))
+    return mask
 
 
 @lru_cache(64)

@@ -287,7 +287,7 @@ class Run:
         whole = self._joined(reading, block)
         if whole is None:
             return
-        if whole is not block or found is None or not self._engine.follows(reading.state, found):
+        if whole is not block or found is None or reading.given or not self._engine.follows(reading.state, found):
             found = None
         yield from self._given(reading, whole, found)
 
@@ -311,7 +311,7 @@ class Run:
         """A batch, an error, and what is left of the last block where its records did not fit into one batch."""
         lines, final = reading.line - 1, self._is_final(reading, block)
         if found is None:
-            found, lines = self._engine.scan(block, final, reading.line, reading.state), 0
+            found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.given), 0
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
         reading.offset, reading.line = block.base + found.position, found.line + lines
@@ -330,12 +330,13 @@ class Run:
             reading.left, rest = rest, None
         elif not final and reading.source.cut is None and not self._bookmarks.waits:
             reading.waiting = reading.offset, reading.line, reading.kept()
+            reading.given = reading.given or (-1, 0)
         elif not final:
             rest = None
-        elif found.rows and reading.waiting is not None:  # what is given is not given again
-            place = _behind_given(found)
-            count = bytes(found.buffer[place : found.position]).count(b"\n")
-            reading.waiting = block.base + place, reading.line - count, None
+        if reading.waiting is not None and found.last is not None:
+            reading.given = found.last  # is not given again
+        elif reading.waiting is None and reading.given is not None and reading.offset > reading.given[0]:
+            reading.given = None
         if block.last and rest is None:
             error = self._end(reading)
         return batch, error, rest
@@ -452,14 +453,6 @@ class Run:
 def _most_in_flight(threads: int) -> int:
     """So many blocks are worked on or wait for the consumer: none of the threads has to wait for it."""
     return 1 if threads == 1 else 2 * threads + 1
-
-
-def _behind_given(found: BlockResult) -> int:
-    """The place behind the last record; behind its line, where that has an end and nothing is refused in it."""
-    table, count = found.rejects[-1] if found.rejects else ({"offset": ()}, 0)
-    behind = bytes(found.buffer).find(b"\n", found.behind, found.position) + 1
-    refused = [one for one in table["offset"][:count] if found.behind <= one - found.block.base < behind]
-    return found.behind if refused or not behind else behind
 
 
 def _tail(found: BlockResult, position: int) -> InputBlock:

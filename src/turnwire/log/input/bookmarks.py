@@ -111,7 +111,8 @@ class Bookmark(NamedTuple):
     the state of the search there (``SearchState.kept``); read, tail_bytes, tail: the digest of the last bytes in
     front of what was read last (of a file that is not compressed); written, born: when it was written last and made
     (ns); ends: of a file that was written lately, where the last lines end that were read, each with the digest of
-    those last bytes up to there."""
+    those last bytes up to there; given: the place of the last record behind the offset that was given though more may
+    come at the end: its offset, and where it begins in what the outermost string around it says."""
 
     name: str
     device: int
@@ -128,6 +129,7 @@ class Bookmark(NamedTuple):
     written: int = 0
     born: int = 0
     ends: list[tuple[int, str]] | None = None
+    given: tuple[int, int] | None = None
 
     @classmethod
     def of(
@@ -209,6 +211,8 @@ class Bookmark(NamedTuple):
             raise ValueError(f"byte {self.offset} is behind the end of the file")
         if self.carried is not None:
             SearchState.restored(self.carried)
+        if self.given is not None and (len(self.given) != 2 or not all(0 <= index(one) <= MOST for one in self.given)):
+            raise ValueError(f"{self.given} is no place of a record")
         for end, _ in self.ends or ():
             if not self.read - self.tail_bytes < index(end) < self.read:
                 raise ValueError(f"no line ends at byte {end}")

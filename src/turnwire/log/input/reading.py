@@ -234,8 +234,8 @@ class Reading:
 
     The scan moves offset and line, up to where everything is accounted for, and state, what the search knows there, and
     behind, that offset and the last bytes in front of it (1024 at most); waiting: offset, line and kept state without
-    what is open at the end, where something is; left, pending: a record that a block cut off, and the blocks after it;
-    taken: bytes read, as stored.
+    what is open at the end, where something is, and given: what of that was given all the same; left, pending: a record
+    that a block cut off, and the blocks after it; taken: bytes read, as stored.
 
     What reads sets the rest. kind: "gzip", "bzip2", "xz", "zstd", "zip" or None; fault: why decompressing ended before
     its time; memory: the whole input, where it is there at once; closed: nobody will write to it any more; carried: the
@@ -262,6 +262,7 @@ class Reading:
             self.behind = (0, b"") if who is None or who.packed else mark.behind(file)
         self.state: SearchState | None = None
         self.waiting: tuple[int, int, dict[str, Any] | None] | None = None
+        self.given = None if mark is None or mark.given is None else (mark.given[0], mark.given[1])
         self.left: InputBlock | None = None
         self.pending: list[InputBlock] = []
         self.pending_bytes = self.taken = self.idle = 0
@@ -509,7 +510,8 @@ class Reading:
         assert self.identity is not None
         offset, line, carried = self.waiting or (self.offset, self.line, self.kept())
         size, behind = (0, (0, b"")) if self.kind else (self.offset, self.behind)
-        return Bookmark.of(self.path, self.identity, (offset, line), size, carried, behind)
+        given = self.given if self.given is not None and self.given[0] >= offset else None
+        return Bookmark.of(self.path, self.identity, (offset, line), size, carried, behind)._replace(given=given)
 
 
 Blocks = Iterator[tuple[Reading, InputBlock]]
