@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, through_shell, turnwire
-from turnwire.cli.outcome import Terminated, terminating
+from turnwire.cli.outcome import Terminated, stopping, terminating
 
 pytestmark = [needs_posix, pytest.mark.once]
 
@@ -184,6 +184,19 @@ def test_a_signal_that_was_dropped_comes_again(
         assert isinstance(raised.value, Terminated) and raised.value.code == 128 + number
     assert signal.getsignal(number) == before
     assert capsys.readouterr().err == ""
+
+
+def test_whoever_asks_is_told_of_the_first_interruption() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with stopping() as is_stopped:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert not is_stopped()
+        signal.raise_signal(signal.SIGINT)
+        assert is_stopped()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -16,6 +16,7 @@ import turnwire
 from tests.report.chunks import Row, chunks, shown
 from turnwire.read.coding import ABSENT, coded
 from turnwire.report import page, report
+from turnwire.report.build import STOP
 from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, NameCodes, _core
 from turnwire.report.figures import ANSWER_COLUMNS, Answers
 from turnwire.report.findings import Finding
@@ -56,6 +57,19 @@ def test_messages_of_a_second_file_stand_behind_those_of_the_first(tmp_path: Pat
     data = report([str(first), str(second)], tokenizer=None).data
     place = data["message_columns"].index("sequence")
     assert [row[place] for row in data["messages"]] == ["0", "1", "2", "3"]
+
+
+def test_a_report_that_is_stopped_is_about_what_was_read(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_text(f"{GOOD.format(1, 0, 0)}\n{BAD}\n{GOOD.format(2, 1, 1)}\n", "utf-8")
+    sources = [str(tmp_path / name) for name in "ab"]
+    data = report(sources, tokenizer=None, progress=lambda done, records: STOP).data
+    first = report(sources[:1], tokenizer=None).data
+    assert [data[name] for name in ("messages", "answers", "rejects")] == [
+        first[name] for name in ("messages", "answers", "rejects")
+    ]
+    assert (data["totals"]["stopped"], first["totals"]["stopped"]) == (True, False)
+    assert data["findings"][1:] == first["findings"]
 
 
 @pytest.mark.parametrize(

@@ -176,11 +176,15 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
     return "looks like a chat transcript, not like a message of these wires" if _CHAT.search(beginning) else None
 
 
-def of_formats(names: Sequence[str]) -> bool:
+def of_formats(names: Sequence[str], surely: bool = False) -> bool:
     """True if the beginning of a file of these inputs has records of a format of real traffic; tells that they are
-    read. For who found nothing of any wire in them, and may read them again."""
-    for name in () if STANDARD_INPUT in names else files(names)[:SHOWN]:
-        if counts := wires_in(_beginning(name), FORMATS):
+    read. For who found nothing of any wire in them, and may read them again. surely: only if they are most of it, and
+    no beginning has a message of a wire, so that nothing need be read for the wires first."""
+    beginnings = {name: _beginning(name) for name in (() if STANDARD_INPUT in names else files(names)[:SHOWN])}
+    if surely and any(map(wires_in, beginnings.values())):
+        return False
+    for name, data in beginnings.items():
+        if counts := wires_in(data, FORMATS, 0.5 if surely else 0):
             complain(f"{shown(name)}: there are records of other formats: {counts}: read with --wire formats")
             return True
     return False
@@ -199,15 +203,15 @@ def _beginning(name: str) -> bytes:
         return b""
 
 
-def wires_in(data: bytes, wire: str | None = None) -> str:
+def wires_in(data: bytes, wire: str | None = None, least: float = 0) -> str:
     """The wires, or with ``FORMATS`` the formats, that bytes of a log have records of, with their numbers; "" where
-    they have none."""
+    they have none, or these are less than a part of the bytes."""
     import turnwire
 
     found = turnwire.scan(data, wire=wire, columns=["wire"], errors="skip")
     for _ in found:
         pass
-    return by_wire(found.counts.wires)
+    return by_wire(found.counts.wires) if found.counts.record_bytes >= least * len(data) else ""
 
 
 def content(name: str) -> bytes:

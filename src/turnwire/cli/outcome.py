@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn, TypeVar
 
@@ -161,6 +161,27 @@ def uninterrupted() -> Iterator[None]:
     """Ignores the signals that end a program in the block, which must be short."""
     with _handled(STOPPING, signal.SIG_IGN):
         yield
+
+
+@contextmanager
+def stopping() -> Iterator[Callable[[], bool]]:
+    """Gives a function that says whether SIGINT came since it was first called. Before that, and a second time, SIGINT
+    interrupts as it does elsewhere."""
+    asked = stopped = False
+
+    def stop(number: int, frame: object) -> None:
+        nonlocal stopped
+        if stopped or not asked:
+            raise KeyboardInterrupt
+        stopped = True
+
+    def is_stopped() -> bool:
+        nonlocal asked
+        asked = True
+        return stopped
+
+    with _handled([signal.SIGINT], stop):
+        yield is_stopped
 
 
 @contextmanager

@@ -35,7 +35,8 @@ MAX_MESSAGES = 2000
 """Messages that a page shows in full unless another number is asked for."""
 
 Progress = Callable[[int, int], object]
-"""(bytes read, records met) -> anything"""
+"""(bytes read, records met) -> ``STOP``, if that is enough, or anything else"""
+STOP = "stop"
 
 
 class Report:
@@ -79,7 +80,8 @@ def report(
         max_messages: messages shown in full, from the largest and the faulty conversations. Figures always cover all
             records.
         now: the creation time that the page shows; the current time by default.
-        progress: called after each batch with the numbers of bytes and records read.
+        progress: called after each batch with the numbers of bytes and records read. If it returns ``STOP``, the
+            report is about what was read by then.
 
             Memory is bounded for logs of any size; a stream is copied to a temporary file. Raises OSError if a file
             cannot be read, ValueError for invalid arguments, MissingDependency for a named tokenizer that is not
@@ -93,7 +95,7 @@ def report(
     columns = (*COLUMNS, *CALL_COLUMNS) if of_formats(wire) else COLUMNS
     with twice(source) as again:
         scan = turnwire.scan(again, wire=wire, columns=columns)
-        told = 0
+        told, stopped = 0, False
         for chunk in _chunks(scan):
             tokens = tokens_of(chunk.batch, counter)
             rejects = list(scan.rejects.since(told))
@@ -105,8 +107,9 @@ def report(
             quarantine.add(rejects)
             if of_formats(wire):
                 calls.take(chunk.batch)
-            if progress is not None:
-                progress(scan.counts.bytes, cube.records)
+            if progress is not None and progress(scan.counts.bytes, cube.records) == STOP:
+                stopped = True
+                break
         quarantine.add(list(scan.rejects.since(told)))
         measure = "bytes" if counter is None else "tokens"
         extremes = {"slowest": answers.slowest, "dearest": conversations.most(measure)}
@@ -129,6 +132,7 @@ def report(
             "agents": len(cube.agents),
             "tokenizer": None if counter is None else counter.name,
             "why_no_tokens": why_not,
+            "stopped": stopped,
         },
         **sums,
         **_messages(sums["wires"], sample.kept),

@@ -33,6 +33,8 @@ def findings(
 ) -> Iterator[Finding]:
     """The sentences about the data of a page; one where all is well. measure: "tokens", or "bytes" where these were not
     counted. slowest, dearest: the conversation with the slowest answer and the one with the most of the measure."""
+    if data["totals"]["stopped"]:
+        yield Finding(f"Reading was stopped after {counted(data['totals']['records'], 'record')}.", "volume")
     yield _damage(data)
     answers = [dict(zip(data["answer_columns"], row, strict=True)) for row in data["answers"]]
     asked, open_ = sum(one["requests"] for one in answers), sum(one["waiting"] + one["given_up"] for one in answers)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.commands.stats import show_groups
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, in_words, usage_errors
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, in_words, stopping, usage_errors
 from turnwire.cli.output import complain, write_text
 from turnwire.contract import FORMATS
 from turnwire.errors import WireError
@@ -46,9 +46,9 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     """Reads SOURCES, twice, and writes one HTML page about them.
 
     The page shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. It is
-    self-contained, loads nothing, and is written whole or not at all. SOURCES are files, directories, globs, URLs, or -
-    for standard input. --by prints the records, bytes, tokens and answers of each value, with or without a page. Exits
-    with 1 if a record is damaged.
+    self-contained, loads nothing, and is written whole or not at all; after Ctrl-C it is about what was read. SOURCES
+    are files, directories, globs, URLs, or - for standard input. --by prints the records, bytes, tokens and answers of
+    each value, with or without a page. Exits with 1 if a record is damaged.
     """
     grouping = {name: settings.pop(name) for name in ("by", "top", "as_json")}
     by = grouping["by"]
@@ -70,7 +70,8 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
             inputs.tell_nothing(names, settings["wire"], bool(counts.bytes))
     if output is None:
         return BAD_RECORDS if damaged else GOOD
-    made = _read(names, quiet, settings)
+    with stopping() as is_stopped:
+        made = _read(names, quiet, settings, is_stopped)
     totals, rejects = made.data["totals"], made.data["reject_counts"]
     if output == "-":
         write_text(made.html())
@@ -80,23 +81,33 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
         _summarize(made.data, output)
         if by is None and not totals["records"] and not rejects:
             inputs.tell_nothing(names, settings["wire"], bool(totals["bytes"]["all"]))
+    if totals["stopped"]:
+        raise KeyboardInterrupt
     return BAD_RECORDS if rejects else GOOD
 
 
-def _read(names: Sequence[str], quiet: bool, settings: dict[str, Any]) -> Any:
+def _read(names: Sequence[str], quiet: bool, settings: dict[str, Any], is_stopped: Callable[[], bool]) -> Any:
     """The report on sources: of the formats of real traffic, where nothing is of a wire and files look like them."""
     from turnwire.report import report
+    from turnwire.report.build import STOP
+
+    if settings["wire"] is None and inputs.of_formats(names, surely=True):
+        settings = {**settings, "wire": FORMATS}
+
+    def tell(done: int, records: int) -> str:
+        progress.update(done, records)
+        return STOP if is_stopped() else ""
 
     with Progress(inputs.size(names), wanted=not quiet) as progress:
         try:
-            made = report(list(names), progress=progress.update, **settings)
+            made = report(list(names), progress=tell, **settings)
         except WireError:
             raise
         except ValueError as error:
             raise click.UsageError(in_words(error)) from None
     met = made.data["totals"]["records"] or made.data["reject_counts"]
     if settings["wire"] is None and not met and inputs.of_formats(names):
-        return _read(names, quiet, {**settings, "wire": FORMATS})
+        return _read(names, quiet, {**settings, "wire": FORMATS}, is_stopped)
     return made
 
 

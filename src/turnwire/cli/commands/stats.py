@@ -62,6 +62,8 @@ def _count(
 ) -> int:
     from turnwire.read.grouping import STATISTICS, Aggregation, Grouped, columns_of, statistics
 
+    if wire is None and inputs.of_formats(names, surely=True):
+        wire = FORMATS
     gathered = Aggregation(STATISTICS if by is None else [by], latencies=by is not None)
     counts, stopped = options.read_all(names, wire, columns_of(wire), settings, gathered.take)
     if wire is None and not counts.records + counts.rejects and inputs.of_formats(names):
