@@ -14,9 +14,8 @@ import turnwire
 from tests.cli.running import turnwire as command
 from tests.log.engines import GOOD
 from turnwire.log import write
-from turnwire.log.output import growing
-from turnwire.log.output.growing import GrowingDirectory, recovered
-from turnwire.log.output.outputs import DirectoryOutput
+from turnwire.log.output import outputs
+from turnwire.log.output.outputs import DirectoryOutput, recovered
 
 pytestmark = pytest.mark.once
 SSTP = b'{"kind":"query","payload":{"question":"q"},"header":{"actor_id":"a","logical_clock":1,"schema_id":"x"}}'
@@ -79,9 +78,9 @@ def test_two_writers_at_once_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     write(turnwire.scan(log("01")), tmp_path / "lake", partition_by="day")
     with (
-        GrowingDirectory(tmp_path / "lake", lambda name: True),
+        DirectoryOutput(tmp_path / "lake", partition_by="day"),
         pytest.raises(BlockingIOError),
-        GrowingDirectory(tmp_path / "lake", lambda name: True),
+        DirectoryOutput(tmp_path / "lake", partition_by="day"),
     ):
         raise AssertionError("nobody else writes there meanwhile")
 
@@ -125,7 +124,7 @@ def test_a_run_that_is_killed_happened_whole_or_not(
 
         return dies
 
-    for owner, name in ((os, "replace"), (os, "rename"), (Path, "rename"), (growing, "_write"), (growing, "_move")):
+    for owner, name in ((os, "replace"), (os, "rename"), (Path, "rename"), (outputs, "_write"), (outputs, "_move")):
         monkeypatch.setattr(owner, name, dying(getattr(owner, name)))
     killed = False
     try:

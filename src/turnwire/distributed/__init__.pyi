@@ -1,3 +1,2 @@
 from turnwire.distributed.driver import dask_scan as dask_scan
-from turnwire.distributed.manifest import Manifest as Manifest
-from turnwire.distributed.work import run_block as run_block
+from turnwire.distributed.manifest import Manifest as Manifest, run_block as run_block

@@ -12,8 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from turnwire.distributed.manifest import Manifest
-from turnwire.distributed.work import run_block
+from turnwire.distributed.manifest import Manifest, run_block
 from turnwire.errors import MissingDependency, UnknownName
 from turnwire.log.cluster_plan import BLOCK_BYTES, Block, planned
 from turnwire.log.output.writers import arrow

@@ -181,7 +181,7 @@ def _begins(settings: dict[str, Any], parts: Any) -> Any:
     kept = options.position(settings["resume"])
     if parts is None:
         return kept
-    from turnwire.log.output.growing import later
+    from turnwire.log.output.outputs import later
 
     return later(parts.position, kept) or {}
 

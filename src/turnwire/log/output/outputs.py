@@ -1,24 +1,32 @@
-"""Records into files or partitioned directories that appear whole or not at all, with few batches in memory."""
+"""Records into files or partitioned directories that appear whole or not at all, with few batches in memory.
+
+A run adds files to a directory by writing them to a hidden folder beside it, where no reader looks. It ends by writing
+``.NAME.commit`` beside the directory, a list of the files to move there, and from then on the run counts; if the
+process dies while it moves them, the next writer goes on. The folder of the first run becomes the directory at once.
+``.NAME.commit`` also keeps the position of a scan that is to be resumed, so the position always fits the files.
+"""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
+import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from glob import escape
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from turnwire.atomic import AtomicFile
+from turnwire.atomic import AtomicFile, done_before, explained, locked, sweep, sync_directory
 from turnwire.contract import Column
 from turnwire.errors import expect_one_of
-from turnwire.log.output.growing import GrowingDirectory
 from turnwire.log.output.writers import FORMATS, format_of, writer
 
 if TYPE_CHECKING:
@@ -127,6 +135,7 @@ def write(
 
 PARTITIONS = {"wire": "wire", "day": "time"}
 """Keys by which records can be partitioned -> the column that says where a record belongs."""
+_RUN = ".run"
 NOWHERE = "__HIVE_DEFAULT_PARTITION__"
 """The value of records that have none; readers of such directories take it for null."""
 _DAY = 86_400_000_000
@@ -145,7 +154,10 @@ class DirectoryOutput:
     """As :class:`FileOutput`, for a directory, which may hold what earlier runs wrote: the parts of this one are
     numbered on. Partitioned, they are there together; else each that is committed is, with its position.
 
-    ``paths``: the files of this run. ``position``: of the scan that was written last.
+    ``paths``: the files of this run. ``position``: of the scan that was written last, which is kept with the files.
+
+    Raises OSError: FileExistsError or NotADirectoryError where there is something else, BlockingIOError where another
+    process writes there.
     """
 
     def __init__(
@@ -157,18 +169,22 @@ class DirectoryOutput:
     ) -> None:
         if partition_by is not None:
             expect_one_of(partition_by, "partition_by", PARTITIONS)
+        self.name = os.fspath(path)
+        self.paths: list[str] = []
+        self.position: dict[str, Any] | None = None
         self._by = partition_by
-        self._format = format_of(os.fspath(path), format or (partition_by and "parquet"))
+        self._format = format_of(self.name, format or (partition_by and "parquet"))
         self._formulas = formulas
         folder = r"()part-(\d{5,})" if partition_by is None else rf"{partition_by}=([^/]+)/part-(\d+)"
-        self._name = re.compile(folder + re.escape(FORMATS[self._format]))
-        fits = self._name.fullmatch
-        self._directory = GrowingDirectory(path, lambda name: fits(name) is not None)
+        self._part_name = re.compile(folder + re.escape(FORMATS[self._format]))
+        self._place = Path(os.path.realpath(self.name))
+        self._commit_file = self._place.with_name(f".{self._place.name}.commit")
         self._open: OrderedDict[str, FileOutput] = OrderedDict()
         self._parts: dict[str, int] = {}
         self._columns: Sequence[Column] = ()
         self._began = 0.0
-        self.paths: list[str] = []
+        self._is_new = False
+        self._stack = ExitStack()
 
     def begin(self, columns: Sequence[Column]) -> None:
         """Sets the columns of what is written. Raises ValueError where that of the partition is not among them."""
@@ -180,17 +196,46 @@ class DirectoryOutput:
                 raise ValueError(f"partition_by={self._by} needs the column {self._key!r}")
 
     def __enter__(self) -> Self:
-        self._directory.__enter__()
-        for name in self._directory.there:
-            match = self._name.fullmatch(name)
-            assert match is not None, "or it would not be entered"
-            self._parts[match[1]] = max(self._parts.get(match[1], 0), int(match[2]) + 1)
+        with self._stack:
+            self._make()
+            self._stack.enter_context(locked(self.name, "another process writes there"))
+            self.position = recovered(self._place).get("position")
+            for left in self._place.parent.glob(f".{escape(self._place.name)}.*{_RUN}"):
+                shutil.rmtree(left)  # nobody else holds the directory
+            sweep(self._place)
+            for path in self._place.rglob("*"):
+                match = self._part_name.fullmatch(path.relative_to(self._place).as_posix())
+                if match is not None:
+                    self._parts[match[1]] = max(self._parts.get(match[1], 0), int(match[2]) + 1)
+                elif not path.is_dir():
+                    raise FileExistsError(17, "exists already and has files that are not such parts", self.name)
+            self._begin()
+            if self._is_new:
+                self._stack.enter_context(locked(self._folder))  # it becomes the directory
+            self._stack = self._stack.pop_all()
         return self
 
-    @property
-    def position(self) -> dict[str, Any] | None:
-        """The position that is kept with the files."""
-        return self._directory.position
+    def _make(self) -> None:
+        """Makes the directory, which goes again where nothing comes into it."""
+        try:
+            self._place.mkdir()
+        except FileExistsError:
+            if not self._place.is_dir():
+                raise NotADirectoryError(20, "is a file; the output is a folder of parts", self.name) from None
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            raise explained(error, self.name) from None
+        else:
+            self._is_new = True
+            self._stack.push(self._unmake)
+
+    def _unmake(self, kind: object, error: object, trace: object) -> None:
+        if error is not None:
+            with suppress(OSError):  # it has files of a run that ended well
+                self._place.rmdir()
+
+    def _begin(self) -> None:
+        self._folder = self._place.with_name(f".{self._place.name}.{os.urandom(8).hex()}{_RUN}")
+        self._folder.mkdir()
 
     def take(self, batch: Batch) -> None:
         """Writes the records of a batch, each to where it belongs."""
@@ -215,9 +260,9 @@ class DirectoryOutput:
             self._parts[value] += 1
             name = f"part-{number:05}" if self._by is None else f"{self._by}={value}/part-{number}"
             place = Path(f"{name}{FORMATS[self._format]}")
-            self.paths.append(str(Path(self._directory.name, place)))
-            (self._directory.path / place).parent.mkdir(exist_ok=True)
-            part = FileOutput(self._directory.path / place, self._columns, self._format, self._formulas)
+            self.paths.append(str(Path(self.name, place)))
+            (self._folder / place).parent.mkdir(exist_ok=True)
+            part = FileOutput(self._folder / place, self._columns, self._format, self._formulas)
             self._open[value] = part.__enter__()
             self._began = time.monotonic()
         self._open.move_to_end(value)
@@ -234,10 +279,12 @@ class DirectoryOutput:
         """Ends the open part; ``position`` is that of the scan behind it. Partitioned parts end, and come into
         place, when the ``with`` block does."""
         if self._by is not None:
-            self._directory.position = position
+            self.position = position
         elif self._open:
             self._open.popitem()[1].__exit__(None, None, None)
-            self._directory.commit(position)
+            self.position = position
+            self._append({"position": position})
+            self._begin()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -245,9 +292,94 @@ class DirectoryOutput:
         if self._by is None and self._open and error is None:  # it was not committed: its records are read again
             kind, error = KeyboardInterrupt, KeyboardInterrupt()
         with ExitStack() as stack:
-            stack.push(self._directory)
+            stack.push(self._end)
             for part in self._open.values():
                 stack.push(part)
             if error is not None:
                 stack.pop_all().__exit__(kind, error, trace)
         self.paths.sort()
+
+    def _end(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, OSError) and Path(str(error.filename or self._folder)).is_relative_to(self._folder):
+            error.filename = self.name  # of a file in it that is open
+        with self._stack as stack:
+            if error is not None:
+                self._drop()
+                stack.pop_all().__exit__(kind, error, trace)
+                return
+            self._append({} if self.position is None else {"position": self.position})
+
+    def _drop(self) -> None:
+        """Removes the files of this run, unless it has happened."""
+        if _read(self._commit_file).get("folder") != self._folder.name:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _append(self, kept: dict[str, Any]) -> None:
+        files = sorted(path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
+        if files:
+            for folder in {self._folder, *(path for path in self._folder.iterdir() if path.is_dir())}:
+                sync_directory(folder)
+            try:
+                if kept or not (self._is_new and os.name == "posix"):  # else a rename does it all
+                    _write(self._commit_file, {**kept, "folder": self._folder.name, "files": files})
+            except BaseException:
+                self._drop()
+                raise
+            _move(self._place, self._folder.name, files, self._is_new)
+            self._is_new = False
+        else:
+            self._folder.rmdir()
+        if kept:
+            _write(self._commit_file, kept)
+        else:
+            self._commit_file.unlink(missing_ok=True)
+
+
+def recovered(place: Path) -> dict[str, Any]:
+    """The state that the last run committed. Moves the files that it had not moved yet."""
+    file = place.with_name(f".{place.name}.commit")
+    kept = _read(file)
+    if kept and not place.is_dir():
+        file.unlink()
+        return {}
+    if "folder" in kept:
+        _move(place, kept.pop("folder"), kept.pop("files"))
+        _write(file, kept)
+    return kept
+
+
+def _move(place: Path, folder: str, files: list[str], whole: bool = False) -> None:
+    """Moves files to their places, those that are not there yet; ``whole``: the folder takes the place, if the system
+    renames to a directory that is there."""
+    if whole:
+        with suppress(OSError):
+            os.rename(place.parent / folder, place)
+    for name in files:
+        target = place / name
+        target.parent.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):  # it was moved before
+            (place.parent / folder / name).rename(target)
+    with done_before(place):  # from here on nothing is lost
+        for directory in {place, place.parent, *(place / name for name in map(os.path.dirname, files))}:
+            sync_directory(directory)
+    shutil.rmtree(place.parent / folder, ignore_errors=True)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        kept: dict[str, Any] = json.loads(file.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):  # what else is wrong with the name is told by who writes there
+        return {}
+    return kept
+
+
+def _write(file: Path, kept: dict[str, Any]) -> None:
+    with AtomicFile(file) as out:
+        out.write(json.dumps(kept).encode() + b"\n")
+
+
+def later(one: dict[str, Any] | None, other: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The position behind more records: a kill can come between a run and the file that keeps the position."""
+    if not one or not other:
+        return one or other
+    return one if one.get("record", 0) > other.get("record", 0) else other
