@@ -13,11 +13,12 @@ import stat
 import time
 import warnings
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
-from io import FileIO, RawIOBase
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
@@ -27,10 +28,6 @@ from turnwire.log.input.signatures import NotALog, format_of, is_archive, refuse
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan, steps
 from turnwire.log.search.state import SearchState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _FORMS: dict[str, tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "set": ((set, frozenset), lambda value: sorted(map(plain, value), key=repr), lambda said: set(map(restored, said))),
@@ -200,9 +197,10 @@ def _source(block: Block, state: FileState) -> Source:
 
     return Source(
         state.name,
-        open=lambda: _Part(state.name, stop + block.ahead, block, state),
+        open=lambda: _unchanged(state.name, block.wire, lambda file: _difference(state, file, block.start, stop)),
         size=stop - block.start,
         start=block.start,
+        stop=None if block.stop is None else stop + block.ahead,
         line=block.line,
         carried=block.carried,
         cut=None if stop == state.size else cut,
@@ -287,7 +285,8 @@ class _Job(NamedTuple):
 
     def _decided(self, name: str, at: _Cut, stop: int) -> _Cut:
         """The place up to which a search from a cut on decides what is in front of ``stop``."""
-        source = Source(name, open=lambda: _Part(name, stop), start=at.offset, line=at.line, carried=at.carried)
+        opened = partial(_unchanged, name, self.wire, lambda file: None)
+        source = Source(name, open=opened, start=at.offset, stop=stop, line=at.line, carried=at.carried)
         options = {**self.options, "where": None, "columns": [], "errors": "skip"}
         found = scan(source._replace(cut=lambda *_: None), wire=self.wire, **options)
         for _ in steps(found):
@@ -374,49 +373,15 @@ def _difference(state: FileState, file: Any, start: int, stop: int) -> str | Non
     return None  # elsewhere a file of this name has another inode
 
 
-class _Part(FileIO):
-    """A file up to an offset. For a ``block``, it checks that the file is the planned one."""
-
-    def __init__(self, name: str, stop: int, block: Block | None = None, state: FileState | None = None) -> None:
-        super().__init__(name)
-        self._stop = stop
-        self._block, self._state = block, state
-        try:
-            self._check()
-        except BaseException:
-            self.close()
-            raise
-        self._inode = _inode_of(os.fstat(self.fileno()))
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        """Goes to an offset of the file; what is behind the part is not there."""
-        return super().seek(self._stop + offset if whence == 2 else offset, whence % 2)
-
-    def read(self, size: int | None = -1) -> Any:
-        """Some bytes of the part, as :meth:`readinto` gives them."""
-        return RawIOBase.read(self, -1 if size is None else size)
-
-    def readinto(self, view: Any) -> int:
-        """Fills a part of the view; 0 at the end of the part, once the file is seen to be what it was."""
-        left = max(self._stop - self.tell(), 0)
-        count = super().readinto(memoryview(view)[:left]) if left else 0
-        if not count and len(view):
-            if _inode_of(os.fstat(self.fileno())) != self._inode:
-                self._check()
-                raise self._changed("it was written to while it was read")
-            if left:
-                raise self._changed(f"{left} bytes of the block are missing")
-        return count
-
-    def _check(self) -> None:
-        block, state = self._block, self._state
-        if block is None or state is None:
-            return
-        text = _difference(state, self, block.start, self._stop - block.ahead)
+@contextmanager
+def _unchanged(name: str, wire: str | None, difference: Callable[[Any], str | None]) -> Iterator[Any]:
+    """A file, open, without a ``difference``, whose inode is behind the ``with`` block what it was before."""
+    with open(name, "rb", buffering=0) as file:
+        text, before = difference(file), _inode_of(os.fstat(file.fileno()))
+        if text is None:
+            yield file
+            if _inode_of(os.fstat(file.fileno())) != before:
+                text = difference(file) or "it was written to while it was read"
         if text is not None:
-            raise self._changed(text)
-
-    def _changed(self, text: str) -> DecodeError:
-        text = f"the file changed after it was cut into blocks: {text}"
-        wire = None if self._block is None else self._block.wire
-        return DecodeError(Reason.FILE_CHANGED, text, wire=wire, path=str(self.name))
+            text = f"the file changed after it was cut into blocks: {text}"
+            raise DecodeError(Reason.FILE_CHANGED, text, wire=wire, path=name)

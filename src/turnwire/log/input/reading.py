@@ -84,7 +84,9 @@ class Input:
     more may come behind it; gone: what was not read of it will never be.
     """
 
-    def __init__(self, file: Any, stop: Stop) -> None:
+    def __init__(self, file: Any, stop: Stop, end: int | None = None) -> None:
+        """``end``: the offset at which it ends; None for that of the file."""
+        self._end = end
         self._file = file
         self._stop = stop
         self._pushed = memoryview(b"")
@@ -104,7 +106,9 @@ class Input:
         """The number of bytes read; 0 at the end, None where a pipe had nothing for ``IDLE`` seconds, or where a file
         that grows has no more."""
         self._stop.check()
-        if self.gone:
+        if self._end is not None:
+            view = view[: max(self._end - self.taken + len(self._pushed), 0)]
+        if self.gone or not len(view):
             return 0
         if self._pushed:
             count = min(len(view), len(self._pushed))
@@ -275,7 +279,7 @@ class Reading:
         self.written = self.read_at = self._seen = 0 if who is None else who.written
         self._job, self._grows = job, job.grows and who is not None
         self._watched = who is not None and job.bookmarks.waits
-        self.raw = Input(file, job.stop)
+        self.raw = Input(file, job.stop, source.stop)
         self.raw.grows = self._grows
         self._source: Any = None  # of bytes as decompressed, once its kind is known
         self._base, self._line = self.offset, self.line  # behind the last block

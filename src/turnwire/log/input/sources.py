@@ -41,11 +41,11 @@ class Source(NamedTuple):
 
     mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes; only
     such files can be resumed and followed. size: bytes as stored, where that is known without asking again. start,
-    line: the offset at which reading begins, in what is opened, and the number of the line there. carried: the
-    state of the search there, as ``SearchState.kept`` says. cut: where more follows behind what is read: called at
-    its end with the offset up to which all is decided and the state there, it gives the fault that is to be raised,
-    if any. listed: whether it was found in a folder or by a glob: it may be gone by the time it is opened, and
-    nothing is missing then.
+    line: the offset at which reading begins, in what is opened, and the number of the line there; stop: where it ends,
+    None for the end of what is opened. carried: the state of the search at the start, as ``SearchState.kept`` says.
+    cut: where more follows behind what is read: called at its end with the offset up to which all is decided and the
+    state there, it gives the fault that is to be raised, if any. listed: whether it was found in a folder or by a glob:
+    it may be gone by the time it is opened, and nothing is missing then.
     """
 
     name: str | None
@@ -54,6 +54,7 @@ class Source(NamedTuple):
     mappable: bool = False
     size: int | None = None
     start: int = 0
+    stop: int | None = None
     line: int = 1
     listed: bool = False
     carried: dict[str, Any] | None = None
