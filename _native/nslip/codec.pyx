@@ -129,6 +129,7 @@ cdef class SlipMessage(MessageBase):
     __match_args__ = methods.FIELDS
     __hash__ = None
 
+    @cython.embedsignature(False)  # __signature__ says it
     def __init__(self, conv_id=UNSET, turn=UNSET, src=UNSET, dst=UNSET, act=UNSET, frame=UNSET,
                  slots=None, *, extra=None):
         # Cython's own refusal would not say what is missing.
