@@ -80,7 +80,10 @@ def changed(keys: tuple[str, ...], form: str) -> str:
         f"{GOOD}</pre>\n",
         "\ufeff" + GOOD,
         GOOD.replace("P1", "P1 - urgent"),
-        *(changed((*HEADERS, "REQ ", "OWNER ", "PRIORITY "), form) for form in ("{} = ", "{} : ")),
+        *(changed((*HEADERS, "REQ ", "OWNER ", "PRIORITY "), form) for form in ("{} = ", "{} : ", "{}：")),
+        *(changed(HEADERS, form) for form in ("{} — ", "{} – ")),
+        *(GOOD.replace("TASK T", f"{before}TASK T") for before in ("# the task\n", "Here is the task:\n\n")),
+        "".join(f"[12:00:{number:02}] {line}\n" for number, line in enumerate(GOOD.splitlines())),
     ],
 )
 def test_what_is_forgiven(text: str) -> None:
@@ -159,6 +162,7 @@ two
         (PATCH, PATCH.replace("+ DEF", "+DEF")),
         *((PATCH, PATCH.replace("X = ", f"X{sign}")) for sign in ("=", ":=", ": ")),
         (PATCH, PATCH.replace("+ DEF", "- + DEF")),
+        (PATCH, PATCH.replace("+ DEF X = a b", "- `+ DEF X = a b`").replace("- DEF Y", "- `- DEF Y`")),
         (PATCH, PATCH.replace("APPLY -> C1", "APPLY: C1")),
         (PATCH, PATCH.replace("APPLY -> C1", "apply → `C1`")),
         (PATCH, PATCH.replace("BASE C0", "BASE: C0")),

@@ -77,11 +77,12 @@ _ASSIGN = {b"+": b"=", b"~": b":="}
 
 # Lines as models write them: indented, in a list or a heading, in bold, in another case, with a colon.
 _LOOSE_CHANGE = re.compile(
-    r"[ \t]*(?:[-*•][ \t]+)?([+~-])[ \t]*DEF[ \t]+([A-Z_][A-Z0-9_]*)[ \t]*(?:(?::?=|:)[ \t]?(.*))?", re.DOTALL
+    r"[ \t]*(?:[-*•][ \t]+)?(`)?([+~-])[ \t]*DEF[ \t]+([A-Z_][A-Z0-9_]*)[ \t]*(?:(?::?=|:)[ \t]?(.*?))?(?(1)`)",
+    re.DOTALL,
 )
 _BEFORE = r"[ \t]*(?:(?:[-*•]|#{1,6}|[0-9]{1,2}[.)])[ \t]+)?[*_`\[]{0,3}"
 _BEHIND = r"[*_`]{0,3}[ \t]*"
-_LOOSE = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(:|=|->|→)?{_BEHIND}(.*)", re.DOTALL)
+_LOOSE = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(:|：|=|->|→|—|–)?{_BEHIND}(.*)", re.DOTALL)
 _RULE = re.compile(r"[ \t]*(?:[-=*_]{3,}|END|EOF|</?[A-Za-z]+>)[ \t]*")
 """A line that only ends or parts something."""
 _ENCLOSED = re.compile(
@@ -116,6 +117,7 @@ class MessageReader:
         self.max_key = limits[2]
         self.header: dict[bytes, Any] = {}
         self.word = b""  # of the block
+        self.block_at = -1  # where it begins behind text, once looked for; 0: nowhere
         self.id: Any = ABSENT
         self.op: Any = ABSENT
         self.fields: list[Field] = []
@@ -253,8 +255,14 @@ class MessageReader:
         while (line := self.cursor.line(self.place)) is not None and not self.cursor.ends(line):
             self.within(line)
             if not is_blank(line.text):
-                if self.forgiving is None or _RULE.fullmatch(line.text.decode()) is None:
+                if self.forgiving is None:
                     break
+                if _RULE.fullmatch(line.text.decode()) is None:
+                    if not self.block_follows(line, _WORD.get(intent, intent).decode()):
+                        break
+                    self.blame(Reason.BLOCK_MISMATCH, line.start)
+                    self.junk(line)
+                    continue
                 self.blame(Reason.STRAY_LINE, line.start)
             self.place = line.next
         if line is None or self.cursor.ends(line):
@@ -279,6 +287,18 @@ class MessageReader:
         if self.word:
             self.head(line, len(word) + len(space), rest)
             (self.patch if word == b"PATCH" else self.read_fields)(line)
+
+    def block_follows(self, line: Line, word: str) -> bool:
+        """True for text in front of the block: a later line of the message begins it, and no heredoc in between."""
+        following: Line | None = line
+        if self.block_at < 0 and word in ID_LETTER:
+            while following is not None and not self.cursor.ends(following) and following.next <= self.bound:
+                block = _loose_block(following.text.decode())
+                if OPENING.fullmatch(following.text) or (block is not None and block[0] in ID_LETTER):
+                    self.block_at = following.start * (block is not None and block[0] == word)
+                    break
+                following = self.cursor.line(following.next)
+        return line.start < self.block_at and line.text.partition(b" ")[0] not in _WORDS
 
     def head(self, line: Line, start: int, rest: bytes) -> None:
         """The id, and the operation of a file, in the first line of a block."""
@@ -479,7 +499,7 @@ class MessageReader:
                 self.odd_line(line, span)
                 return
             self.blame(span, line.start)
-            self.ops.append((loose[1].encode(), loose[2], loose[3]))
+            self.ops.append((loose[2].encode(), *loose.group(3, 4)))
         self.place = line.next
 
     # --- what was read ---
@@ -549,7 +569,10 @@ class LenientKey(NamedTuple):
 def _loose(text: str) -> LenientKey | None:
     """The parts of a line in another form, None where it does not begin with a word."""
     match = _LOOSE.fullmatch(text)
-    return None if match is None else LenientKey(match[1].upper(), *match.groups())
+    if match is None:
+        return None
+    said, mark, rest = match.groups()
+    return LenientKey(said.upper(), said, ":" if mark == "：" else mark, rest)
 
 
 def _word(value: str) -> str:
