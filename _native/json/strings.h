@@ -46,6 +46,39 @@ static inline unsigned tw_are(__m128i v, char byte)
 }
 #endif
 
+/* Numbers of at most three digits that are plain to see in the 64 bytes at p, where one begins, with a comma and perhaps a space
+ * behind each: how many bytes these are; *starts: a bit where each begins. */
+static inline unsigned tw_small_numbers(const uint8_t *p, uint64_t *starts)
+{
+    uint64_t digit = 0, zero = 0, comma = 0, space = 0, start, bad;
+#ifdef TW_SSE2
+    for (int i = 0; i < 64; i += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i)), d = _mm_sub_epi8(v, _mm_set1_epi8('0'));
+        digit |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(d, _mm_set1_epi8(9)), d)) << i;
+        zero |= (uint64_t)tw_are(v, '0') << i;
+        comma |= (uint64_t)tw_are(v, ',') << i;
+        space |= (uint64_t)tw_are(v, ' ') << i;
+    }
+#else
+    (void)p;
+#endif
+    start = digit & ~(digit << 1);
+    bad = ~(digit | comma | space) | (comma & ~(digit << 1)) | (space & ~(comma << 1)) | (zero & start & digit >> 1);
+    bad |= digit & digit >> 1 & digit >> 2 & digit >> 3;
+    start &= bad ? (bad & (0 - bad)) - 1 : ~(uint64_t)0;
+    if (start < 2) return 0;
+    unsigned last = 63 - (unsigned)tw_high_zeros(start); /* it may go on */
+    *starts = start ^ (uint64_t)1 << last;
+    return last;
+}
+
+/* The number of at most three digits at p. */
+static inline unsigned tw_small_number(const uint8_t *p)
+{
+    unsigned one = p[0] - '0', two = one * 10 + p[1] - '0', three = two * 10 + p[2] - '0';
+    return (uint8_t)(p[1] - '0') > 9 ? one : (uint8_t)(p[2] - '0') > 9 ? two : three;
+}
+
 /* The next backslash from p on, or end. */
 static inline const uint8_t *tw_slash(const uint8_t *p, const uint8_t *end)
 {

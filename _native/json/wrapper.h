@@ -97,9 +97,13 @@ static const uint8_t *tw_member_time(const uint8_t *p, const uint8_t *hard, int6
 static int tw_wrapper_time(const uint8_t *p, const uint8_t *hard, int64_t *micros)
 {
     int depth = 0, best = TW_NO_TIME;
+    uint64_t starts;
     for (;; p++) {
-        if (*p == '{' || *p == '[') depth++;
-        else if ((*p == '}' || *p == ']') && !--depth) return best < TW_NO_TIME;
+        if (*p == '{' || *p == '[') {
+            depth++;
+            for (unsigned passed; (uint8_t)(p[1] - '0') < 10 && hard - p > 64 && (passed = tw_small_numbers(p + 1, &starts));)
+                p += passed;
+        } else if ((*p == '}' || *p == ']') && !--depth) return best < TW_NO_TIME;
         if (*p != '"') continue;
         const uint8_t *key = p + 1;
         p = tw_closing_quote(key, hard);
@@ -126,6 +130,10 @@ static const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t *end, con
     if (p == end || *p != ':' || (p = tw_skip(p + 1, end)) == end || *p != '[') return NULL;
     *open = p;
     *first = p = tw_skip(p + 1, end);
+    uint64_t starts;
+    for (unsigned passed; end - p >= 64 && (passed = tw_small_numbers(p, &starts)); p += passed)
+        for (; starts; starts &= starts - 1)
+            if (tw_small_number(p + tw_low_zeros(starts)) > 255) return NULL;
     for (; p < end; p++) {
         if ((uint8_t)(*p - '0') < 10) value = (value < 0 ? 0 : value) * 10 + (*p - '0');
         if (value > 255) return NULL;
@@ -151,6 +159,9 @@ static inline const uint8_t *tw_next_byte(const uint8_t *p, const uint8_t *end, 
 static size_t tw_bytes_said(const uint8_t *p, const uint8_t *end, uint8_t *out)
 {
     uint8_t *first = out;
+    uint64_t starts;
+    for (unsigned passed; end - p >= 64 && (passed = tw_small_numbers(p, &starts)); p += passed)
+        for (; starts; starts &= starts - 1) *out++ = (uint8_t)tw_small_number(p + tw_low_zeros(starts));
     while (p < end) p = tw_next_byte(p, end, out++);
     return (size_t)(out - first);
 }
