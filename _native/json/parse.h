@@ -24,7 +24,9 @@ enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL };
 enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512 };
 
 typedef struct { const uint8_t *name; uint32_t size; uint16_t node, bit; uint64_t hash; } tw_key_entry;
-typedef struct { const tw_key_entry *entries; uint64_t mask; } tw_table; /* the known keys of one object; the first 64 have a bit */
+/* The known keys of one object, of which the first 64 have a bit. other: the node of what stands under any other key, and 1;
+ * or 0. */
+typedef struct { const tw_key_entry *entries; uint64_t mask; uint16_t other; } tw_table;
 typedef struct {
     int16_t table;                           /* known keys of the object that is the value, or of ... */
     int16_t items;                           /* ... the objects in the array that is the value */

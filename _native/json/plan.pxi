@@ -14,6 +14,7 @@ cdef extern from "_native/json/scan.h" nogil:
     ctypedef struct tw_table:
         const tw_key_entry *entries
         uint64_t mask
+        uint16_t other
     ctypedef struct tw_choice:
         const uint8_t *text
         uint32_t size
@@ -408,6 +409,8 @@ cdef class Plan:
                 entries[entry].name, entries[entry].size = <const uint8_t *><char *>(<bytes>key), len(key)
                 entries[entry].hash = tw_name_hash(entries[entry].name, entries[entry].size)
                 entries[entry].node, entries[entry].bit = node, bit
+                if key == b"{}":
+                    tables[place].other = node + 1
         for place, (table, items, form, text, first, count, keyed, is_key) in enumerate(found.nodes):
             nodes[place].keyed, nodes[place].is_key = keyed, is_key
             nodes[place].table, nodes[place].items, nodes[place].form = table, items, form

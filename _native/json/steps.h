@@ -62,7 +62,7 @@ static inline int tw_has_bit(const tw_key_entry *entry) { return entry && entry-
 
 /* The step behind `step` with this glue, in which the key stands; NULL where there is no room for it. */
 static tw_step *tw_learn(tw_json *x, tw_step *step, const uint8_t *glue, size_t size, const tw_name *name,
-                         const tw_key_entry *entry)
+                         const tw_key_entry *entry, int node)
 {
     if (size > TW_GLUE) return NULL;
     for (tw_step *met = step->first; met; met = met->next)
@@ -76,7 +76,7 @@ static tw_step *tw_learn(tw_json *x, tw_step *step, const uint8_t *glue, size_t 
     added->size = (uint8_t)size;
     added->mask = size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << size) - 1;
     added->bits = tw_has_bit(entry) ? (uint64_t)1 << entry->bit : 0;
-    added->node = entry ? entry->node : TW_NO_TABLE;
+    added->node = node;
     added->name = *name;
     added->name.p = added->glue + (name->p - glue);
     added->before = step;
@@ -131,7 +131,7 @@ static const uint8_t *tw_read_key(tw_json *x, const uint8_t *glue, const uint8_t
     p = tw_json_key(x, p, &name, &escaped);
     if (!p) return NULL;
     const tw_key_entry *entry = k->table == TW_NO_TABLE ? NULL : tw_known_key(&x->shape->tables[k->table], &name);
-    k->node = entry ? entry->node : TW_NO_TABLE;
+    k->node = entry ? entry->node : k->table == TW_NO_TABLE ? TW_NO_TABLE : x->shape->tables[k->table].other - 1;
     if (entry) x->odd |= escaped;
     if (tw_has_bit(entry)) {
         if (k->found >> entry->bit & 1) return tw_json_fault(x, quote, 0);
@@ -141,7 +141,7 @@ static const uint8_t *tw_read_key(tw_json *x, const uint8_t *glue, const uint8_t
     }
     p = tw_json_colon(x, p);
     if (!p || !k->step) return p;
-    tw_step *step = escaped ? NULL : tw_learn(x, k->step, glue, (size_t)(p - glue), &name, entry);
+    tw_step *step = escaped ? NULL : tw_learn(x, k->step, glue, (size_t)(p - glue), &name, entry, k->node);
     if (!step) {
         if (!tw_leave_steps(x, k) || (!tw_has_bit(entry) && !tw_new_name(x, k->first, &name, &k->object)))
             return tw_json_fault(x, quote, 0);

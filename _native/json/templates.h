@@ -219,12 +219,15 @@ static int tw_known_within(const tw_json *x, int table, const tw_name *name)
     return 0;
 }
 
-/* The slots in the arrays of objects whose keys are known, under such a key: only the last object is noted. */
+/* The slots in the arrays of objects, or the members, whose keys are known, under such a key: only the last is noted. */
 static void tw_guard_items(tw_template *m, const tw_json *x, const uint8_t *p, int node)
 {
     const tw_value *v = &x->v[node];
     size_t first = (size_t)(v->p - p);
-    if (!(v->b.is & TW_IS_ARRAY) || x->shape->nodes[node].items < 0) return;
+    const tw_node *nodes = x->shape->nodes;
+    int table = v->b.is & TW_IS_OBJECT ? nodes[node].table : -1, other = table < 0 ? 0 : x->shape->tables[table].other;
+    table = v->b.is & TW_IS_ARRAY ? nodes[node].items : other ? nodes[other - 1].table : -1;
+    if (table < 0) return;
     for (int i = 0, slot = 0; i < m->leaves; i++) {
         if (!m->leaf[i].slot) continue;
         tw_slot *one = &m->slot[slot++];
@@ -232,7 +235,7 @@ static void tw_guard_items(tw_template *m, const tw_json *x, const uint8_t *p, i
         const uint8_t *key = p + m->leaf[i].key;
         const uint8_t *quote = (const uint8_t *)memchr(key, '"', (size_t)m->leaf[i].at - m->leaf[i].key);
         tw_name name = { key, (size_t)(quote - key), tw_name_hash(key, (size_t)(quote - key)) };
-        one->guarded = memchr(key, '\\', name.size) || tw_known_within(x, x->shape->nodes[node].items, &name);
+        one->guarded = memchr(key, '\\', name.size) || tw_known_within(x, table, &name);
     }
 }
 

@@ -22,7 +22,8 @@ from turnwire.json.plan import Judgement
 from turnwire.read.usage import usage
 
 VECTORS = [(name, vector) for name in registry.formats() for vector in samples.vectors(name)]
-"""Format and vector: ``input``, and ``columns`` that have a value, ``reject`` with its ``path``, or ``text``."""
+"""Format and vector: ``input``, and ``columns`` that have a value, ``reject`` with its ``path``, or ``text``; or the
+number of records and the tokens of the ``samples``."""
 OBJECTS = [(name, vector["input"], vector["columns"]) for name, vector in VECTORS if "columns" in vector]
 BESIDE = {"offset", "length", "line", "record", "wire", "inner", "severity"}
 
@@ -45,7 +46,7 @@ def titled(vectors: list[Any]) -> list[str]:
 def test_a_format_is_a_folder(name: str) -> None:
     """Of a table, its page, vectors of what it takes and refuses, and a sample."""
     kinds = {kind for vector in samples.vectors(name) for kind in vector}
-    assert {"columns", "reject", "text"} <= kinds
+    assert {"columns", "reject", "text", "samples"} <= kinds
     assert (samples.FOLDER / name / "README.md").read_text("utf-8").startswith("# ")
     assert registry.wire(name).table.name == name
 
@@ -67,7 +68,19 @@ def test_an_object_is_a_record_with_its_columns(
     assert turnwire.decode(compact, name).to_dict() == made
 
 
-REFUSED = [(name, vector) for name, vector in VECTORS if "columns" not in vector]
+@pytest.mark.parametrize(("name", "vector"), [one for one in VECTORS if "samples" in one[1]], ids=registry.formats())
+def test_a_sample_is_read(name: str, vector: dict[str, Any], scan_core: str) -> None:
+    """What is counted of it was counted without turnwire."""
+    data = (samples.FOLDER / name / "samples.jsonl").read_bytes()
+    scan = turnwire.scan(data, wire=FORMATS)
+    scan.read()
+    counts, expected = scan.counts, dict(vector["samples"])
+    assert (counts.wires[name], counts.records, counts.rejects) == (counts.records, expected.pop("records"), 0)
+    total = usage(data).total
+    assert {column: total[column] for column in expected} == expected and (expected or not total["tokens"])
+
+
+REFUSED = [(name, vector) for name, vector in VECTORS if {"reject", "text"} & {*vector}]
 
 
 @pytest.mark.parametrize(("name", "vector"), REFUSED, ids=titled(REFUSED))

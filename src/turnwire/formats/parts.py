@@ -46,10 +46,14 @@ class PartRule(NamedTuple):
 
 
 def parts_of(fields: dict[str, Any], rules: tuple[PartRule, ...]) -> list[Part]:
-    """The parts of a record, those of one place in the order in which they stand."""
-    found = []
+    """The parts of a record, those of one place in the order in which they stand. The text of a result is no part of
+    its own."""
+    found: list[Part] = []
     for place in dict.fromkeys(rule.at for rule in rules):
         here = [rule for rule in rules if rule.at == place]
+        told = {f"{rule.at}/{rule.text}" for rule in rules if rule.kind == "result" and rule.text}
+        if place.removesuffix("/*") in told and any(part.kind == "result" for part in found):
+            continue
         for value in values_at(fields, place):
             part = _part(value, here)
             if part is not None:

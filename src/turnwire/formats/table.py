@@ -2,7 +2,7 @@
 
 The table compiles into the plans by which the search finds records, and into a wire descriptor. A path names a value:
 ``message/usage/input_tokens``; ``message/content/*/name`` is a member of the objects in an array, of which the last one
-with the member is used.
+with the member is used, and ``model_usage/{}/input_tokens`` one of the members of an object, likewise.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ _KINDS_OF = {
 """Kind of a column -> the kinds of values that a member may have from which it comes."""
 _ANY = ("string", "object", "array", "boolean", "null", "count", "negative", "fraction")
 _HOW = {"text": "text", "i64": "integer", "f64": "number", "bool": "truth", "timestamp": "time"}
+_SEVERAL = {"*", "{}"}
+"""Steps of paths that stand for several values, of which nothing is asked."""
 _MOST_CLUE, _MOST_CLUES = (
     4,
     8,
@@ -208,9 +210,9 @@ class Compiled:
         for column, (path, how) in self.sources:
             parts = path.split("/")
             for end in range(1, 1 if how == "loose" else len(parts)):
-                if "*" not in parts[: end + 1] and "/[" not in path:
+                if not _SEVERAL & {*parts[: end + 1]} and "/[" not in path:
                     found.setdefault("/".join(parts[:end]), ("object", "null"))
-            if "*" in parts or "/[" in path:
+            if _SEVERAL & {*parts} or "/[" in path:
                 continue
             kinds = _KINDS_OF[column.kind]
             if how in ("digits", "epoch"):

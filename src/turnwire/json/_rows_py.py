@@ -41,6 +41,7 @@ class MessageSpans:
                 if not self.values.get(value.path, Value("")).form:
                     self.values[value.path] = value
         self.parents = {path[:at] for path in self.values for at, letter in enumerate(path) if letter == "/"}
+        self.others = {path.removesuffix("{}") for path in self.parents if path.endswith("{}")}
 
     def spans(self, raw: bytes, start: int) -> dict[str, ValueSpan]:
         """The spans of the values in the good JSON object at ``start``."""
@@ -55,6 +56,8 @@ class MessageSpans:
             key, text, word = member.groups()
             path = prefix + (plain(key) if b"\\" in key else key).decode()
             place = member.end()
+            if prefix in self.others and path not in self.values and path not in self.parents:
+                path = f"{prefix}{{}}"
             if keyed is not None and path == f"{prefix}value":
                 path = keyed
             if text is not None or word is not None:

@@ -7,6 +7,7 @@ Paths name values:
 
 - ``header/kind``: a member of a member.
 - ``artifacts/*/type``: a member of the objects in an array; the last one that is there.
+- ``usage/{}/tokens``: a member of the values of an object, whatever their keys; the last one that is there.
 - ``attributes/[a.b]/text``: in an array of objects ``{"key": ..., "value": ...}``, the member ``text`` of the ``value``
   whose ``key`` is "a.b". The key has to come before the value.
 """
@@ -162,11 +163,12 @@ MISSING: Any = object()
 
 
 def value_at(fields: Any, path: str) -> Any:
-    """The value at a path of an object: of the items that "*" stands for the last that has one; ``MISSING`` where none
-    is there."""
+    """The value at a path of an object: of the items or members that "*" or "{}" stands for the last that has one;
+    ``MISSING`` where none is there."""
     step, _, rest = path.partition("/")
-    if step == "*":
-        items = reversed(fields) if isinstance(fields, list) else ()
+    if step in ("*", "{}"):
+        several = isinstance(fields, list if step == "*" else dict)
+        items = reversed(fields if step == "*" else fields.values()) if several else ()
         found = ((value_at(item, rest) if rest else item) for item in items)
         return next((one for one in found if one is not MISSING), MISSING)
     if not isinstance(fields, dict) or step not in fields:

@@ -103,7 +103,8 @@ def _response(turn: Turn, at: int, before: int) -> Span:
     if columns["stop_reason"]:
         attributes["gen_ai.response.finish_reasons"] = [columns["stop_reason"]]
     if tokens:  # by the conventions the input has in it what came from a cache
-        attributes["gen_ai.usage.input_tokens"] = tokens.get("input_tokens", 0) + tokens.get("cache_read_tokens", 0)
+        counted = ("input_tokens", "cache_read_tokens", "cache_write_tokens")  # the conventions count all of them
+        attributes["gen_ai.usage.input_tokens"] = sum(tokens.get(name, 0) for name in counted)
     attributes |= {of: tokens[name] for name, of in _TOKEN_ATTRIBUTES.items() if name in tokens}
     said = [shape for part in turn.parts if (shape := _message_part(part)) is not None]
     if said:

@@ -206,7 +206,8 @@ def _turn(record: dict[str, Any], fields: dict[str, Any], table: Any) -> Turn:
         role = "tool"
     tokens = {name: record[name] for name in TOKENS if record[name] is not None}
     if tokens and table.cached_is_input:
-        tokens["input_tokens"] = max(tokens.get("input_tokens", 0) - tokens.get("cache_read_tokens", 0), 0)
+        cached = tokens.get("cache_read_tokens", 0) + tokens.get("cache_write_tokens", 0)
+        tokens["input_tokens"] = max(tokens.get("input_tokens", 0) - cached, 0)
     lost = [f"part:{part.name}" for part in found if part.kind == "other"]
     lost += [f"member:{name}" for name in fields if name not in _members(table.name)]
     return Turn(record, role, parts, tokens, lost)

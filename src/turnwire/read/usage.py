@@ -105,7 +105,8 @@ class UsageSum:
             return
         counts = {name: np.maximum(np.where(batch.valid(name), batch[name], 0)[rows], 0) for name in _COUNTS}
         if table.cached_is_input:
-            counts["input_tokens"] = np.maximum(counts["input_tokens"] - counts["cache_read_tokens"], 0)
+            cached = counts["cache_read_tokens"] + counts["cache_write_tokens"]
+            counts["input_tokens"] = np.maximum(counts["input_tokens"] - cached, 0)
         wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
         new = np.empty(len(rows), _WIDE if wide else _NARROW)
         for name, numbers in counts.items():

@@ -29,6 +29,7 @@ def _counts(at: str) -> Columns:
         "input_tokens": f"{at}/input_tokens",
         "output_tokens": f"{at}/output_tokens",
         "cache_read_tokens": f"{at}/cached_input_tokens",
+        "cache_write_tokens": f"{at}/cache_write_input_tokens",
         "reasoning_tokens": f"{at}/reasoning_output_tokens",
     }
 
@@ -100,6 +101,7 @@ TABLE = Format(
                     Loose("payload/content/*/text"),
                 ),
                 "stop_reason": Loose("payload/reason"),
+                "duration_ms": Loose("payload/duration_ms"),
                 **_counts("payload/info/last_token_usage"),
                 "total_tokens": "payload/info/total_token_usage/total_tokens",
             },
@@ -116,6 +118,12 @@ TABLE = Format(
             signs={"type": ("thread.started",), "thread_id": ()},
             kind="session",
             columns={"conversation": "thread_id"},
+        ),
+        Layout(signs={"type": ("turn.started",)}, kind="turn", columns={}),
+        Layout(
+            signs={"type": ("turn.failed",), "error/message": ()},
+            kind="error",
+            columns={"error": "error/message"},
         ),
         Layout(
             signs={"type": ("turn.completed",), "usage": ()},

@@ -15,6 +15,15 @@ def _evaluation(at: str) -> Columns:
     }
 
 
+_USAGE = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_tokens": "input_tokens_cache_read",
+    "cache_write_tokens": "input_tokens_cache_write",
+    "reasoning_tokens": "reasoning_tokens",
+}
+"""The columns of tokens -> their names in the usage of a model."""
+
 TABLE = Format(
     "inspect",
     "Logs of inspect_ai",
@@ -27,7 +36,7 @@ TABLE = Format(
             without=("samples",),
         ),
         Layout(
-            signs={"eval_id": (), "run_id": (), "task": ()},
+            signs={"run_id": (), "task": (), "task_id": (), "task_version": ()},
             kind="evaluation",
             columns=_evaluation(""),
             nested=True,
@@ -42,16 +51,14 @@ TABLE = Format(
                 "text": Loose("output/completion"),
                 "stop_reason": Loose("output/choices/*/stop_reason"),
                 "error": Loose("error/message"),
-                "input_tokens": "output/usage/input_tokens",
-                "output_tokens": "output/usage/output_tokens",
-                "cache_read_tokens": "output/usage/input_tokens_cache_read",
-                "cache_write_tokens": "output/usage/input_tokens_cache_write",
-                "reasoning_tokens": "output/usage/reasoning_tokens",
+                "request_id": Loose("uuid"),
+                **{name: (Loose(f"model_usage/{{}}/{path}"), f"output/usage/{path}") for name, path in _USAGE.items()},
             },
             marks=(3, ("epoch", "target", "scores", "model_usage")),
             nested=True,
         ),
     ),
+    copy_of=("request_id",),
     parts=(PartRule("output/completion", "text"),),
 )
 DESCRIPTOR = TABLE.descriptor()

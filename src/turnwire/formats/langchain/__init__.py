@@ -4,9 +4,12 @@ from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Words
 
 _TYPES = {
-    **{"human": "user", "system": "system"},
+    **dict.fromkeys(("human", "HumanMessageChunk"), "user"),
+    **dict.fromkeys(("system", "SystemMessageChunk"), "system"),
     **dict.fromkeys(("ai", "AIMessageChunk"), "assistant"),
-    **dict.fromkeys(("tool", "function"), "tool_result"),
+    **dict.fromkeys(("tool", "function", "ToolMessageChunk", "FunctionMessageChunk"), "tool_result"),
+    **dict.fromkeys(("chat", "ChatMessageChunk"), "message"),
+    "remove": "event",
 }
 
 
@@ -15,7 +18,7 @@ def _message(at: str) -> Columns:
     meta, usage = f"{at}response_metadata", f"{at}usage_metadata"
     return {
         "id": f"{at}id",
-        "sender": Loose(f"{at}type"),
+        "sender": (Loose(f"{at}role"), Loose(f"{at}type")),
         "text": (Loose(f"{at}content"), Loose(f"{at}content/*/text")),
         "tool": (Loose(f"{at}tool_calls/*/name"), Loose(f"{at}name")),
         "call_id": (Loose(f"{at}tool_call_id"), Loose(f"{at}tool_calls/*/id")),
@@ -31,7 +34,11 @@ def _message(at: str) -> Columns:
 
 def _message_parts(at: str) -> tuple[PartRule, ...]:
     """The parts of a message whose members stand at a path that ends with a slash."""
+    results = tuple(word for word, kind in _TYPES.items() if kind == "tool_result")
+    record = at.removesuffix("/")
     return (
+        PartRule(record, "result", results, text="content", id="tool_call_id", name="name", failed="status"),
+        PartRule(record, "text"),  # of the others, which is told by what follows
         PartRule(f"{at}content", "text"),
         PartRule(f"{at}content/*", "text", ("text",), text="text"),
         PartRule(f"{at}content/*", "reasoning", ("reasoning", "thinking"), text="thinking"),

@@ -1,7 +1,7 @@
 """OpenAI's API: chat completions and their chunks, responses, the lines of batches and what came of them."""
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Columns, Epoch, Format, Layout, Loose, Present, Words
+from turnwire.formats.table import Columns, Epoch, Format, Layout, Loose, Present, Words, sources_of
 
 
 def _chat(at: str) -> Columns:
@@ -18,6 +18,7 @@ def _chat(at: str) -> Columns:
         "input_tokens": (f"{usage}/prompt_tokens", f"{usage}/input_tokens"),
         "output_tokens": (f"{usage}/completion_tokens", f"{usage}/output_tokens"),
         "cache_read_tokens": tuple(f"{usage}/{of}_tokens_details/cached_tokens" for of in ("prompt", "input")),
+        "cache_write_tokens": tuple(f"{usage}/{of}_tokens_details/cache_write_tokens" for of in ("prompt", "input")),
         "reasoning_tokens": tuple(f"{usage}/{of}_tokens_details/reasoning_tokens" for of in ("completion", "output")),
     }
 
@@ -32,13 +33,38 @@ def _chat_parts(at: str) -> tuple[PartRule, ...]:
     )
 
 
-_RESPONSE_PARTS = (
-    PartRule("output/*/summary/*", "reasoning", text="text"),
-    PartRule("output/*/content/*", "text", ("output_text", "text"), text="text"),
-    PartRule("output/*", "call", ("function_call",), id="call_id", name="name", arguments=("arguments",)),
-    PartRule("output/*", "call", ("mcp_call",), id="id", name="name", arguments=("arguments",), text="output"),
-    PartRule("output/*", "text", ("message", "reasoning")),
-)
+def _response(at: str) -> Columns:
+    """The columns of a response at a path, beside those that a chat completion has, too."""
+    return {
+        "tool": Loose(f"{at}output/*/name"),
+        "call_id": Loose(f"{at}output/*/call_id"),
+        "sender": Loose(f"{at}output/*/role"),
+        "text": Loose(f"{at}output/*/content/*/text"),
+        "stop_reason": Loose(f"{at}status"),
+    }
+
+
+def _response_parts(at: str) -> tuple[PartRule, ...]:
+    """The parts of a response at a path."""
+    items = f"{at}output/*"
+    return (
+        PartRule(f"{items}/summary/*", "reasoning", text="text"),
+        PartRule(f"{items}/content/*", "text", ("output_text", "text"), text="text"),
+        PartRule(items, "call", ("function_call",), id="call_id", name="name", arguments=("arguments",)),
+        PartRule(items, "call", ("mcp_call",), id="id", name="name", arguments=("arguments",), text="output"),
+        PartRule(items, "text", ("message", "reasoning")),
+    )
+
+
+def _either(at: str) -> Columns:
+    """The columns of a chat completion or a response at a path."""
+    chat, response = _chat(at), _response(at)
+    return {
+        **chat,
+        **{name: (*sources_of(chat[name]), *sources_of(where)) for name, where in response.items()},
+        "time": tuple(Epoch(f"{at}{name}") for name in ("created", "created_at")),
+    }
+
 
 TABLE = Format(
     "openai",
@@ -63,12 +89,8 @@ TABLE = Format(
                 **{name: where for name, where in _chat("").items() if name.endswith("_tokens") or name == "model"},
                 "id": "id",
                 "time": Epoch("created_at"),
-                "stop_reason": Loose("status"),
                 "error": Loose("error/message"),
-                "tool": Loose("output/*/name"),
-                "call_id": Loose("output/*/call_id"),
-                "sender": Loose("output/*/role"),
-                "text": Loose("output/*/content/*/text"),
+                **_response(""),
             },
             needs={"output": ("array",)},
             marks=(2, ("created_at", "incomplete_details", "previous_response_id", "parallel_tool_calls")),
@@ -83,9 +105,9 @@ TABLE = Format(
         Layout(
             signs={"custom_id": (), "response": (), "id": ()},
             kind="response",
-            kinds=(Present("error/message", "error"),),
+            kinds=(Present("error/message", "error"), Present("response/body/error/message", "error")),
             columns={
-                **_chat("response/body/"),
+                **_either("response/body/"),
                 "id": "id",
                 "request_id": "custom_id",
                 "error": (Loose("error/message"), Loose("response/body/error/message")),
@@ -94,7 +116,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
-    parts=(*_chat_parts(""), *_chat_parts("response/body/"), *_RESPONSE_PARTS),
+    parts=(*_chat_parts(""), *_chat_parts("response/body/"), *_response_parts(""), *_response_parts("response/body/")),
     provider="openai",
     cached_is_input=True,
 )
