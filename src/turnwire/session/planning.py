@@ -141,8 +141,7 @@ def _can_name(path: str) -> bool:
 
 
 def look(events: Iterable[Event], keys: tuple[str, ...]) -> list[dict[int, Cell]]:
-    """The leaves of the events of a block by their numbers, with what was seen before each. keys: paths that name the
-    conversation."""
+    """The leaves of a block's events by number, each with what came before. keys: paths that name the conversation."""
     state = State(keys)
     holders: dict[Leaf, dict[str, None]] = {}  # the paths at which each value is the last one
 

@@ -235,8 +235,7 @@ def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
 def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
     """Reads the events of a session as minified JSON, with numbers as written; other text as strings.
 
-    Parameters and errors are those of ``decode``, except that numbers beyond the range of doubles are returned as
-    written.
+    Parameters and errors are those of ``decode``; numbers beyond the range of doubles are returned as written.
     """
     reader = Reader(sealed, False)
     return reader.feed(text) + reader.close(strict)

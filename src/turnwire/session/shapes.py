@@ -173,8 +173,7 @@ def _opened(text: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def unflatten(structure: Structure, leaves: Sequence[Leaf]) -> dict[str, Any]:
-    """The object of a structure with these leaves, as a value of ``parsed``. Raises ValueError for a leaf that cannot
-    stand where it does."""
+    """The object of a structure with these leaves, as of ``parsed``. Raises ValueError for a leaf in a wrong place."""
     found: dict[str, Any] = {}
     for name, mark, node in structure:
         if type(node) is int:

@@ -137,8 +137,7 @@ class Composer(State):
 
 
 def read_events(given: Iterable[Any]) -> Iterator[Event]:
-    """Events, looked at one by one. Raises EncodeError for what cannot be written; its path begins with the event's
-    number."""
+    """Events, one by one. Raises EncodeError for those that cannot be written; its path begins with the number."""
     shapes = Shapes()
     for number, each in enumerate(given):
         try:
