@@ -123,7 +123,10 @@ cdef class Core:
     """
 
     cdef Plan plan
-    cdef object sources, kinds, finder
+    cdef object kinds, finder
+    cdef int[5] csp_columns  # the places of what a message of CSP/1 fills: CSP_TEXTS, then the kind; -1 for none
+    cdef uint64_t csp_present
+    cdef bytes csp_reasons
     cdef str own  # the wire whose own columns are asked for, where it is nSLIP or CSP/1
     cdef dict searches  # (limit, keep) -> those of the readable twin that nobody uses now
     cdef set filled
@@ -133,7 +136,12 @@ cdef class Core:
     def __cinit__(self, finder):
         self.finder, self.searches, self.own = finder, {}, finder.wire if finder.located else None
         self.plan = Plan(*finder._plan_arguments)
-        self.sources = {source: name for name, (_, source) in CSP.common.items() if name != "kind"}
+        names = [description.name for description in self.plan.columns]
+        sources = {source: name for name, (_, source) in CSP.common.items() if name != "kind"}
+        for place, name in enumerate([*map(sources.get, CSP_TEXTS), "kind"]):
+            self.csp_columns[<int>place] = names.index(name) if name in names else -1
+        self.csp_present = sum([1 << self.plan.valid[name] for name in ("kind", "wire") if name in self.plan.valid])
+        self.csp_reasons = bytes([self.plan.reasons.index(reason) for reason in CSP_REASONS])
         self.kinds = bytes(finder.kinds["csp"])
         self.filled = {"offset", "length", "line", "place", "size", "inner", "wire", "depth", "carrier", "time", "present", "own_bytes"}
         own = finder.scanner.columns if finder.located else ()
@@ -162,22 +170,13 @@ cdef class Core:
 
 cdef int attach_csp(tw_search *w, Core core) except -1:
     """Sets what CSP/1 needs: keys, limits, columns."""
-    cdef Py_ssize_t place, text
-    cdef Plan plan = core.plan
+    cdef int text
     w.csp_code = core.finder.csp
     memcpy(w.csp_kinds, <const char *>(<bytes>core.kinds), min(len(core.kinds), 9))
-    w.csp_kind = NULL
-    w.csp_present = 0
-    names = [description.name for description in plan.columns]
-    for name in ("kind", "wire"):
-        if name in plan.valid:
-            w.csp_present |= <uint64_t>1 << <int>plan.valid[name]
-    for place in range(len(names)):
-        if names[place] == "kind":
-            w.csp_kind = &w.k.rows.own[place]
+    w.csp_present = core.csp_present
+    w.csp_kind = NULL if core.csp_columns[4] < 0 else &w.k.rows.own[core.csp_columns[4]]
     for text in range(4):
-        name = core.sources.get(CSP_TEXTS[text])
-        w.csp_texts[text] = &w.k.rows.own[<Py_ssize_t>names.index(name)] if name in names else NULL
+        w.csp_texts[text] = NULL if core.csp_columns[text] < 0 else &w.k.rows.own[core.csp_columns[text]]
     w.reading.keys = <const csp_keys *>PyCapsule_GetPointer(_csp.keys_pointer, "turnwire.csp_keys")
     w.reading.most_bytes, w.reading.most_fields, w.reading.most_key = w.k.limit, LIMITS.fields, LIMITS.key
     w.reading.log = 1
@@ -188,8 +187,7 @@ cdef int attach_csp(tw_search *w, Core core) except -1:
     w.match_message = <void (*)(const uint8_t *, int64_t, int64_t, int, int64_t, const csp_around *, tw_matched *) noexcept nogil>PyCapsule_GetPointer(
         _csp.match_pointer, "turnwire.csp_match"
     )
-    for place in range(len(CSP_REASONS)):
-        w.csp_reasons[place] = core.plan.reasons.index(CSP_REASONS[place])
+    memcpy(w.csp_reasons, <const char *>core.csp_reasons, len(core.csp_reasons))
     return 0
 
 

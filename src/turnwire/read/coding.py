@@ -40,10 +40,6 @@ class Coded(NamedTuple):
         names = [*self.names, None]  # code -1 picks the last
         return map(names.__getitem__, self.codes.tolist())
 
-    def of(self, rows: NDArray[Any]) -> Coded:
-        """The same of some rows."""
-        return Coded(self.names, self.codes[rows])
-
 
 class Texts(NamedTuple):
     """A column as texts and their numbers (u64, ``core.hash_of``; 0 where a row has none). Texts are spans of three
@@ -60,9 +56,10 @@ class Texts(NamedTuple):
         """The same as codes of the different values, in the order in which they come."""
         codes = np.empty(len(self.numbers), np.int64)
         first = core.codes(self.numbers, codes)
-        return Coded([self._text(row) for row in first], codes)
+        return Coded([self.text(row) for row in first], codes)
 
-    def _text(self, row: int) -> str:
+    def text(self, row: int) -> str:
+        """The text of a row that has one."""
         start, length = int(self.offsets[row]), int(self.lengths[row])
         for part in (self.buffer, self.arena):
             if start < len(part):
@@ -92,11 +89,11 @@ def _table(
     return numbers, np.frombuffer(b"".join(encoded), np.uint8), np.cumsum(lengths) - lengths, lengths
 
 
-def texts(batch: Batch, name: str) -> Texts:
-    """A column of text or an enum of a batch."""
+def texts(batch: Batch, name: str, rows: NDArray[Any] | None = None) -> Texts:
+    """A column of text or an enum of a batch; rows: those of them that are wanted of a text, all by default."""
     column = batch.column(name)
     if column.kind == "text":
-        return _of_text(batch[name])
+        return _of_text(batch[name], rows)
     codes = batch.codes(name)
     return texts_of_codes(
         column.names, np.where(batch.valid(name), codes, len(column.names)) if column.nullable else codes
@@ -121,12 +118,11 @@ def coded(values: Iterable[str | None]) -> Coded:
     return Coded([name for name in places if name is not None], np.array(codes, np.int64))
 
 
-def coded_column(batch: Batch, name: str, rows: NDArray[Any] | None = None) -> Coded:
-    """A column of text or an enum of a batch; long values are cut (:func:`named`). rows: only of these have texts a
-    value."""
+def coded_column(batch: Batch, name: str) -> Coded:
+    """A column of text or an enum of a batch; long values are cut (:func:`named`)."""
     column = batch.column(name)
     if column.kind == "text":
-        return _of_text(batch[name], rows).coded()
+        return _of_text(batch[name]).coded()
     codes = batch.codes(name).astype(np.int64)
     return Coded(column.names, np.where(batch.valid(name), codes, ABSENT) if column.nullable else codes)
 
@@ -158,23 +154,24 @@ def days(
 
 def _of_text(column: TextColumn, rows: NDArray[Any] | None = None) -> Texts:
     buffer, arena = (np.frombuffer(part, np.uint8) for part in (column.buffer, column.arena))
-    offsets, lengths = (np.ascontiguousarray(part, np.int64) for part in (column.offsets, column.lengths))
-    valid, side = column.valid, b""
-    if rows is not None:
-        valid = np.zeros(len(column), bool)
-        valid[rows] = column.valid[rows]
+    chosen = slice(None) if rows is None else rows
+    valid, side = np.ascontiguousarray(column.valid[chosen]), b""
+    offsets, lengths = (np.ascontiguousarray(part[chosen], np.int64) for part in (column.offsets, column.lengths))
+    numbers = np.zeros(len(valid), np.uint64)
+    if not valid.any():
+        return Texts(numbers, buffer, arena, _NOTHING, offsets, lengths)
     odd = valid & (lengths > MOST_NAME)
     if column.escapes is not None:
-        odd |= valid & column.escaped
-    places = np.flatnonzero(odd).tolist()
-    if places:
-        plain = [named((column.bytes(row) or b"").decode()).encode() for row in places]
+        odd |= valid & column.escaped[chosen]
+    places = np.flatnonzero(odd)
+    if len(places):
+        which = places if rows is None else rows[places]
+        plain = [named((column.bytes(row) or b"").decode()).encode() for row in which.tolist()]
         offsets, lengths, side = offsets.copy(), lengths.copy(), b"".join(plain)
         sizes = np.fromiter(map(len, plain), np.int64, len(plain))
         offsets[places], lengths[places] = len(buffer) + len(arena) + np.cumsum(sizes) - sizes, sizes
-    numbers = np.empty(len(column), np.uint64)
     found = buffer, arena, np.frombuffer(side, np.uint8), offsets, lengths
-    core.hashes(*found, np.ascontiguousarray(valid).view(np.uint8), numbers)
+    core.hashes(*found, valid.view(np.uint8), numbers)
     return Texts(numbers, *found)
 
 

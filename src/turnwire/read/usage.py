@@ -14,7 +14,7 @@ from turnwire.contract import FORMATS
 from turnwire.errors import expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import Coded, coded_column, core, days, texts, zone_of
+from turnwire.read.coding import Texts, core, days, texts, zone_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,10 +38,20 @@ COLUMNS = (
     *_COUNTS,
 )
 """The columns of a scan that are read."""
-_MERGE, _PARTS, _TIER = 1 << 16, 4, 200_000
+_SETTLE, _MERGE, _PARTS, _TIER = 1 << 14, 1 << 16, 4, 200_000
+_NAMED = ("conversation", "project", "model", "tool", "origin", "speed")
 _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("aside", "?"), ("fast", "?"), ("cost", "f8")]
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
 """A counted response, also with counts that no model has."""
+_READ = np.dtype(
+    [
+        *((name, "u8") for name in ("wire", "order", *_NAMED, "copy0", "copy1", "copy2", "copy3")),
+        *((name, "?") for name in ("there", "aside", "timed")),
+        *((name, "i8") for name in ("time", *_COUNTS)),
+        ("cost", "f8"),
+    ]
+)
+"""A response as it was read; texts are numbers of this process."""
 
 
 class Usage(NamedTuple):
@@ -68,11 +78,13 @@ class UsageSum:
     def __init__(self, timezone: str = "UTC") -> None:
         self._zone = zone_of(timezone)
         self._names: dict[str | None, int] = {None: 0}  # values of all groups -> their numbers, 0 for none
+        self._texts: dict[int, int] = {0: 0}  # numbers of texts of this process -> those of names
         self._places: dict[tuple[int, ...], int] = {}  # numbers of _PLACE -> the number of them together
         self._tables = {name: found.table for name, found in registry.formats().items()}
+        self._read: list[NDArray[Any]] = []
         self._kept: list[NDArray[Any]] = [np.empty(0, _NARROW)] * (1 << _PARTS)  # by the first bits of their keys
         self._new: list[NDArray[Any]] = []
-        self._waiting = self._taken = 0
+        self._unsettled = self._waiting = self._taken = 0
         self._carried: dict[tuple[str, str], int] = {}
         self._file: str | None = None
 
@@ -82,84 +94,120 @@ class UsageSum:
             self._file = batch.file
             self._carried.clear()
         counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
-        wires = coded_column(batch, "wire")
-        for code in np.unique(wires.codes).tolist():
-            table, mine = self._tables[wires.names[code]], wires.codes == code
+        codes, names = batch.codes("wire"), batch.column("wire").names
+        for code in np.flatnonzero(np.bincount(codes)).tolist():
+            table, mine = self._tables[names[code]], codes == code
             rows = np.flatnonzero(mine if table.carried else mine & counted)
             if len(rows):
                 self._of_wire(batch, table, rows, counted[rows])
+        if self._unsettled > _SETTLE:
+            self._settle()
         if self._waiting > max(_MERGE, sum(map(len, self._kept)) // 4):
             self._merge()
 
     def _of_wire(self, batch: Batch, table: Any, rows: NDArray[Any], counted: NDArray[np.bool_]) -> None:
-        """Adds the responses of one format in some rows, of which some are only read for what they say of others."""
-        said = {
-            name: self._numbers(coded_column(batch, name, rows).of(rows))
-            for name in ("conversation", "project", "model", "tool", "wire", "origin", "speed")
-        }
-        said["day"] = self._numbers(days(batch["time"][rows], batch.valid("time")[rows], self._zone))
+        """Reads the responses of one format in some rows, of which some are only read for what they say of others."""
+        said = {name: self._named(texts(batch, name, rows)) for name in _NAMED}
         for name in table.carried:
             said[name] = self._carried_on(table.name, name, said[name])
-        rows, said = rows[counted], {name: numbers[counted] for name, numbers in said.items()}
+        if not counted.all():
+            rows, said = rows[counted], {name: numbers[counted] for name, numbers in said.items()}
         if not len(rows):
             return
-        counts = {name: np.maximum(np.where(batch.valid(name), batch[name], 0)[rows], 0) for name in _COUNTS}
-        if table.cached_is_input:
-            cached = counts["cache_read_tokens"] + counts["cache_write_tokens"]
-            counts["input_tokens"] = np.maximum(counts["input_tokens"] - cached, 0)
-        wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
-        new = np.empty(len(rows), _WIDE if wide else _NARROW)
-        for name, numbers in counts.items():
-            new[name] = numbers
-        new["cost"] = np.where(batch.valid("cost"), batch["cost"], np.nan)[rows]
-        new["aside"] = (batch.valid("sidechain") & batch["sidechain"].astype(bool))[rows]
-        new["fast"] = said["speed"] != 0
-        new["tool"] = said["tool"]
-        fast = said["speed"] == self._names.get("fast", -1)
-        for model in np.unique(said["model"][fast]).tolist():
-            name = f"{list(self._names)[model] or ''}{FAST}"
-            said["model"][fast & (said["model"] == model)] = self._names.setdefault(name, len(self._names))
-        places = np.empty(len(rows), np.int64)
-        first = core.codes(_mixed(*(said[name] for name in _PLACE)) | np.uint64(1), places)
-        known = zip(*(said[name][first].tolist() for name in _PLACE), strict=True)
-        new["place"] = np.array([self._places.setdefault(one, len(self._places)) for one in known])[places]
-        self._key(batch, table, rows, said, new)
+        read = np.empty(len(rows), _READ)
+        for name, numbers in said.items():
+            read[name] = numbers
+        for name in ("time", *_COUNTS):
+            read[name] = batch[name][rows]
+        read["timed"], read["there"] = batch.valid("time")[rows], True
+        read["cost"] = np.where(batch.valid("cost"), batch["cost"], np.nan)[rows]
+        read["aside"] = (batch.valid("sidechain") & batch["sidechain"].astype(bool))[rows]
+        for place, name in enumerate(table.copy_of):
+            if name in said:
+                numbers, there = said[name], said[name] != 0
+            elif batch.column(name).kind == "text":
+                numbers = texts(batch, name, rows).numbers
+                there = numbers != 0
+            else:
+                there = batch.valid(name)[rows]
+                numbers = np.where(there, batch[name][rows], -1)
+            read[f"copy{place}"] = numbers
+            if not place:
+                read["there"] = there
+        read["wire"] = self._names.setdefault(table.name, len(self._names))
+        read["order"] = np.arange(self._taken, self._taken + len(rows))
         self._taken += len(rows)
-        self._waiting += len(rows)
-        self._new.append(new)
+        self._unsettled += len(rows)
+        self._read.append(read)
 
-    def _numbers(self, column: Coded) -> NDArray[np.int64]:
-        """The numbers of the names of a column, 0 for none."""
-        numbers = [self._names.setdefault(name, len(self._names)) for name in column.names]
-        return np.array([*numbers, 0], np.int64)[column.codes]
+    def _named(self, found: Texts) -> NDArray[np.uint64]:
+        """The numbers of texts, whose names are kept."""
+        for row in core.codes(found.numbers, np.empty(len(found.numbers), np.int64)):
+            if (number := int(found.numbers[row])) not in self._texts:
+                self._texts[number] = self._names.setdefault(found.text(row), len(self._names))
+        return found.numbers
 
-    def _carried_on(self, wire: str, name: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _carried_on(self, wire: str, name: str, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """The numbers of a column, where there is none those of the record before it in the file."""
         last = np.maximum.accumulate(np.where(numbers, np.arange(len(numbers)), -1))
-        numbers = np.where(last >= 0, numbers[last], self._carried.get((wire, name), 0))
+        numbers = np.where(last >= 0, numbers[last], np.uint64(self._carried.get((wire, name), 0)))
         self._carried[wire, name] = int(numbers[-1])
         return numbers
 
-    def _key(self, batch: Batch, table: Any, rows: NDArray[Any], said: dict[str, Any], new: NDArray[Any]) -> None:
-        """Fills in what tells copies from each other. One of a side conversation says again what its parent said, by
-        other requests."""
-        new["key"] = new["first"] = _mixed(np.arange(self._taken, self._taken + len(rows)))  # each by itself
-        parts = [said["wire"]]
-        for name in table.copy_of:
-            if name not in said and batch.column(name).kind == "text":
-                parts.append(texts(batch, name).numbers[rows])
-            else:
-                parts.append(said[name] if name in said else np.where(batch.valid(name), batch[name], -1)[rows])
-        if table.copy_of:
-            there = batch.valid(table.copy_of[0])[rows]
+    def _settle(self) -> None:
+        """Turns what was read into responses of which one can be a copy of another."""
+        if not self._read:
+            return
+        read, self._read, self._unsettled = np.concatenate(self._read), [], 0
+        counts = {name: np.maximum(read[name], 0) for name in _COUNTS}
+        said: dict[str, NDArray[np.int64]] = {"wire": read["wire"].astype(np.int64)}
+        for name in _NAMED:
+            codes = np.empty(len(read), np.int64)
+            numbers = np.ascontiguousarray(read[name])
+            known = [self._texts[int(numbers[row])] for row in core.codes(numbers, codes)]
+            said[name] = np.array([*known, 0])[codes]
+        day = days(read["time"], read["timed"], self._zone)
+        said["day"] = np.array([*(self._names.setdefault(name, len(self._names)) for name in day.names), 0])[day.codes]
+        keys = self._keys(read, counts)
+        wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
+        new = np.empty(len(read), _WIDE if wide else _NARROW)
+        for name, numbers in (counts | keys).items():
+            new[name] = numbers
+        new["cost"], new["tool"], new["fast"] = read["cost"], said["tool"], said["speed"] != 0
+        fast, names = said["speed"] == self._names.get("fast", -1), [*self._names]
+        for model in np.unique(said["model"][fast]).tolist():
+            name = f"{names[model] or ''}{FAST}"
+            said["model"][fast & (said["model"] == model)] = self._names.setdefault(name, len(self._names))
+        places = np.empty(len(read), np.int64)
+        first = core.codes(_mixed(*(said[name] for name in _PLACE)) | np.uint64(1), places)
+        several = zip(*(said[name][first].tolist() for name in _PLACE), strict=True)
+        new["place"] = np.array([self._places.setdefault(one, len(self._places)) for one in several])[places]
+        self._waiting += len(new)
+        self._new.append(new)
+
+    def _keys(self, read: NDArray[Any], counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """What tells copies from each other. One of a side conversation says again what its parent said, by other
+        requests. Of a format whose input has the cached tokens in it, they are taken out of ``counts``."""
+        keys = _mixed(read["order"])  # each by itself
+        firsts, aside = keys.copy(), read["aside"]
+        for wire in np.unique(read["wire"]).tolist():
+            table, rows = self._tables[str([*self._names][wire])], np.flatnonzero(read["wire"] == wire)
+            if table.cached_is_input:
+                cached = counts["cache_read_tokens"][rows] + counts["cache_write_tokens"][rows]
+                counts["input_tokens"][rows] = np.maximum(counts["input_tokens"][rows] - cached, 0)
+            if len(table.copy_of) == 1:  # a message of the API may stand inside a damaged line of a session
+                aside[rows] = True
+            rows = rows[read["there"][rows]] if table.copy_of else rows[:0]
+            parts = [read[f"copy{place}"][rows] for place in range(len(table.copy_of))]
             of = self._names.setdefault(table.provider or table.name, len(self._names))
-            first = _mixed(np.full(len(rows), of), parts[1])
-            new["aside"] |= len(table.copy_of) == 1  # a message of the API may stand inside a damaged line of a session
-            key = np.where(new["aside"], _mixed(first, first), _mixed(*parts))
-            new["first"][there], new["key"][there] = first[there], key[there]
+            first = _mixed(np.full(len(rows), of), *parts[:1])
+            firsts[rows] = first
+            keys[rows] = np.where(aside[rows], _mixed(first, first), _mixed(read["wire"][rows], *parts))
+        return {"key": keys, "first": firsts, "aside": aside}
 
     def _merge(self) -> None:
         """Leaves one of the copies of each response: one part of them after another, so that little is copied."""
+        self._settle()
         if self._new:
             new, self._new, self._waiting = np.concatenate(self._new), [], 0
             parts = new["key"] >> np.uint64(64 - _PARTS)
