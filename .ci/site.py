@@ -28,7 +28,6 @@ OUTSIDE = {
 }
 """Pages of the repository, and what the site calls them."""
 FORMATS = sorted(path.parent.name for path in ROOT.glob("src/turnwire/formats/*/README.md"))
-_CHAPTER = "Formats of real traffic"
 OUTSIDE |= {f"src/turnwire/formats/{name}/README.md": f"formats/{name}.md" for name in FORMATS}
 _HOME = {site: path for path, site in OUTSIDE.items()}
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
@@ -42,7 +41,8 @@ def on_config(config: Any) -> Any:
     for section in config.nav:
         for pages in section.values():
             if isinstance(pages, list):
-                pages += [{name: f"formats/{name}.md"} for name in FORMATS if {_CHAPTER: "formats.md"} in pages]
+                chapter = any("formats.md" in page.values() for page in pages)
+                pages += [{name: f"formats/{name}.md"} for name in FORMATS if chapter]
     return config
 
 
