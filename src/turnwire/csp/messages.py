@@ -463,6 +463,10 @@ class Template(_Parts, contract.Message):
         contract.expect_mapping(fields, WIRE)
         return super().from_dict({"mode": False, **fields})
 
+    @classmethod
+    def _schema(cls) -> dict[str, Any]:
+        return {**super()._schema(), "required": ["flags", "lines"]}
+
     def compact(self) -> Template:
         """The same template with one order per line: ``TASK REQ:x IN:y``, ``RESULT{STATUS,DATA[file:line]}``."""
         from turnwire.csp.notation import compact_orders
