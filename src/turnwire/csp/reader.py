@@ -499,7 +499,7 @@ class MessageReader:
                 self.odd_line(line, span)
                 return
             self.blame(span, line.start)
-            self.ops.append((loose[2].encode(), *loose.group(3, 4)))
+            self.ops.append((loose[2].encode(), loose[3], loose[4]))
         self.place = line.next
 
     # --- what was read ---

@@ -1,7 +1,5 @@
 from typing import Any, final
 
-from typing_extensions import disjoint_base
-
 from turnwire.errors import Reason
 from turnwire.nslip._codec_py import (
     SlipMessage as SlipMessage,
@@ -18,7 +16,7 @@ WIRE: str
 REASONS: tuple[Reason | None, ...]
 SHORT_STRING: int
 
-@disjoint_base
+@final
 class Touched: ...
 
 @final
