@@ -408,9 +408,12 @@ class Mapper:
         unseen = shape.unseen
         if not all and shape.finishes is not None and self.knows(said):
             kind, fixed = shape.begin(said["act"], said)
-            facts = self._plan(kind).facts
+            facts, unread = self._plan(kind).facts, said.get(UNREAD, _NONE)
             for path in fields:
-                if not (facts.get(path) or path in fixed or path in unseen or path in shape.finishes):
+                fact = facts.get(path)
+                if fact and (fact in said or fact in unread or fact == "status"):
+                    continue  # it may come back
+                if not (path in fixed or path in unseen or path in shape.finishes):
                     return (shown(path),)
         lost = differing(fields, self.survivors(said))
         return tuple([shown(path) for path in lost if path not in unseen])
