@@ -16,7 +16,6 @@ from turnwire.contract import FORMATS
 from turnwire.formats.parts import Part, parts_of
 from turnwire.formats.table import sources_of
 from turnwire.json.text import write
-from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Turn:
         """Returns the turn as plain values: its role, columns, tokens, the time as RFC 3339, and its parts."""
         columns = {name: value for name, value in self.columns.items() if value is not None and name not in TOKENS}
         if "time" in columns:
-            columns["time"] = times([columns["time"]])[0]
+            columns["time"] = f"{np.datetime64(columns['time'], 'us')}Z"
         parts = [{name: value for name, value in part._asdict().items() if value} for part in self.parts]
         return {"role": self.role, **columns, **self.tokens, "parts": parts}
 
@@ -103,27 +102,29 @@ class Turns:
 
     def __iter__(self) -> Iterator[Turn]:
         carried: dict[tuple[str, str], Any] = {}
+        formats: dict[str, Any] = {}
         file = None
         for batch in self._scan:
             if batch.file != file:
                 file = batch.file
                 carried.clear()
             for columns, raw in self._records(batch):
-                found: Any = registry.wire(columns["wire"])
+                name = columns["wire"]
+                found = formats.get(name) or formats.setdefault(name, registry.wire(name))
                 for name in found.table.carried:  # what is not said is as in the records before
                     key = found.name, name
                     columns[name] = carried[key] = columns[name] or carried.get(key)
                 yield _turn(columns, msgspec.json.decode(raw), found.table)
 
     def _records(self, batch: Batch) -> Iterator[tuple[dict[str, Any], bytes]]:
-        each = {name: _values(batch, name) for name in ("line", *COLUMNS)}
-        for row, raw in enumerate(map(bytes, batch.raws())):
+        names = ("file", "line", *COLUMNS)
+        rows = zip(*(_values(batch, name) for name in names[1:]), strict=True)
+        for row, raw in zip(rows, map(bytes, batch.raws()), strict=True):
             mark = blake2b(raw, digest_size=12).digest()
             if mark in self._seen:  # a session that was resumed is written again
                 continue
             self._seen.add(mark)
-            columns = {"file": batch.file, **{name: values[row] for name, values in each.items()}}
-            yield columns, raw
+            yield dict(zip(names, (batch.file, *row), strict=True)), raw
 
 
 def _values(batch: Batch, name: str) -> list[Any]:
