@@ -83,7 +83,10 @@ def changed(keys: tuple[str, ...], form: str) -> str:
         *(changed((*HEADERS, "REQ ", "OWNER ", "PRIORITY "), form) for form in ("{} = ", "{} : ", "{}：")),
         *(changed(HEADERS, form) for form in ("{} — ", "{} – ")),
         *(GOOD.replace("TASK T", f"{before}TASK T") for before in ("# the task\n", "Here is the task:\n\n")),
-        "".join(f"[12:00:{number:02}] {line}\n" for number, line in enumerate(GOOD.splitlines())),
+        *(
+            "".join(f"{form.format(number)}{line}".rstrip() + "\n" for number, line in enumerate(GOOD.splitlines(), 95))
+            for form in ("[12:00:{:02}] ", "{:>3} | ", "{}: ", "{}. ")
+        ),
     ],
 )
 def test_what_is_forgiven(text: str) -> None:

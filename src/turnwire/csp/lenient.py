@@ -21,7 +21,7 @@ from turnwire.errors import Issue, Reason
 from turnwire.fences import is_fence
 
 _BOM = b"\xef\xbb\xbf"
-_ALIKE = bytes.maketrans(b"123456789", b"0" * 9)
+_NUMBER = re.compile(rb"[ \t]*[0-9]+")
 _TITLE = re.compile(rb"(?mi)CSP/1[*`:. \t]*\r?$")
 
 
@@ -34,7 +34,7 @@ def parse_leniently(raw: bytes, limits: Limits) -> Document:
 
 def without_prefix(raw: bytes) -> bytes:
     """The first message that stands behind the same text in each line, as a quote or a line of a log does, without it
-    (digits may differ, as in times); of a title (``# CSP/1``) that line alone. Lines in front of it are blank, so that
+    (numbers may differ, as in times); of a title (``# CSP/1``) that line alone. Lines in front of it are blank, so that
     numbers of lines stay; what follows the last line that begins so is left out. The same again where there is none.
     """
     found = _TITLE.search(raw)
@@ -42,14 +42,19 @@ def without_prefix(raw: bytes) -> bytes:
         return raw
     title = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
     before, lines = b"\n" * raw.count(b"\n", 0, found.start()), raw[found.end() :].split(b"\n")[1:]
-    pairs = zip(title.translate(_ALIKE), lines[0].translate(_ALIKE) if lines else b"", strict=False)
-    prefix = title[: len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))].translate(_ALIKE).rstrip(b"*`")
+    prefix, first = title, lines[0] if lines else b""
+    while prefix and (prefix[-1:] in b"*`" or not _alike(prefix).match(first)):
+        prefix = prefix[:-1]
     if not prefix.strip() or title[len(prefix) :].strip(b"#*` \t"):
         return b"".join((before, b"CSP/1\n", b"\n".join(lines)))
-    short = prefix.rstrip()
-    kept = takewhile(lambda line: line.translate(_ALIKE).startswith(short), lines)
-    bare = (line[len(prefix if line.translate(_ALIKE).startswith(prefix) else short) :] for line in kept)
-    return b"".join((before, b"CSP/1\n", *(line + b"\n" for line in bare)))
+    alike = re.compile(_alike(prefix).pattern + b"|" + _alike(prefix.rstrip()).pattern)
+    found_in = takewhile(lambda pair: pair[1] is not None, ((line, alike.match(line)) for line in lines))
+    return b"".join((before, b"CSP/1\n", *(line[match.end() :] + b"\n" for line, match in found_in if match)))
+
+
+def _alike(prefix: bytes) -> re.Pattern[bytes]:
+    """What a prefix is in other lines: its numbers, as those of lines or times, may be others."""
+    return re.compile(rb"[ \t]*[0-9]+".join(map(re.escape, _NUMBER.split(prefix))))
 
 
 class _LenientCursor(Cursor):
