@@ -274,8 +274,8 @@ class Compiled:
             Sign((path.rpartition("/")[2],), values=tuple(dict.fromkeys(map(_beginning, words))))
             for path, words in self.layout.signs.items()
         )
-        if self.layout.one_of:
-            signs += (Sign(tuple(dict.fromkeys(path.rpartition("/")[2] for path in self.layout.one_of))),)
+        if self.layout.one_of:  # by the longest key of each path, which others hardly have
+            signs += (Sign(tuple(dict.fromkeys(max(path.split("/"), key=len) for path in self.layout.one_of))),)
         return WirePlan(
             wire=self.wire,
             values=self.values(),
@@ -289,7 +289,7 @@ class Compiled:
             inside=self.keys[:1] if self.layout.nested else (),
             torn=keys,
             asks=(),
-            signs=(*marks, signs),
+            signs=(*marks, *((signs,) if self.layout.signs else ())),
             exact=True,
         )
 

@@ -81,7 +81,7 @@ TABLE = Format(
             marks=_MARKS,
         ),
         Layout(
-            signs={"jsonrpc": ("2.0",), "result/id": (), "result/status/state": ()},
+            signs={"jsonrpc": ("2.0",), "result/contextId": (), "result/status/state": ()},
             kind="task",
             columns={**_object("result/"), "call_id": Digits("id")},
             without=("result/kind",),
@@ -89,8 +89,8 @@ TABLE = Format(
         Layout(
             signs={"jsonrpc": ("2.0",), "id": ()},
             one_of=(
-                *("result/task/id", "result/message/messageId", "result/statusUpdate/status"),
-                *("result/artifactUpdate/artifact", "result/tasks/*/status/state"),
+                *("result/task/contextId", "result/message/messageId", "result/statusUpdate/taskId"),
+                *("result/artifactUpdate/taskId", "result/tasks/*/contextId"),
             ),
             kind="response",
             kinds=tuple(Present(f"result/{member}", kind) for member, kind in _WRAPPERS.items()),

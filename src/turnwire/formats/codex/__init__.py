@@ -150,12 +150,12 @@ TABLE = Format(
             marks=(2, ("call_id", "arguments")),
         ),
         Layout(
-            signs={"type": ("message",), "role": tuple(_ROLES), "content": ()},
+            signs={"type": ("message",), "role": tuple(_ROLES)},
+            one_of=("content/*/type",),
             without=("model",),  # as those of Anthropic have
             kind="message",
             kinds=(Words("role", _ROLES),),
             columns={"id": Loose("id"), "sender": "role", "text": Loose("content/*/text")},
-            needs={"content": ("array",)},
         ),
         Layout(
             signs={"type": ("reasoning",), "summary": ()},
