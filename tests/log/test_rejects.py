@@ -83,6 +83,8 @@ def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path) -> Non
     assert [row["raw"] for row in rejects.since(number - 1)] == raw[number - 1 :]
     skipped = scanned(tmp_path, errors="skip")
     assert (skipped.counts, skipped.bytes, skipped.rows()) == (rejects.counts, rejects.bytes, [])
+    exported = pytest.importorskip("pyarrow").record_batch(skipped)
+    assert skipped.kept == len(skipped.valid("inner")) == exported.num_rows == 0
 
 
 @pytest.mark.usefixtures("scan_core")

@@ -8,6 +8,7 @@ reads good JSON only.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from turnwire.json.times import read_time
 
@@ -28,12 +29,21 @@ TIME_NAMES = (
 )
 """Members that are a time, the first of them before the others: those of common loggers and collectors."""
 
+_PIECES = '"stream"', '"__REALTIME_TIMESTAMP"', '"\\u'
+_PIECES_IN_BYTES = b'"stream"', b'"__REALTIME_TIMESTAMP"', b'"\\u'
 _RANKS = {name: rank for rank, name in enumerate(TIME_NAMES)}
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|[{}\[\]]', re.DOTALL)
 _VALUE = re.compile(rb'[ \t\r\n]*:[ \t\r\n]*(?:"((?:[^"\\]|\\.)*)"|([0-9.]+)(?![0-9.eE]))', re.DOTALL)
 _EPOCH = re.compile(rb"([1-9][0-9]{8,18})(?:\.([0-9]+))?")
 _BYTES = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*(\[)[ \t\r\n]*((?:[0-9 \t\r\n]*,)*[0-9 \t\r\n]*)\]")
 _NUMBER = re.compile(rb"[0-9]+")
+
+
+def may_be_piece(text: Any) -> bool:
+    """True if lines (str or bytes) may be Docker's or journald's, whose values are pieces of another text: by their
+    keys, or by a key that begins with an escape."""
+    docker, journald, escape = _PIECES if isinstance(text, str) else _PIECES_IN_BYTES
+    return docker in text or journald in text or escape in text
 
 
 def epoch(text: bytes) -> int | None:

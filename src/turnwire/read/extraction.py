@@ -8,11 +8,10 @@ from typing import Any, Literal, NamedTuple, overload
 
 from turnwire import registry
 from turnwire.errors import DecodeError
+from turnwire.json._wrapper_py import may_be_piece
 from turnwire.read.located import Located, located
 from turnwire.read.wrapping import Text, unescaped
 
-_STREAM, _TIMESTAMP, _ESCAPED = '"stream', '"__REALTIME_TIMESTAMP"', '"\\u'
-"""Beginnings of members of Docker's and journald's lines, whose values are pieces of another text, or of any member."""
 _ESCAPES = {0x0A: b"n", 0x0D: b"r", 0x09: b"t"}
 
 
@@ -99,7 +98,7 @@ def _one_message(text: str) -> Found | None:
     lines = text.startswith("CSP/1\n") and text.count("CSP/1") == 1
     if not (lines or (text.startswith(("@a", "{")) and "\n" not in text)):
         return None
-    if text[0] == "{" and (_STREAM in text or _TIMESTAMP in text or ("\\" in text and _ESCAPED in text)):
+    if text[0] == "{" and may_be_piece(text):
         return None
     end = len(text.rstrip("\n" if lines else ""))
     if text[end - 1 : end].isspace():

@@ -13,6 +13,7 @@ from turnwire import registry
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.fences import BEGINNING
+from turnwire.json._wrapper_py import may_be_piece
 from turnwire.log.engine.all_wires import BlockResult, Engine, finder
 from turnwire.log.engine.columns import bulk_scanner
 from turnwire.log.input.memory import Pool
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 _STARTS = (b"@a", b"{")
 """Lines that begin so are mostly one message each, so ``decode`` is tried on them before the search."""
-_CARRIER_KEY = re.compile(rb'"(?:stream"|__REALTIME_TIMESTAMP"|\\u)')
-"""Keys of Docker and journald, or an escape that may spell one: such lines are pieces of other texts."""
 _AT = ord("@")
 """Begins a message of nSLIP, which has no such keys."""
 _OUTSIDE_STRING = re.compile(rb'["{}\n#]')
@@ -179,7 +178,7 @@ class BlockStream:
         waiting = self._size or self._ready or self._found
         if self._lines_now and not waiting and type(data) is bytes and data.startswith(_STARTS):
             size = len(data)
-            if data.find(b"\n") == size - 1 < self._line_limit and (data[0] == _AT or not _CARRIER_KEY.search(data)):
+            if data.find(b"\n") == size - 1 < self._line_limit and (data[0] == _AT or not may_be_piece(data)):
                 try:
                     message = self._decode(data[:-1])
                     self._took(size, 1)
@@ -227,7 +226,7 @@ class BlockStream:
             if data.startswith(b"@a") and size <= limit and data.count(b"\n@a", 0, size) == len(lines) - 1:
                 messages += map(decode, lines)
             else:
-                starts = _STARTS[:1] if _CARRIER_KEY.search(data) else _STARTS
+                starts = _STARTS[:1] if may_be_piece(data) else _STARTS
                 for line in lines:
                     if not line.startswith(starts) or len(line) > limit:
                         break

@@ -80,7 +80,7 @@ class JoinedBatches(Columns):
                 self._values[column.name] = column_of([text for part in parts for text in part.plain_texts()])
             elif parts:
                 self._values[column.name] = np.concatenate(parts)
-            valid = [(batch.validity(column.name), len(batch)) for batch in batches]
+            valid = [(batch.validity_of(column), len(batch)) for batch in batches]
             some = any(which is not None for which, _ in valid)
             self._valid[column.name] = np.concatenate([rows_of(*one) for one in valid]) if some else None
 
@@ -90,9 +90,9 @@ class JoinedBatches(Columns):
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
-    def validity(self, name: str) -> NDArray[np.bool_] | None:
+    def validity_of(self, column: Column) -> NDArray[np.bool_] | None:
         """The records that have a value in this column; None where all have."""
-        return self._valid[name]
+        return self._valid[column.name]
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """As :meth:`Batch.file_codes`."""
@@ -182,7 +182,7 @@ def _file_array(batch: Any, count: int) -> Filled:
 
 
 def _column_array(batch: Any, column: Column) -> Filled:
-    count = len(batch)
+    count = batch.kept
     if column.kind == "file":
         return _file_array(batch, count)
     if column.kind in ("name", "binary"):
@@ -210,7 +210,7 @@ def _export_batch(address: int, batch: Any) -> None:
         made[source] if source else _column_array(batch, column)
         for source, column in zip(sources, batch.columns, strict=True)
     ]
-    _arrays.export(address, len(batch), columns)
+    _arrays.export(address, batch.kept, columns)
 
 
 # --- capsules -------------------------------------------------------------------------------------------------------

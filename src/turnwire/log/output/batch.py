@@ -74,9 +74,18 @@ class Columns:
         """The values of one of its columns."""
         return self[column.name]
 
-    def validity_of(self: Any, column: Column) -> Any:
-        """The records that have a value in one of its columns."""
-        return self.validity(column.name)
+    @property
+    def kept(self: Any) -> int:
+        """The number of rows in the columns."""
+        return len(self)
+
+    def valid(self, name: str) -> NDArray[np.bool_]:
+        """A bool array: the rows that have a value in this column."""
+        return rows_of(self.validity_of(self.column(name)), self.kept)
+
+    def validity_of(self, column: Column) -> Bits | NDArray[np.bool_] | None:
+        """The same of one of its columns as stored: as bits, as a bool array, or None if all rows have a value."""
+        return None
 
     def __arrow_c_schema__(self) -> object:
         from turnwire.log.output.arrow import schema_capsule
@@ -233,16 +242,8 @@ class Batch(Columns):
         """The names of the files in this batch, and for each record the index of its file (i32), or -1."""
         return file_codes([(self.file, len(self))])
 
-    def valid(self, name: str) -> NDArray[np.bool_]:
-        """A bool array: the records that have a value in this column."""
-        return rows_of(self.validity(name), len(self))
-
-    def validity(self, name: str) -> Bits | NDArray[np.bool_] | None:
-        """The same as stored: as bits, as a bool array, or None if all records have a value."""
-        return self.validity_of(self.column(name))
-
     def validity_of(self, column: Column) -> Bits | NDArray[np.bool_] | None:
-        """The same for a column of this batch."""
+        """As :meth:`Columns.validity_of`."""
         if column.kind == "file":
             return None if self._rows.file is not None else np.zeros(len(self), bool)
         if not column.nullable:

@@ -16,7 +16,7 @@ from turnwire.json.scanner import plain
 from turnwire.log.engine.columns import REASONS, bulk_scanner
 from turnwire.log.input.compression import WORDS
 from turnwire.log.output.batch import Columns, file_codes
-from turnwire.log.output.texts import cut, rows_of
+from turnwire.log.output.texts import cut
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
@@ -105,14 +105,15 @@ class Rejects(Columns):
         self.column(name)  # it is "raw", or there is none of that name
         return [row["raw"] for row in self.since(0)]
 
-    def valid(self, name: str) -> NDArray[np.bool_]:
-        """The rows in which a column has a value; ``inner`` has none outside JSON strings."""
-        return rows_of(self.validity(name), len(self["offset"]))
+    @property
+    def kept(self) -> int:
+        """The number of ranges that are there with their bytes: none where they are only counted."""
+        return sum(len(part["offset"]) for _, part in self._parts)
 
-    def validity(self, name: str) -> NDArray[np.bool_] | None:
-        """The same for the export; None if every range has a value."""
+    def validity_of(self, column: Column) -> NDArray[np.bool_] | None:
+        """Only a range in a JSON string has ``inner``."""
         inner: NDArray[np.int64] = self["inner"]
-        return inner >= 0 if self.column(name).name == "inner" else None
+        return inner >= 0 if column.name == "inner" else None
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of the files, and for each reject the index of its file (i32), or -1."""
