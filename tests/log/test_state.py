@@ -132,3 +132,15 @@ def test_a_damaged_state_is_refused_in_words(tmp_path: Path, said: Any) -> None:
     with pytest.raises(DecodeError, match="not a position of a scan") as caught:
         list(turnwire.scan(path, resume=token))
     assert caught.value.reason is Reason.BAD_POSITION
+
+
+@pytest.mark.once
+def test_what_is_known_stays_known_where_nothing_of_a_block_is_decided(tmp_path: Path) -> None:
+    """A run of lines, and behind the cut a part of one: also where another thread read that by itself."""
+    path, lines = tmp_path / "a.log", f"{TIME} stdout F text\n".encode()
+    path.write_bytes(lines + f'{TIME} stdout P {{\n{TIME} stdout P "a": 1\n'.encode())
+    for options in ({}, {"batch_bytes": len(lines)}, {"batch_bytes": len(lines), "threads": 2}):
+        scan = turnwire.scan(path, resume={}, **options)  # type: ignore[arg-type]
+        scan.read()
+        (mark,) = scan.position["files"]
+        assert (mark["offset"], mark["carried"]["foreign"]) == (len(lines), {"cri": [0, 0]}), options

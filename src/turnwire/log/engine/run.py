@@ -287,7 +287,9 @@ class Run:
         whole = self._joined(reading, block)
         if whole is None:
             return
-        if whole is not block or found is None or reading.given or not self._engine.follows(reading.state, found):
+        if found is not None and (whole is not block or reading.given or not found.position):  # a state that is new
+            found = None
+        if found is not None and not self._engine.follows(reading.state, found):
             found = None
         yield from self._given(reading, whole, found)
 
