@@ -354,6 +354,20 @@ def test_tools_are_told_with_their_failures_and_spans_with_their_trees() -> None
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "tools"),
+    [
+        ("mcp", [("add", 2, 2, 1), ("sub", 1, 1, 1)]),
+        ("langchain", [("look_up", 1, 1, 0)]),
+        ("codex", [("shell", 4, 4, 0)]),
+        ("otlp", [("look_up", 1, 0, 1)]),
+    ],
+)
+def test_calls_of_a_sample_have_their_results(name: str, tools: list[tuple[Any, ...]]) -> None:
+    found = stats(str(samples.FOLDER / name / "samples.jsonl"), wire=name).calls.rows(9)
+    assert [tuple(row.values())[2:] for row in found if row["stat"] == "tool"] == tools
+
+
 @pytest.mark.once
 def test_a_session_is_shown(folder: Path) -> None:
     """Each record once, also where a session was resumed; calls with what they were made with."""

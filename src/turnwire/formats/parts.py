@@ -32,7 +32,7 @@ class PartRule(NamedTuple):
 
     at: the path of the object in the record, of several in an array with "*", or "" for the record itself. types: the
     words one of which is its ``type``; () for any. A string in place of the object is a part of the kind of the first
-    rule there.
+    rule there. when: a path of the record, and its value in records with such parts.
     """
 
     at: str
@@ -43,12 +43,14 @@ class PartRule(NamedTuple):
     name: str = ""
     arguments: tuple[str, ...] = ()
     failed: str = ""
+    when: tuple[str, str] | None = None
 
 
 def parts_of(fields: dict[str, Any], rules: tuple[PartRule, ...]) -> list[Part]:
     """The parts of a record, those of one place in the order in which they stand. The text of a result is no part of
     its own."""
     found: list[Part] = []
+    rules = tuple(rule for rule in rules if rule.when is None or value_at(fields, rule.when[0]) == rule.when[1])
     for place in dict.fromkeys(rule.at for rule in rules):
         here = [rule for rule in rules if rule.at == place]
         told = {f"{rule.at}/{rule.text}" for rule in rules if rule.kind == "result" and rule.text}

@@ -60,7 +60,7 @@ class Calls:
             # A record that has no parts is one call, or one result; a span of a tool is its own result.
             kind = "result" if tools[row] is None else "call"
             for part in parts or [Part(kind, id=calls[row], name=tools[row], failed=bool(failed[row]))]:
-                self._add(wire.name, part)
+                self._add(wire.name, part if part.id is not None else part._replace(id=calls[row]))
 
     def _add(self, wire: str, part: Part) -> None:
         call = hash((wire, part.id))

@@ -1,10 +1,10 @@
 """The Model Context Protocol: JSON-RPC between hosts and servers of tools."""
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Present, Words
+from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Present
 
 _METHODS = (
-    *("tools/list", "tools/call", "resources/list", "resources/read", "resources/templates/list"),
+    *("tools/list", "resources/list", "resources/read", "resources/templates/list"),
     *("resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete"),
     *("logging/setLevel", "roots/list", "sampling/createMessage", "elicitation/create", "ping", "tasks/list"),
     *("server/discover", "subscriptions/listen"),
@@ -22,7 +22,6 @@ _RESULTS = (
 _REQUEST: Columns = {
     "call_id": Digits("id"),
     "subject": "method",
-    "tool": Loose("params/name"),
     "request_id": Digits("params/requestId"),
 }
 _RESPONSE: Columns = {
@@ -46,8 +45,13 @@ TABLE = Format(
         Layout(
             signs={"jsonrpc": ("2.0",), "method": _METHODS},
             kind="notification",
-            kinds=(Present("id", "request"), Words("method", {"tools/call": "tool_call"})),
+            kinds=(Present("id", "request"),),
             columns=_REQUEST,
+        ),
+        Layout(
+            signs={"jsonrpc": ("2.0",), "method": ("tools/call",)},
+            kind="tool_call",
+            columns={**_REQUEST, "tool": Loose("params/name")},
         ),
         Layout(
             signs={"jsonrpc": ("2.0",), "method": _TASKS, "params/taskId": ()},
@@ -90,7 +94,7 @@ TABLE = Format(
     asks=("request", "tool_call"),
     answers=("response", "tool_result", "tools", "assistant", "error"),
     parts=(
-        PartRule("params", "call", id="", name="name", arguments=("arguments",)),
+        PartRule("params", "call", name="name", arguments=("arguments",), when=("method", "tools/call")),
         PartRule("result/content/*", "text", ("text",), text="text"),
         PartRule("error", "text", text="message"),
     ),
