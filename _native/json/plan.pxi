@@ -197,7 +197,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int apart
         tw_json_rejects rejects
         uint8_t *arena
-        size_t arena_size
+        size_t arena_size, arena_room
         size_t head
         int64_t counted_line
         void (*set_head)(tw_lines *, size_t) noexcept nogil

@@ -160,7 +160,7 @@ static size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, s
     const tw_stretch *one = &r->stretches[i];
     const uint8_t *s = tw_text(k, r->outer), *end = s + one->until, *p;
     at -= r->start;
-    if (one->written == TW_AS_IT_IS) return one->outer + (at - one->start);
+    if (one->written == TW_AS_IT_IS || at == one->start) return one->outer + (at - one->start);
     if (at == one->start + one->size) return one->until;
     if (at + 1 == one->start + one->size && one->written == TW_WITH_ESCAPES && end[-1] == 'n') { /* a newline ends most of them */
         for (p = end - 1; p > s + one->outer && p[-1] == '\\';) p--;
@@ -213,17 +213,19 @@ static size_t tw_own_bytes(const tw_lines *k, tw_region *r, size_t start, size_t
         return stop - start;
     }
     for (size_t i = tw_stretch_at(r, start); i < r->stretch_count && r->start + r->stretches[i].start < stop; i++) {
-        const tw_stretch *one = &r->stretches[i];
-        size_t from = r->start + one->start, to = from + one->size;
+        size_t from = r->start + r->stretches[i].start, to = from + r->stretches[i].size;
         if (from < start) from = start;
         if (to > stop) to = stop;
-        if (from < to && one->written == TW_AS_IT_IS && !r->outer->level) { /* most are lines of the file */
-            *last = one->outer + (to - r->start - one->start);
-            if (!begun && !own) *first = *last - (to - from);
+        if (from >= to) continue;
+        from = tw_place_in(k, r, &r->first, i, from);
+        to = tw_place_in(k, r, &r->last, i, to);
+        if (r->outer->level) {
+            own += tw_own_bytes(k, r->outer, from, to, first, last, begun || own);
+        } else {
+            if (!begun && !own) *first = from;
+            *last = to;
             own += to - from;
-        } else if (from < to)
-            own += tw_own_bytes(k, r->outer, tw_place_in(k, r, &r->first, i, from), tw_place_in(k, r, &r->last, i, to), first, last,
-                                begun || own);
+        }
     }
     return own;
 }

@@ -131,7 +131,11 @@ cdef class Core:
     cdef dict searches  # (limit, keep) -> those of the readable twin that nobody uses now
     cdef set filled
     cdef double density
-    cdef size_t reject_room
+    cdef size_t reject_room, arena_room
+    cdef uint8_t *arena  # memory for texts that are joined, where no block uses it
+
+    def __dealloc__(self):
+        free(self.arena)
 
     def __cinit__(self, finder):
         self.finder, self.searches, self.own = finder, {}, finder.wire if finder.located else None
@@ -149,6 +153,7 @@ cdef class Core:
             self.filled |= {column.name, f"{column.name}.offset", f"{column.name}.length"}
         self.filled |= {"own_present", "spans"}
         self.density, self.reject_room = 1.0 / 64, LEAST_ROWS
+        self.arena, self.arena_room = NULL, 0
 
     cdef object search(self, limit, keep):
         """A search of the readable twin, for one block at a time."""
@@ -349,6 +354,7 @@ cdef class Block:
         self.call.judgement = Judgement(core.plan.plans, core.plan.reasons, reader("json"), search.limit)
         k.s, k.size, k.limit, k.stop = text, size, search.limit, stop
         k.final, k.base, k.line, k.plan = final, base, line, &core.plan.c
+        k.arena, k.arena_room, core.arena, core.arena_room = core.arena, core.arena_room, NULL, 0
         k.json.shape = &core.plan.c.shape
         k.context, k.whole, k.torn, k.number, k.go_on = <void *>self.call, whole, torn, number, go_on
         k.set_head = tw_set_head

@@ -37,7 +37,7 @@ typedef struct {
 
 /* The piece that one line says; key: whose it is, its parts behind one another with a zero between; several: a line
  * ends in it, before its end. */
-typedef struct { uint8_t key[TW_MOST_KEY]; size_t key_size; tw_stretch said; int goes_on, line_end, several; } tw_piece;
+typedef struct { size_t key_size; tw_stretch said; int goes_on, line_end, several; uint8_t key[TW_MOST_KEY]; } tw_piece;
 
 enum { TW_PIECE_NONE, TW_PIECE_THERE, TW_PIECE_UNSURE };
 
@@ -109,7 +109,8 @@ static int tw_object_piece(tw_search *w, const tw_region *r, size_t start, size_
     tw_json *x = &w->k.json;
     const uint8_t *s = tw_text(&w->k, r), *hard = s + tw_hard(&w->k, r);
     const uint8_t *keys[TW_KEYS] = { NULL }, *key_ends[TW_KEYS], *end = s + behind, *p = s + start;
-    int said = 0, partial = 0, dated = 0;
+    int said = 0, partial = 0, dated = 0, best = TW_TIME_NAMES, rank;
+    int64_t moment;
     if (end - p >= 3 && p[0] == 0xEF && p[1] == 0xBB && p[2] == 0xBF) p += 3;
     while (p < end && tw_space(*p)) p++;
     while (end > p && tw_space(end[-1])) end--;
@@ -122,6 +123,10 @@ static int tw_object_piece(tw_search *w, const tw_region *r, size_t start, size_
         size_t size = (size_t)(close - key);
         const uint8_t *done = tw_behind_value(value, hard);
         if (memchr(key, '\\', size)) return TW_PIECE_UNSURE;
+        if ((rank = tw_time_rank(key, size)) < best && tw_member_time(value, hard, &moment)) {
+            best = rank;
+            piece->said.time = moment;
+        }
         if (tw_is_key(key, size, tw_members[carrier].text)) {
             if (said) return TW_PIECE_UNSURE;
             said = tw_said_by(s, value, hard, close, carrier == TW_JOURNALD, piece) ? 1 : -1;
@@ -154,7 +159,7 @@ static int tw_object_piece(tw_search *w, const tw_region *r, size_t start, size_
         if (size) memcpy(piece->key + piece->key_size, keys[i], size);
         piece->key_size += size;
     }
-    piece->said.timed = (uint8_t)tw_wrapper_time(object, hard, &piece->said.time);
+    piece->said.timed = best < TW_TIME_NAMES || tw_wrapper_time(object, hard, &piece->said.time); /* of an object in it, perhaps */
     piece->line_end = carrier == TW_JOURNALD && partial < 2;
     if (!tw_say_piece(&w->k, r, piece)) return TW_PIECE_UNSURE;
     s = w->k.arena + w->k.arena_size;
@@ -169,7 +174,8 @@ static int tw_is_alone(tw_search *w, tw_region *r, size_t line)
 {
     size_t behind = tw_behind_line(tw_text(&w->k, r), line, r->end);
     for (int carrier = TW_DOCKER; carrier <= TW_JOURNALD; carrier++) {
-        tw_piece piece = { .key_size = 0 };
+        tw_piece piece;
+        memset(&piece, 0, offsetof(tw_piece, key));
         int found = tw_object_piece(w, r, line, behind, carrier, &piece);
         if (found != TW_PIECE_NONE) return found == TW_PIECE_THERE && piece.several && !piece.goes_on;
     }
@@ -212,7 +218,8 @@ static int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier,
 {
     for (size_t start = at, behind; start < r->end; start = behind) {
         behind = tw_behind_line(tw_text(&w->k, r), start, r->end);
-        tw_piece piece = { .key_size = 0 };
+        tw_piece piece;
+        memset(&piece, 0, offsetof(tw_piece, key));
         int found = tw_behind_taken(&r->taken, start) > start ? TW_PIECE_NONE
                     : carrier == TW_CRI ? tw_cri_piece(tw_text(&w->k, r), start, behind, &piece)
                                         : tw_object_piece(w, r, start, behind, carrier, &piece);
