@@ -20,7 +20,8 @@ _PROGRESS: Columns = {  # a response of an agent, as the session that started it
 }
 _NOTES = (
     *("queue-operation", "custom-title", "ai-title", "last-prompt", "pr-link", "agent-name", "mode"),
-    *("permission-mode", "worktree-state", "tag", "relocated"),
+    *("permission-mode", "worktree-state", "tag", "relocated", "agent-setting", "agent-color", "bridge-session"),
+    *("cost-state", "file-history-delta", "content-replacement", "fork-context-ref", "task-summary", "atis-latch"),
 )
 _MARKS = (2, ("parentUuid", "sessionId", "isSidechain", "userType", "leafUuid"))
 
@@ -65,6 +66,34 @@ TABLE = Format(
             kind="event",
             columns={"id": "messageId"},
             marks=(2, ("trackedFileBackups", "isSnapshotUpdate", "snapshot")),
+        ),
+        Layout(  # from here on what ``claude --output-format stream-json`` writes
+            signs={"type": ("user", "assistant"), "session_id": (), "parent_tool_use_id": (), "message": ()},
+            kind="message",
+            kinds=(
+                Words("type", {"user": "user", "assistant": "assistant"}),
+                Words("message/content/*/type", BLOCKS),
+            ),
+            columns={
+                **message("message/"),
+                "conversation": "session_id",
+                "failed": Loose("message/content/*/is_error"),
+                "error": Loose("error"),
+            },
+            needs={"message": ("object",)},
+        ),
+        Layout(
+            signs={"type": ("system", "result"), "subtype": (), "session_id": ()},
+            kind="system",
+            kinds=(Words("type", {"result": "turn"}),),
+            columns={
+                "conversation": "session_id",
+                "subject": "subtype",
+                "project": Loose("cwd"),
+                "duration_ms": Loose("duration_ms"),
+                "failed": Loose("is_error"),
+                "text": Loose("result"),
+            },
         ),
         Layout(
             signs={"type": _NOTES, "sessionId": ()},

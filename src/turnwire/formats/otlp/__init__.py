@@ -18,10 +18,12 @@ _GEN_AI: Columns = {
     "tool": _text("gen_ai.tool.name"),
     "call_id": _text("gen_ai.tool.call.id"),
     "request_id": _text("gen_ai.response.id"),
+    "stop_reason": Loose("attributes/[gen_ai.response.finish_reasons]/arrayValue/values/*/stringValue"),
     "input_tokens": (_count("gen_ai.usage.input_tokens"), _count("gen_ai.usage.prompt_tokens")),
     "output_tokens": (_count("gen_ai.usage.output_tokens"), _count("gen_ai.usage.completion_tokens")),
     "cache_read_tokens": _count("gen_ai.usage.cache_read.input_tokens"),
     "cache_write_tokens": _count("gen_ai.usage.cache_creation.input_tokens"),
+    "reasoning_tokens": _count("gen_ai.usage.reasoning.output_tokens"),
 }
 _OPERATIONS = Words("attributes/[gen_ai.operation.name]/stringValue", {"execute_tool": "tool_call"})
 
