@@ -6,8 +6,10 @@ Columns keep one value a record; a message of a model may hold several calls. Ex
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypedDict, Union
+
+import msgspec
 
 from turnwire.json.plan import MISSING, value_at
 
@@ -50,30 +52,56 @@ def parts_of(fields: dict[str, Any], rules: tuple[PartRule, ...]) -> list[Part]:
     """The parts of a record, those of one place in the order in which they stand. The text of a result is no part of
     its own."""
     found: list[Part] = []
-    rules = tuple(rule for rule in rules if rule.when is None or value_at(fields, rule.when[0]) == rule.when[1])
-    for place in dict.fromkeys(rule.at for rule in rules):
-        here = [rule for rule in rules if rule.at == place]
-        told = {f"{rule.at}/{rule.text}" for rule in rules if rule.kind == "result" and rule.text}
+    places: dict[str, list[PartRule]] = {}
+    for rule in rules:
+        if rule.when is None or value_at(fields, rule.when[0]) == rule.when[1]:
+            places.setdefault(rule.at, []).append(rule)
+    told = {f"{at}/{rule.text}" for at, here in places.items() for rule in here if rule.kind == "result" and rule.text}
+    for place, here in places.items():
         if place.removesuffix("/*") in told and any(part.kind == "result" for part in found):
             continue
-        for value in values_at(fields, place):
-            part = _part(value, here)
-            if part is not None:
-                found.append(part)
+        found += filter(None, (_part(value, here) for value in values_at(fields, place)))
     return found
 
 
-def values_at(fields: Any, path: str) -> Iterator[Any]:
+def decoder(paths: Mapping[str, Any]) -> Callable[[bytes], Any]:
+    """A reader of JSON objects that skips all but some paths. paths: path -> the type of its value, Any or msgspec.Raw
+    where only its presence matters; one through an attribute by its key is left out."""
+    tree: dict[str, Any] = {}
+    for path, kind in paths.items():
+        if "[" not in path:
+            node = tree
+            for step in path.split("/"):
+                node = node.setdefault(step, {})
+            node[""] = Any if node.get("") is Any else kind
+    skipping, every = msgspec.json.Decoder(_type_of(tree)), msgspec.json.Decoder()
+
+    def read(raw: bytes) -> Any:
+        try:
+            return skipping.decode(raw)
+        except msgspec.ValidationError:  # values of other types than the paths lead through
+            return every.decode(raw)
+
+    return read
+
+
+def _type_of(node: dict[str, Any]) -> Any:
+    members = {name: _type_of(below) for name, below in node.items() if name not in ("", "*")}
+    inner: list[Any] = [TypedDict("Members", members, total=False)] if members else []  # type: ignore[operator]
+    if "*" in node:
+        inner.append(list[_type_of(node["*"])])  # type: ignore[misc]
+    return Union[(*inner, str, int, float, bool, None)] if inner else node.get("", msgspec.Raw)
+
+
+def values_at(fields: Any, path: str) -> list[Any]:
     """The values at a path of an object: of all items, where "*" stands in it."""
-    if not path:
-        yield fields
-        return
-    step, _, rest = path.partition("/")
-    if step == "*":
-        for item in fields if isinstance(fields, list) else ():
-            yield from values_at(item, rest)
-    elif isinstance(fields, dict) and step in fields:
-        yield from values_at(fields[step], rest)
+    found = [fields]
+    for step in path.split("/") if path else ():
+        if step == "*":
+            found = [item for one in found if isinstance(one, list) for item in one]
+        else:
+            found = [one[step] for one in found if isinstance(one, dict) and step in one]
+    return found
 
 
 def _part(value: Any, rules: list[PartRule]) -> Part | None:

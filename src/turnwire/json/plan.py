@@ -165,15 +165,17 @@ MISSING: Any = object()
 def value_at(fields: Any, path: str) -> Any:
     """The value at a path of an object: of the items or members that "*" or "{}" stands for the last that has one;
     ``MISSING`` where none is there."""
-    step, _, rest = path.partition("/")
-    if step in ("*", "{}"):
-        several = isinstance(fields, list if step == "*" else dict)
-        items = reversed(fields if step == "*" else fields.values()) if several else ()
-        found = ((value_at(item, rest) if rest else item) for item in items)
-        return next((one for one in found if one is not MISSING), MISSING)
-    if not isinstance(fields, dict) or step not in fields:
-        return MISSING
-    return value_at(fields[step], rest) if rest else fields[step]
+    steps = path.split("/")
+    for place, step in enumerate(steps):
+        if step in ("*", "{}"):
+            several, rest = isinstance(fields, list if step == "*" else dict), "/".join(steps[place + 1 :])
+            items = reversed(fields if step == "*" else fields.values()) if several else ()
+            found = ((value_at(item, rest) if rest else item) for item in items)
+            return next((one for one in found if one is not MISSING), MISSING)
+        if not isinstance(fields, dict) or step not in fields:
+            return MISSING
+        fields = fields[step]
+    return fields
 
 
 class WirePlan(NamedTuple):

@@ -4,15 +4,15 @@ have their parents."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from turnwire import registry
 from turnwire.contract import FormatWire
-from turnwire.formats.parts import Part, parts_of
+from turnwire.formats.parts import Part, PartRule, decoder, parts_of
 from turnwire.formats.table import KINDS
 
 if TYPE_CHECKING:
@@ -53,13 +53,14 @@ class Calls:
         rows = np.flatnonzero(mine & (batch.valid("tool") | batch.valid("call_id")))
         tools, calls = batch["tool"], batch["call_id"]
         failed = batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool))
-        places = {rule.at for rule in wire.table.parts if rule.kind in _PARTS}
-        rules = tuple(rule for rule in wire.table.parts if rule.at in places)
+        read, rules = _reader(wire.name)
         for row, raw in zip(rows.tolist(), batch.raws(rows), strict=True):
-            parts = [one for one in parts_of(msgspec.json.decode(raw), rules) if one.kind in _PARTS]
-            # A record that has no parts is one call, or one result; a span of a tool is its own result.
-            kind = "result" if tools[row] is None else "call"
-            for part in parts or [Part(kind, id=calls[row], name=tools[row], failed=bool(failed[row]))]:
+            parts = [one for one in parts_of(read(raw), rules) if one.kind in _PARTS]
+            if not parts:  # the record is one call, or one result; a span of a tool is its own result
+                tool = tools[row]
+                kind = "result" if tool is None else "call"
+                parts = [Part(kind, id=calls[row], name=tool, failed=bool(failed[row]))]
+            for part in parts:
                 self._add(wire.name, part if part.id is not None else part._replace(id=calls[row]))
 
     def _add(self, wire: str, part: Part) -> None:
@@ -68,10 +69,12 @@ class Calls:
             tool = self._open.get(call)
             if tool is not None:
                 self._open[call] = None
-                self._tools[tool].update(answered=1, failed=int(part.failed))
+                self._tools[tool]["answered"] += 1
+                self._tools[tool]["failed"] += part.failed
         elif part.id is None or call not in self._open:
             tool = wire, part.name or ""
-            self._tools[tool].update(calls=1, failed=int(part.failed))
+            self._tools[tool]["calls"] += 1
+            self._tools[tool]["failed"] += part.failed
             if part.id is not None and len(self._open) < MOST:
                 self._open[call] = tool
 
@@ -87,6 +90,17 @@ class Calls:
 
 
 _PARTS = ("call", "result")
+
+
+@lru_cache(64)
+def _reader(wire: str) -> tuple[Callable[[bytes], Any], tuple[PartRule, ...]]:
+    """A reader of a record's calls and results, and the rules for these."""
+    table = registry.formats()[wire].table
+    places = {rule.at for rule in table.parts if rule.kind in _PARTS}
+    rules = tuple(rule._replace(text="", arguments=()) for rule in table.parts if rule.at in places)
+    several = [(rule.at, name) for rule in rules for name in ("type", rule.id, rule.name, rule.failed) if name]
+    several += [("", rule.when[0]) for rule in rules if rule.when is not None]
+    return decoder({"/".join(filter(None, path)): Any for path in several}), rules
 
 
 def _tree(parents: dict[int, int]) -> dict[str, int]:
