@@ -208,11 +208,11 @@ def test_a_name_that_ends_with_a_slash_is_no_name_of_a_file(tmp_path: Path, ther
     for slash in ("/", "//"):
         file = AtomicFile(f"{place}{slash}")
         for begin in (file.__enter__, file.expect):
-            with pytest.raises(IsADirectoryError, match="a name of a folder, not of a file"):
+            with pytest.raises(IsADirectoryError, match="names a folder, not a file"):
                 begin()
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"] * there
     for number in (errno.EISDIR, errno.ENOTDIR) if there else (errno.EISDIR,):  # systems say this or that of it
-        assert explained(OSError(number, "no"), f"{place}/").strerror == "is a name of a folder, not of a file"
+        assert explained(OSError(number, "no"), f"{place}/").strerror == "names a folder, not a file"
 
 
 @pytest.mark.parametrize("there", ["nothing", "file", "folder", "nowhere", "pipe"])

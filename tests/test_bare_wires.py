@@ -45,14 +45,16 @@ def test_a_mixed_log_is_converted_but_for_it(bare: str, log: Path) -> None:
     assert done.code == 1
     refused = [row for row in rows if row.get("error") == "no_counterpart"]
     assert [row["line"] for row in rows] == sorted(row["line"] for row in rows) and len(rows) == 4
-    assert len(refused) == 2 and all(f"{bare} does not say what its fields mean" in row["text"] for row in refused)
+    assert len(refused) == 2 and all(
+        f"{bare} does not define the meaning of its fields" in row["text"] for row in refused
+    )
     assert [row["wire"] for row in rows if "message" in row] == ["csp"]
     said = run("convert", "--to", bare, log)
-    assert (said.code, f"{bare} does not say what its fields mean" in said.err) == (2, True)
+    assert (said.code, f"{bare} does not define the meaning of its fields" in said.err) == (2, True)
     with pytest.raises(ConvertError) as caught:
         turnwire.convert(turnwire.decode(TEXTS[bare]), "csp")
     assert caught.value.reason is Reason.NO_COUNTERPART
-    with pytest.raises(UnknownName, match="does not say what its fields mean"):
+    with pytest.raises(UnknownName, match="does not define the meaning of its fields"):
         turnwire.Converter(bare)
 
 
@@ -80,5 +82,5 @@ def test_commands_read_it(bare: str, log: Path, command: tuple[str, ...], code: 
 def test_a_message_without_fields_is_refused_in_words() -> None:
     given: dict[str, Callable[..., Any] | type] = dict.fromkeys(("detect", "decode", "encode", "check", "prompt"), str)
     odd = Wire("odd", title="", package=__name__, style=LINES, message=bytes, **given)
-    with pytest.raises(UnknownName, match=r"odd does not say its messages as plain values \(Wire.plain\)"):
+    with pytest.raises(UnknownName, match=r"odd has no Wire.plain"):
         odd.plain_values(b"x")

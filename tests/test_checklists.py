@@ -290,7 +290,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = run("conform", "nslip", good, bad)
     assert done.code == 1
     assert f"{good}: conforms\n" in done.out.decode()
-    assert "  [ ] Acts are of the closed set (2): line 2: unknown_act:" in done.out.decode()
+    assert "  [ ] Acts are in the closed set (2): line 2: unknown_act:" in done.out.decode()
     done = run("conform", "nslip", bad, "--json")
     (record,) = done.records
     assert (record["file"], record["conforms"], record["records"], record["rejects"]) == (bad, False, 1, 1)
@@ -301,7 +301,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_a_clause_that_is_none() -> None:
-    with pytest.raises(KeyError, match="there is no clause 'nonsense'; those are "):
+    with pytest.raises(KeyError, match="there is no clause 'nonsense'; the clauses are "):
         kick.conformance("{}").line("nonsense")
 
 

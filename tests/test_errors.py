@@ -81,8 +81,8 @@ def test_a_number_lies_within_its_bounds(
     for value in right:
         assert expect_number(value, "size", least, most) == value
     for value in wrong:
-        with pytest.raises(ValueError, match="size is "):
+        with pytest.raises(ValueError, match="size must be "):
             expect_number(value, "size", least, most)
     for other in (True, 1.0, "1", None):
-        with pytest.raises(TypeError, match="size is a whole number, not "):
+        with pytest.raises(TypeError, match="size must be a whole number, not "):
             expect_number(other, "size", least, most)

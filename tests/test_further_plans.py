@@ -103,7 +103,7 @@ def with_fills(*fills: Fill) -> WirePlan:
     ("plan", "columns", "words"),
     [
         (with_fills(Fill("text", "integer", "ticket")), COLUMNS, "'integer' of 'ticket' cannot fill the column text"),
-        (with_fills(Fill("number", "text", "text")), COLUMNS, "what can is integer, numeral, count, sections"),
+        (with_fills(Fill("number", "text", "text")), COLUMNS, "allowed are integer, numeral, count, sections"),
         (with_fills(Fill("number", "integer", "ticket")), (Column("number", "u64"),), "nothing can"),
         (with_fills(Fill("state", "word", "state")), (Column("state", "enum", names=("open",)),), "1 names, not 2"),
         (with_fills(Fill("stat", "word", "state")), COLUMNS, "there is no column stat"),

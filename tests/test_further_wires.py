@@ -54,7 +54,7 @@ def test_a_wire_without_a_plan_is_named() -> None:
     given = dict.fromkeys(("detect", "decode", "encode", "message", "check", "prompt"), lambda _: False)
     for name, style in (("bare", "token"), ("plain", "object")):
         turnwire.register(Wire(name, title="", package="x", style=style, **given))
-    with pytest.warns(UserWarning, match="a scan of all wires takes (bare|plain) for text: it has no plan") as told:
+    with pytest.warns(UserWarning, match="a scan of all wires treats (bare|plain) as text: it has no plan") as told:
         found = turnwire.scan(LOG)
     assert len(told) == 2
     assert [one.wire for one in found.messages()] == ["note", "nslip", "note"]
@@ -77,9 +77,9 @@ def test_conversion_goes_by_the_shape() -> None:
 
 def test_a_name_is_taken_once() -> None:
     taken = Wire("csp", title="", package="x", style="lines", **dict.fromkeys(_NEEDED))
-    with pytest.raises(ValueError, match="there is a wire 'csp' already"):
+    with pytest.raises(ValueError, match="there is already a wire 'csp'"):
         turnwire.register(taken)
-    with pytest.raises(TypeError, match=r"register takes a turnwire.contract.Wire, not str"):
+    with pytest.raises(TypeError, match=r"register expects a turnwire.contract.Wire, not str"):
         turnwire.register("csp")  # type: ignore[arg-type]
     turnwire.register(turnwire.wires()["csp"])
 

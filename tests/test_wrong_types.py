@@ -109,17 +109,17 @@ def test_envelopes_on_both_cores(core: Callable[[str], ModuleType], wrong: Any, 
     with pytest.raises(EncodeError, match=f"an Envelope, not {said}"):
         codec.encode(wrong)
     monitor = kick.Monitor()
-    with pytest.raises(TypeError, match=f"^a monitor is fed envelopes, not {said}$"):
+    with pytest.raises(TypeError, match=f"^a monitor accepts only envelopes, not {said}$"):
         monitor.feed(wrong, 1e9)
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"deadlines": {"accept": 3}}, "deadlines are kick.Deadlines, not dict"),
-        ({"deadlines": 60.0}, "deadlines are kick.Deadlines, not float"),
+        ({"deadlines": {"accept": 3}}, "deadlines must be kick.Deadlines, not dict"),
+        ({"deadlines": 60.0}, "deadlines must be kick.Deadlines, not float"),
         ({"deadlines": kick.Deadlines(finish="1")}, "the deadline finish is a number of seconds or None, not str"),  # type: ignore[arg-type]
-        ({"policy": {"row": []}}, "a Policy says who may send what, not dict"),
+        ({"policy": {"row": []}}, "policy must be a Policy, not dict"),
     ],
 )
 def test_a_monitor_refuses_its_settings_when_it_is_made(settings: dict[str, Any], said: str) -> None:
@@ -149,7 +149,7 @@ def test_what_was_read_elsewhere_is_refused_with_what_is_missing() -> None:
         InclusionProof.from_dict({"seq": 1})
     with pytest.raises(ValueError, match="a block has the fields files, start"):
         Block.from_dict({"file": "a"})
-    with pytest.raises(DecodeError, match="a policy is a table, not int"):
+    with pytest.raises(DecodeError, match="a policy must be a table, not int"):
         kick.Policy.from_dict(3)  # type: ignore[arg-type]
 
 

@@ -25,7 +25,7 @@ fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 _NO_FLUSH = (errno.EINVAL, errno.ENOTSUP)
 
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
-_OF_FOLDERS = "is a name of a folder, not of a file"
+_OF_FOLDERS = "names a folder, not a file"
 _BEHIND_FOLDERS = (os.sep, os.altsep or os.sep)
 """Endings that only the name of a folder has."""
 PREFIX = ".turnwire-"
@@ -174,7 +174,7 @@ def done_before(name: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        text = f"it is written, but its directory could not be flushed to the disk: {error.strerror or error}"
+        text = f"the file was written, but its directory could not be flushed to disk: {error.strerror or error}"
         raise NotFlushed(error.errno or errno.EIO, text, os.fspath(name)) from error
 
 
@@ -225,11 +225,11 @@ def _why(number: int | None, name: str) -> str | None:
         return None
     if number == errno.ENOENT:
         missing = not os.path.isdir(folder)
-        return f"the folder {folder} does not exist" if missing else f"no file can be made in the folder {folder}"
+        return f"the folder {folder} does not exist" if missing else f"cannot create a file in the folder {folder}"
     if number == errno.ENOTDIR:
         return _OF_FOLDERS if os.path.lexists(place) else f"{_file_above(folder)} is a file, not a folder"
     if number in _REFUSED and file and not os.path.lexists(place):
-        return f"the folder {folder} takes no new file: {os.strerror(number or 0)}"
+        return f"the folder {folder}: no new file can be created: {os.strerror(number or 0)}"
     return None
 
 

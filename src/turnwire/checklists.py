@@ -152,7 +152,7 @@ class Checklist(NamedTuple):
             if line.clause.id == name:
                 return line
         known = [line.clause.id for line in self.lines]
-        raise UnknownKey("clause", name, known, f"there is no clause {name!r}; those are {', '.join(known)}")
+        raise UnknownKey("clause", name, known, f"there is no clause {name!r}; the clauses are {', '.join(known)}")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.lines))
@@ -254,12 +254,12 @@ class RecordChecklist:
 class Specification(NamedTuple):
     """The specification of a wire: the value of ``Wire(checklist=...)``.
 
-    clauses: those that a log can show kept or broken; untested: those that no log can. judge: makes a
-    :class:`RecordChecklist` from options by name, among them ``now`` (the time for unfinished work, seconds since
-    1970-01-01 UTC, or None). around: the judge has ``look(found)``, which takes the bytes of the whole file and
-    everything that was found in it, of all wires, before the first message
-    (:class:`turnwire.read.surroundings.LocatedRecords`). options: the options of ``judge``. loads: option -> (path) ->
-    its value, for those that users keep in a file; the wire's ``check`` takes them, too.
+    clauses: those that can be checked in a log; untested: those that cannot. judge: creates a :class:`RecordChecklist`
+    from keyword options, among them ``now`` (the time for unfinished work, seconds since 1970-01-01 UTC, or None).
+    around: the judge has ``look(found)``, which receives the bytes of the whole file and everything found in it, of all
+    wires, before the first message (:class:`turnwire.read.surroundings.LocatedRecords`). options: the options of
+    ``judge``. loads: option -> (path) -> its value, for options that users keep in a file; the wire's ``check`` accepts
+    them, too.
     """
 
     clauses: tuple[Clause, ...]

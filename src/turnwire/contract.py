@@ -1,7 +1,7 @@
 """The definition of a wire, the limits, and the types that both cores share.
 
-Of turnwire, this module imports only the errors. Each protocol describes itself in one object (:class:`Wire`), which
-``turnwire.registry`` finds: a new wire changes no code outside its own folder.
+The only module of turnwire that this one imports is ``errors``. Each protocol describes itself in one object
+(:class:`Wire`), which ``turnwire.registry`` finds: a new wire changes no code outside its own folder.
 """
 
 from __future__ import annotations
@@ -162,9 +162,9 @@ class Wire:
 
     def __init__(self, name: str, *, title: str, package: str, style: str, **references: Any) -> None:
         if not isinstance(name, str) or not name.isidentifier() or not name.islower():
-            raise ValueError(f"the name of a wire is a word in lower case, not {name!r}")
+            raise ValueError(f"the name of a wire must be a lower-case word, not {name!r}")
         if style not in STYLES:
-            text = f"the style of a wire is one of {', '.join(STYLES)}, not {style!r}"
+            text = f"the style of a wire must be one of {', '.join(STYLES)}, not {style!r}"
             raise UnknownName("style", style, STYLES, text)
         if missing := [one for one in _NEEDED if one not in references]:
             raise TypeError(f"the wire {name} lacks {', '.join(missing)}")
@@ -206,7 +206,7 @@ class Wire:
             return found
         names = getattr(message, "_fields", None) or getattr(message, "__dataclass_fields__", None)
         if names is None:
-            text = f"{self.name} does not say its messages as plain values (Wire.plain), and they have no named fields"
+            text = f"{self.name} has no Wire.plain, and its messages have no named fields"
             raise UnknownName("wire", self.name, text=text)
         return {name: getattr(message, name) for name in names}
 
@@ -333,8 +333,9 @@ class Packed(NamedTuple):
 
     array: the name of the array that ``scan`` fills; dtype: of its rows. spans: (rows, text column) -> (offsets,
     lengths) of the spans as i64 arrays, (0, 0) if a record has no such text. move: (rows, distances) adds one distance
-    (i64) to all offsets of each row. places: (text column) -> i32[16]. A row is i32 numbers, and the low four bits of
-    its number ``shape`` say which of the 16 holds: where in the row the offset is, the length behind it; -1 for none.
+    (i64) to all offsets of each row. places: (text column) -> i32[16]. A row consists of i32 numbers. The low four bits
+    of its number ``shape`` select one of the 16 places: the index of the offset in the row, followed by the length; -1
+    for no text.
     """
 
     array: str
@@ -355,13 +356,13 @@ class BulkScanner(NamedTuple):
     - columns: the wire's own columns. Each is one array of its dtype. A text is two i64 arrays, ``name.offset`` and
       ``name.length`` (a span of the scanned buffer, as written), unless ``packed`` says otherwise.
     - present: dtype of the array ``present``, a bit mask a row. bits: nullable column -> its bit there. escaped: text
-      column -> the bit that says that its span holds escapes. plain: one such span without its escapes.
+      column -> the bit that marks spans with escapes. plain: one such span without its escapes.
     - reasons: the reason of each reject code. decode: one record's bytes -> its message.
     - common: column of ``COMMON`` -> how this wire's own columns fill it: ("column", name) takes one as it is,
       ("number", name) takes a whole number as decimal text. A column that is not listed is null. ``time`` comes from
       the start of the log line if the record has none.
     - json: whether texts are contents of JSON strings, which ``plain`` can then convert in bulk.
-    - packed: set where texts have no arrays of their own.
+    - packed: set if texts have no separate arrays.
     - values: of nSLIP and CSP/1, (data, start, stop, what the matcher found, shift) -> the columns of the record that
       the search found in ``data[start:stop]``: numbers, a packed row as bytes, spans moved by ``shift``.
     - refusal: a damaged record's bytes -> the reason, text and path of the error that ``decode`` raises for them,

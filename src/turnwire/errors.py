@@ -250,7 +250,7 @@ class UnknownName(ValueError):
     ) -> None:
         self.what, self.name, self.known, self.wires = what, name, tuple(known), tuple(wires)
         self.reason = Reason.UNKNOWN_WIRE if what == "wire" else Reason.UNKNOWN_NAME
-        self.text = text or f"{what} is {either(self.known)}, not {name!r}"
+        self.text = text or f"{what} must be {either(self.known)}, not {name!r}"
         super().__init__(self.text)
 
     @property
@@ -319,11 +319,11 @@ def expect_number(value: Any, name: str, least: int | None = None, most: int | N
     """Requires a whole number, at least ``least`` and at most ``most`` if these are given. Raises TypeError or
     ValueError("threads is 1 to 64, not 0"); a bool is not a number."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} is a whole number, not {type(value).__name__}")
+        raise TypeError(f"{name} must be a whole number, not {type(value).__name__}")
     number = index(value)
     if least is not None and (number < least or (most is not None and number > most)):
         bounds = f"at least {least}" if most is None else f"{least} to {most}"
-        raise ValueError(f"{name} is {bounds}, not {number}")
+        raise ValueError(f"{name} must be {bounds}, not {number}")
     return number
 
 

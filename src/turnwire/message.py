@@ -173,13 +173,13 @@ def refuse_unknown(cls: type, changes: Mapping[str, Any], known: Any) -> None:
 def expect_mapping(fields: object, wire: str, path: str | None = None) -> None:
     """Raises DecodeError(wrong_type) for what is no mapping."""
     if not isinstance(fields, Mapping):
-        raise DecodeError(Reason.WRONG_TYPE, f"a mapping is needed, not {type(fields).__name__}", wire=wire, path=path)
+        raise DecodeError(Reason.WRONG_TYPE, f"expected a mapping, not {type(fields).__name__}", wire=wire, path=path)
 
 
 def enc_hook(value: Any) -> Any:
     """Returns a message as plain JSON values: ``enc_hook=`` of msgspec, ``default=`` of orjson and json.
 
-    It also takes objects inside messages, if they have a ``to_dict``. Raises TypeError for anything else.
+    It also accepts objects inside messages, if they have a ``to_dict``. Raises TypeError for anything else.
     """
     name = registry.wire_of(value)
     if name is None:
@@ -193,7 +193,7 @@ def dec_hook(cls: type, value: Any) -> Any:
     Raises NotImplementedError for a class that is not a message class, DecodeError for values that are not a message.
     """
     if not isinstance(cls, type):
-        raise TypeError(f"dec_hook takes a class, not {type(cls).__name__}")
+        raise TypeError(f"dec_hook expects a class, not {type(cls).__name__}")
     if registry.wire_of_class(cls) is None:
         raise NotImplementedError(f"{cls.__name__} is not a message of {', '.join(registry.names())}")
     if isinstance(value, cls):

@@ -35,7 +35,7 @@ def export_spans(
     each = (one for one in spans(merged(found)) if isinstance(one, Span))
     while some := list(islice(each, _BATCH)):
         if exporter.export([_readable(span) for span in some]) is not SpanExportResult.SUCCESS:
-            raise OSError(f"the exporter refused spans {total + 1} to {total + len(some)}")
+            raise OSError(f"the exporter rejected spans {total + 1} to {total + len(some)}")
         total += len(some)
     return total
 

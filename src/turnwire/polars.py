@@ -46,7 +46,7 @@ def scan(source: Any, *, wire: str | None = None, **options: Any) -> pl.LazyFram
     polars, register = _polars()
     for name in ("follow", "resume"):
         if options.pop(name, None) not in (None, False):
-            raise ValueError(f"a LazyFrame takes no {name}=: each collect reads the sources from their start")
+            raise ValueError(f"a LazyFrame does not support {name}=: each collect reads the sources from their start")
     options = {"errors": "skip", **options}
     options["columns"] = [column.name for column in read(source, wire=wire, **options).columns]
     empty: pl.DataFrame = polars.DataFrame(read(b"", wire=wire, columns=options["columns"]))

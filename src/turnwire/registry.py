@@ -141,9 +141,9 @@ def _entries() -> Iterator[Wire]:
 
 def _add(descriptor: Wire) -> None:
     if descriptor.name in (*_format_names(), FORMATS):
-        raise ValueError(f"there is a format {descriptor.name!r} already")
+        raise ValueError(f"there is already a format {descriptor.name!r}")
     if _known.setdefault(descriptor.name, descriptor) is not descriptor:
-        raise ValueError(f"there is a wire {descriptor.name!r} already: {_known[descriptor.name].package}")
+        raise ValueError(f"there is already a wire {descriptor.name!r}: {_known[descriptor.name].package}")
 
 
 def _all() -> dict[str, Wire]:
@@ -217,7 +217,7 @@ def register(descriptor: Wire) -> None:
     """Adds a wire for this process; adding the same object again changes nothing. Raises TypeError for other
     objects, ValueError if the name is taken."""
     if not isinstance(descriptor, Wire):
-        raise TypeError(f"register takes a turnwire.contract.Wire, not {type(descriptor).__name__}")
+        raise TypeError(f"register expects a turnwire.contract.Wire, not {type(descriptor).__name__}")
     _all()
     _add(descriptor)
 
@@ -330,8 +330,8 @@ def encode(message: Any, strict: bool = True) -> str:
 def check(message: Any, **context: Any) -> list[Issue]:
     """Lists the issues of a message of any wire, as the wire's own ``check`` finds them.
 
-    ``context`` are the further arguments of that ``check`` (see the wire's page). Raises EncodeError(wrong_type)
-    for an object that is not a message.
+    ``context``: further arguments of that ``check`` (see the wire's page). Raises EncodeError(wrong_type) for an object
+    that is not a message.
     """
     return _wire_of(message).check(message, **context)
 

@@ -107,7 +107,7 @@ def test_json_names_what_is_dropped(context: str) -> None:
 def test_records_of_csp_that_are_no_messages() -> None:
     text = f"DEF A = b\n\nCSP/1;!prose\nTASK REQ:x\n\n```\n{CSP}```\nnoise\n"
     done = run("convert", "-", "--to", "nslip", "--from", "csp", "-q", "--context", "/dev/null", stdin=text.encode())
-    assert (done.code, done.err.count("no message")) == (1, 1), "a preamble and noise are text"
+    assert (done.code, done.err.count("not a message")) == (1, 1), "a preamble and noise are text"
     swallowed = CSP.replace("REQ refactor_auth\n", "REQ x\nIN\n<<<\n") + CSP
     for wire in ((), ("--from", "csp")):
         done = run("convert", "-", "--to", "nslip", *wire, stdin=swallowed.encode())

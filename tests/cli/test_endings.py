@@ -97,8 +97,8 @@ def test_every_input_that_cannot_be_read_is_named_before_anything_is_read(log: P
     assert done.err.replace(f"{tmp_path}/", "").splitlines() == [
         "turnwire: missing: No such file or directory",
         "turnwire: loop: Too many levels of symbolic links",
-        "turnwire: empty: there is no file in this directory",
-        "turnwire: pipe: is a named pipe; give it as standard input: - < pipe",
+        "turnwire: empty: the directory contains no files",
+        "turnwire: pipe: is a named pipe; pass it as standard input: - < pipe",
         "turnwire: socket: is a socket",
         "turnwire: *.none: no file matches",
         "turnwire: agents.log/x: Not a directory",

@@ -64,10 +64,10 @@ def test_the_history_of_a_name(log: Path) -> None:
     )
     assert len(turnwire("replay", log, "--name", "SRC", "--at", "C1").out.splitlines()) == 2
     never = turnwire("replay", log, "--name", "NONE")
-    assert never == (1, b"", "NONE was never defined up to C2\n")
+    assert never == (1, b"", "NONE is not defined at C2 or before\n")
     assert turnwire("replay", log, "--name", "NONE", "--json") == never
-    assert turnwire("replay", log, "--name", "NEW", "--at", "C0") == (1, b"", "NEW was never defined up to C0\n")
-    assert turnwire("replay", log, "--name", "x\x1b[31m").err == "x\\x1b[31m was never defined up to C2\n"
+    assert turnwire("replay", log, "--name", "NEW", "--at", "C0") == (1, b"", "NEW is not defined at C0 or before\n")
+    assert turnwire("replay", log, "--name", "x\x1b[31m").err == "x\\x1b[31m is not defined at C2 or before\n"
 
 
 def test_json(log: Path) -> None:
@@ -98,7 +98,7 @@ def test_what_cannot_be_applied_is_named_and_changes_nothing(tmp_path: Path) -> 
     lines = BAD.split("\n")
     third, last = (place for place, line in enumerate(lines, 1) if line == "CSP/1" and place > 30)
     assert done.err.splitlines() == [
-        f"<stdin>:{third}: refused: def_exists in P3: SRC is defined already",
+        f"<stdin>:{third}: refused: def_exists in P3: SRC is already defined",
         f"<stdin>:{last}: damaged: missing_to: the header has no TO",
     ]
 

@@ -280,4 +280,4 @@ def test_a_scheduler_that_does_not_answer_is_named(log: Path, tmp_path: Path, mo
     monkeypatch.setattr("turnwire.cli.cluster.CONNECTING", 0.5)
     done = turnwire("scan", log, "--dask", "tcp://127.0.0.1:9", "-o", tmp_path / "out")
     assert done.code == 3
-    assert done.err.startswith("turnwire: tcp://127.0.0.1:9: no Dask scheduler answers")
+    assert done.err.startswith("turnwire: tcp://127.0.0.1:9: cannot reach the Dask scheduler")

@@ -79,25 +79,25 @@ def test_what_cannot_be_packed(arguments: list[str], code: int) -> None:
     [
         (b"", 4, "is empty"),
         (b" \n\n", 4, "is empty"),
-        (b'[{"a":1},{"a":2}]\n', 1, "is no session: its lines are neither JSON"),
-        (b'{\n  "a": 1\n}\n', 1, "is no session: its lines are neither JSON"),
-        (b"17\n", 1, "is no session: its lines are neither JSON"),
+        (b'[{"a":1},{"a":2}]\n', 1, "is not a session: its lines are neither JSON"),
+        (b'{\n  "a": 1\n}\n', 1, "is not a session: its lines are neither JSON"),
+        (b"17\n", 1, "is not a session: its lines are neither JSON"),
         (
             BAD_DIGIT + b"\n" + GOOD + b"\n",
             1,
-            "is no session: its lines are neither JSON",
+            "is not a session: its lines are neither JSON",
         ),
         (
             b"\x02\x01\0\0\xff\xfe\xfd\xfc\0" * 9,
             1,
-            "is no session: its lines are neither JSON",
+            "is not a session: its lines are neither JSON",
         ),
         (
             '{"a":1}\n'.encode("utf-16"),
             1,
-            "is no session: its lines are neither JSON",
+            "is not a session: its lines are neither JSON",
         ),
-        (b"Dear all,\nsee you.\n", 1, "is no session: its lines are neither JSON"),
+        (b"Dear all,\nsee you.\n", 1, "is not a session: its lines are neither JSON"),
     ],
 )
 def test_what_is_no_session_is_said_to_be_none(
@@ -130,8 +130,8 @@ def test_what_cannot_be_read_is_told_as_everywhere(tmp_path: Path) -> None:
         (tmp_path / "two" / name).write_bytes(b'{"a":1}\n')
     for name, said in (
         ("none", "No such file or directory"),
-        ("empty", "there is no file in this directory"),
-        ("two", "there are 2 files; a session is one"),
+        ("empty", "the directory contains no files"),
+        ("two", "there are 2 files; a session is a single file"),
     ):
         for command in (["check"], ["unpack"], *([["pack", "--events"]] if name != "two" else [])):
             done = turnwire("session", *command, tmp_path / name)
@@ -153,6 +153,6 @@ def test_a_file_is_written_whole_or_not_at_all(packed: Path, tmp_path: Path) -> 
     assert turnwire("session", "unpack", packed, "-o", out).code == 1 and out.read_bytes() == lines
     for command, file in (("unpack", packed), ("pack", log)):
         done = turnwire("session", command, file, "-o", file)
-        assert done.code == 2 and "is an input; writing it would destroy what is to be read" in done.err
+        assert done.code == 2 and "is an input; writing to it would destroy it" in done.err
         done = turnwire("session", command, file, "-o", tmp_path / "none" / "x")
         assert (done.code, done.err) == (3, f"turnwire: {tmp_path}/none/x: the folder {tmp_path}/none does not exist\n")

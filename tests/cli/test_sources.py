@@ -93,7 +93,7 @@ def test_a_url_that_cannot_be_read(name: str, storage: Any, tmp_path: Path, monk
     assert (done.code, done.out) == (3, b"")
     assert done.err == "turnwire: memory://sources/no.log: No such file or directory\n"
     done = turnwire(*before, "memry://sources/a.log", *after)
-    assert (done.code, done.err) == (2, "turnwire: fsspec knows no storage 'memry'; did you mean 'memory'?\n")
+    assert done.code == 2 and "did you mean 'memory'?" in done.err
     monkeypatch.setitem(sys.modules, "fsspec", None)
     done = turnwire(*before, "s3://bucket/a.log", *after)
     assert (done.code, done.err) == (2, "turnwire: URLs need the package fsspec: pip install 'turnwire[fsspec]'\n")
@@ -103,7 +103,7 @@ def test_a_url_that_cannot_be_read(name: str, storage: Any, tmp_path: Path, monk
 def test_a_storage_that_needs_a_package_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
     done = turnwire("scan", "s3://bucket/a.log")
-    assert done.code == 2 and "s3://bucket/a.log needs more than fsspec: Install s3fs" in done.err
+    assert done.code == 2 and "s3://bucket/a.log needs another package besides fsspec: Install s3fs" in done.err
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_storage_that_needs_a_package_of_its_own(monkeypatch: pytest.MonkeyPat
 def test_what_has_to_be_a_file_says_so(arguments: tuple[str, ...]) -> None:
     done = turnwire(*(part.replace("URL", "s3://bucket/a") for part in arguments))
     assert (done.code, done.out) == (2, b"")
-    assert "s3://bucket/a is a URL; this has to be a file of this machine" in done.err
+    assert "s3://bucket/a is a URL; a local file is required" in done.err
 
 
 def test_a_storage_that_breaks_off(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,7 +115,7 @@ def test_a_policy_that_forbids_more_is_asked_of_each_record(tmp_path: Path) -> N
     for wire in ([], ["--wire", "kick"]):
         assert turnwire("validate", log, "--strict", *wire).code == 0
         done = turnwire("validate", log, "--strict", *wire, "--policy", policy)
-        assert (done.code, done.out.decode().count("takes senders Nobody")) == (1, 1)
+        assert (done.code, done.out.decode().count("allows senders Nobody")) == (1, 1)
 
 
 def test_rejects_of_a_scan_that_goes_on_are_added(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_file_without_a_position(log: Path, tmp_path: Path, text: str) -> None
     place.write_bytes(text.encode("utf-8", "surrogateescape"))
     done = turnwire("scan", log, "--resume", place)
     assert (done.code, done.out) == (2, b"")
-    assert "holds no position of a scan" in done.err
+    assert "does not contain the position of a scan" in done.err
     assert place.read_bytes() == text.encode("utf-8", "surrogateescape")
 
 
@@ -195,7 +195,7 @@ def test_a_file_without_a_position(log: Path, tmp_path: Path, text: str) -> None
         ("deep.json", DEEP, "this is not JSON"),
         ("half.JSON", "{", "this is not JSON"),
         ("half.toml", "{", "this is not TOML"),
-        ("list.json", "[]", "this is not JSON: a table is wanted"),
+        ("list.json", "[]", "this is not JSON: a table is expected"),
     ],
 )
 def test_a_context_that_is_none(
@@ -212,7 +212,7 @@ def test_a_head_that_is_none_is_named(log: Path, tmp_path: Path, text: str) -> N
     (tmp_path / "kept.json").write_text(text)
     done = turnwire("verify", log, "--head", tmp_path / "kept.json")
     assert (done.code, done.out) == (2, b"")
-    assert f"kept.json holds no head of a ledger: {'' if text else 'it is empty'}" in done.err
+    assert f"kept.json is not a ledger head: {'' if text else 'the file is empty'}" in done.err
 
 
 @pytest.mark.parametrize(

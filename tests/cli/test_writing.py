@@ -58,8 +58,8 @@ def test_what_only_a_folder_is_called_is_no_name_of_a_file(
     """Nor of the log itself, which would be replaced."""
     before = log.read_bytes()
     name = f"{log if there else tmp_path / 'new'}/"
-    assert said(command, log, name) == "is a name of a folder, not of a file"
-    with pytest.raises(OSError, match="is a name of a folder, not of a file"):
+    assert said(command, log, name) == "names a folder, not a file"
+    with pytest.raises(OSError, match="names a folder, not a file"):
         opened(name)  # as what a run that follows goes on with
     assert log.read_bytes() == before and not (tmp_path / "new").exists()
 

@@ -176,7 +176,7 @@ def test_who_asked_for_work_does_not_answer_it(target: str, clause: str) -> None
     converter = Converter(target, context=given("nslip"))
     request, _, _, question, told, done = DIALOGUES["nslip"](1)
     through(converter, [request, question])  # SAP has no question
-    with pytest.raises(ConvertError, match="0 has asked for 1 and does not answer it") as caught:
+    with pytest.raises(ConvertError, match="0 requested 1 and cannot answer it") as caught:
         converter.feed(told)
     assert (caught.value.reason, caught.value.path) == (Reason.NOT_CONFORMING, clause)
     answer = converter.feed(done).message
@@ -245,7 +245,7 @@ def test_what_is_overdue_is_told_at_the_end() -> None:
 
 @pytest.mark.parametrize("target", ["sap", "sstp", "kick"])
 def test_a_checklist_follows_so_much_and_tells_how_much_more_there_was(target: str) -> None:
-    """What is about work that is no longer followed is refused; what was open there stays open."""
+    """What is about work that is no longer tracked is refused; what was open there stays open."""
     context = given("nslip").replace(uuids={str(number): made_id(number) for number in range(1, 41)})
     converter = Converter(target, context=context, remember=5)
 
@@ -263,7 +263,7 @@ def test_a_checklist_follows_so_much_and_tells_how_much_more_there_was(target: s
     assert caught.value.reason is Reason.NOT_CONFORMING
     closing = converter.close()
     assert closing.faults == ()
-    more = sum(int(one.text.split()[0]) for one in closing.open if "no longer followed" in one.text)
+    more = sum(int(one.text.split()[0]) for one in closing.open if "no longer tracked" in one.text)
     assert len(closing.open) - 1 + more == converter.unanswered == 19, closing
 
 

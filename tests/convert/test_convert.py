@@ -180,18 +180,18 @@ def test_a_context_that_is_none(wrong: dict[str, Any]) -> None:
         Context.from_dict(wrong)
     assert caught.value.reason is Reason.BAD_CONTEXT
     message = turnwire.decode("@a3|f0|c3|S0|d1|T1#")
-    with pytest.raises(ConvertError, match="bad_context: a Context is needed, not dict"):
+    with pytest.raises(ConvertError, match="bad_context: expected a Context, not dict"):
         turnwire.convert(message, "csp", context=wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"now": 3}, "now is a time as text or a function that gives one, not int"),
-        ({"now": "yesterday"}, "now is a time such as 2026-01-15T08:00:00Z, not 'yesterday'"),
+        ({"now": 3}, "now must be a time as text or a function that returns one, not int"),
+        ({"now": "yesterday"}, "now must be a time such as 2026-01-15T08:00:00Z, not 'yesterday'"),
         ({"new_id": ID}, "new_id must be a function that returns a fresh UUID, not str"),
         ({"uuids": {"3": "7fbb32b6"}}, "'3' is mapped to '7fbb32b6', which is not a UUID"),
-        ({"uuids": {"3": 3}}, "'3' is mapped to 3; a str for a name is needed"),
+        ({"uuids": {"3": 3}}, "'3' is mapped to 3; a str is required"),
         ({"uuids": [ID]}, "uuids maps names to values"),
     ],
 )
@@ -251,7 +251,10 @@ def test_the_orchestrator_commands_and_others_ask() -> None:
     with pytest.raises(ConvertError) as caught:
         turnwire.convert(CSP, "kick", context=FULL)
     assert (caught.value.reason, caught.value.nearest) == (Reason.NO_COUNTERPART, "⫻query/request")
-    assert "command/dispatch is not open to this sender and receiver (the roles of a context" in caught.value.text
+    assert (
+        "command/dispatch is not allowed between this sender and receiver (set their roles in the context"
+        in caught.value.text
+    )
     made = turnwire.convert(CSP, "kick", context=FULL, nearest=True)
     assert (made.message.channel, made.message.type, made.nearest) == ("⫻query/request", "Query", "⫻query/request")
 

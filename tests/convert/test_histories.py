@@ -184,7 +184,7 @@ def test_tasks_that_are_followed_no_longer_are_counted_at_the_last_one() -> None
         assert judge.admits(csp.message("A", "B", "C0", csp.Task(f"T{number}", {"REQ": "x"})), number) is None
         judge.forget(2)
     judge.end()
-    text = "2 more tasks, no longer followed, have no answer"
+    text = "2 more tasks, no longer tracked, have no answer"
     assert [one.line for one in judge.open] == [1, 2, 5, 6, 6] and judge.open[-1].text == text
 
 

@@ -175,7 +175,7 @@ def test_a_signature_holds_a_carry_to_its_message() -> None:
     assert refusal(other, "nslip", restore=True, key=KEY).reason is Reason.BAD_CARRY
     unsigned = turnwire.convert(message, "sstp", context=context, carry=True).message
     assert refusal(unsigned, "nslip", restore=True, key=KEY).reason is Reason.BAD_CARRY
-    with pytest.raises(TypeError, match="a key is bytes"):
+    with pytest.raises(TypeError, match="a key must be bytes"):
         turnwire.convert(message, "sstp", context=context, carry=True, key="text")  # type: ignore[arg-type]
 
 

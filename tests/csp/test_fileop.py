@@ -211,7 +211,7 @@ def _directories_fail(monkeypatch, number):
 def test_what_is_done_but_not_flushed_is_told_as_done(tmp_path, monkeypatch, block, left):
     (tmp_path / "f").write_bytes(b"a\n")
     _directories_fail(monkeypatch, errno.EIO)
-    with pytest.raises(NotFlushed, match=r"it is written, but .*Input/output error") as caught:
+    with pytest.raises(NotFlushed, match=r"the file was written, but .*Input/output error") as caught:
         block.apply(tmp_path)
     assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(tmp_path / block.get("PATH")))
     assert {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == left
@@ -576,7 +576,7 @@ def test_headers_as_git_reads_them(tmp_path):
 )
 def test_diffs_that_do_more_than_change_a_text(line):
     diff = f"diff --git a/x b/x\n{line}\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n".encode()
-    with pytest.raises(WireError, match="changes the text of one file"):
+    with pytest.raises(WireError, match="can only change the text of one file"):
         apply_diff(b"a\n", diff, "x")
 
 

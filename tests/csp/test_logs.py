@@ -91,7 +91,7 @@ def test_laws_that_are_given_twice_before_the_first_message_are_refused():
     assert replaying.feed(csp.Preamble({}, {"L1": "one"})) is None
     assert replaying.feed(csp.Preamble({}, {"L2": "two"})) is None
     error = replaying.feed(csp.Preamble({}, {"L1": "three"}))
-    assert str(error.reason) == "checkpoint_exists" and "L1 is defined already" in str(error)
+    assert str(error.reason) == "checkpoint_exists" and "L1 is already defined" in str(error)
 
 
 LATER = "DEF B = LIB\nLAWS\n- L1: x -> A only\n"

@@ -125,7 +125,7 @@ def test_one_message_is_read_within_its_limits_and_in_a_mode_that_there_is(csp_c
         with pytest.raises(DecodeError) as caught:
             csp_core.decode(plan, limits=limits)
         assert caught.value.reason == reason
-    with pytest.raises(ValueError, match=r"^mode is strict or lenient, not 'loose'$"):
+    with pytest.raises(ValueError, match=r"^mode must be strict or lenient, not 'loose'$"):
         csp_core.decode(plan, mode="loose")
 
 

@@ -102,7 +102,7 @@ def test_the_sdk_of_opentelemetry_takes_the_spans() -> None:
         == usage(CLAUDE).total["output_tokens"]
     )
     kept.export = lambda spans: results.SpanExportResult.FAILURE
-    with pytest.raises(OSError, match="refused spans 1 to 18"):
+    with pytest.raises(OSError, match="rejected spans 1 to 18"):
         export_spans(CLAUDE, kept)
 
 

@@ -1,4 +1,4 @@
-"""What text that is no JSON object begins with."""
+"""What text that is not JSON object begins with."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_resumes_let_only_so_many_tasks_go_on(by_agent: bool, monkeypatch: pytes
         assert resumed() == (names, {""})
         left += 4 - 70
     assert (paused(), left) == (70, 16)
-    others = {"others stay paused until the next resume"}
+    others = {"other tasks stay paused until the next resume"}
     assert resumed() == (names[:20], others)
     assert [task.name for task in monitor.tasks if task.paused] == names[20:]
     told(

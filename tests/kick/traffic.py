@@ -326,9 +326,9 @@ FAULTY: dict[str, tuple[Callable[[Flow], None], EventKind]] = {
     "a report on a task that was not dispatched": (other_task, EventKind.UNCORRELATED),
     "an escalation without a violation": (idle_escalation, EventKind.UNCORRELATED),
     "a task dispatched again while it is open": (dispatched_twice, EventKind.DUPLICATE_TASK),
-    "`Accepted` is lost": (accepted_lost, EventKind.OUT_OF_ORDER),
-    "`Accepted` comes again": (accepted_again, EventKind.OUT_OF_ORDER),
-    "the artifact is lost": (artifact_lost, EventKind.OUT_OF_ORDER),
+    "`Accepted` is missing": (accepted_lost, EventKind.OUT_OF_ORDER),
+    "`Accepted` is repeated": (accepted_again, EventKind.OUT_OF_ORDER),
+    "the artifact is missing": (artifact_lost, EventKind.OUT_OF_ORDER),
     "an unknown status word": (strange_status, EventKind.UNKNOWN_STATUS),
     "a report after the end": (after_the_end, EventKind.LATE),
     "a second answer": (answered_twice, EventKind.LATE),
@@ -337,7 +337,7 @@ FAULTY: dict[str, tuple[Callable[[Flow], None], EventKind]] = {
     "an escalation to an agent": (escalated_to_agent, EventKind.MISDIRECTED),
     "a dispatch that no agent accepts": (never_accepted, EventKind.OVERDUE),
     "a task that never ends": (never_finished, EventKind.OVERDUE),
-    "a question without answer": (never_answered, EventKind.OVERDUE),
+    "an unanswered question": (never_answered, EventKind.OVERDUE),
     "a violation that is not escalated": (never_escalated, EventKind.OVERDUE),
 }
 """Every seeded fault, in words: how it is made, and the one event that tells it. docs/kick.md shows this table."""

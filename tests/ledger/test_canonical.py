@@ -121,7 +121,7 @@ def test_refusals(twin: Any, value: Any, reason: Reason, path: str) -> None:
         (-SAFE - 1, "integers beyond 2**53-1 have no canonical form"),
         ("ab\ud800", "character 2 is half of a surrogate pair"),
         ({"a": 1, "\udfff": 1}, "character 0 is half of a surrogate pair"),
-        ({"a": 1, 1: 2}, "a key is a string, not int"),
+        ({"a": 1, 1: 2}, "a key must be a string, not int"),
         ({1, 2}, "set is not a JSON value"),
         (deep(129), "more than 128 levels"),
     ],

@@ -39,7 +39,7 @@ def test_a_row_is_proved_by_its_own_link_and_the_one_before(column: int, value: 
     if same:
         assert proved(tuple(bent), b"") == rows[0]
     else:
-        with pytest.raises(RuleError, match="not what was appended"):
+        with pytest.raises(RuleError, match="not the one that was appended"):
             proved(tuple(bent), b"")
 
 

@@ -114,7 +114,7 @@ def test_tables_are_looked_at_where_somebody_changed_them(
         raw.execute("CREATE INDEX more ON entries (at)")
     raw.close()
     for ledger in two:
-        with pytest.raises(RuleError, match="more does not belong there"):
+        with pytest.raises(RuleError, match="more is not part of a ledger"):
             ledger.append("k", "v")
     assert len(looked) == 4
 

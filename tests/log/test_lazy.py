@@ -189,8 +189,8 @@ def test_errors(tmp_path: Path) -> None:
     for options, kind, words in (
         ({"wire": "morse"}, turnwire.UnknownName, "morse"),
         ({"columns": ["no"]}, ValueError, "no column 'no'"),
-        ({"follow": True}, ValueError, "no follow="),
-        ({"resume": {}}, ValueError, "no resume="),
+        ({"follow": True}, ValueError, "not support follow="),
+        ({"resume": {}}, ValueError, "not support resume="),
         ({"unheard": 1}, TypeError, "unheard"),
     ):
         with pytest.raises(kind, match=words):

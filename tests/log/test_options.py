@@ -32,32 +32,32 @@ def test_a_name_with_a_nul_says_so() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "error", "text"),
     [
-        ("threads", 0, ValueError, "threads is 1 to 64, not 0"),
-        ("threads", 65, ValueError, "threads is 1 to 64, not 65"),
-        ("threads", "2", TypeError, "threads is a whole number, not str"),
-        ("threads", True, TypeError, "threads is a whole number, not bool"),
-        ("batch_bytes", 0, ValueError, "batch_bytes is at least 1, not 0"),
-        ("batch_bytes", -1, ValueError, "batch_bytes is at least 1, not -1"),
-        ("batch_bytes", "x", TypeError, "batch_bytes is a whole number, not str"),
-        ("batch_bytes", 1.5, TypeError, "batch_bytes is a whole number, not float"),
-        ("batch_bytes", None, TypeError, "batch_bytes is a whole number, not NoneType"),
-        ("columns", "offset", TypeError, "columns is a list of names, not one string"),
+        ("threads", 0, ValueError, "threads must be 1 to 64, not 0"),
+        ("threads", 65, ValueError, "threads must be 1 to 64, not 65"),
+        ("threads", "2", TypeError, "threads must be a whole number, not str"),
+        ("threads", True, TypeError, "threads must be a whole number, not bool"),
+        ("batch_bytes", 0, ValueError, "batch_bytes must be at least 1, not 0"),
+        ("batch_bytes", -1, ValueError, "batch_bytes must be at least 1, not -1"),
+        ("batch_bytes", "x", TypeError, "batch_bytes must be a whole number, not str"),
+        ("batch_bytes", 1.5, TypeError, "batch_bytes must be a whole number, not float"),
+        ("batch_bytes", None, TypeError, "batch_bytes must be a whole number, not NoneType"),
+        ("columns", "offset", TypeError, "columns must be a list of names, not one string"),
         ("columns", ["src", "src"], ValueError, "twice"),
-        ("columns", 5, TypeError, "columns is a list of names, not int"),
-        ("columns", [None], TypeError, "columns is a list of names; None is none"),
-        ("columns", [["act"]], TypeError, r"columns is a list of names; \['act'\] is none"),
+        ("columns", 5, TypeError, "columns must be a list of names, not int"),
+        ("columns", [None], TypeError, "columns must be a list of names; None is none"),
+        ("columns", [["act"]], TypeError, r"columns must be a list of names; \['act'\] is none"),
         ("columns", [""], ValueError, "nslip has no column ''; it has file, record"),
-        ("errors", "foo", ValueError, "errors is .* not 'foo'"),
-        ("unknown", "foo", ValueError, "unknown is .* not 'foo'"),
+        ("errors", "foo", ValueError, "errors must be .* not 'foo'"),
+        ("unknown", "foo", ValueError, "unknown must be .* not 'foo'"),
         ("limits", None, TypeError, "limits must be a turnwire.Limits .* not NoneType"),
         ("limits", 1 << 20, TypeError, "limits must be a turnwire.Limits"),
         ("limits", {"message": 9}, TypeError, "limits must be a turnwire.Limits"),
         ("limits", LIMITS._replace(message=0), ValueError, "limits.message"),
         ("limits", LIMITS._replace(message=1 << 40), ValueError, "limits.message"),
         ("progress", "bar", TypeError, "progress"),
-        ("where", "src", TypeError, "where is a dict"),
-        ("where", {"nope": 1}, ValueError, "where knows no column 'nope' of nslip"),
-        ("where", {"conv_id": True}, TypeError, "where: conv_id is a whole number, not bool"),
+        ("where", "src", TypeError, "where must be a dict"),
+        ("where", {"nope": 1}, ValueError, "where has no column 'nope' of nslip"),
+        ("where", {"conv_id": True}, TypeError, "where: conv_id must be a whole number, not bool"),
         ("wire", "", UnknownName, "'' is not a wire; the wires are nslip"),
         ("wire", "morse", UnknownName, "'morse' is not a wire"),
         ("wire", 3, UnknownName, "3 is not a wire"),
@@ -79,7 +79,7 @@ def test_a_switch_is_true_or_false(name: str, value: Any) -> None:
 @pytest.mark.parametrize("name", ["resume", "follow", "progress", "borrow", "threads"])
 def test_a_plan_takes_nothing_that_depends_on_where_a_scan_began(name: str, tmp_path: Any) -> None:
     options: dict[str, Any] = {name: True}
-    with pytest.raises(ValueError, match=f"^plan takes no {name}$"):
+    with pytest.raises(ValueError, match=f"^plan does not support {name}$"):
         plan(str(tmp_path), **options)
 
 
@@ -97,10 +97,10 @@ def test_a_position_is_the_one_that_was_given() -> None:
 @pytest.mark.parametrize("name", LIMITS._fields)
 def test_every_limit_is_a_whole_number(name: str) -> None:
     for wrong in ("x", 1.5, None, True):
-        with pytest.raises(TypeError, match=f"limits.{name} is a whole number, not {type(wrong).__name__}"):
+        with pytest.raises(TypeError, match=f"limits.{name} must be a whole number, not {type(wrong).__name__}"):
             turnwire.scan(LOG, limits=LIMITS._replace(**{name: wrong}))
     for wrong in (-1, 1 << 70):
-        with pytest.raises(ValueError, match=f"limits.{name} is 0 to .*, not {wrong}"):
+        with pytest.raises(ValueError, match=f"limits.{name} must be 0 to .*, not {wrong}"):
             turnwire.Decoder(limits=LIMITS._replace(**{name: wrong}))
 
 
@@ -120,9 +120,9 @@ def test_what_is_no_position(token: Any) -> None:
 
 
 def test_blocks_have_a_size(tmp_path: Any) -> None:
-    with pytest.raises(ValueError, match="block_bytes is at least 1, not 0"):
+    with pytest.raises(ValueError, match="block_bytes must be at least 1, not 0"):
         plan(str(tmp_path), block_bytes=0)
-    with pytest.raises(TypeError, match="block_bytes is a whole number, not str"):
+    with pytest.raises(TypeError, match="block_bytes must be a whole number, not str"):
         plan(str(tmp_path), block_bytes="1")  # type: ignore[arg-type]
 
 
@@ -141,7 +141,7 @@ class Liar:
 
 @pytest.mark.parametrize("count", [-1, 1 << 30, "x", 1.0], ids=repr)
 def test_a_file_that_lies_is_not_believed(count: Any) -> None:
-    with pytest.raises(TypeError, match=r"the file gave .* for a read of up to"):
+    with pytest.raises(TypeError, match=r"the file returned .* for a read of up to"):
         read(Liar(count))
 
 
@@ -158,10 +158,10 @@ class Giver:
 @pytest.mark.parametrize(
     ("chunk", "text"),
     [
-        (5, "scan reads bytes; the file gave int"),
-        ([1], "scan reads bytes; the file gave list"),
+        (5, "scan reads bytes; the file returned int"),
+        ([1], "scan reads bytes; the file returned list"),
         ("x", "open the file in binary mode"),
-        (LOG * 10_000, "the file gave 200000 for a read of up to"),
+        (LOG * 10_000, "the file returned 200000 for a read of up to"),
     ],
     ids=["int", "list", "str", "too much"],
 )

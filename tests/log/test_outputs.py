@@ -248,7 +248,7 @@ def test_a_directory_that_is_not_flushed_is_told(tmp_path: Path, monkeypatch: py
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", failing)
-    with pytest.raises(NotFlushed, match="it is written, but") as caught:
+    with pytest.raises(NotFlushed, match="the file was written, but") as caught:
         write(scanned(), tmp_path / name, partition_by=None if "." in name else "wire")
     assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(tmp_path / name))
     monkeypatch.undo()
@@ -292,7 +292,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_formats_are_named_or_seen(tmp_path: Path) -> None:
     write(scanned(), tmp_path / "plain", format="csv")
-    with pytest.raises(ValueError, match="does not say"):
+    with pytest.raises(ValueError, match="does not determine"):
         write(scanned(), tmp_path / "other")
     with pytest.raises(ValueError, match="formats are parquet"):
         write(scanned(), tmp_path / "other", format="xlsx")

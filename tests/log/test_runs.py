@@ -210,7 +210,7 @@ def test_a_second_start_is_refused(name: str) -> None:
     assert sum(map(len, found)) == 3
     starts = [iter, found.__class__.messages, found.__class__.errors, pl.DataFrame, pa.table, list]
     for start in starts:
-        with pytest.raises(ValueError, match=f"{what} can be read only once, and this scan has begun"):
+        with pytest.raises(ValueError, match=f"{what} can be read only once, and this scan has already"):
             start(found)
 
     async def later() -> None:

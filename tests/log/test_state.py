@@ -121,7 +121,7 @@ DAMAGED: list[Any] = [
 
 @pytest.mark.parametrize("said", DAMAGED, ids=repr)
 def test_a_damaged_state_is_refused_in_words(tmp_path: Path, said: Any) -> None:
-    with pytest.raises(ValueError, match="state of a search"):
+    with pytest.raises(ValueError, match="search state"):
         SearchState.restored(said)
     path = tmp_path / "a.log"
     path.write_text(FENCED, "utf-8")

@@ -130,26 +130,26 @@ def test_the_first_error_comes_behind_the_chosen_rows() -> None:
 @pytest.mark.parametrize(
     ("where", "kind", "words"),
     [
-        ({"source": 3}, ValueError, "knows no column 'source' of nslip; it knows text, .*wire, .*tag"),
-        ({"line": 3}, ValueError, "knows no column 'line'"),
-        ({3: 3}, ValueError, "knows no column 3"),
-        ({"src": "3"}, TypeError, "src is a whole number, not str"),
+        ({"source": 3}, ValueError, "has no column 'source' of nslip; the columns are text, .*wire, .*tag"),
+        ({"line": 3}, ValueError, "has no column 'line'"),
+        ({3: 3}, ValueError, "has no column 3"),
+        ({"src": "3"}, TypeError, "src must be a whole number, not str"),
         ({"src": 1.5}, TypeError, "whole number"),
         ({"src": (1,)}, ValueError, r"a range of src is \(from, to\)"),
         ({"src": (1, "x")}, TypeError, "whole number"),
-        ({"act": "SING"}, ValueError, "act is one of .*REQUEST.*, not 'SING'"),
-        ({"act": 3}, TypeError, "act is one of"),
+        ({"act": "SING"}, ValueError, "act must be one of .*REQUEST.*, not 'SING'"),
+        ({"act": 3}, TypeError, "act must be one of"),
         ({"act": ("ASK", None)}, TypeError, "no order"),
-        ({"tag": 3}, TypeError, r"^where: the column tag takes text \(str or bytes\), not int$"),
-        ({"text": 3}, TypeError, r"^where: the column text takes text \(str or bytes\), not int$"),
-        ({"text": True}, TypeError, r"^where: the column text takes text \(str or bytes\), not True \(bool\)$"),
+        ({"tag": 3}, TypeError, r"^where: the column tag accepts text \(str or bytes\), not int$"),
+        ({"text": 3}, TypeError, r"^where: the column text accepts text \(str or bytes\), not int$"),
+        ({"text": True}, TypeError, r"^where: the column text accepts text \(str or bytes\), not True \(bool\)$"),
         (
             {"sender": 1.0},
             TypeError,
-            r"^where: the column sender takes text \(str or bytes\) or an int, not 1\.0 \(float\)$",
+            r"^where: the column sender accepts text \(str or bytes\) or an int, not 1\.0 \(float\)$",
         ),
         ({"wire": "morse"}, ValueError, "'morse' is not a wire; the wires are nslip"),
-        ([("src", 3)], TypeError, "where is a dict"),
+        ([("src", 3)], TypeError, "where must be a dict"),
     ],
 )
 def test_conditions_that_make_no_sense(where: Any, kind: type[Exception], words: str) -> None:
@@ -170,7 +170,7 @@ def test_times() -> None:
     ):
         assert _CONVERT["timestamp"]("time", column, value) == micros
     for wrong, kind in (("noon", ValueError), (1.5, TypeError), (True, TypeError)):
-        with pytest.raises(kind, match="time is a"):
+        with pytest.raises(kind, match="time must be a"):
             _CONVERT["timestamp"]("time", column, wrong)
 
 

@@ -55,7 +55,7 @@ def test_a_decoder_says_where(wire: str | None) -> None:
     ("text", "wire", "words"),
     [
         (BAD, "SSTP", ["/header/logical_clock", "an integer", '"logical_clock": "2"']),
-        ("@a3|f9|c3|S0|d1|T1#\n", "nSLIP", ["frames go from 0 to 4", "@a3|f9|c3|S0|d1|T1#"]),
+        ("@a3|f9|c3|S0|d1|T1#\n", "nSLIP", ["frames are 0 to 4", "@a3|f9|c3|S0|d1|T1#"]),
         ("CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T001\nIN x\n", "CSP/1", ["missing_req", "TASK T001"]),
     ],
 )

@@ -144,8 +144,8 @@ def test_filters_by_conversation_and_text(page: Page) -> None:
     holds(page, [entry for entry in TRAFFIC.sound if "rechnungen" in entry.text.lower()])
     page.type("text", "no such text anywhere")
     page.until("document.getElementById('shown').textContent === '0'")
-    assert page.text("#messages .empty") == "No message in this page passes these filters."
-    assert page.text("#kinds .empty") == "No record passes these filters."
+    assert page.text("#messages .empty") == "No message in this page matches these filters."
+    assert page.text("#kinds .empty") == "No records match these filters."
 
 
 def test_filters_by_time(page: Page) -> None:

@@ -90,7 +90,7 @@ def test_payloads_are_judged_by_their_schema() -> None:
             agent.capability("x", schema={"type": 5})
         with pytest.raises(ValueError, match="redeliver"):
             agent.capability("x", redeliver="perhaps")
-        with pytest.raises(TypeError, match="has a name"):
+        with pytest.raises(TypeError, match="needs a name"):
             agent.capability(len)  # type: ignore[arg-type]
 
     run(offering(lambda task, context: calls.append(task), schema=schema), what)
@@ -173,7 +173,7 @@ def test_a_task_that_was_started_and_never_finished(tmp_path: Path, redeliver: s
     result = run(offering(do_it, redeliver=redeliver, transcript=ledger), what)
     assert attempts == ([2] if redeliver == "again" else [])
     assert result.status == ("SUCCEEDED" if redeliver == "again" else "FAILED")
-    assert result.error is None or "never finished" in (result.error.message or "")
+    assert result.error is None or "not finished" in (result.error.message or "")
 
 
 def test_a_task_that_its_agent_lets_go_is_another_ones_at_once(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_nats_queues_without_a_worker_and_a_server_that_stopped(broker: Broker) 
         names: dict[str, Any] = {"queue": "b", "prefix": "silent", "timeout": PATIENT, "ack_seconds": SOON}
         async with nats.Client(broker.url, **names) as client:
             for work in (client.send, client.call):
-                with pytest.raises(Unanswered, match="no worker took task"):
+                with pytest.raises(Unanswered, match="no worker accepted task"):
                     await work(expecting())
             with pytest.raises(Unanswered):
                 await listened(client, expecting())

@@ -142,7 +142,7 @@ def test_outcomes_become_right_results() -> None:
     assert "output" not in sap.result_for(task(), sap.Outcome(), "B")
     with pytest.raises(ValueError, match="zone"):
         sap.result_for(task(), sap.Outcome(), "B", now=datetime(2025, 1, 1))
-    with pytest.raises(TypeError, match="an Outcome becomes a Result, not dict"):
+    with pytest.raises(TypeError, match="expected an Outcome, not dict"):
         sap.result_for(task(), {"answer": 42}, "B")  # type: ignore[arg-type]
 
 

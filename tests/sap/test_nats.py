@@ -309,8 +309,8 @@ def test_a_kept_result_is_taken_from_nobody_but_who_made_it(nats_url: str) -> No
         real = signed_message(result_of(one, "B", "real"), "B", KEYS["A-prime"])
         forged = {
             "no signature": result_of(one, "B", "forged"),
-            "the signature does not fit": real.replace(output="forged"),
-            "nobody knows who signed": signed_message(result_of(one, "B", "forged"), "x", KEYS["x"]),
+            "the signature does not match": real.replace(output="forged"),
+            "the signer of the message is unknown": signed_message(result_of(one, "B", "forged"), "x", KEYS["x"]),
             "M signed a Result of B": signed_message(result_of(one, "B", "forged"), "M", KEYS["M-allory"]),
             "M answered": signed_message(result_of(one, "M", "forged"), "M", KEYS["M-allory"]),
         }

@@ -126,7 +126,7 @@ def test_results_are_signed_and_clients_see_by_whom(tmp_path: Path) -> None:
                     with pytest.raises(RuleError):
                         verify_message(result.replace(**change), {"B": PUBLIC["A-prime"]})
             async with http.Client(url, keys={"B": PUBLIC["x"]}) as client:
-                with pytest.raises(BadAnswer, match="does not fit"):
+                with pytest.raises(BadAnswer, match="does not match"):
                     await client.call(task("work.who", {}))
         bare = task("work.who", {})
         with pytest.raises(RuleError, match="no signature"):

@@ -538,16 +538,16 @@ def test_a_rewritten_row_is_named_and_never_answers(transport: str, tmp_path: Pa
         rewrite(tmp_path / "c", *EVIL, "sap.cache")
         refused = await client.call(task("work.do", {"n": 1}, **PREFER))
         assert (refused.status, refused.error.code) == ("FAILED", "INTERNAL")
-        assert "entry 1 is not what was appended" in refused.error.message
+        assert "entry 1 is not the one that was appended" in refused.error.message
 
     over(transport, serving(), stored, nats_url)
     rewrite(tmp_path / "t", *EVIL, "sap.result")
 
     async def redelivered(client: Any) -> None:
-        with pytest.raises(Refused, match=r"INTERNAL: .*is not what was appended"):
+        with pytest.raises(Refused, match=r"INTERNAL: .*is not the one that was appended"):
             await client.call(first)
         if transport != "nats":  # there the server is asked, not the agent
-            with pytest.raises(Refused, match=r"INTERNAL: .*is not what was appended"):
+            with pytest.raises(Refused, match=r"INTERNAL: .*is not the one that was appended"):
                 await client.result(first.task_id)
 
     over(transport, serving(), redelivered, nats_url)

@@ -109,7 +109,7 @@ def test_what_comes_back_with_a_context_alone_is_not_ranked() -> None:
     given = Context(agents=numbers, conversations={"C1": 1}, ids={"T1": 1}, defaults={"nslip": {"turn": 0}})
     found = rows(tokens.compare(text, context=given, wires=["csp", "nslip"], formats=["json"]))
     assert found["csp"].rank and found["nslip"].rank is None and not found["nslip"].dropped
-    assert found["nslip"].note == "1 of 1 do not come back from the text alone"
+    assert found["nslip"].note == "1 of 1 cannot be restored from the text alone"
 
 
 def test_a_mixed_log_is_also_counted_as_it_is() -> None:
@@ -190,11 +190,11 @@ def test_a_format_is_believed_only_when_the_values_come_back(name: str, values: 
 
 def test_a_format_that_cheats_is_found_out() -> None:
     cheat = Format("half", None, lambda value: json.dumps({name: value[name] for name in list(value)[:1]}), json.loads)
-    assert lossless(cheat, [{"a": 1, "b": 2}], False)[1] == "other values come back"
+    assert lossless(cheat, [{"a": 1, "b": 2}], False)[1] == "it returns different values"
     assert lossless(cheat, [{"a": 1}], False)[1] == ""
     for one, other in ((1, True), (1, "1"), (None, "null"), (0, False), ({}, []), (1.5, 1)):
         swapped = Format("swap", None, lambda value: "x", lambda text, new=other: new)
-        assert lossless(swapped, [one], False)[1] == "other values come back"
+        assert lossless(swapped, [one], False)[1] == "it returns different values"
     assert lossless(Format("same", None, lambda value: "x", lambda text: 1), [1.0], False)[1] == ""
     assert lossless(FORMATS["gcf"], [{"n": 2**63}], False)[0] is None
 
@@ -204,7 +204,7 @@ def test_a_cheat_is_shown_without_a_rank(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(FORMATS, "cheat", cheat)
     found = tokens.compare(REQUEST, wires=["nslip"], formats=list(FORMATS))
     assert rows(found)["cheat"].tokens == 1
-    assert (rows(found)["cheat"].rank, rows(found)["cheat"].note) == (None, "other values come back")
+    assert (rows(found)["cheat"].rank, rows(found)["cheat"].note) == (None, "it returns different values")
     assert found.sorted("o200k_base")[-1].format == "cheat"
 
 

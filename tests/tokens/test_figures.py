@@ -101,7 +101,7 @@ def test_messages_are_given_in_many_ways(kind: Any) -> None:
 )
 def test_values_are_the_same_whatever_the_order_of_members(value: Any, back: Any, same: bool) -> None:
     form = Format("x", None, lambda value: "x", lambda text: back)
-    assert lossless(form, [value], False)[1] == ("" if same else "other values come back")
+    assert lossless(form, [value], False)[1] == ("" if same else "it returns different values")
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_a_price_may_be_nothing(price: tuple[float, float]) -> None:
 
 @pytest.mark.parametrize("price", [(-1e-9, 0.0), (0.0, -1.0), (float("inf"), 0.0), (0.0, float("nan"))])
 def test_a_price_is_a_number_from_0_up(price: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match="from 0 up"):
+    with pytest.raises(ValueError, match="at least 0"):
         priced({"o200k_base": price})
 
 

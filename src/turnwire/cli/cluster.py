@@ -47,7 +47,7 @@ def check(settings: dict[str, Any]) -> None:
 
         place = Path(settings["resume"])
         if os.path.realpath(place.parent) != os.path.realpath(settings["output"]):
-            raise click.UsageError("--resume with --dask is the manifest in the --output directory")
+            raise click.UsageError("with --dask, --resume needs the manifest in the --output directory")
 
 
 def scan_on_cluster(
@@ -89,7 +89,7 @@ def _client(address: str, threads: int) -> Iterator[Any]:
     try:
         client = package.Client(address, timeout=CONNECTING)
     except (OSError, ValueError) as error:
-        raise OSError(None, f"no Dask scheduler answers: {error}", address) from None
+        raise OSError(None, f"cannot reach the Dask scheduler: {error}", address) from None
     with client:
         yield client
 

@@ -73,7 +73,7 @@ def problem(name: str) -> str | None:
         raise
     except ValueError as error:  # an empty name, a NUL byte
         return str(error)
-    return None if found else "there is no file in this directory"
+    return None if found else "the directory contains no files"
 
 
 def _problem_of_file(name: str) -> str | None:
@@ -83,7 +83,7 @@ def _problem_of_file(name: str) -> str | None:
     if stat.S_ISFIFO(mode):
         # A shell's <(command) is a pipe without a place in the file system, already open for writing: no danger there.
         placed = os.path.lexists(os.path.realpath(name))
-        return "is a named pipe; give it as standard input: - < pipe" if placed else None
+        return "is a named pipe; pass it as standard input: - < pipe" if placed else None
     return os.strerror(errno.EACCES) if stat.S_ISREG(mode) and not os.access(name, os.R_OK) else None
 
 
@@ -142,7 +142,7 @@ def tell_none(names: Sequence[str], wire: str | None = None, what: str = "messag
     hold, as :func:`tell_nothing` does."""
     more = f" and {counted(len(names) - 1, 'more source')}" if len(names) > 1 else ""
     wanted = what if wire is None else f"{wire} {what}"
-    complain(f"{shown(names[0])}{more}: there is no {wanted} here")
+    complain(f"{shown(names[0])}{more}: no {wanted} found")
     tell_nothing(names, wire, size(names) != 0, option)
 
 
@@ -242,7 +242,7 @@ def whole(name: str) -> bytes:
     except ValueError as error:
         raise CommandRefused([f"{shown(name)}: {error}"]) from None
     if len(found) != 1:
-        raise CommandRefused([f"{shown(name)}: {counted(len(found), 'file')} in this archive; one is wanted"])
+        raise CommandRefused([f"{shown(name)}: {counted(len(found), 'file')} in this archive; exactly one is expected"])
     return found[0][1]
 
 
@@ -262,6 +262,6 @@ def check_output(path: str | None, names: Sequence[str], written: bool = True) -
     if os.path.isfile(path):
         for name in (name.removeprefix("file://") for name in files(names)):
             if os.path.isfile(name) and os.path.samefile(name, path):
-                raise click.UsageError(f"{path!r} is an input; writing it would destroy what is to be read")
+                raise click.UsageError(f"{path!r} is an input; writing to it would destroy it")
     if written:
         AtomicFile(path).expect()

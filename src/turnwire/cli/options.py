@@ -62,7 +62,7 @@ class FileName(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name as it is. Fails where it is empty, or a URL."""
         if self._refused and "://" in value and inputs.is_url(value):
-            self.fail(f"{value} is a URL; this has to be a file of this machine", param, ctx)
+            self.fail(f"{value} is a URL; a local file is required", param, ctx)
         return name(value) if self._refused else value
 
 
@@ -106,7 +106,7 @@ unknown_option = click.option(
     "--unknown",
     type=click.Choice(["error", "keep"]),
     default="error",
-    help="Accept slots and frames that this version does not know.",
+    help="Reject or keep slots and frames that this version does not define.",
 )
 policy_option = click.option(
     "--policy", type=FILE, help="TOML file that replaces the specification's table of who may send what."
@@ -140,7 +140,7 @@ BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
 def by_options(command: Any) -> Any:
     """The options --by and --top of a command."""
     text = "Group the records by this value, the most expensive first."
-    command = click.option("--top", type=click.IntRange(min=1), default=10, help="Rows of each list.")(command)
+    command = click.option("--top", type=click.IntRange(min=1), default=10, help="Maximum rows of each list.")(command)
     return click.option("--by", type=click.Choice(BY), help=text)(command)
 
 
@@ -156,7 +156,7 @@ _SCAN_OPTIONS = (
         help="Only records with one of these values (A,B), in this range (FROM..TO), or with this text (text=...). "
         "Repeatable: all conditions must hold.",
     ),
-    click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that scan."),
+    click.option("--threads", type=click.IntRange(1, 64), default=1, help="Number of threads that scan."),
     unknown_option,
     fences_option,
     click.option(
@@ -244,7 +244,7 @@ def conditions(given: Sequence[str], columns: Sequence[Column]) -> dict[str, Any
         if name[-1:] in ("!", "<", ">", "~") or (not equals and _SIGN.search(condition)):
             raise click.UsageError(f"--where {condition!r}: {_ONLY}")
         if not equals or not name:
-            raise click.UsageError(f"--where is COLUMN=VALUE, not {condition!r}")
+            raise click.UsageError(f"--where must be COLUMN=VALUE, not {condition!r}")
         found = _condition(name, kinds.get(name, "text"), value)
         if name not in wanted:
             wanted[name] = found
@@ -269,18 +269,18 @@ def _value(name: str, kind: str, text: str) -> Any:
         try:
             return int(text)
         except ValueError:
-            raise click.UsageError(f"--where: {name} is a whole number, not {text!r}") from None
+            raise click.UsageError(f"--where: {name} must be a whole number, not {text!r}") from None
     if kind == "f64":
         try:
             number = float(text)
         except ValueError:
             number = nan
         if isnan(number):
-            raise click.UsageError(f"--where: {name} is a number, not {text!r}")
+            raise click.UsageError(f"--where: {name} must be a number, not {text!r}")
         return number
     if kind == "bool":
         if text not in _TRUTHS:
-            raise click.UsageError(f"--where: {name} is true or false, not {text!r}")
+            raise click.UsageError(f"--where: {name} must be true or false, not {text!r}")
         return _TRUTHS[text]
     return text
 
@@ -300,7 +300,7 @@ def settings_of(path: str, read: Callable[[dict[str, Any]], Any]) -> Any:
     try:
         found = json.loads(text) if form == "JSON" else tomllib.loads(text.decode())
         if not isinstance(found, dict):
-            raise ValueError("a table is wanted")
+            raise ValueError("a table is expected")
     except (ValueError, RecursionError) as error:
         why = f"byte {error.start} is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         raise click.UsageError(printable(f"{path}: this is not {form}: {why}")) from None
@@ -334,7 +334,7 @@ def policies(path: str | None, wires: Iterable[str]) -> dict[str, Any]:
         except WireError as error:
             raise click.UsageError(printable(f"{path}: {error}")) from None
     if not found:
-        raise click.UsageError("--policy is about wires with roles, and this has none")
+        raise click.UsageError("--policy applies to wires with roles, which this one does not have")
     return found
 
 
@@ -349,7 +349,7 @@ def position(path: str | None) -> Any:
     except (ValueError, RecursionError):
         place = None
     if not isinstance(place, dict):
-        raise click.UsageError(f"{path!r} holds no position of a scan")
+        raise click.UsageError(f"{path!r} does not contain the position of a scan")
     return place
 
 

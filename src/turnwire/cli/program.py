@@ -83,8 +83,8 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
 def program() -> None:
     """Scans, validates, measures and converts agents' messages in logs.
 
-    Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 4 nothing to check or convert,
-    5 nothing wrong but something unfinished, 6 part of a log is missing, 130 interrupted (128 plus the number of
+    Exit codes: 0 success, 1 bad records found, 2 usage error, 3 input or output error, 4 nothing to check or convert, 5
+    nothing is wrong but something is unfinished, 6 part of a log is missing, 130 interrupted (128 plus the number of
     another signal). The help of each command says when it exits with 1, 4, 5 or 6.
     """
 
@@ -131,7 +131,7 @@ def _tell_slow() -> None:
     from turnwire import _backend
 
     if turnwire.backend == "pure" and _backend.MISSING and sys.stderr is not None and sys.stderr.isatty():
-        complain(f"turnwire: in pure Python, many times slower; {_backend.WHY_PURE} (turnwire info)")
+        complain(f"turnwire: running in pure Python, many times slower; {_backend.WHY_PURE} (turnwire info)")
 
 
 def _finish(code: int) -> int:
@@ -185,7 +185,7 @@ def _guarded(action: Any) -> int:
     except WireError as error:
         return _said(BAD_RECORDS, str(error))
     except MemoryError:
-        return _said(INPUT_OUTPUT, "there is not enough memory")
+        return _said(INPUT_OUTPUT, "out of memory")
 
 
 def _said(code: int, *lines: str) -> int:

@@ -53,7 +53,7 @@ def prove(whole: dict[str, Any], around: Fields, wire: str, to: str, key: bytes)
     if not isinstance(given, str) or not given.startswith(_SIGNED):
         raise bad_carry(to, "the embedded message is not signed")
     if not hmac.compare_digest(given.encode("utf-8", "replace"), _signature(whole, around, wire, key).encode()):
-        raise bad_carry(to, "what was carried, or the message around it, is not what was signed with this key")
+        raise bad_carry(to, "the embedded message or the message around it does not match the signature")
 
 
 def filled(whole: dict[str, Any]) -> frozenset[str]:
@@ -82,14 +82,14 @@ def restored(carried: dict[str, Any], made: Fields, to: str) -> Fields:
     fields: Fields = {}
     for text in listed:
         if not isinstance(text, str):
-            raise bad_carry(to, "a field is named by a text")
+            raise bad_carry(to, "the name of a field must be text")
         path = parsed(text)
         if text in rest:
             fields[path] = rest[text]
         elif path in made:
             fields[path] = made[path]
         else:
-            raise bad_carry(to, f"{text} was neither carried nor does the message say it")
+            raise bad_carry(to, f"{text} is neither embedded nor in the message")
     return fields
 
 

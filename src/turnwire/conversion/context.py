@@ -73,12 +73,12 @@ class Context:
     def from_dict(cls, values: Mapping[str, Any]) -> Context:
         """Makes a context from the plain values of a TOML or JSON file. Raises ConvertError(bad_context)."""
         if not isinstance(values, Mapping):
-            raise bad_context("a context is a table")
+            raise bad_context("a context must be a table")
         known = {one.name for one in fields(cls) if one.init} - {"new_id"}
         if unknown := sorted(map(str, values.keys() - known)):
             raise bad_context(f"{unknown[0]!r} is none of {', '.join(sorted(known))}", unknown[0])
         if not isinstance(values.get("now"), (str, type(None))):
-            raise bad_context("now is a time as text", "now")
+            raise bad_context("now must be a time as text", "now")
         return cls(**values)
 
     def replace(self, **changes: Any) -> Context:
@@ -104,11 +104,11 @@ def _check_mapping(name: str, mapping: Any, kind: type) -> None:
     seen: dict[Any, str] = {}
     for key, value in mapping.items():
         if not isinstance(key, str) or not isinstance(value, kind) or isinstance(value, bool):
-            raise bad_context(f"{key!r} is mapped to {value!r}; a {kind.__name__} for a name is needed", name)
+            raise bad_context(f"{key!r} is mapped to {value!r}; a {kind.__name__} is required", name)
         if name == "uuids" and not UUID.fullmatch(str(value)):
             raise bad_context(f"{key!r} is mapped to {value!r}, which is not a UUID", name)
         if isinstance(value, int) and not 0 <= value <= LARGEST:
-            raise bad_context(f"{key!r} is mapped to {value}, which is not a number of nSLIP", name)
+            raise bad_context(f"{key!r} is mapped to {value}, which is not an nSLIP number", name)
         mark = str(value).lower() if name == "uuids" else value
         if mark in seen:
             raise bad_context(f"{seen[mark]!r} and {key!r} are both mapped to {value!r}", name)
@@ -117,9 +117,9 @@ def _check_mapping(name: str, mapping: Any, kind: type) -> None:
 
 def _check_makers(now: Any, new_id: Any) -> None:
     if not (now is None or callable(now) or isinstance(now, str)):
-        raise bad_context(f"now is a time as text or a function that gives one, not {type(now).__name__}", "now")
+        raise bad_context(f"now must be a time as text or a function that returns one, not {type(now).__name__}", "now")
     if isinstance(now, str) and not is_timestamp(now):
-        raise bad_context(f"now is a time such as 2026-01-15T08:00:00Z, not {now!r}", "now")
+        raise bad_context(f"now must be a time such as 2026-01-15T08:00:00Z, not {now!r}", "now")
     if not (new_id is None or callable(new_id)):
         raise bad_context(f"new_id must be a function that returns a fresh UUID, not {type(new_id).__name__}", "new_id")
 

@@ -102,7 +102,7 @@ class Converter:
         key: bytes | None = None,
         remember: int = REMEMBERED,
     ) -> None:
-        expect(key, (bytes, NoneType), "a key is bytes")
+        expect(key, (bytes, NoneType), "a key must be bytes")
         expect_number(remember, "remember", 1)
         self.to = registry.wire(to).name
         self._options = ConvertOptions(carry, nearest, restore, key)
@@ -342,7 +342,7 @@ class Converter:
 
     def _refused(self, fault: ClauseFault) -> ConvertError:
         """The error for a message of the target that has no place behind those before it."""
-        text = f"this breaks what {self.to} requires of a history: {fault.text}"
+        text = f"this violates the requirements of {self.to} for a history: {fault.text}"
         return ConvertError(Reason.NOT_CONFORMING, text, wire=self.to, path=fault.clause, missing=[fault.clause])
 
     def _refuse_requester(self, facts: Facts, task: _Task | None) -> None:
@@ -350,7 +350,7 @@ class Converter:
         target would take it for the answer."""
         clause = self._target.by_others
         if clause and task is not None and task.is_told(facts):
-            text = f"{task.requester} has asked for {task.name} and does not answer it"
+            text = f"{task.requester} requested {task.name} and cannot answer it"
             raise self._refused(ClauseFault(clause, 0, text))
 
     def _unasked(self, facts: Facts, names: bool) -> ClauseFault | None:
@@ -361,7 +361,7 @@ class Converter:
         if not clause or facts.get("act") not in _ANSWERS or task in self._requested:
             return None
         if not names:
-            text = "it answers no work that its source names, and no request was seen"
+            text = "it answers no task that its source names, and no request was seen"
         elif self._requested:
             text = f"it answers {task}, which was not requested, or longer ago than remember allows"
         else:

@@ -65,28 +65,27 @@ def convert(
         to: the name of the target wire.
         context: values that the target needs and the source lacks, and mappings of names to numbers; see
             :class:`Context`. It never replaces values of the source.
-        carry: embed what the target cannot express in its extension field (SSTP: ``header.turnwire``; SAP:
-            ``meta.turnwire``; KickLang: a section ``⫻turnwire/carry``), so that converting back gives the same
-            message.
+        carry: embed fields that the target cannot express in its extension field (SSTP: ``header.turnwire``; SAP:
+            ``meta.turnwire``; KickLang: a section ``⫻turnwire/carry``), so that converting back gives the same message.
         nearest: if the message's act has no counterpart, use the nearest kind, and name it.
         restore: return the embedded message of the target wire; the surplus lists the other fields of the carrying
             message. By default an embedded message is a field like any other.
         key: signs the embedded message and the message around it (HMAC-SHA-256), and verifies them on restoring.
 
     Raises ConvertError: no_counterpart, with the target's kinds in ``there`` and the nearest in ``nearest``;
-    missing_field, with every missing field of the target in ``missing``; the reason for which the target refuses a
-    value; no_extension if ``carry`` would have to embed something in nSLIP or CSP; bad_carry if the embedded
-    message is damaged, contradicts the message around it, or is not signed with ``key``; unknown_wire; wrong_type
-    for an object that is not a message. Raises EncodeError for a message that its own wire cannot write.
+    missing_field, with every missing field of the target in ``missing``; the reason why the target rejects a value;
+    no_extension if ``carry`` would have to embed something in nSLIP or CSP; bad_carry if the embedded message is
+    damaged, contradicts the message around it, or is not signed with ``key``; unknown_wire; wrong_type for an object
+    that is not a message. Raises EncodeError for a message that its own wire cannot write.
     """
-    expect(key, (bytes, NoneType), "a key is bytes")
+    expect(key, (bytes, NoneType), "a key must be bytes")
     return converted(message, to, names_of(context), ConvertOptions(carry, nearest, restore, key))
 
 
 def names_of(context: Context | None) -> Names:
     """The names of a context. Raises ConvertError(bad_context) for what is none."""
     if context is not None and not isinstance(context, Context):
-        raise bad_context(f"a Context is needed, not {type(context).__name__}")
+        raise bad_context(f"expected a Context, not {type(context).__name__}")
     return (_NOTHING if context is None else context).names
 
 
@@ -95,12 +94,12 @@ def split(message: Any, to: str) -> tuple[str, Fields]:
     wire does not say what its fields mean."""
     source = wire_of(message)
     if source is None or not isinstance(message, registry.wire(source).message):
-        raise ConvertError(Reason.WRONG_TYPE, f"convert takes a message, not {type(message).__name__}", wire=to)
+        raise ConvertError(Reason.WRONG_TYPE, f"convert expects a message, not {type(message).__name__}", wire=to)
     encode(message, strict=False)
     if source == to:
         return source, {}
     if not registry.wire(source).has("shape"):
-        text = f"{source} does not say what its fields mean (Wire.shape), so nothing is converted from it"
+        text = f"{source} does not define the meaning of its fields (Wire.shape), so it cannot be converted"
         raise ConvertError(Reason.NO_COUNTERPART, text, wire=to)
     return source, shape_of(source).split(message)
 
@@ -165,9 +164,9 @@ def _no_counterpart(
     act, status = meaning(facts)
     named = shape.kind_name(fields) + (f" ({act}{f', {status}' if status else ''})" if act else "")
     there = target.named_kinds
-    near = f"the nearest is {nearest}, which nearest=True takes" if nearest else "nothing comes near it"
+    near = f"the nearest is {nearest}, which nearest=True uses" if nearest else "there is no nearest kind"
     if closed is not None:
-        near = f"{closed} is not open to this sender and receiver (the roles of a context name theirs); {near}"
+        near = f"{closed} is not allowed between this sender and receiver (set their roles in the context); {near}"
     kinds = f"{to} has {', '.join(there)}; " if there else ""
     text = f"{named} has no counterpart in {to}: {kinds}{near}"
     path = shape.kind_path
@@ -184,7 +183,7 @@ def _with_carry(source: Mapper, fields: Fields, target: Mapper, made: Fields, ke
     place = target.shape.carry
     if place is None:
         paths = list(map(shown, rest or [path for path in back if path not in fields])) or ["the order"]
-        text = f"{to} has no place to carry {', '.join(paths)}"
+        text = f"{to} has no field in which to embed {', '.join(paths)}"
         raise ConvertError(Reason.NO_EXTENSION, text, wire=to, missing=paths)
     given = target.survivors(source.facts(fields))
     filled = [path for path in made if path not in given]
@@ -223,10 +222,10 @@ def _check_carried(source: Mapper, around: Fields, target: Mapper, made: Fields,
     forth = source.survivors(facts)
     for path in differing(forth, around):
         text = f"{shown(path)} is {around.get(path, 'not there')!r}, and for what was carried it would be"
-        raise bad_carry(to, f"{text} {forth[path]!r}: only its own context, or a signature and its key, can prove it")
+        raise bad_carry(to, f"{text} {forth[path]!r}: only the original context or a signature can prove it")
     near = _near(source, forth, facts, source.facts(forth))
     if near is not None and not nearest:
-        raise bad_carry(to, f"the embedded part is not a {near}; nearest=True takes it")
+        raise bad_carry(to, f"the embedded part is not a {near}; nearest=True uses it")
 
 
 def checked(wire: str, fields: Fields) -> Any:

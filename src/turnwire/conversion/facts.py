@@ -430,7 +430,7 @@ class Mapper:
         paths = [shown(path) for path in needed]
         absent = [path for path in paths if path not in known]
         told = [f"neither the message nor the context has {', '.join(absent)}"] if absent else []
-        told += [f"{path} cannot say {_excerpt(value)} unless the context maps it" for path, value in known.items()]
+        told += [f"{path} cannot express {_excerpt(value)} unless the context maps it" for path, value in known.items()]
         text = "; ".join(told)
         raise ConvertError(Reason.MISSING_FIELD, text, wire=self.wire, path=paths[0], missing=paths, known=known)
 

@@ -35,7 +35,7 @@ def join(fields: Fields) -> Message:
     whole = nested(fields)
     cls = kind_of(whole)
     if cls is None:
-        raise KeyError("these fields belong to no SAP message")
+        raise KeyError("these fields do not form a SAP message")
     return cls.from_dict(whole)
 
 

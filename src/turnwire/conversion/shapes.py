@@ -1,6 +1,6 @@
-"""The shape of a wire: a message as a flat table of fields, and the message of such a table.
+"""The shape of a wire: converts a message to a flat table of fields and back.
 
-A path is a tuple of names, as ``("slots", "TAG")``; shown, its names are joined by dots: ``slots.TAG``.
+A path is a tuple of names such as ``("slots", "TAG")``; as text, its names are joined by dots: ``slots.TAG``.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ ABSENT: Any = _Absent()
 
 @lru_cache(4096)
 def shown(path: Path) -> str:
-    """The path as text; a dot or a backslash inside a name has a backslash in front."""
+    """Returns the path as text, with a backslash before each dot or backslash in a name."""
     return ".".join(_UNSAFE.sub(r"\\\1", part) for part in path)
 
 
 def parsed(text: str) -> Path:
-    """The path of its text; the other half of :func:`shown`."""
+    """Returns the path of a text; the reverse of :func:`shown`."""
     return tuple(_ESCAPED.sub(r"\1", part) for part in _PART.findall(text))
 
 
 def pointed(text: str) -> str:
-    """The path, as text, of a place that a check names: of a JSON pointer; any other text stands for itself."""
+    """Converts the JSON pointer of an issue to a path as text; other text is returned unchanged."""
     if not text.startswith("/"):
         return text
     return shown(tuple(part.replace("~1", "/").replace("~0", "~") for part in text[1:].split("/")))
@@ -72,8 +72,8 @@ def same(left: Any, right: Any) -> bool:
 
 
 def flat(values: Mapping[str, Any], opened: Collection[Path], above: Path = (), into: Fields | None = None) -> Fields:
-    """The members of an object as fields. Those of the objects ``opened`` in it stand for themselves; any other value
-    is one field, an empty object, too."""
+    """Returns the members of an object as fields. Members of the objects in ``opened`` become separate fields; any
+    other value, even an empty object, is one field."""
     fields: Fields = {} if into is None else into
     for name, value in values.items():
         path = (*above, name) if above else (name,)
@@ -85,7 +85,7 @@ def flat(values: Mapping[str, Any], opened: Collection[Path], above: Path = (), 
 
 
 def nested(fields: Fields) -> dict[str, Any]:
-    """The object whose members, and those of objects in it, are these fields."""
+    """Returns the object with these fields, the reverse of ``flat``."""
     whole: dict[str, Any] = {}
     for path, value in fields.items():
         inner = whole
@@ -97,7 +97,7 @@ def nested(fields: Fields) -> dict[str, Any]:
 
 
 class Shape(NamedTuple):
-    """What conversion knows of one wire (``Wire.shape``).
+    """The description of a wire for conversion (``Wire.shape``).
 
     Of single messages:
 
@@ -108,12 +108,12 @@ class Shape(NamedTuple):
     - facts: what fields say beyond ``places``. finish: completes fields by the facts, and returns the paths that are
       needed beyond ``places``; finishes: the paths that it may add, None where these are not known.
     - carry: the field that keeps what the wire has no field for, or None; carry_text: whether as JSON text.
-    - unseen: fields that tell where a message was read, not what it says.
+    - unseen: fields about where a message was read, which are not part of its content.
     - words: "status" and "priority" -> the wire's word for each of ``tables.STATUSES`` and ``PRIORITIES`` (those of the
       built-in wires are in these tables); open_words: whether its status may be any other word, too.
     - fresh: (kind, path) of the fields that ``Context.new_id`` may fill.
-    - tells: the fields that tell the kind; error messages name it by them. near: fields -> the kind of the message
-      where that is only near to the act as which it is read; None where it is the act's own.
+    - tells: the fields that determine the kind; error messages use them. near: fields -> the kind of the message if it
+      is only the nearest kind of its act; None if it is the act's own.
 
     Of conversations:
 
@@ -125,8 +125,8 @@ class Shape(NamedTuple):
     - tasks_alone: whether the name of a task is unique in all conversations.
     - opens: whether the first question of a conversation has the conversation's name as its own id, and names no
       conversation.
-    - asked_first: the clause that is broken by an answer to what nobody asked. by_others: the clause that is broken
-      where whoever asked answers, instead of whoever does the work.
+    - asked_first: the clause that an answer without a request violates. by_others: the clause that is violated if the
+      requester answers, not the worker.
     - numbered: "kind:path" of ids that messages number within their history -> the letter before the number.
     """
 
@@ -158,19 +158,19 @@ class Shape(NamedTuple):
 
     @property
     def kind_path(self) -> str:
-        """The path of the field that tells the kind of a message, as text."""
+        """The path of the field that determines the kind of a message, as text."""
         return shown(self.tells[0]) if self.tells else "kind"
 
     def kind_name(self, fields: Fields) -> str:
-        """The kind of message that fields are, for people."""
+        """The kind of message of some fields, for people."""
         told = [str(fields[path]) for path in self.tells if path in fields]
         return "/".join(told) or self.kind(fields)[1] or "message"
 
 
 def shape_of(wire: str) -> Shape:
-    """The shape of a wire. Raises UnknownName for one that does not say what its fields mean."""
+    """Returns the shape of a wire. Raises UnknownName for a wire without one."""
     found: Shape | None = registry.wire(wire).shape
     if found is None:
-        text = f"{wire} does not say what its fields mean (Wire.shape), so nothing is converted to or from it"
+        text = f"{wire} does not define the meaning of its fields (Wire.shape), so it cannot be converted"
         raise UnknownName("wire", wire, text=text)
     return found

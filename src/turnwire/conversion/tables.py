@@ -1,7 +1,7 @@
 """The common model as data: acts, status words, priorities, and the fields of each kind of message in each wire.
 
-The common model is a flat record of facts (``FACTS``). A field that is not tied to a fact here is one that no other
-wire has; a conversion names it in ``dropped``. docs/convert.md shows these tables and is tested against them.
+The common model is a flat record of facts (``FACTS``). A field without a fact exists in no other wire; a conversion
+lists it in ``dropped``. docs/convert.md shows these tables and is tested against them.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from turnwire.sap.messages import MESSAGES
 from turnwire.sstp import spec as sstp
 
 FACTS: dict[str, str] = {
-    "act": "what the message does: one of ACTS",
+    "act": "the act: one of ACTS",
     "sender": "who speaks",
-    "receiver": "who is spoken to",
-    "conversation": "what the message belongs to",
-    "sequence": "where in the conversation, or in the sender's part of it, the message stands; a number",
+    "receiver": "the receiver",
+    "conversation": "the conversation",
+    "sequence": "the position in the conversation, or in the sender's part of it; a number",
     "message": "the id of the message itself",
-    "task": "the id of the piece of work it is about",
-    "parent": "the id of the task above",
+    "task": "the id of the task",
+    "parent": "the id of the parent task",
     "goal": "the id of the goal",
-    "result": "the id of what was produced",
-    "text": "what the message says",
-    "status": "how the work stands: one of STATUSES, or another word",
+    "result": "the id of the product",
+    "text": "the text of the message",
+    "status": "the status of the task: one of STATUSES, or another word",
     "priority": "one of PRIORITIES",
-    "time": "when it was said",
+    "time": "the time of the message",
     "code": "the code of an error",
-    "output": "the form that an answer should have",
-    "capability": "what the addressee must be able to do",
-    "constraints": "rules that hold for the work; a list of texts",
-    "references": "what the message rests on; a list of texts",
+    "output": "the required form of an answer",
+    "capability": "the required capability",
+    "constraints": "the constraints of the task; a list of texts",
+    "references": "the references; a list of texts",
 }
 
 
 class Counterpart(NamedTuple):
     """One cell of ACTS: the kind of message in a wire.
 
-    own: whether that kind, read, means this act. Where it does not, the kind is only the nearest one, which a
-    conversion takes when it is asked to (``nearest=True``); the field that tells the kind (act, INTENT, header.kind
-    ...) is then in ``dropped``. status: what a nearest kind says beside, so that a failure stays one.
+    own: whether this kind, when read, means this act. Otherwise it is only the nearest kind, which a conversion uses
+    with ``nearest=True``; the field that determines the kind (act, INTENT, header.kind ...) is then in ``dropped``.
+    status: the status that a nearest kind also sets, so that a failure stays a failure.
     """
 
     kind: str
@@ -82,7 +82,7 @@ nothing that comes near: what stops work would become work there, or no more tha
 
 
 def own_acts(wire: str) -> dict[str, str]:
-    """Kind -> the act that it means, of the kinds of a wire that are an act's own."""
+    """Kind -> its act, for the kinds of a wire that have an act of their own."""
     return {form.kind: act for act, row in ACTS.items() if (form := row.get(wire)) is not None and form.own}
 
 
@@ -123,9 +123,8 @@ PRIORITIES: dict[str, dict[str, str | int]] = {
 class Place(NamedTuple):
     """One field of one kind of message.
 
-    path: where it is, with dots. fact: what it means, or "" for what no other wire has. form: how the fact is
-    written there (a name in ``facts.FORMS``). need: "must" (no message without it), "may", or "read" (read only:
-    another place is written).
+    path: its path, with dots. fact: its meaning, or "" if no other wire has it. form: how the fact is written (a name
+    in ``facts.FORMS``). need: "must" (required), "may" (optional), or "read" (read but never written).
     """
 
     path: str

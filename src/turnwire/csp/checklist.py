@@ -27,10 +27,10 @@ CLAUSES = (
     Clause("ctx", "VALIDATION", "CTX reference"),
     Clause("intent", "VALIDATION", "INTENT type"),
     Clause("body", "VALIDATION", "Matching body block"),
-    Clause("header", "MESSAGE FORMAT", "Header lines in their order, each once"),
-    Clause("blocks", "INTENT TYPES", "Blocks have the form of their intent"),
+    Clause("header", "MESSAGE FORMAT", "Header lines are in order, each once"),
+    Clause("blocks", "INTENT TYPES", "Blocks match their intent"),
     Clause("answers", "INTENT TYPES", "A RESULT answers a TASK, once"),
-    Clause("fileop", "FILEOP", "File operations have a known word, a path and a content in a heredoc"),
+    Clause("fileop", "FILEOP", "File operations have a known name, a path, and content in a heredoc"),
     Clause("state", "STATE MANAGEMENT", "Every patch applies to its base; the state can be rebuilt"),
     Clause("laws", "PROJECT LAWS", "Tasks go to the agents that the laws name"),
     Clause("restate", "TOKEN RULES 1", "Reference by CTX, never repeat LAWS/DEFs"),
@@ -63,23 +63,23 @@ REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_
 """Reasons that reading, ``check`` and ``lint`` find -> the clause of each. What a replay refuses breaks "state"."""
 
 UNTESTED = (
-    Untested("SCOPE", "Agents speak CSP/1 only, humans natural language", "a log does not say who is human"),
-    Untested("SCOPE", "The memory graph is made of CSP nodes and patches", "the graph of MEM messages has no form"),
-    Untested("GOALS", "Lossless, token-minimal", "no log shows what an agent meant; turnwire tokens counts"),
+    Untested("SCOPE", "Agents use only CSP/1, humans natural language", "a log does not show who is human"),
+    Untested("SCOPE", "The memory graph is made of CSP nodes and patches", "the form of MEM messages is not defined"),
+    Untested("GOALS", "Lossless, token-minimal", "a log does not show what an agent meant"),
     Untested(
         "INTENT TYPES",
-        "DATA, PRODUCED and OUT have the values that they name",
+        "DATA, PRODUCED and OUT refer to the right values",
         "results and files are not part of a log",
     ),
     Untested(
         "FILEOP",
-        "BASE is the state of the file, CONTENT fits it",
-        "the files are not part of a log; turnwire apply judges them",
+        "BASE is the state of the file, and CONTENT matches it",
+        "the files are not part of a log; turnwire apply checks them",
     ),
     Untested(
         "PROJECT LAWS",
-        "Laws that route by no subject, or tasks that do not name it",
-        "what a task is about is its meaning; csp.conformance takes a classifier",
+        "Laws without a subject, and tasks that do not name it",
+        "this depends on the meaning of a task; csp.conformance accepts a classifier",
     ),
     Untested("TASK_TPL", "Subagents are spawned with the template", "a log does not show how an agent was spawned"),
 )
@@ -232,7 +232,7 @@ class CspChecklist(checklists.RecordChecklist):
             self._unanswered(name, *waiting)
         if self._given_up:
             last = max((one.line for one in self.open), default=1)
-            self.left("answers", last, f"{self._given_up} more tasks, no longer followed, have no answer")
+            self.left("answers", last, f"{self._given_up} more tasks, no longer tracked, have no answer")
 
 
 CHECKLIST = Specification(CLAUSES, UNTESTED, CspChecklist, around=True, options=("classify",))

@@ -106,7 +106,7 @@ def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS)
         told = [one._replace(severity="info") for one in document.issues if one.reason is Reason.BOM]
         texts = [one for one in document.records if isinstance(one, Junk) and not one.reason and not _is_fence(one)]
         told += [issue(Reason.RESTATE, one.line, "info") for one in behind if isinstance(one, Preamble)]
-        told += [issue(Reason.JUNK, one.line, "info", "the text around the message was left out") for one in texts[:1]]
+        told += [issue(Reason.JUNK, one.line, "info", "the text around the message was ignored") for one in texts[:1]]
         found.issues = tuple(sorted((*found.issues, *told), key=lambda one: int(one.where)))
         return found
     raw = input_bytes(text)
@@ -119,7 +119,7 @@ def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS)
         reason, line, _, words = document.issues[0]
         raise _no_message(text, reason, words, int(line))
     reason = Reason.NO_MESSAGE if document.records else Reason.EMPTY_MESSAGE
-    raise _no_message(text, reason, "the text holds no message", 1)
+    raise _no_message(text, reason, "the text contains no message", 1)
 
 
 def _no_message(text: str | Buffer, reason: Reason, words: str, line: int) -> DecodeError:
@@ -201,16 +201,16 @@ def write(record: Record, strict: bool = True) -> str:
         return _preamble(record)
     if isinstance(record, Junk):
         if strict and not is_fence(record.text):
-            raise encode_fault(Reason.JUNK, "text that is not a record is written only with strict=False")
+            raise encode_fault(Reason.JUNK, "text that is not a record can only be written with strict=False")
         return record.text if record.text.endswith("\n") else f"{record.text}\n"
     raise encode_fault(Reason.WRONG_TYPE, f"{type(record).__name__} is not a record of this wire")
 
 
 def _inline(value: Any, path: str) -> str:
     if not isinstance(value, str):
-        raise encode_fault(Reason.WRONG_TYPE, f"text is needed, not {type(value).__name__}", path)
+        raise encode_fault(Reason.WRONG_TYPE, f"expected text, not {type(value).__name__}", path)
     if "\n" in value:
-        raise encode_fault(Reason.NEWLINE_IN_STRING, "this value is written on one line", path)
+        raise encode_fault(Reason.NEWLINE_IN_STRING, "this value must be on one line", path)
     return value
 
 
@@ -249,14 +249,14 @@ def _block(block: AnyBlock, strict: bool, bare: bool) -> list[str]:
     for key, value in fields:
         path = f"/block/fields/{key}"
         if not isinstance(key, str) or not _KEY.fullmatch(key):
-            raise encode_fault(Reason.UNKNOWN_KEY, "a key is capitals, digits and _, a capital first", path)
+            raise encode_fault(Reason.UNKNOWN_KEY, "a key is capitals, digits and _, and begins with a capital", path)
         lines += _field(key, value, path, content=not bare and kind == "FILEOP" and key == "CONTENT", exact=not strict)
     return lines
 
 
 def _field(key: str, value: Any, path: str, *, content: bool, exact: bool) -> list[str]:
     if not isinstance(value, str):
-        raise encode_fault(Reason.WRONG_TYPE, f"text is needed, not {type(value).__name__}", path)
+        raise encode_fault(Reason.WRONG_TYPE, f"expected text, not {type(value).__name__}", path)
     if not content and "\n" not in value:
         return [_ended(f"{key} {value}" if value else key)]
     return [key, *heredoc(value, exact)]
@@ -316,7 +316,7 @@ def check(message: Record | Document) -> list[Issue]:
     ``where`` is a line of the text that ``encode(message, strict=False)`` returns; for warnings from reading, the line
     where they were found. Raises TypeError for other objects.
     """
-    expect(message, Record | Document, "check takes a CSP/1 record or a Document")
+    expect(message, Record | Document, "check expects a CSP/1 record or a Document")
     if isinstance(message, Document):
         return [found for record in message.records for found in check(record)]
     try:
@@ -346,9 +346,9 @@ def doubts(message: CspMessage) -> list[Issue]:
     found = []
     if isinstance(block, FileOp):
         if block.op not in FILE_OPS:
-            found.append(issue(Reason.UNKNOWN_OP, 7, "info", f"{block.op!r} is none of {', '.join(FILE_OPS)}"))
+            found.append(issue(Reason.UNKNOWN_OP, 7, "info", f"{block.op!r} is not one of {', '.join(FILE_OPS)}"))
         elif block.op != "DELETE" and block.get("CONTENT") is None:
-            found.append(issue(Reason.HEREDOC_EXPECTED, 7, "info", f"a FILEOP {block.op} without CONTENT does nothing"))
+            found.append(issue(Reason.HEREDOC_EXPECTED, 7, "info", f"FILEOP {block.op} without CONTENT has no effect"))
     return found
 
 

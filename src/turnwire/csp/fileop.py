@@ -93,7 +93,7 @@ def apply(
     if path is None:
         raise refusal(Reason.MISSING_PATH, "a FILEOP needs PATH", block.id)
     if block.op not in FILE_OPS:
-        raise refusal(Reason.UNKNOWN_OP, f"{block.op!r} is none of {', '.join(FILE_OPS)}", path)
+        raise refusal(Reason.UNKNOWN_OP, f"{block.op!r} is not one of {', '.join(FILE_OPS)}", path)
     top = Path(root).resolve(strict=True)
     if not top.is_dir():
         raise refusal(Reason.NOT_A_FILE, f"{top} is not a directory", path)
@@ -133,7 +133,7 @@ def _inside(top: Path, path: str) -> tuple[str, ...]:
     except (OSError, RuntimeError, ValueError) as error:
         raise refusal(Reason.UNSAFE_PATH, f"the path cannot be followed: {error}", path) from error
     if real == top or not real.is_relative_to(top):
-        raise refusal(Reason.UNSAFE_PATH, "the path leads out of the root", path)
+        raise refusal(Reason.UNSAFE_PATH, "the path leads outside the root", path)
     return real.relative_to(top).parts
 
 
@@ -144,7 +144,7 @@ def _current(file: Path, path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except NotADirectoryError:
-        raise refusal(Reason.NOT_A_FILE, "a directory on the way is a file", path) from None
+        raise refusal(Reason.NOT_A_FILE, "a directory of the path is a file", path) from None
     return file.read_bytes()
 
 
@@ -155,9 +155,9 @@ def _wanted(
     base = block.get("BASE")
     if block.op == "CREATE":
         if old is not None:
-            raise refusal(Reason.FILE_EXISTS, "CREATE makes a new file, but this one exists", path)
+            raise refusal(Reason.FILE_EXISTS, "CREATE needs a new file, but this one exists", path)
         if base is not None:
-            raise refusal(Reason.BASE_MISMATCH, "CREATE takes no BASE: the file is new", path)
+            raise refusal(Reason.BASE_MISMATCH, "CREATE must not have a BASE: the file is new", path)
         made = _content(block, path)
         return made, len(made.splitlines()), 0
     if old is None:
@@ -173,7 +173,7 @@ def _content(block: FileOp, path: str) -> bytes:
     try:
         return (block.get("CONTENT") or "").encode()
     except UnicodeEncodeError as error:
-        raise refusal(Reason.LONE_SURROGATE, f"CONTENT is no text: {error.reason}", path) from None
+        raise refusal(Reason.LONE_SURROGATE, f"CONTENT is not text: {error.reason}", path) from None
 
 
 def _check_base(base: str, old: bytes, path: str, resolve: Resolver | None, file: Path) -> None:
@@ -259,7 +259,7 @@ def _unchanged(name: str, folder: int | None, old: bytes, path: str) -> os.stat_
     """The status of the file, which must still be what the plan was made from."""
     with open(os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder), "rb") as file:
         if file.read() != old:
-            raise refusal(Reason.BASE_MISMATCH, "the file changed while it was worked on", path)
+            raise refusal(Reason.BASE_MISMATCH, "the file changed during the operation", path)
         return os.fstat(file.fileno())
 
 
@@ -290,7 +290,7 @@ def _name(beside: str, name: str, folder: int | None, path: str) -> None:
     try:
         os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
-        raise refusal(Reason.FILE_EXISTS, "somebody else has just made the file", path) from None
+        raise refusal(Reason.FILE_EXISTS, "another process has just created the file", path) from None
 
 
 def _sync(folder: int | None, made: list[Path]) -> None:
@@ -320,7 +320,7 @@ def matches(pattern: str, parts: Sequence[str], *, fold: bool = False) -> bool:
     ValueError for an empty pattern.
     """
     if not isinstance(pattern, str) or not pattern.strip("/"):
-        raise ValueError(f"{pattern!r} is not a pattern of paths")
+        raise ValueError(f"{pattern!r} is not a path pattern")
     wanted = (pattern.lower() if fold else pattern).replace("[", "[[]").strip("/").split("/")
     if "/" not in pattern.rstrip("/"):
         wanted.insert(0, "**")
@@ -371,7 +371,7 @@ _DIFF_LINE = re.compile(rb"[-+ @\\]|diff ")
 _GIT = b"diff --git "
 _MARKS = (b"--- ", b"+++ ")
 """Beginnings of the lines in front of the first hunk that name the file."""
-_NOT_IN_FRONT = "the names of one file, --- and +++, stand directly in front of the first hunk"
+_NOT_IN_FRONT = "the names of one file, --- and +++, must directly precede the first hunk"
 _NO_FILE = re.compile(rb"/dev/null(?:\s|\Z)")
 _EPOCH = re.compile(rb"\t19(70-01-01|69-12-31) ([0-9]{2}):([0-9]{2}):00(?:\.0+)? ([-+][0-9]{2}):?([0-9]{2})\s*$")
 """The time of a file that is not there, as GNU diff writes it."""
@@ -485,7 +485,7 @@ def _hunk(lines: list[bytes], place: int, recount: bool) -> tuple[Hunk, int]:
             continue
         if sign not in _SIGNS:
             wrong = f"line {place + 1} of the diff is not part of a hunk"
-            raise _Fault(wrong if recount else f"the hunk at line {head} of the diff does not have the lines it counts")
+            raise _Fault(wrong if recount else f"the hunk at line {head} of the diff has a wrong line count")
         if not line.endswith(b"\n"):  # a file that ends so is told by a line of its own
             raise _Fault(f"line {place + 1} of the diff is cut off: it has no newline")
         signs += sign
@@ -495,7 +495,7 @@ def _hunk(lines: list[bytes], place: int, recount: bool) -> tuple[Hunk, int]:
         if sign != b"-":
             after.append(text)
     if not recount and (len(before), len(after)) != (old, new):
-        raise _Fault(f"the hunk at line {head} of the diff does not have the lines it counts")
+        raise _Fault(f"the hunk at line {head} of the diff has a wrong line count")
     if not signs.strip():
         raise _Fault(f"the hunk at line {head} of the diff changes nothing")
     if recount and old and start and not before:
@@ -521,7 +521,7 @@ def _check_names(header: list[bytes], path: str) -> None:
     for line in said:
         if _NO_FILE.match(line, 4) or (not git and _is_epoch(line)):
             other = "DELETE" if line.startswith(b"+") else "CREATE"
-            raise _Fault(f"a PATCH changes a file that stays: this one is for {other}")
+            raise _Fault(f"a PATCH must change an existing file: this one is for {other}")
     wanted = str(PurePosixPath(path)).encode(errors="surrogatepass")
     names = first
     if plain:
@@ -554,7 +554,7 @@ def _git_header(header: list[bytes]) -> tuple[bytes, list[bytes], list[bytes]]:
 
 def _more(line: bytes) -> _Fault:
     words = line.split(b"\n")[0].decode("utf-8", "replace")
-    return _Fault(f"a PATCH changes the text of one file, nothing else: {words}")
+    return _Fault(f"a PATCH can only change the text of one file: {words}")
 
 
 def _is_epoch(line: bytes) -> bool:
@@ -588,7 +588,7 @@ def _git_name(head: bytes) -> bytes:
         name = _named(line[:size], 1)
         if name and name == _named(line[size + 1 :], 1):
             return name
-    raise _Fault(f"the names behind diff --git are not of one file: {line.decode('utf-8', 'replace')}")
+    raise _Fault(f"the names after diff --git differ: {line.decode('utf-8', 'replace')}")
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
@@ -606,7 +606,7 @@ def _applied(content: bytes, hunks: list[Hunk], recount: bool) -> Patched:
     for hunk in hunks:
         place = _place(hunk, image, done, len(image) - size, recount)
         if place is None:
-            raise _Fault(f"the lines of the hunk at line {hunk.start} of the file are not there", Reason.DIFF_MISMATCH)
+            raise _Fault(f"the lines of the hunk at line {hunk.start} do not match the file", Reason.DIFF_MISMATCH)
         if place < behind and b" " not in hunk.signs:
             raise _Fault("the hunks overlap or are out of order")
         behind = place + len(hunk.after)

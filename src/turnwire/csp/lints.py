@@ -216,7 +216,7 @@ def _expanded(record: CspMessage, linter: Linter) -> Iterator[str]:
         for token in _tokens(value):
             name = linter.state.name_of(token, defs) if token in names else None
             if token and name is not None and name != token:
-                yield f"{key} writes {token!r} out: its id is {name}"
+                yield f"{key} writes {token!r} in full: its id is {name}"
 
 
 def _undefined(record: CspMessage, linter: Linter, scopes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -268,7 +268,7 @@ def _no_task(record: Any, linter: Linter) -> Iterable[str]:
 @_rule(Reason.DUP_RESULT, Result, severity="warning")
 def _answered(record: Any, linter: Linter) -> Iterable[str]:
     task = record.block.id
-    return [f"{task} was answered already: {linter.final[task]}"] if task in linter.final else []
+    return [f"{task} was already answered: {linter.final[task]}"] if task in linter.final else []
 
 
 @_rule(Reason.FILLER, CspMessage, Junk)
@@ -283,14 +283,14 @@ def _rewritten(record: Any, linter: Linter) -> Iterator[str]:
     if len(before) >= REWRITE_LEAST:
         touched = sum(bytes_of(name, before.get(name)) for name in {op.name for op in block.ops})
         if touched >= REWRITE_SHARE * before.size:
-            yield f"the patch writes over {touched} of {before.size} bytes of {block.base}"
+            yield f"the patch overwrites {touched} of {before.size} bytes of {block.base}"
 
 
 @_rule(Reason.FULL_REWRITE, FileOp)
 def _created_again(record: Any, linter: Linter) -> Iterable[str]:
     block = record.block
     again = block.op == "CREATE" and block.get("PATH") in linter.files
-    return [f"{block.get('PATH')} is there already: send a PATCH"] if again else []
+    return [f"{block.get('PATH')} already exists: send a PATCH"] if again else []
 
 
 @_rule(Reason.SYNONYM, Preamble, Patch)
@@ -307,7 +307,7 @@ def _synonym(record: Any, linter: Linter) -> Iterator[str]:
     for name, value in new:
         other = here.setdefault(value, state.name_of(value, state.at(base), changed) or name)
         if value and other != name:
-            yield f"{name} and {other} both stand for {value!r}"
+            yield f"{name} and {other} have the same value {value!r}"
 
 
 # --- politeness and padding in texts that should be ids and terms [TOKEN RULES 4]: a heuristic, by tables -------------

@@ -281,7 +281,7 @@ def board(source: Document | Log | Iterable[CspMessage] | Any) -> Board:
     given = isinstance(source, (Document, Log, PathLike)) or record_bytes(source) is not None
     messages: Iterable[Any] = _document(source).messages if given else source
     for message in messages:
-        expect(message, CspMessage, "a board is made of CSP/1 messages")
+        expect(message, CspMessage, "a board needs CSP/1 messages")
         said = task_of(message)
         if said is None:
             continue

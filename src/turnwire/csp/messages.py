@@ -424,7 +424,7 @@ def task_of(message: CspMessage) -> tuple[str, str] | None:
 
 def message(sender: str, receiver: str, ctx: str, block: AnyBlock) -> CspMessage:
     """Makes a message from a block; the block determines the intent."""
-    expect(block, AnyBlock, "a message is made around a block")
+    expect(block, AnyBlock, "a message needs a block")
     intent = next(intent for intent in Intent if BLOCK_WORD[intent] == block.kind)
     return CspMessage(sender, receiver, ctx, intent, block)
 

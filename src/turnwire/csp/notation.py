@@ -17,7 +17,7 @@ def refs(text: str) -> list[tuple[str, int | None, int | None]]:
     ``src/a.ts:7`` is ("src/a.ts", 7, 7); a part that is not a reference is returned as (part, None, None); empty text
     has no parts. Raises DecodeError(bad_range) for a range that ends before it starts.
     """
-    expect(text, str, "the text of a value is read")
+    expect(text, str, "expected the text of a value")
     found: list[tuple[str, int | None, int | None]] = []
     offset = 0
     for part in text.split(";") if text else ():
@@ -46,7 +46,7 @@ def expand(text: str, defs: Mapping[str, str]) -> str:
     White space around a token is kept, and values are not expanded again. The message itself does not change.
     """
     expect(text, str, "the text of a value is expanded")
-    expect(defs, Mapping, "DEFs are a mapping of names to values")
+    expect(defs, Mapping, "DEFs must map names to values")
     return ",".join(_expanded(token, defs) for token in text.split(","))
 
 

@@ -154,7 +154,7 @@ class State:
             if self.begun:
                 return RuleError(Reason.RESTATE, explain(Reason.RESTATE), wire=WIRE, line=record.line)
             for name in sorted((self.defs.keys() & record.defs.keys()) | (self.laws.keys() & record.laws.keys())):
-                return refusal(Reason.CHECKPOINT_EXISTS, f"{name} is defined already", "C0")
+                return refusal(Reason.CHECKPOINT_EXISTS, f"{name} is already defined", "C0")
             self.laws.update(record.laws)
             self._set("C0", self.defs.changed_by(record.defs), record.defs.items())
             return None
@@ -186,7 +186,7 @@ class State:
         if patch.id in self._ids:
             if self.patches.get(patch.id) == said:
                 return None
-            raise refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
+            raise refusal(Reason.PATCH_ID_REUSED, "the id belongs to another patch", patch.id, rule="patch id")
         if patch.apply is None:
             raise refusal(Reason.MISSING_APPLY, explain(Reason.MISSING_APPLY), patch.id, rule="apply")
         if patch.base != self.head:
@@ -201,7 +201,7 @@ class State:
             changes[name] = name, sign, old, None if sign == "-" else value or ""
         for name, sign, old, _ in changes.values():
             if sign == "+" and old is not None:
-                raise refusal(Reason.DEF_EXISTS, f"{name} is defined already", patch.id, rule="ops")
+                raise refusal(Reason.DEF_EXISTS, f"{name} is already defined", patch.id, rule="ops")
             if sign != "+" and old is None:
                 raise refusal(Reason.DEF_MISSING, f"{name} is not defined", patch.id, rule="ops")
         made = defs.changed_by({name: new for name, _, _, new in changes.values()})

@@ -85,7 +85,7 @@ class StoreVerdict(NamedTuple):
 
     ok: bool
     place: str | None = None
-    text: str = "every digest and every state is as computed from C0"
+    text: str = "every digest and every state equals the one computed from C0"
 
     def __bool__(self) -> bool:
         return self.ok
@@ -162,9 +162,9 @@ def read_init(entry: Any) -> tuple[dict[str, str], dict[str, str]]:
         defs, laws = fields["defs"], dict(fields["laws"])
         same = entry.body == init_body(defs, laws)
     except (ValueError, KeyError, TypeError) as error:
-        raise _bad_entry(entry, f"the entry cannot be taken: {error}") from error
+        raise _bad_entry(entry, f"the entry cannot be applied: {error}") from error
     if not same:
-        raise _bad_entry(entry, "a store does not write such an entry")
+        raise _bad_entry(entry, "no store writes such an entry")
     return defs, laws
 
 
@@ -174,9 +174,9 @@ def read_message(entry: Any) -> tuple[CspMessage, str]:
         message = decode(entry.body)
         text = encode(message)
     except WireError as error:
-        raise _bad_entry(entry, f"the entry cannot be taken: {error}") from error
+        raise _bad_entry(entry, f"the entry cannot be applied: {error}") from error
     if text.encode() != entry.body:
-        raise _bad_entry(entry, "a store does not write such an entry")
+        raise _bad_entry(entry, "no store writes such an entry")
     return message, text
 
 
@@ -351,7 +351,7 @@ class Store:
             patch = decode(patches[patch])
         block = patch.block if isinstance(patch, CspMessage) else patch
         if not isinstance(block, Patch):
-            raise TypeError("a patch, a message that holds one or the id of one is needed")
+            raise TypeError("expected a patch, a message with a patch, or the id of a patch")
         return block
 
     def explain(self, name: str, *, at: str | None = None) -> list[Change]:
@@ -448,12 +448,12 @@ class Store:
         journal can be read after any crash. Raises RuleError(bad_ledger) if the journal has no store or a different
         one, and digest_mismatch for an entry that no store writes; ``path`` names the entry.
         """
-        expect(journal, Journal, "a store is kept in a Ledger")
+        expect(journal, Journal, "the journal of a store must be a Ledger")
         first = next((entry for entry in journal.entries() if entry.kind in (INIT, WIRE)), None)
         if first is None:
             raise refusal(Reason.BAD_LEDGER, "this ledger has no store", None, rule="journal")
         if first.kind == WIRE:
-            raise refusal(Reason.BAD_LEDGER, "the entry comes before its store", f"entry {first.seq}", rule="journal")
+            raise refusal(Reason.BAD_LEDGER, "the entry precedes its store", f"entry {first.seq}", rule="journal")
         return cls(*read_init(first), journal=journal)
 
     def _replay(self, entry: Any) -> None:
@@ -461,8 +461,8 @@ class Store:
         if entry.kind == INIT:
             defs, laws = read_init(entry)
             if sha256(init_body(defs, laws)).hexdigest() != self._checkpoints["C0"].digest:
-                raise refusal(Reason.BAD_LEDGER, "a second store begins", f"entry {entry.seq}", rule="journal")
-            self._skipped[entry.seq] = "the store has begun already"
+                raise refusal(Reason.BAD_LEDGER, "another store begins here", f"entry {entry.seq}", rule="journal")
+            self._skipped[entry.seq] = "the store has already begun"
         elif entry.kind == WIRE:
             message, text = read_message(entry)
             try:
@@ -471,7 +471,7 @@ class Store:
                 self._skipped[entry.seq] = str(error)
             else:
                 if kept is None:
-                    self._skipped[entry.seq] = "the patch was applied already"
+                    self._skipped[entry.seq] = "the patch was already applied"
                 else:
                     self._log.append(kept)
         self._journal_seen = entry.seq
@@ -490,7 +490,7 @@ class Store:
                 message = decode(entry.text)
                 made = again.apply(message)
             except WireError as error:
-                return StoreVerdict(False, f"entry {seq}", f"a store refuses the text: {error}")
+                return StoreVerdict(False, f"entry {seq}", f"the store rejects the text: {error}")
             if again._log[-1].entry != entry:
                 return StoreVerdict(False, f"entry {seq}", "the text does not have its digest")
             if isinstance(message.block, Patch) and not self._has(made, message.block.ops):

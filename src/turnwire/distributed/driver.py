@@ -61,7 +61,7 @@ def dask_scan(
     Raises ValueError, OSError, TimeoutError and MissingDependency.
     """
     if options.get("errors") == "raise":
-        text = 'on many machines errors is "collect" or "skip": there is no first one to raise'
+        text = 'on many machines, errors must be "collect" or "skip": blocks have no first fault to raise'
         raise UnknownName("errors", "raise", ("collect", "skip"), text)
     distributed()
     arrow()
@@ -119,7 +119,7 @@ def _todo(manifest: Manifest, blocks: Iterator[Block], resume: bool) -> Iterator
     manifest."""
     manifest.out.mkdir(parents=True, exist_ok=True)
     if not resume and any(manifest.out.iterdir()):
-        raise FileExistsError(17, "exists already and is not an empty directory", str(manifest.out))
+        raise FileExistsError(17, "already exists and is not an empty directory", str(manifest.out))
     before = Manifest.read(manifest.out)
     for index, block in enumerate(blocks):
         row = before.still_good(block, index)
@@ -166,7 +166,7 @@ class _Run:
         """Runs all blocks, then those alone that were there when workers died."""
         for index, block in sorted(self._killers(todo), key=lambda suspect: suspect[0]):
             if self._killers(iter([(index, block)])):
-                text = "every worker that tried this block died, even when it ran alone"
+                text = "every worker that ran this block died, even when the block ran alone"
                 self._ended({**_unfinished(index, block), "state": "quarantined", "error": text})
 
     def _killers(self, todo: Iterator[tuple[int, Block]]) -> list[tuple[int, Block]]:
@@ -214,7 +214,7 @@ class _Run:
                 raise TimeoutError(text) from None
             return
         except CancelledError:
-            raise ConnectionError("the Dask scheduler forgot the blocks; continue later with resume") from None
+            raise ConnectionError("the Dask scheduler lost the blocks; continue later with resume") from None
         for future in ended:
             self._seen = time.monotonic()
             if future.status == "error":

@@ -149,4 +149,4 @@ def _loaded(arguments: Any) -> Any:
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")

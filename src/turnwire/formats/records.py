@@ -118,7 +118,7 @@ class Reading:
         """The fault for which an object is no record: reason, words, JSON pointer; None where it is one."""
         layout = self._layout_of(fields)
         if layout is None:
-            return Reason.UNKNOWN_KIND, f"no members of {self.wire} are in this object", ""
+            return Reason.UNKNOWN_KIND, f"this object has no members of {self.wire}", ""
         return self._fault(layout, fields)
 
     def _layout_of(self, fields: dict[str, Any]) -> Compiled | None:
@@ -133,7 +133,7 @@ class Reading:
         there = value_at(fields, path) is not MISSING
         reason = Reason.WRONG_TYPE if there else Reason.MISSING_FIELD
         told = kind_of(value_at(fields, path)) if there else "missing"
-        return reason, f"{path} is {told}; it has to be {' or '.join(kinds)}", f"/{path}"
+        return reason, f"{path} is {told}; it must be {' or '.join(kinds)}", f"/{path}"
 
     def _error(self, data: str | Buffer, reason: Reason, text: str, path: str | None) -> DecodeError:
         raw = input_bytes(data, self.wire)

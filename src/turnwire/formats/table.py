@@ -174,7 +174,7 @@ class Format(NamedTuple):
 
 
 class Compiled:
-    """A layout with what follows from it: what is asked of an object, and what fills the columns."""
+    """A layout with its derived data: the requirements for an object, and the sources of the columns."""
 
     def __init__(self, wire: str, layout: Layout) -> None:
         self.wire, self.layout = wire, layout
@@ -184,28 +184,28 @@ class Compiled:
         self.sources: list[tuple[Column, Source]] = []
         for name, given in layout.columns.items():
             if name not in there or name in ("wire", "kind"):
-                raise ValueError(f"{wire}: there is no column {name!r} that a table can fill")
+                raise ValueError(f"{wire}: a table cannot fill a column {name!r}")
             self.sources += [(there[name], source) for source in reversed(sources_of(given))]
 
     @property
     def clues(self) -> tuple[tuple[str, ...], ...]:
-        """The paths that make an object one of the layout, each time in another form."""
+        """The alternative sets of paths that identify an object of the layout."""
         signs = tuple(self.layout.signs)
         return tuple((*signs, path) for path in self.layout.one_of) or (signs,)
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The keys that are there in every such object."""
+        """The keys that every such object has."""
         return tuple(path.rpartition("/")[2] for path in self.layout.signs)
 
     @cached_property
     def calls(self) -> tuple[str, ...]:
-        """The paths of the id of a call, the first that is there before the others."""
+        """The paths of the call id, in order of preference."""
         return tuple(source.path for column, source in reversed(self.sources) if column.name == "call_id")
 
     @cached_property
     def asked(self) -> dict[str, tuple[str, ...]]:
-        """Path -> the kinds of values that may stand there, if anything does."""
+        """Path -> the allowed kinds of values."""
         found: dict[str, tuple[str, ...]] = {}
         for column, (path, how) in self.sources:
             parts = path.split("/")
@@ -224,7 +224,7 @@ class Compiled:
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
-        """The demands of the plan."""
+        """The requirements of the plan."""
         must = {**self.layout.signs, **self.layout.needs}
         words = self.layout.signs
         return tuple(
@@ -233,7 +233,7 @@ class Compiled:
         )
 
     def values(self) -> tuple[Value, ...]:
-        """The values that matter, each with the words that are asked of it."""
+        """The relevant values, each with its allowed words."""
         words: dict[str, dict[str, None]] = {path: dict.fromkeys(known) for path, known in self.layout.signs.items()}
         for rule in self.layout.kinds:
             words.setdefault(rule.path, {}).update(dict.fromkeys(rule.kinds if isinstance(rule, Words) else ()))
@@ -251,7 +251,7 @@ class Compiled:
         )
 
     def fills(self) -> tuple[Fill, ...]:
-        """The sources of the columns; of several of one column the last one that is there counts."""
+        """The sources of the columns; of several sources of a column, the last one present is used."""
         found = [Fill("kind", "constant", constant=KINDS.index(self.layout.kind))]
         values = {value.path: value.words for value in self.values()}
         for rule in self.layout.kinds:
@@ -294,7 +294,7 @@ class Compiled:
         )
 
     def is_signed(self, fields: dict[str, Any]) -> bool:
-        """True if an object has the signs of the layout."""
+        """True if an object has the identifying members of the layout."""
         for path, words in self.layout.signs.items():
             value = value_at(fields, path)
             if value is MISSING or (words and value not in words):
@@ -304,7 +304,7 @@ class Compiled:
         return all(value_at(fields, path) is MISSING for path in self.layout.without)
 
     def broken(self, fields: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
-        """The first path at which an object with these signs is not as the table says, and what it may be there."""
+        """The first path at which such an object violates the table, and the allowed kinds."""
         for need in self.needs:
             if "/" in need.path and not isinstance(value_at(fields, need.path.rpartition("/")[0]), dict):
                 continue

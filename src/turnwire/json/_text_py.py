@@ -36,8 +36,8 @@ def _said(match: re.Match[bytes]) -> bytes:
 
 
 def plain(span: bytes) -> bytes:
-    """The inside of a JSON string without its escapes. What is not an escape stays what it is; half of a surrogate pair
-    becomes the three bytes that no UTF-8 reader takes."""
+    """Returns the content of a JSON string without its escapes. What is not an escape stays what it is; half of a
+    surrogate pair becomes the three bytes that no UTF-8 reader takes."""
     return _LENIENT_ESCAPE.sub(_said, span)
 
 

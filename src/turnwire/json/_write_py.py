@@ -142,7 +142,7 @@ def judge(value: Any, wire: str | None, nesting: int, canonical: bool = False) -
             waiting.extend(reversed(list(_inner(item, path, depth + 1, canonical))))
         elif isinstance(item, _Key):
             if not isinstance(item.key, str):
-                text = f"a key is a string, not {type(item.key).__name__}"
+                text = f"a key must be a string, not {type(item.key).__name__}"
                 raise EncodeError(Reason.WRONG_TYPE, text, wire=wire, path=path)
             _judge_text(item.key, path, wire)
         else:
@@ -187,5 +187,5 @@ def _judge_integer(number: int, path: str, wire: str | None) -> None:
     try:
         int.__repr__(number)
     except ValueError:
-        text = "the integer has more digits than the interpreter writes"
+        text = "the integer has more digits than the interpreter supports"
         raise EncodeError(Reason.NUMBER_TOO_LONG, text, wire=wire, path=path) from None

@@ -33,9 +33,7 @@ def _merged(values: list[Value]) -> Value:
     forms = [value.form for value in values]
     words = tuple(dict.fromkeys(word for value in values for word in value.words))
     if len(words) > MOST_WORDS:
-        raise ValueError(
-            f"the wires know {len(words)} words for {values[0].path}; {MOST_WORDS} at most fit into a plan"
-        )
+        raise ValueError(f"the wires have {len(words)} words for {values[0].path}; a plan allows at most {MOST_WORDS}")
     form = "word" if words else next(filter(None, forms), "")
     return Value(values[0].path, form, words, any(value.text for value in values))
 

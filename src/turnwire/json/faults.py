@@ -9,16 +9,16 @@ SPACE = b" \t\n\r"
 """The only white space of JSON (RFC 8259, section 2)."""
 
 _TEXT = {
-    Reason.EMPTY_MESSAGE: "there is no JSON object here, only white space or nothing",
+    Reason.EMPTY_MESSAGE: "there is not JSON object, only white space or nothing",
     Reason.MESSAGE_TOO_LARGE: "the text is longer than the limit",
-    Reason.BOM: "the text starts with a byte order mark, which JSON does not take",
+    Reason.BOM: "the text starts with a byte order mark, which JSON does not allow",
     Reason.BAD_ENCODING: "this looks like UTF-16 or UTF-32; JSON is UTF-8",
     Reason.NOT_OBJECT: "a message is one JSON object, and this value is not",
     Reason.CODE_FENCE: "the object is wrapped in a code fence; send the object alone, or salvage the text",
     Reason.PROSE: "there is text where the object should start; send the object alone, or salvage the text",
-    Reason.TRAILING_JUNK: "nothing may follow the object, but here is {what}",
+    Reason.TRAILING_JUNK: "nothing may follow the object, but {what} does",
     Reason.CUT_OFF: "the text ends inside the object",
-    Reason.UNTERMINATED_STRING: "the string that opens here is never closed",
+    Reason.UNTERMINATED_STRING: "the string that begins here is never closed",
     Reason.CONTROL_CHARACTER: "the control character {what} must be escaped inside a string",
     Reason.BAD_ESCAPE: 'the escapes of a string are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hex digits',
     Reason.LONE_SURROGATE: "half of a surrogate pair is not a character",

@@ -1,7 +1,7 @@
 """Plans: data by which the search of logs finds and reads the messages of a JSON wire.
 
-This module knows no protocol. A wire's ``bulk`` module makes a :class:`WirePlan` from the tables of its ``spec``;
-``_native/json/plan.pxi`` compiles the plans of one search together, and the twin reads them as they are.
+This module does not depend on any protocol. A wire's ``bulk`` module makes a :class:`WirePlan` from the tables of its
+``spec``; ``_native/json/plan.pxi`` compiles the plans of one search together, and the twin reads them as they are.
 
 Paths name values:
 
@@ -81,8 +81,8 @@ class Value(NamedTuple):
 
 
 class Need(NamedTuple):
-    """A demand: the value is one of ``kinds`` (of ``words``, where given), or absent unless ``needed``; asked only
-    where the object around it is there."""
+    """A requirement: the value is one of ``kinds`` (and of ``words``, if given), or missing unless ``needed``; it
+    applies only if the surrounding object is present."""
 
     path: str
     kinds: tuple[str, ...]
@@ -115,8 +115,8 @@ class Variant(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """What ``claims`` asks of the string at ``path``: whether it is one of ``words``, or begins with ``opening``; with
-    neither of these, what it says."""
+    """A condition of ``claims`` on the string at ``path``: it is one of ``words``, or begins with ``opening``; with
+    neither of these, its value."""
 
     path: str
     words: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ class Sign(NamedTuple):
     cased: bool = True
 
     def stands_in(self, raw: bytes) -> bool:
-        """True if it is there."""
+        """True if the bytes contain the sign."""
         if self.values:
             return _value_pattern(self).search(raw) is not None
         return sum(f'"{key}"'.encode() in raw for key in self.keys) >= self.least
@@ -179,45 +179,46 @@ def value_at(fields: Any, path: str) -> Any:
 
 
 class WirePlan(NamedTuple):
-    """All that the search knows of one JSON wire.
+    """The description of a JSON wire for the search.
 
-    Which objects are messages:
+    Messages:
 
-    - values: the values that matter. variants: the kinds of messages.
+    - values: the relevant values. variants: the kinds of messages.
     - choose: how the variant of an object is found. "only": there is one. "word": its number is that of the word at
       ``word``. "marks": it is the one of the first two of whose ``marks`` more are there; but if ``receipt`` is there
       and ``task`` is not, it is the fourth where the word at ``status`` is ``nack``, else the third.
-    - exact: whether ``decode`` takes all objects that meet the needs of their variant, and no other.
+    - exact: whether ``decode`` accepts all objects that meet the needs of their variant, and no others.
     - doubts: pairs of paths; an object that has both of a pair is left to ``decode``.
-    - detect, decode: as in ``turnwire.contract.Wire``; ``decode`` takes ``limits=``.
-    - variant_of: (members of an object that ``decode`` takes) -> the number of its variant, as ``choose`` finds it.
+    - detect, decode: as in ``turnwire.contract.Wire``; ``decode`` accepts ``limits=``.
+    - variant_of: (members of an object that ``decode`` accepts) -> the number of its variant, as determined by
+      ``choose``.
     - code: the number of the wire in the column "wire" of a scan of several wires.
 
-    What need not be looked at:
+    Objects that can be skipped:
 
-    - clues: alternatives of paths; an object is judged only if it has all paths of one of them.
+    - clues: alternative sets of paths; an object is checked only if it has all paths of one set.
     - inside: keys; bytes with none of these in quotes contain no message. torn: keys; damaged bytes with none of these
       in quotes were no message.
 
-    What is damage:
+    Damage:
 
-    - claims: (members of a valid object that is no message) -> whether it is a damaged message.
+    - claims: (members of a valid object that is not a message) -> whether it is a damaged message.
     - signs: alternatives; damaged bytes with all signs of one of them were a message. None: only ``marked`` knows.
     - marked: (damaged bytes) -> whether they were a message, where ``signs`` do not tell all; None: they do. doubt:
       keys; damaged bytes with none of these and no alternative were no message, so ``marked`` is not asked.
-    - asks: None, or all that ``claims`` looks at besides what is listed next.
+    - asks: None, or everything that ``claims`` uses besides the properties listed next.
 
     With ``asks``, an object gets the verdict of an earlier one that has the same keys of ``values``, as many others,
     the same kinds of values, the same words of form "word", and the same answers to ``asks``. So a wire promises:
 
-    - ``claims`` looks at nothing else. Neither it nor the reason of a refusal depends on which valid UUID, time or
-      number a value is (also without ``asks``).
+    - ``claims`` uses nothing else. Neither it nor the reason of an error depends on which valid UUID, time or number a
+      value is (even without ``asks``).
     - ``decode`` does not depend on the contents of a value whose kind every variant takes or none does, nor on what
       stands in place of a UUID, a word, a channel or a time of RFC 3339 (section 5.6).
-    - ``decode`` refuses texts, records and numbers for the first item or member that is none, and looks only at its
-      kind or at the kinds of its known members.
-    - ``detect`` finds whatever ``decode`` takes.
-    - Of text that is not JSON, ``decode`` says what ``turnwire.json.text.read_object`` says.
+    - ``decode`` rejects arrays of texts, records and numbers at the first invalid item or member, and checks only its
+      kind or the kinds of its known members.
+    - ``detect`` accepts everything that ``decode`` accepts.
+    - For text that is not JSON, ``decode`` raises the error of ``turnwire.json.text.read_object``.
     """
 
     wire: str
@@ -349,7 +350,7 @@ def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
             column = there[fill.column]
             fitting = FILLS_OF.get(column.kind, ())
             if fill.how not in fitting:
-                can = f"what can is {', '.join(fitting)}" if fitting else "nothing can"
+                can = f"allowed are {', '.join(fitting)}" if fitting else "nothing can"
                 what = f"{fill.how!r} of {fill.path!r} cannot fill the column {column.name} of kind {column.kind}"
                 raise ValueError(f"{plan.wire}: {what}; {can}")
             count = max(words.get(fill.path, 0), words.get(fill.other, 0)) if fill.how == "word" else 0

@@ -21,7 +21,7 @@ TIME = Column("time", "timestamp", nullable=True)
 
 
 def bits(columns: Sequence[Column]) -> tuple[dict[str, int], dict[str, int]]:
-    """Bits of ``present`` by column: those that say that there is a value, and that its text holds escapes."""
+    """Bits of ``present`` by column: those for a value, and those for a text with escapes."""
     valid = {column.name: bit for bit, column in enumerate(columns)}
     texts = [column.name for column in columns if column.kind == "text"]
     escaped = {name: bit for bit, name in enumerate(texts, len(valid))}
@@ -31,7 +31,7 @@ def bits(columns: Sequence[Column]) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def plain(span: bytes) -> bytes:
-    """The inside of a JSON string without its escapes."""
+    """Returns the content of a JSON string without its escapes."""
     result: bytes = _core.plain(span)
     return result
 
@@ -46,8 +46,8 @@ def scanner(
 ) -> BulkScanner:
     """The scanner of some JSON wires; ``columns`` are their own ones, to which ``inner`` and ``time`` are added.
 
-    common: as of :class:`BulkScanner`. fault: why ``decode`` refuses an object, or None (``BulkScanner.refusal``).
-    Raises ValueError where a fill fits no column, or a common one comes from none.
+    common: as of :class:`BulkScanner`. fault: why ``decode`` rejects an object, or None (``BulkScanner.refusal``).
+    Raises ValueError if a fill matches no column, or a common column has no source.
     """
     whole = (INNER, TIME, *columns)
     there = {column.name for column in whole}

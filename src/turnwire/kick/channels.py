@@ -84,7 +84,7 @@ def status(request: Envelope, word: str, detail: str = "", **options: Unpack[Env
     its sender."""
     if word not in STATUS_WORDS:
         known = ", ".join(STATUS_WORDS)
-        raise encode_fault(Reason.UNKNOWN_STATUS, f"{word!r} is not a status; there are {known}", "/content")
+        raise encode_fault(Reason.UNKNOWN_STATUS, f"{word!r} is not a status; the statuses are {known}", "/content")
     text = f"{word}\n{detail}" if detail else word
     return _built("report/status", request.receiver, request.sender, request, text, **options)
 
@@ -135,7 +135,7 @@ def _built(
     3 of section 004). header: name and type of the section, where they are not those of the channel."""
     task = about if isinstance(about, str) else task_name(about)
     if task is None:
-        raise encode_fault(Reason.BAD_HEADER, "the request names no task in the place of its first section", "/content")
+        raise encode_fault(Reason.BAD_HEADER, "the first section of the request does not name a task", "/content")
     if correlation_id is _UNSET:
         correlation_id = None if isinstance(about, str) else about.correlation_id or about.id
     name, type_ = (header or channel).split("/", 1)

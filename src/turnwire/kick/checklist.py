@@ -31,12 +31,12 @@ CLAUSES = (
     Clause("envelope", "001", "Messages are JSON envelopes with the fields of the schema"),
     Clause("ids", "001", "Ids are UUIDs of version 4, each used once"),
     Clause("times", "001", "Timestamps are ISO 8601"),
-    Clause("channels", "002", "Each type goes on its channels, to whom they lead"),
-    Clause("answers", "002", "A question gets its answer"),
-    Clause("loop", "003", "Dispatch, execute, report: in this order"),
-    Clause("escalation", "003", "A violation pauses the tasks it concerns and is escalated"),
+    Clause("channels", "002", "Each type is sent on its channels, to their receivers"),
+    Clause("answers", "002", "Questions are answered"),
+    Clause("loop", "003", "Dispatch, execution and report are in this order"),
+    Clause("escalation", "003", "A violation pauses the affected tasks and is escalated"),
     Clause("space", "004.1", "Contents are Space Format"),
-    Clause("documents", "004.1", "Documents are UTF-8 text without a byte order mark, cut into sections"),
+    Clause("documents", "004.1", "Documents are UTF-8 text without a byte order mark, divided into sections"),
     Clause("headers", "004.1", "Headers of documents have a name, one sigil and no stray white space"),
     Clause("roles", "004.2", "Agents send only on channels of their role"),
     Clause("correlation", "004.3", "Responses have the correlation_id of the request"),
@@ -78,12 +78,12 @@ _FAMILIES = {"command": "loop", "report": "loop", "query": "answers", "alert": "
 
 
 UNTESTED = (
-    Untested("001", "All communication between agents goes through envelopes", "only what did is seen"),
-    Untested("002", "Patterns: asynchronous, fire and forget, publish and subscribe", "transports are not seen"),
-    Untested("002", "An artifact's path leads to what was made", "the files are not part of a log"),
-    Untested("003", "The agent executes the task", "only its reports are seen"),
-    Untested("003", "SystemMonitor detects anomalies", "what nobody reports is in no log; anybody may send an alert"),
-    Untested("003", "The human or supervisor decides", "the specification gives their decision no message"),
+    Untested("001", "Agents communicate only through envelopes", "a log shows only envelopes"),
+    Untested("002", "Patterns: asynchronous, fire and forget, publish and subscribe", "a log does not show transports"),
+    Untested("002", "The path of an artifact is valid", "the files are not part of a log"),
+    Untested("003", "The agent executes the task", "a log shows only its reports"),
+    Untested("003", "SystemMonitor detects anomalies", "a log shows only reported anomalies; anyone may send an alert"),
+    Untested("003", "The human or supervisor decides", "the specification defines no message for it"),
 )
 """Demands of the specification that no log can show."""
 
@@ -212,7 +212,7 @@ class KickChecklist(checklists.RecordChecklist):
             else:
                 self.left(begun.clause, begun.line, one.text, begun.offset, begun.since)
         for clause, (count, line) in self._given_up.items():
-            self.left(clause, line, f"{count:,} more, no longer followed, have not ended")
+            self.left(clause, line, f"{count:,} more, no longer tracked, have not ended")
         for name, texts in self._overdue.items():
             begun = self._begun[name]
             self.doubt(begun.clause, begun.line, f"late: {texts[-1]}", begun.offset)

@@ -95,7 +95,7 @@ def field_fault(fields: Mapping[str, Any]) -> Refusal | None:
             continue
         value = fields[name]
         if not isinstance(value, str):
-            return BAD_TYPE[name], f"{name} is a string, not {kind_of(value)}", f"/{name}"
+            return BAD_TYPE[name], f"{name} must be a string, not {kind_of(value)}", f"/{name}"
         if name == "type" and value not in TYPES:
             return Reason.BAD_ENUM_TYPE, f"type is one of {', '.join(TYPES)}", "/type"
         if name == "channel" and channel_parts(value)[0] is None:
@@ -107,7 +107,7 @@ def field_error(data: Any, fields: Mapping[str, Any]) -> DecodeError:
     """The error for the first field that is missing or wrong, at its value, or at the object's brace."""
     fault = field_fault(fields)
     if fault is None:
-        raise AssertionError("build refuses only what field_fault explains")
+        raise AssertionError("build rejects only faults that field_fault explains")
     return json_text.refusal(data, WIRE, *fault)
 
 
@@ -129,7 +129,7 @@ def envelope_text(envelope: Any, cls: type, check: Callable[..., list[Issue]], s
     if not isinstance(envelope, cls):
         if isinstance(envelope, Space):
             return envelope.text(strict=strict)
-        raise encode_fault(Reason.WRONG_TYPE, f"encode takes an Envelope, not {type(envelope).__name__}")
+        raise encode_fault(Reason.WRONG_TYPE, f"encode expects an Envelope, not {type(envelope).__name__}")
     if strict:
         for reason, where, severity, text in check(envelope, policy):
             if severity == "warning":

@@ -8,7 +8,7 @@ from turnwire.kick.spec import WIRE
 
 SPACE_WORDS = {
     Reason.BOM: "the document starts with a byte order mark",
-    Reason.EMPTY_HEADER: "nothing follows the sigil",
+    Reason.EMPTY_HEADER: "no name follows the sigil",
     Reason.BAD_HEADER: "a header is ⫻name/type:place/index without white space, empty parts or further slashes",
     Reason.NO_SECTIONS: "there is text but no line that starts with ⫻",
     Reason.BAD_UTF8: "the text is not valid UTF-8",

@@ -104,7 +104,7 @@ VIOLATION, WAITING, DECISION = "violation", "waiting", "decision"  # what it is 
 _KNOWN = (QUESTION, DISPATCH, GROUP, VIOLATION)
 """The words under which something has a correlation that a question can be about."""
 _OVERDUE_TEXT = {
-    "accept": "no agent took the dispatch in time",
+    "accept": "no agent accepted the dispatch in time",
     "finish": "the task was not finished in time",
     "answer": "the question was not answered in time",
     "escalate": "the violation was not escalated in time",
@@ -161,8 +161,8 @@ class Monitor:
         words: Mapping[str, Signal] = STATUS_WORDS,
         remember: int = 100_000,
     ) -> None:
-        expect(policy, Policy, "a Policy says who may send what")
-        expect(deadlines, Deadlines, "deadlines are kick.Deadlines")
+        expect(policy, Policy, "policy must be a Policy")
+        expect(deadlines, Deadlines, "deadlines must be kick.Deadlines")
         for name, limit in deadlines._asdict().items():
             expect(limit, (int, float, NoneType), f"the deadline {name} is a number of seconds or None")
         self.policy = policy
@@ -188,7 +188,7 @@ class Monitor:
         now: the host's time in seconds, which must never decrease. Without it, deadlines start at the envelope's own
         timestamp, and only :meth:`overdue` reports overdue work.
         """
-        expect(envelope, codec._core.Envelope, "a monitor is fed envelopes")
+        expect(envelope, codec._core.Envelope, "a monitor accepts only envelopes")
         events: list[Event] = []
         self.judged(envelope, now, codec._core.check(envelope, self.policy), events.append)
         return events
@@ -374,7 +374,7 @@ class Monitor:
         task, sender = self._correlated(fed), fed.envelope.sender
         if task is None:
             if not self._answered(fed) and not self._responds(fed):
-                text = f"nothing that was sent has the correlation_id {fed.envelope.correlation_id!r} and this task"
+                text = f"no dispatch has the correlation_id {fed.envelope.correlation_id!r} and this task"
                 fed.tell(EventKind.UNCORRELATED, text)
         elif task.agent != sender:
             fed.tell(EventKind.UNAUTHORISED, f"the task is {task.agent!r}'s, not {sender!r}'s", task)
@@ -429,7 +429,7 @@ class Monitor:
         if not found and fed.envelope.correlation_id is not None:
             found = self._table.all(GROUP, fed.envelope.correlation_id, MOST_ENDED)
         if not found:
-            fed.tell(EventKind.UNCORRELATED, "the stop names a task or a correlation that is not known")
+            fed.tell(EventKind.UNCORRELATED, "the stop names an unknown task or correlation")
         for task in found:
             if task.state in CLOSED:
                 fed.tell(EventKind.LATE, f"the task is {task.state}", task)
@@ -458,7 +458,7 @@ class Monitor:
         found = [task for task in self._meant(fed, PAUSED, self._to_resume + 1) if task.paused]
         if not found:
             fed.tell(EventKind.UNCORRELATED, "there is no paused task to resume")
-        text = "others stay paused until the next resume" if len(found) > self._to_resume else ""
+        text = "other tasks stay paused until the next resume" if len(found) > self._to_resume else ""
         found = found[: self._to_resume]
         self._to_resume -= len(found)
         for task in found:
@@ -490,8 +490,8 @@ class Monitor:
                 return
             there = self._table.first(QUESTION, correlation)
             if answers or not any(self._table.first(word, correlation) for word in _KNOWN):
-                text = f"nothing that was sent has the correlation_id {correlation!r}"
-                fed.tell(EventKind.UNCORRELATED, "this answers no question" if there else text)
+                text = f"no request has the correlation_id {correlation!r}"
+                fed.tell(EventKind.UNCORRELATED, "this does not answer any question" if there else text)
                 return
         query = Tracked(envelope, None, self._number())
         self._table.put(query, QUESTION, query.id, query.group)
@@ -513,7 +513,7 @@ class Monitor:
         if query is None:
             fed.tell(EventKind.UNAUTHORISED, f"the question went to {mine.agent!r}, not to {sender!r}", mine)
         elif query.ended and query.agent != BROADCAST:
-            fed.tell(EventKind.LATE, "the question has its answer", query)
+            fed.tell(EventKind.LATE, "the question was already answered", query)
         else:
             if not query.ended:
                 self._table.put(query, ANSWERED, *_pairs(query, asker))

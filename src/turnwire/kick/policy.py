@@ -115,7 +115,7 @@ class Policy:
         Raises DecodeError(bad_policy) with ``path``, including for unknown keys.
         """
         if not isinstance(table, Mapping):
-            raise _bad_policy(f"a policy is a table, not {type(table).__name__}", None)
+            raise _bad_policy(f"a policy must be a table, not {type(table).__name__}", None)
         rows = table.get("row")
         if not isinstance(rows, list) or not rows:
             raise _bad_policy("a policy needs at least one [[row]]", "/row")
@@ -134,7 +134,7 @@ class Policy:
         """
         import tomllib
 
-        expect(source, (str, Path), "a policy is TOML text or the Path of a file")
+        expect(source, (str, Path), "a policy must be TOML text or the Path of a file")
         try:
             table = tomllib.loads(source.read_text("utf-8") if isinstance(source, Path) else source)
         except UnicodeDecodeError as error:
@@ -160,13 +160,13 @@ def _refusals(row: Row, envelope: Envelope) -> Iterable[Issue]:
     """The issues of an envelope to whose channel this row applies: none if the row allows it."""
     says = f"the row {row.channel!r}"
     if not allows(row.senders, envelope.sender):
-        text = f"{says} takes senders {_in_words(row.senders)}, not {envelope.sender!r}"
+        text = f"{says} allows senders {_in_words(row.senders)}, not {envelope.sender!r}"
         yield Issue(Reason.ROLE_NOT_ALLOWED, "/sender", "warning", text)
     if not allows(row.receivers, envelope.receiver):
-        text = f"{says} takes receivers {_in_words(row.receivers)}, not {envelope.receiver!r}"
+        text = f"{says} allows receivers {_in_words(row.receivers)}, not {envelope.receiver!r}"
         yield Issue(Reason.RECEIVER_NOT_ALLOWED, "/receiver", "warning", text)
     if row.type not in ("*", envelope.type):
-        text = f"{says} takes type {row.type}, not {str(envelope.type)!r}"
+        text = f"{says} allows type {row.type}, not {str(envelope.type)!r}"
         yield Issue(Reason.TYPE_CHANNEL_MISMATCH, "/type", "warning", text)
     if row.correlation and not envelope.correlation_id:
         text = f"{says} requires the correlation_id of the request"
@@ -185,7 +185,7 @@ def _are_names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) and name for name in value)
 
 
-_NAMES_NEEDED = "a list of names is needed"
+_NAMES_NEEDED = "expected a list of names"
 _ROW_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "channel": (
         lambda text: isinstance(text, str) and all(text.removeprefix(SIGIL).partition("/")),
@@ -208,7 +208,7 @@ def _row(row: Any, path: str) -> Row:
     values: dict[str, Any] = {"correlation": False, **row}
     for key, (is_good, words) in _ROW_KEYS.items():
         if key not in values:
-            raise _bad_policy(f"the row lacks {key}", f"{path}/{key}")
+            raise _bad_policy(f"the row has no {key}", f"{path}/{key}")
         if not is_good(values[key]):
             raise _bad_policy(words, f"{path}/{key}")
     values["channel"] = values["channel"].removeprefix(SIGIL)

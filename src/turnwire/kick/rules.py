@@ -105,8 +105,8 @@ def is_plain_content(content: str) -> bool:
 def _of_content(content: str) -> list[Issue]:
     """That a content has no section, or what lenient reading forgives in one that has (rule 1 of section 004)."""
     if not has_section(content):
-        why = "half of a surrogate pair is no character" if _HALF.search(content) else "no line starts with ⫻"
-        text = f"the content holds no Space section: {why}"
+        why = "half of a surrogate pair is not a character" if _HALF.search(content) else "no line starts with ⫻"
+        text = f"the content has no Space section: {why}"
         return [Issue(Reason.CONTENT_NOT_SPACE, "/content", "warning", text)]
     found = parse_space(content, mode="lenient").issues
     return [Issue(one.reason, "/content", "info", f"line {one.where} of the content: {one.text}") for one in found]
@@ -126,7 +126,7 @@ def unknown_key(key: str) -> Issue:
     plain = key.replace("_", "").lower()
     near = [name for name in FIELDS if name.replace("_", "") == plain]
     hint = f"; {near[0]!r} is the key of the specification" if near else ""
-    return Issue(Reason.UNKNOWN_KEY, f"/{pointer_step(key)}", "info", f"the key {key!r} is kept, but not known{hint}")
+    return Issue(Reason.UNKNOWN_KEY, f"/{pointer_step(key)}", "info", f"the key {key!r} is unknown, but kept{hint}")
 
 
 def lint(space: Space) -> list[Issue]:
@@ -149,7 +149,7 @@ def lint(space: Space) -> list[Issue]:
             continue
         number = int(index)
         if group in last and number > last[group] + 1:
-            text = f"the index goes from {last[group]} to {number}"
+            text = f"the index jumps from {last[group]} to {number}"
             issues.append(Issue(Reason.INDEX_GAP, place, "info", text))
         last[group] = number
     return issues

@@ -63,7 +63,7 @@ def built_parts(*values: Any, trim: bool = False) -> tuple[Any, ...]:
     name, type_, qualifier, place, index, inline, content, raw = values
     end = content_end(content, 0, len(content))
     if end < len(content) and not trim:
-        text = "content ends in a line end or blank lines, which would not read back; trim=True cuts them off"
+        text = "content ends in a line end or blank lines, which would not be read back; trim=True removes them"
         raise encode_fault(Reason.TRAILING_BLANK, text, "/content")
     content = content[:end]
     if qualifier is None:
@@ -76,10 +76,10 @@ def built_parts(*values: Any, trim: bool = False) -> tuple[Any, ...]:
     else:
         split = split_qualifier(qualifier)
         if (place, index) not in ((None, None), split):
-            raise encode_fault(Reason.MISMATCH, "qualifier and place/index say different things", "/qualifier")
+            raise encode_fault(Reason.MISMATCH, "qualifier and place/index contradict each other", "/qualifier")
         place, index = split
     if inline is not None and qualifier != "":
-        raise encode_fault(Reason.MISMATCH, "inline text takes the place of the qualifier", "/inline")
+        raise encode_fault(Reason.MISMATCH, "inline text and a qualifier exclude each other", "/inline")
     return name, type_, qualifier, place, index, inline, content, raw
 
 

@@ -211,7 +211,7 @@ def section_text(
         raise encode_fault(Reason.BAD_HEADER, f"{SIGIL + header!r} is not a header of this section", f"{path}/name")
     content = section.content
     if content.endswith("\r"):
-        raise encode_fault(Reason.LONE_RETURN, "a carriage return at the end would not read back", f"{path}/content")
+        raise encode_fault(Reason.LONE_RETURN, "a carriage return at the end would not be read back", f"{path}/content")
     if stuffing:
         content = stuffed(content)
     if fences or (SIGIL in content and not stuffing):
@@ -237,7 +237,7 @@ def _judge_body(text: str, closed: bool, fences: bool, path: str) -> None:
         if fences:
             fence = fence_behind(line, fence)
     if fence and closed:
-        raise encode_fault(Reason.UNCLOSED_FENCE, "the code fence would swallow what follows", path)
+        raise encode_fault(Reason.UNCLOSED_FENCE, "the code fence is not closed", path)
 
 
 _opening = lru_cache(8)(lambda text: _core.opening(text))  # a report is asked for its task, then for what it says

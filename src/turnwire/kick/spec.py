@@ -17,7 +17,7 @@ HEADER_ISSUES = (
     (1, Reason.EMPTY_HEADER, "the header has no name"),
     (2, Reason.LEADING_SPACE, "white space follows the sigil"),
     (4, Reason.TRAILING_SPACE, "the header ends in white space"),
-    (8, Reason.NESTED_SIGIL, "the header holds a second sigil"),
+    (8, Reason.NESTED_SIGIL, "the header contains a second sigil"),
     (16, Reason.SPACE_IN_QUALIFIER, "white space in the qualifier"),
 )
 """Issues that lenient reading forgives in a header: the bit that both twins report it by, the reason, the words."""

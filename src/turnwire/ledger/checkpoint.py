@@ -242,7 +242,7 @@ def _in_hex(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _from_hex(fields: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The fields of a proof of these names. Raises ValueError where one is missing or is not hex."""
-    expect(fields, Mapping, "the fields of a proof are a mapping")
+    expect(fields, Mapping, "the fields of a proof must be a mapping")
     if not set(names) <= fields.keys():
         raise ValueError(f"a proof has the fields {', '.join(names)}")
     hashes = {name: bytes.fromhex(fields[name]) for name in names if name not in (*_NUMBERS, "path")}

@@ -80,7 +80,7 @@ def strange_schema(connection: sqlite3.Connection) -> str | None:
             return f"{name} is missing"
     for row in found:
         if (row not in _made() or names.count(row[1]) > 1) and row not in _STATISTICS:
-            return f"{row[1]} was changed" if row[1] in SCHEMA else f"{row[1]} does not belong there"
+            return f"{row[1]} was changed" if row[1] in SCHEMA else f"{row[1]} is not part of a ledger"
     return None
 
 
@@ -106,8 +106,8 @@ def identity_of(connection: sqlite3.Connection) -> str | None:
             (pages,) = connection.execute("PRAGMA page_count").fetchone()
             if pages and connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
                 # copied without its log; turnwire writes the tables before the file has one, see _create
-                lost = "by a -wal file, which is not there: what that held is missing"
-                raise ProofFailed(NO_LEDGER, f"it holds nothing, but SQLite wrote to it {lost}")
+                lost = "through a -wal file, which is missing, with its contents"
+                raise ProofFailed(NO_LEDGER, f"it is empty, but SQLite wrote to it {lost}")
         if not tables:
             return None
         require_schema(connection)
@@ -116,7 +116,7 @@ def identity_of(connection: sqlite3.Connection) -> str | None:
         raise ProofFailed(NO_LEDGER, f"format {about.get('format')} is not known to this version")
     identity = about.get("id")
     if not isinstance(identity, str) or len(about) > 2:
-        raise ProofFailed("schema", "about holds no id, or a name that does not belong there")
+        raise ProofFailed("schema", "the table about has no id, or an unknown name")
     return identity
 
 
@@ -251,7 +251,7 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
                 raise failed from None
             for log in logs:
                 if os.path.exists(log) and os.path.getsize(log):
-                    text = f"the last writes are in its {log[len(place) :]} file, which cannot be read here: "
+                    text = f"the latest rows are in its {log[len(place) :]} file, which cannot be read here: "
                     raise OSError(errno.EROFS, f"{text}copy all its files elsewhere", name) from failed
     check = _unchanged(path)
     return connect(path, timeout, mode="ro", also="&immutable=1"), check  # SQLite needs no locks, no files beside it

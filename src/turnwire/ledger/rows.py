@@ -122,7 +122,7 @@ def proved(row: tuple[Any, ...], first_link: bytes) -> Entry:
         before = first_link
     leaf = _stored_leaf(seq, *values)
     if type(before) is not bytes or leaf is None or link(before, leaf) != chain:
-        raise broken(f"entry {seq} is not what was appended: its link of the chain does not fit")
+        raise broken(f"entry {seq} is not the one that was appended: its link does not match the chain")
     return Entry(*row[1:])
 
 
@@ -163,7 +163,7 @@ class ProvedRows:
                 raise ProofFailed("rows", "the entry is missing", expected)
             leaf = _stored_leaf(seq, *values)
             if leaf is None:
-                raise ProofFailed("rows", "a value has another type than was written", expected)
+                raise ProofFailed("rows", "the type of a value was changed", expected)
             following = link(self.chain, leaf)
             if following != chain:
                 raise ProofFailed("chain", "the entry does not match the chain", expected)
@@ -190,7 +190,7 @@ class ProvedRows:
             end = (tile + 1) * TILE_SIZE
             found = [_stored_leaf(*row) or b"" for row in connection.execute(_TILE, (end - TILE_SIZE, end))]
             if len(found) < TILE_SIZE or merkle.fold(found) != self._tiles[tile]:
-                raise broken(f"entries up to {end} are not those that were proved")
+                raise broken(f"the entries up to {end} have changed since they were proved")
             return found
 
         def node(level: int, position: int) -> bytes:
@@ -207,13 +207,13 @@ class ProvedRows:
 
     def require_continues(self, connection: sqlite3.Connection, head: Checkpoint) -> None:
         """Raises ProofFailed where these rows do not begin with those of a kept head."""
-        expect(head, Checkpoint, "a Checkpoint is continued")
+        expect(head, Checkpoint, "after must be a Checkpoint")
         if head.ledger != self.identity:
-            raise ProofFailed("head", f"the kept head is of ledger {head.ledger}, this is {self.identity}")
+            raise ProofFailed("head", f"the saved head is of ledger {head.ledger}, this is {self.identity}")
         if head.size > self.size:
-            text = f"the kept head has {head.size} entries, the file {self.size}: the tail is cut off"
+            text = f"the saved head has {head.size} entries, the file has {self.size}: it was truncated"
             raise ProofFailed("head", text, self.size + 1)
         row = connection.execute("SELECT chain FROM entries WHERE rowid = ?", (head.size,)).fetchone()
         chain = (row or (self._first_link,))[0].hex()
         if head.size < 0 or (chain, self.root(connection, head.size).hex()) != (head.chain, head.root):
-            raise ProofFailed("head", f"the first {head.size} entries are not those of the kept head")
+            raise ProofFailed("head", f"the first {head.size} entries are not those of the saved head")

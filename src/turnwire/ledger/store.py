@@ -266,7 +266,7 @@ class Ledger:
         witnesses: Iterable[Any] = (),
         threshold: int | None = None,
     ) -> Verdict:
-        """Proves the whole file: schema, every row, chain, tree, and that it continues the given checkpoints.
+        """Verifies the whole file: schema, every row, chain and tree, and that it continues the given checkpoints.
 
         ``trusted``, ``witnesses``, ``threshold``: see :func:`turnwire.ledger.verify_file`.
         """

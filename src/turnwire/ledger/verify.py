@@ -45,7 +45,9 @@ class Trusted:
         self.witnesses = tuple(witnesses)
         self.threshold = len(self.witnesses) if threshold is None else threshold
         if not 0 <= self.threshold <= len(self.witnesses):
-            raise ValueError(f"the threshold is a number of witnesses, 0 to {len(self.witnesses)}, not {threshold}")
+            raise ValueError(
+                f"the threshold must be 0 to the number of witnesses, {len(self.witnesses)}, not {threshold}"
+            )
 
     @property
     def words(self) -> str:
@@ -55,10 +57,10 @@ class Trusted:
     def require(self, head: Checkpoint) -> None:
         """Raises ProofFailed where a signature is missing."""
         if self.keys and not any(head.signed_by(key) for key in self.keys):
-            raise ProofFailed("head", "the kept head is not signed by a trusted key")
+            raise ProofFailed("head", "the saved head is not signed by a trusted key")
         found = head.witnessed_by(self.witnesses)
         if found < self.threshold:
-            raise ProofFailed("head", f"the kept head has {found} trusted witnesses, {self.threshold} are required")
+            raise ProofFailed("head", f"the saved head has {found} trusted witnesses; {self.threshold} are required")
 
 
 def verify_file(
@@ -69,7 +71,7 @@ def verify_file(
     threshold: int | None = None,
     timeout: float = 30.0,
 ) -> Verdict:
-    """Proves a ledger file; see :meth:`Ledger.verify`. Opens it read-only.
+    """Verifies a ledger file; see :meth:`Ledger.verify`. Opens it read-only.
 
     ``trusted``: public keys (Ed25519, raw bytes or hex); if any are given, every head must be signed by one of them.
     ``witnesses``: public keys, of which ``threshold`` (default: all) must have countersigned every head.

@@ -131,7 +131,7 @@ class Writer:
 
     def _catch_up(self) -> None:
         if self._file_now() != self._file:
-            raise broken("another file has the ledger's name: this one is no longer written")
+            raise broken("another file now has the ledger's name: this one can no longer be written")
         (version,) = self.connection.execute("PRAGMA data_version").fetchone()
         if version != self._known_version:
             (schema,) = self.connection.execute("PRAGMA schema_version").fetchone()
@@ -157,4 +157,4 @@ class Writer:
         for row in rows[whole:]:
             stored += execute(_INSERT_ONE, row).fetchall() == [(row[0],)]
         if stored != len(rows):
-            raise broken(f"only {stored} of {len(rows)} entries were stored, so none is kept")
+            raise broken(f"only {stored} of {len(rows)} entries were stored, so all were rolled back")

@@ -158,9 +158,9 @@ def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES,
         options: other options of :func:`turnwire.scan`: ``columns``, ``where``, ``errors``, ``unknown``,
             ``batch_bytes``, ``limits``.
 
-            Returns the blocks in scan order. Scanning them in sequence returns the same records, rejects and counts as
-            one scan, except that the column ``record`` counts from the start of its block. Raises OSError, ValueError
-            and TypeError; issues a FileRefused warning for a file in a folder that is not a log, like a scan.
+    Returns the blocks in scan order. Scanning them in sequence returns the same records, rejects and counts as one
+    scan, except that the column ``record`` counts from the start of its block. Raises OSError, ValueError and
+    TypeError; issues a FileRefused warning for a file in a folder that is not a log, like a scan.
     """
     return list(planned(paths, wire=wire, block_bytes=block_bytes, **options))
 
@@ -169,7 +169,7 @@ def planned(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYT
     """The blocks of :func:`plan`, each as soon as it is cut; wrong arguments raise at once."""
     block_bytes = expect_number(block_bytes, "block_bytes", 1)
     if unfit := sorted(set(options) & {"resume", "follow", "progress", "borrow", "threads"}):
-        raise ValueError(f"plan takes no {' and no '.join(unfit)}")
+        raise ValueError(f"plan does not support {' or '.join(unfit)}")
     scan(b"", wire=wire, **options)
     return _Job(wire, block_bytes, options).all(sources(paths))
 
@@ -192,7 +192,7 @@ def _source(block: Block, state: FileState) -> Source:
     def cut(offset: int, left: dict[str, Any] | None) -> DecodeError | None:
         if offset == stop and left == block.left:
             return None
-        text = f"the file cannot be cut at byte {stop}, as it was planned: something goes on over it; plan it anew"
+        text = f"the file cannot be cut at byte {stop} as planned, since a record continues there; plan it again"
         return DecodeError(Reason.BLOCK_OPEN, text, offset=stop, wire=block.wire, path=block.file)
 
     return Source(
@@ -364,9 +364,9 @@ def _difference(state: FileState, file: Any, start: int, stop: int) -> str | Non
     if (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns):
         return f"it had {state.size} bytes, now {status.st_size}, or it was written to"
     if digest(os.pread(file.fileno(), HEAD, 0)) != state.head:
-        return "it begins with other bytes"
+        return "its first bytes have changed"
     if state.digest:
-        return "it holds other bytes" if _digest_of(file, start, stop) != state.digest else None
+        return "its bytes have changed" if _digest_of(file, start, stop) != state.digest else None
     now = _inode_of(status)
     if now[0] == state.inode[0] and now[1:] != state.inode[1:]:
         return "its inode changed, or it is another file; its size and time are unchanged"

@@ -358,8 +358,8 @@ def scan(
 
     Args:
         source: a path, directory or glob; "-" for standard input; a URL, a UPath or an OpenFile of a storage that
-            fsspec knows (the extra ``fsspec``); a binary file object; bytes-like data itself; or a list of these. gzip,
-            bzip2, xz and zstd are recognised by their first bytes.
+            fsspec supports (the extra ``fsspec``); a binary file object; bytes-like data itself; or a list of these.
+            gzip, bzip2, xz and zstd are recognised by their first bytes.
         wire: one wire, such as "nslip", with its own columns; None for all wires in one pass, with the common
             columns.
         columns: the names of the columns to read (all by default).
@@ -376,7 +376,7 @@ def scan(
             terminal.
         borrow: scan a memory map of a path's file (or the buffer) itself. Fastest, but the buffer must not change,
             and a file that shrinks kills the process with SIGBUS, even when its batches are used later.
-        unknown: "keep" accepts slots and frames that this version does not know.
+        unknown: "keep" accepts slots and frames that this version does not define.
         fences: treat headers of Space documents inside Markdown code fences as content.
         limits: ``limits.message`` bounds one record, 512 MiB at most; ``ratio``, ``ratio_from`` and ``zstd_window``
             bound what is decompressed.

@@ -20,7 +20,7 @@ _TWO = [high + low for high in BASE62_ALPHABET for low in BASE62_ALPHABET]
 def checked_integer(number: object, path: str | None = None) -> int:
     """A plain integer 0 .. 2**64-1. Raises EncodeError(wrong_type|negative|too_large)."""
     if not isinstance(number, int) or isinstance(number, bool):
-        raise encode_fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(number).__name__}", path)
+        raise encode_fault(Reason.WRONG_TYPE, f"expected an integer, not {type(number).__name__}", path)
     if number < 0:
         raise encode_fault(Reason.NEGATIVE, "integers are non-negative", path)
     if number > MAX_INTEGER:
@@ -49,9 +49,9 @@ def written(number: int) -> str:
 def decode(digits: str) -> int:
     """The integer of base62 digits (leading zeros are read). Raises DecodeError(empty_value|bad_digit|too_large)."""
     if not isinstance(digits, str):
-        raise _decode_fault(Reason.WRONG_TYPE, f"text is needed, not {type(digits).__name__}")
+        raise _decode_fault(Reason.WRONG_TYPE, f"expected text, not {type(digits).__name__}")
     if not digits:
-        raise _decode_fault(Reason.EMPTY_VALUE, "there are no digits")
+        raise _decode_fault(Reason.EMPTY_VALUE, "expected digits")
     number = 0
     for place, digit in enumerate(digits):  # every digit before `place` is ASCII: a place is a byte offset
         value = DIGIT.get(digit)
@@ -109,15 +109,15 @@ def integer_column(numbers: ArrayLike) -> NDArray[np.uint64]:
     # NumPy makes floats of [0, 2**63], and of an empty list.
     array = np.asarray(numbers, dtype=object if isinstance(numbers, (list, tuple)) else None)
     if array.ndim != 1:
-        raise encode_fault(Reason.WRONG_TYPE, f"one dimension is needed, not {array.ndim}")
+        raise encode_fault(Reason.WRONG_TYPE, f"expected one dimension, not {array.ndim}")
     if array.dtype.kind == "O":
         checked = (checked_integer(number, f"/{index}") for index, number in enumerate(array))
         return np.fromiter(checked, dtype=np.uint64, count=len(array))
     if array.dtype.kind not in "ui":
-        raise encode_fault(Reason.WRONG_TYPE, f"integers are needed, not {array.dtype}")
+        raise encode_fault(Reason.WRONG_TYPE, f"expected integers, not {array.dtype}")
     if array.dtype.kind == "i" and array.size and array.min() < 0:
         index = int(np.argmax(array < 0))
-        raise encode_fault(Reason.NEGATIVE, "base62 writes non-negative integers only", f"/{index}")
+        raise encode_fault(Reason.NEGATIVE, "base62 supports only non-negative integers", f"/{index}")
     return np.require(array, dtype=np.uint64, requirements=["C", "A"])
 
 
@@ -127,9 +127,9 @@ def text_rows(texts: NDArray[np.bytes_]) -> tuple[NDArray[np.uint8], int, int]:
 
     if not isinstance(texts, np.ndarray) or texts.dtype.kind != "S":
         kind = texts.dtype if isinstance(texts, np.ndarray) else type(texts).__name__
-        raise _decode_fault(Reason.WRONG_TYPE, f"an array of dtype S is needed, not {kind}")
+        raise _decode_fault(Reason.WRONG_TYPE, f"expected an array of dtype S, not {kind}")
     if texts.ndim != 1:
-        raise _decode_fault(Reason.WRONG_TYPE, f"one dimension is needed, not {texts.ndim}")
+        raise _decode_fault(Reason.WRONG_TYPE, f"expected one dimension, not {texts.ndim}")
     width = texts.dtype.itemsize
     if width == 0:
         return np.empty(0, dtype=np.uint8), len(texts), 0

@@ -106,7 +106,7 @@ def _check_version(values: Values) -> None:
     version = _refusable(offset, checked_integer, version, "/schema_version")
     oldest = _refusable(place, checked_integer, oldest, "/oldest_reader")
     if version < 1 or not 1 <= oldest <= version:
-        text = f"no writer has schema version {version} and serves readers from {oldest} on"
+        text = f"schema version {version} cannot have oldest_reader {oldest}"
     elif oldest > SCHEMA_VERSION:
         text = f"the message is for readers of schema version {oldest}, this one reads {SCHEMA_VERSION}"
     else:
@@ -265,12 +265,12 @@ def _head(data: _Input) -> tuple[int, int]:
     major, argument = byte >> 5, byte & 31
     if argument >= _SHORT + len(_WIDTHS):
         what = "an indefinite length" if argument == 31 else "a reserved head"
-        raise _fault(Reason.BAD_ENCODING, f"{what} is not taken", start)
+        raise _fault(Reason.BAD_ENCODING, f"{what} is not supported", start)
     if argument >= _SHORT:
         width = _WIDTHS[argument - _SHORT]
         argument = int.from_bytes(data.take(width), "big")
         if major == _SIMPLE and width == 1 and argument < 32:
-            raise _fault(Reason.BAD_ENCODING, "a simple value below 32 takes one byte", start)
+            raise _fault(Reason.BAD_ENCODING, "a simple value below 32 must be one byte", start)
     return major, argument
 
 
@@ -302,7 +302,7 @@ def _known_items(raw: bytes) -> dict[str, Item]:
     data = _Input(raw, 0, len(raw))
     major, count = _head(data)
     if major != _MAP:
-        raise _fault(Reason.WRONG_TYPE, "a message is a map", 0)
+        raise _fault(Reason.WRONG_TYPE, "a message must be a map", 0)
     if count > LIMITS.fields:
         raise _fault(Reason.TOO_MANY_FIELDS, f"a map of more than {LIMITS.fields} keys", 0)
     found: dict[str, Item] = {}
@@ -335,15 +335,15 @@ def _plain(item: Item, path: str) -> int | str:
         inner = item.inside[0]
         if inner.major == _BYTES and len(inner.content.lstrip(b"\0")) > 8:
             reason = Reason.TOO_LARGE if item.argument == _BIGNUM else Reason.NEGATIVE
-            raise _fault(reason, "integers go from 0 to 2**64-1", item.start, path)
-    raise _fault(Reason.WRONG_TYPE, "an integer or a text is needed", item.start, path)
+            raise _fault(reason, "integers must be from 0 to 2**64-1", item.start, path)
+    raise _fault(Reason.WRONG_TYPE, "expected an integer or text", item.start, path)
 
 
 def _entries(slots: Item | None) -> list[Entry]:
     if slots is None:
         raise _fault(Reason.MISSING_FIELD, "slots is required", None, "/slots")
     if slots.major != _ARRAY:
-        raise _fault(Reason.WRONG_TYPE, "slots is an array of entries", slots.start, "/slots")
+        raise _fault(Reason.WRONG_TYPE, "slots must be an array of entries", slots.start, "/slots")
     if slots.argument > LIMITS.fields:
         raise _fault(Reason.TOO_MANY_FIELDS, f"more than {LIMITS.fields} slots", slots.start, "/slots")
     entries = []
@@ -444,7 +444,7 @@ def _entry(data: _Input, offset: int) -> Entry:
         raise _fault(Reason.MISSING_FIELD, "an entry has a slot or prefix, and a value", offset, "/slots")
     (key, name), (content, kept) = parts["key"][0], parts["value"][0]
     if (key == "prefix") != (content == "kept"):
-        raise _fault(Reason.WRONG_TYPE, "a prefix goes with kept, a slot with number or text", offset, "/slots")
+        raise _fault(Reason.WRONG_TYPE, "a prefix needs kept, a slot needs number or text", offset, "/slots")
     return Entry(name, kept, offset)
 
 
@@ -477,7 +477,7 @@ def _known_fields(data: _Input, known: dict[int, Field]) -> Iterator[tuple[Field
         tag = _varint(data)
         number, wire = tag >> 3, tag & 7
         if not 0 < number < 1 << 29 or wire > _FIXED32:
-            raise _fault(Reason.BAD_ENCODING, "no field has such a tag", start)
+            raise _fault(Reason.BAD_ENCODING, "there is no field with this tag", start)
         first = data.place
         value: int | bytes = 0
         if wire == _VARINT:
@@ -493,7 +493,7 @@ def _known_fields(data: _Input, known: dict[int, Field]) -> Iterator[tuple[Field
             if len(groups) > LIMITS.nesting:
                 raise _fault(Reason.TOO_DEEP, f"groups nest deeper than {LIMITS.nesting}", start)
         elif wire == _END and (not groups or groups.pop() != number):
-            raise _fault(Reason.BAD_ENCODING, "a group ends that did not begin", start)
+            raise _fault(Reason.BAD_ENCODING, "a group ends that has not begun", start)
         field = known.get(number)
         if field is None or wire == _END or len(groups) != (wire == _START):
             continue
@@ -501,7 +501,7 @@ def _known_fields(data: _Input, known: dict[int, Field]) -> Iterator[tuple[Field
             raise _fault(Reason.WRONG_TYPE, f"wire type {wire} is not that of {field.name}", start, f"/{field.name}")
         yield field, start, first, value
     if groups:
-        raise _fault(Reason.BAD_ENCODING, "a group is never ended", data.end)
+        raise _fault(Reason.BAD_ENCODING, "a group never ends", data.end)
 
 
 def _varint(data: _Input) -> int:

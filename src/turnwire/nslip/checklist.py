@@ -16,16 +16,16 @@ from turnwire.registry import reading
 __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNTESTED", "conformance"]
 
 CLAUSES = (
-    Clause("framing", "3", "A message starts with @ and ends with #, its fields lie between |"),
-    Clause("header", "2", "Act, frame, conversation, source, destination and turn are all there, once"),
-    Clause("acts", "2", "Acts are of the closed set"),
-    Clause("frames", "2", "Frames are of the table"),
-    Clause("slots", "2", "Slots are of the table, each once"),
+    Clause("framing", "3", "A message starts with @ and ends with #, and | separates its fields"),
+    Clause("header", "2", "Act, frame, conversation, source, destination and turn are present once"),
+    Clause("acts", "2", "Acts are in the closed set"),
+    Clause("frames", "2", "Frames are in the table"),
+    Clause("slots", "2", "Slots are in the table, each once"),
     Clause("types", "2", "IDs and scalars are integers, STATUS and TAG are strings"),
     Clause("integers", "3", "Integers are non-negative and in base62"),
     Clause("strings", "3", 'Strings are quoted, \\ and " escaped, in UTF-8'),
-    Clause("shape", "3", "Messages are written as the encoding has it: header in order, no leading zeros"),
-    Clause("short", "2", "Strings are short; large artifacts live in stores and are referenced by id"),
+    Clause("shape", "3", "Messages are in canonical form: header in order, no leading zeros"),
+    Clause("short", "2", "Strings are short; large artifacts belong in stores and are referenced by id"),
 )
 
 _BROKEN_BY = {
@@ -45,12 +45,12 @@ REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_
 
 UNTESTED = (
     Untested("1", "SLIP stays orthogonal to orchestration frameworks", "a design goal: a log does not show programs"),
-    Untested("2", "Acts, frames and slots mean what the tables say", "a log shows what was named, not what was done"),
-    Untested("2", "turn is the number of the turn", "section 2 says neither where turns begin nor how they count"),
-    Untested("2", "Each slot has a stable integer code", "the text has prefixes only; the codes are those of the API"),
-    Untested("2", "Ids refer to what is in external stores", "the stores are not part of a log"),
-    Untested("5", "Prompts are made from messages, and answers are read back", "a log does not show prompts"),
-    Untested("6", "Further slots, frames, encodings and versions break nothing", "they are for later versions"),
+    Untested("2", "Acts, frames and slots have the meaning in the tables", "a log does not show what agents did"),
+    Untested("2", "turn is the number of the turn", "section 2 does not define how turns are counted"),
+    Untested("2", "Each slot has a stable integer code", "the text contains only prefixes"),
+    Untested("2", "Ids refer to artifacts in external stores", "the stores are not part of a log"),
+    Untested("5", "Prompts are generated from messages, and answers are parsed", "a log does not show prompts"),
+    Untested("6", "New slots, frames, encodings and versions are compatible", "they are for later versions"),
 )
 """Demands of the specification that no log can show."""
 

@@ -42,7 +42,7 @@ def written_parts(message: SlipMessage) -> list[str]:
     unknown = [(before, part) for prefix, (part, before) in extra.items() if prefix != "f"]
     slots = message.slots
     if not isinstance(slots, dict):
-        raise encode_fault(Reason.WRONG_TYPE, "slots is a dict", "/slots")
+        raise encode_fault(Reason.WRONG_TYPE, "slots must be a dict", "/slots")
     for place, (slot, value) in enumerate(slots.items()):
         parts.extend(part for before, part in unknown if before == place)
         parts.append(slot_part(slot, value))
@@ -60,7 +60,7 @@ def slot_part(slot: Any, value: Any) -> str:
     if slot not in STRING_SLOTS:
         return prefix + written(checked_integer(value, f"/slots/{name}"))
     if not isinstance(value, str):
-        raise encode_fault(Reason.WRONG_TYPE, f"{name} takes a string, not {type(value).__name__}", f"/slots/{name}")
+        raise encode_fault(Reason.WRONG_TYPE, f"{name} must be a string, not {type(value).__name__}", f"/slots/{name}")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -75,7 +75,7 @@ def _extra_parts(message: SlipMessage) -> dict[str, tuple[str, int]]:
     if not extra:
         return {}
     if not isinstance(extra, dict):
-        raise encode_fault(Reason.WRONG_TYPE, "extra is a dict", "/extra")
+        raise encode_fault(Reason.WRONG_TYPE, "extra must be a dict", "/extra")
     before = getattr(extra, "before", {})
     parts = {}
     for prefix, value in extra.items():
@@ -92,7 +92,7 @@ def kept_part(prefix: str, value: Any, path: str) -> str:
     import re  # here, as few messages have any
 
     if not isinstance(value, str) or not re.fullmatch(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"', value):
-        raise encode_fault(Reason.WRONG_TYPE, "a kept value is base62 digits or a quoted string", path)
+        raise encode_fault(Reason.WRONG_TYPE, "a kept value must be base62 digits or a quoted string", path)
     _kept_code(value, path)
     try:
         value.encode()

@@ -189,7 +189,7 @@ class SlipMethods(Message):
                 raise _fault(Reason.MISSING_FIELD, f"{name} is required", f"/{name}")
         for name in FIELDS[:4]:
             if not isinstance(fields[name], int) or isinstance(fields[name], bool):
-                raise _fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(fields[name]).__name__}", f"/{name}")
+                raise _fault(Reason.WRONG_TYPE, f"expected an integer, not {type(fields[name]).__name__}", f"/{name}")
         unknown = fields.keys() - set(FIELDS) - {"extra"}
         if unknown:
             name = min(map(str, unknown))
@@ -199,7 +199,7 @@ class SlipMethods(Message):
         extra = _extra_from(() if fields.get("extra") is None else fields["extra"])
         by_slot = {_member(Slot, key, Reason.UNKNOWN_SLOT, f"/slots/{key}"): value for key, value in slots.items()}
         if len(by_slot) < len(slots):
-            raise _fault(Reason.DUPLICATE, "a slot is there by its name and by its code", "/slots")
+            raise _fault(Reason.DUPLICATE, "a slot is given by both name and code", "/slots")
         frame: Any = fields["frame"]
         if not ("f" in extra and isinstance(frame, int)):
             frame = _member(FrameType, frame, Reason.UNKNOWN_FRAME, "/frame")
@@ -304,15 +304,15 @@ def copy_extra(extra: Any) -> Any:
 def _extra_from(items: Any) -> Extra:
     """The kept fields of ``to_dict``; what is in them is judged when the message is encoded."""
     if not isinstance(items, (list, tuple)):
-        raise _fault(Reason.WRONG_TYPE, "extra is a list", "/extra")
+        raise _fault(Reason.WRONG_TYPE, "extra must be a list", "/extra")
     extra = Extra()
     for index, item in enumerate(items):
         path = f"/extra/{index}"
         if not isinstance(item, Mapping):
-            raise _fault(Reason.WRONG_TYPE, "a kept field is a mapping", path)
+            raise _fault(Reason.WRONG_TYPE, "a kept field must be a mapping", path)
         prefix, value, before = item.get("prefix"), item.get("value"), item.get("before")
         if prefix is None or value is None:
-            raise _fault(Reason.MISSING_FIELD, "a kept field has a prefix and a value", path)
+            raise _fault(Reason.MISSING_FIELD, "a kept field must have a prefix and a value", path)
         if not (isinstance(prefix, str) and isinstance(value, str)):
             raise _fault(Reason.WRONG_TYPE, "prefix and value are strings", path)
         if prefix in extra:

@@ -88,7 +88,7 @@ def _long(text: str, where: str) -> Issue:
         Reason.LONG_STRING,
         where,
         "info",
-        f"a string of {len(text)} characters, over {SHORT_STRING}: large artifacts live in stores, by id",
+        f"a string of {len(text)} characters, over {SHORT_STRING}: large artifacts belong in stores, referenced by id",
     )
 
 
@@ -109,7 +109,7 @@ def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHE
 
 def announced(message: SlipMessage) -> int | None:
     """Returns the schema version that a message announces, or None."""
-    expect(message, _core.SlipMessage, "a SlipMessage announces a version")
+    expect(message, _core.SlipMessage, "expected a SlipMessage")
     if (message.act, message.frame) != (Act.META, FrameType.CONTROL):
         return None
     tag = message.get(Slot.TAG)

@@ -91,7 +91,7 @@ MAX_INTEGER = (1 << 64) - 1
 MAX_ACT, MAX_FRAME = max(Act), max(FrameType)
 """The last codes of section 2; asking the classes anew takes a walk through them."""
 SHORT_STRING = 64
-"""Characters beyond which ``check`` warns: large artifacts live in stores and are referenced by id (section 2)."""
+"""Characters beyond which ``check`` warns: large artifacts belong in stores and are referenced by id (section 2)."""
 
 DOUBTFUL = (len('@a0|f0|c0|S0|d0|T0|t""#') + SHORT_STRING + 1, ())
 """Bytes of the shortest record without unknown fields that ``check`` doubts: in those it finds long strings

@@ -30,7 +30,7 @@ def explain(reject: Any) -> str:
     lines.append(f"Wrong{where}: {visible(error.text or str(error.reason).replace('_', ' '))} ({error.reason}).")
     if raw:
         lines.append(f"You wrote: {_excerpt(raw, 0 if alone is None else alone.offset or 0)}")
-    lines.append("Send the whole message again with only this corrected, and nothing around it.")
+    lines.append("Send the whole message again with only this corrected and nothing around it.")
     return "\n".join(lines)
 
 
@@ -56,7 +56,7 @@ def _of(reject: Any) -> tuple[WireError, bytes | None]:
         return error, raw
     if isinstance(raw, bytes) and isinstance(getattr(reject, "reason", None), str):  # of Scan.errors()
         return DecodeError(Reason(reject.reason), wire=reject.wire), raw
-    raise TypeError(f"explain takes a near miss or a DecodeError, not {type(reject).__name__}")
+    raise TypeError(f"explain expects a near miss or a DecodeError, not {type(reject).__name__}")
 
 
 def _judged(raw: bytes, wire: str | None) -> DecodeError | None:

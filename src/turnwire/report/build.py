@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnwire.atomic import AtomicFile
+from turnwire.characters import visible
 from turnwire.errors import expect_number
 from turnwire.log.engine.all_wires import of_formats
 from turnwire.phrases import counted
@@ -63,7 +64,7 @@ def report(
     source: Any,
     *,
     wire: str | None = None,
-    title: str = "Agent traffic",
+    title: str | None = None,
     tokenizer: str | None = "default",
     max_messages: int = MAX_MESSAGES,
     now: datetime | None = None,
@@ -74,7 +75,7 @@ def report(
     Args:
         source: any source of :func:`turnwire.scan`.
         wire: only the records of this wire; None for all wires.
-        title: the heading of the page.
+        title: the heading of the page; by default the name of the log.
         tokenizer: a tokenizer of ``turnwire.tokens``; "default" is o200k_base if the extra is installed, otherwise
             tokens are not counted; None counts no tokens.
         max_messages: messages shown in full, from the largest and the faulty conversations. Figures always cover all
@@ -83,9 +84,8 @@ def report(
         progress: called after each batch with the numbers of bytes and records read. If it returns ``STOP``, the
             report is about what was read by then.
 
-            Memory is bounded for logs of any size; a stream is copied to a temporary file. Raises OSError if a file
-            cannot be read, ValueError for invalid arguments, MissingDependency for a named tokenizer that is not
-            installed.
+    Memory is bounded for logs of any size; a stream is copied to a temporary file. Raises OSError if a file cannot be
+    read, ValueError for invalid arguments, MissingDependency for a named tokenizer that is not installed.
     """
     import turnwire
 
@@ -118,7 +118,7 @@ def report(
     counts = scan.counts
     sums = cube.shown()
     data: dict[str, Any] = {
-        "title": title,
+        "title": _title(source) if title is None else title,
         "made": (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "version": str(turnwire.__version__),
         "totals": {
@@ -149,6 +149,15 @@ def report(
     named = {what: conversations.found.get(key or 0) for what, key in extremes.items()}
     data["findings"] = [list(one) for one in findings(data, measure, **named)]
     return Report(data)
+
+
+def _title(source: Any) -> str:
+    """A heading with the name of the first source, if it has one."""
+    first, *more = source if isinstance(source, (list, tuple)) and source else [source]
+    if not isinstance(first, (str, Path)):
+        return "Report on a log"
+    name = "standard input" if first == "-" else Path(first).name or str(first)
+    return f"Report on {visible(name)}" + (f" and {counted(len(more), 'more source')}" if more else "")
 
 
 def _chunks(scan: Any) -> Iterator[Chunk]:

@@ -42,7 +42,12 @@ def findings(
         verb = "has" if open_ == 1 else "have"
         yield Finding(f"{open_:,} of {counted(asked, 'request')} {verb} no answer.", "answers")
     elif asked:
-        yield Finding(f"Every request has its answer ({asked:,}).", "answers")
+        yield Finding(
+            f"All {asked:,} requests were answered." if asked > 1 else "The only request was answered.", "answers"
+        )
+    if failed := sum(row[-1] for row in data["tools"]):
+        (_, tool, *_, most), calls = data["tools"][0], counted(sum(row[2] for row in data["tools"]), "tool call")
+        yield Finding(f"{failed:,} of {calls} failed, most often {_name(tool or '(no name)')} ({most:,}).", "answers")
     slow = max((one for one in answers if one["max"] is not None), key=lambda one: one["max"], default=None)
     if slow is not None:
         place = None if slowest is None else slowest[0][1]
@@ -50,7 +55,7 @@ def findings(
         text = f"The slowest answer took {duration(slow['max'])}{where} (median {duration(slow['p50'])})."
         yield Finding(text, *(("answers",) if place is None else ("talks", _filter(place))))
     elif open_ < asked:
-        yield Finding("How long answers took is unknown: requests or answers have no times.", "answers")
+        yield Finding("Answer times are unknown: requests or answers have no times.", "answers")
     if dearest is not None and (name := dearest[0][1]) is not None:
         cost = counted(getattr(dearest[1], measure), measure.removesuffix("s"))
         word = "costliest" if measure == "tokens" else "largest"
@@ -64,9 +69,9 @@ def _damage(data: dict[str, Any]) -> Finding:
     if not damaged:
         return Finding("Nothing is damaged.", "rejects")
     wire, reason, count = counts[0]
-    most = "" if len(counts) == 1 else f", {count:,} of them"
+    most, number = ("", "") if len(counts) == 1 else (", most often", f" ({count:,})")
     verb = "is" if damaged == 1 else "are"
-    return Finding(f"{counted(damaged, 'record')} {verb} damaged{most}: {reason} in {wire}.", "rejects")
+    return Finding(f"{counted(damaged, 'record')} {verb} damaged{most}: {reason} in {wire}{number}.", "rejects")
 
 
 def _filter(conversation: str) -> str:

@@ -32,9 +32,9 @@ def principal_of(caller: Named) -> Principal | None:
         return None if caller is None else ANONYMOUS
     name = caller.name if isinstance(caller, Principal) else caller
     if not isinstance(name, str):
-        raise TypeError(f"the name of a principal is a str, not {type(name).__name__}")
+        raise TypeError(f"the name of a principal must be a str, not {type(name).__name__}")
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise ValueError(f"the name of a principal is 1 to {LONGEST_NAME} printable characters")
+        raise ValueError(f"the name of a principal must be 1 to {LONGEST_NAME} printable characters")
     return Principal(name)
 
 
@@ -79,7 +79,7 @@ def authorise(
         if caller is not ANONYMOUS and caller.name != producer:
             return ErrorCode.UNAUTHORIZED, f"{caller.name} cannot deliver results of {producer[:_SHOWN]}"
     elif action not in (Action.READ, Action.CANCEL):
-        raise TypeError(f"{action.value} needs its message, not {type(message).__name__}")
+        raise TypeError(f"{action.value} needs the message, not {type(message).__name__}")
     return None
 
 
@@ -127,7 +127,7 @@ class Access:
             if fnmatchcase(issuer.agent_id, rule.issuer) and (not rule.kinds or issuer.agent_kind in rule.kinds)
         ]
         if not known:
-            return ErrorCode.UNAUTHORIZED, f"no rule knows the issuer {shown}"
+            return ErrorCode.UNAUTHORIZED, f"no rule names the issuer {shown}"
         if not any(fnmatchcase(capability, pattern) for rule in known for pattern in rule.capabilities):
             return ErrorCode.FORBIDDEN, f"{shown} may not use {capability[:_SHOWN]}"
         return None

@@ -197,7 +197,7 @@ class Agent:
                 changes in its memory are lost).
             queue, workers, handlers: like those of the agent, for this capability.
         """
-        expect(name, str, 'a capability has a name, @agent.capability("text.count")')
+        expect(name, str, 'a capability needs a name: @agent.capability("text.count")')
         expect_one_of(redeliver, "redeliver", ("again", "fail"))
         if isolated:
             import multiprocessing
@@ -211,7 +211,7 @@ class Agent:
             "handlers": self.handlers if handlers is None else handlers,
         }
         if limits["handlers"] < 1:
-            raise ValueError("a capability has at least one place for calls of its handler")
+            raise ValueError("handlers must be at least 1")
 
         def offer(handler: Handler) -> Handler:
             text = description or inspect.getdoc(handler) or ""
@@ -301,7 +301,7 @@ class Agent:
         cancelled it.
         """
         if type(task) is not Task:
-            expect(task, Task, "a Task is submitted")
+            expect(task, Task, "submit expects a Task")
         if not self.running:
             return nack(task, ErrorCode.INTERNAL, f"{self.agent_id} is not running: async with agent: ...")
         try:
@@ -316,7 +316,7 @@ class Agent:
         if denial is None or denial[0] is ErrorCode.FORBIDDEN:  # whoever is known may know what there is
             asked, capability = task._fields["target"].get("agentId"), task._fields["target"]["capability"]
             if asked is not None and asked != self.agent_id:
-                return nack(task, ErrorCode.NOT_FOUND, f"this is {self.agent_id}, not {asked}")
+                return nack(task, ErrorCode.NOT_FOUND, f"the task is for {asked}, and this agent is {self.agent_id}")
             if capability not in self.capabilities:
                 return nack(task, ErrorCode.NOT_FOUND, f"{self.agent_id} has no capability {capability}")
         if denial is not None:
@@ -332,7 +332,7 @@ class Agent:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
         size = size_of_job(text)
         if not self.reserve(size):
-            return nack(task, ErrorCode.RATE_LIMIT, f"the agent holds all {self.memory} bytes that it may hold")
+            return nack(task, ErrorCode.RATE_LIMIT, f"the agent uses all {self.memory} bytes of its memory limit")
         job.held = size
         line.places -= 1
         if cancelled:
@@ -351,7 +351,7 @@ class Agent:
                 async with asyncio.timeout(seconds_to_record(task, self.seconds)):
                     await self._transcript.append(row)
             except Exception:  # a full disk, say; it is refused all the same
-                _log.exception("the refusal of task %s could not be recorded", task.task_id)
+                _log.exception("the rejection of task %s could not be recorded", task.task_id)
         return nack(task, code, why)
 
     def _begin(self, job: Job, line: Line, life: Coroutine[Any, Any, None]) -> None:
@@ -379,7 +379,7 @@ class Agent:
             self._drop(job)
             job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, "the admission was cancelled"))
         elif self.running and not job.done.done():
-            cancelled = Cancelled("the work on this task was cancelled by a capability")
+            cancelled = Cancelled("a capability cancelled the work on this task")
             self._begin(job, line, self._finish(job, cancelled.outcome))
 
     async def _admit(self, job: Job) -> Nack | None:
@@ -390,14 +390,14 @@ class Agent:
                 if self._transcript is not None:
                     known = await self._transcript.known(job.key, job.text)
                 if known.content is not None and known.content != _content(job):
-                    return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
+                    return nack(job.task, ErrorCode.INVALID_TASK, "another task already has this taskId")
                 if known.result is not None:  # answered already: it gets its old Result
                     self._end(job, known.result)
                 elif job.traced and known.content is None:
                     await self._report(job, Status.QUEUED)
                 return None
         except TimeoutError:
-            text = "the transcript is locked, or too slow for the time that the task has"
+            text = "the transcript is locked, or too slow for the time limit of the task"
             return nack(job.task, ErrorCode.INTERNAL, text)
         except Exception as error:  # a full disk, say: nothing was accepted
             _log.exception("task %s could not be admitted", job.task_id)
@@ -405,7 +405,7 @@ class Agent:
 
     async def _again(self, known: Job, job: Job) -> Job | Nack:
         if known.text != job.text and _content(known) != _content(job):
-            return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
+            return nack(job.task, ErrorCode.INVALID_TASK, "another task already has this taskId")
         known.kept = known.kept or job.kept
         if known.done.done() and (route := self._route(known)) is not None:
             self._tell(known, route)
@@ -474,7 +474,7 @@ class Agent:
         if job.stop.done():
             raise Cancelled
         if not came or (left is not None and left <= 0):
-            raise DeadlineExceeded("the deadline had passed before the work began")
+            raise DeadlineExceeded("the deadline passed before the work began")
         capability = line.capability
         if capability.validate is not None and (faults := capability.validate(task._fields["payload"])):
             text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
@@ -493,7 +493,7 @@ class Agent:
         if other is not None:
             return other
         if job.attempt > 1 and capability.redeliver == "fail":
-            text = f"{capability.name} was started before and never finished, and is not to be started again"
+            text = f"{capability.name} was started before but not finished, and must not be started again"
             raise Refusal(ErrorCode.INTERNAL, text, attempts=job.attempt)
         await self._started(job)
         renewing = asyncio.create_task(self._renew_claim(job, self._transcript))
@@ -538,7 +538,7 @@ class Agent:
             if row is not None:
                 await self._rows_of(cache.ledger).append(row)
             elif result.status is Status.SUCCEEDED:
-                why = "they break the task's outputContract" if issues else _why_not_stored(job, result)
+                why = "they violate the task's outputContract" if issues else _why_not_stored(job, result)
                 if why not in line.told:
                     line.told.add(why)
                     _log.warning("outcomes of %s are not cached: %s", job.capability, why)
@@ -573,7 +573,7 @@ class Agent:
             try:
                 await transcript.go_on(job.key)
             except Exception:  # a full disk, say; it may be written the next time
-                _log.exception("it could not be written down that task %s is being executed", job.task_id)
+                _log.exception("could not record that task %s is being executed", job.task_id)
 
     # ---------------------------------------------------------------- the handler
 
@@ -631,8 +631,8 @@ class Agent:
     def _drafted(self, job: Job, made: Any) -> tuple[Outcome, str]:
         """A handler's value as an Outcome, and its Result, which can be written and is the handler's no more."""
         if isinstance(made, Message):
-            text = f"the capability returned a {type(made).__name__}; return an output, or a sap.Outcome: the agent "
-            raise Refusal(ErrorCode.INTERNAL, f"{text}makes the Result of it")
+            text = f"the capability returned a {type(made).__name__}; return an output or a sap.Outcome: the agent "
+            raise Refusal(ErrorCode.INTERNAL, f"{text}creates the Result")
         outcome = made if isinstance(made, Outcome) else Outcome(made)
         if outcome.status is not None and outcome.status not in TERMINAL:
             raise Refusal(ErrorCode.INTERNAL, f"the capability answered {outcome.status}, not a terminal status")
@@ -749,7 +749,7 @@ class Agent:
             for task in pending:
                 task.cancel()
         if pending:
-            _log.error("receivers of %d results did not end when they were cancelled", len(pending))
+            _log.error("the receivers of %d results did not stop when they were cancelled", len(pending))
             self._sending -= pending
 
     # ---------------------------------------------------------------- what may be asked about tasks
@@ -837,16 +837,16 @@ def _why_not_stored(job: Job, result: Result) -> str:
     if job.cache_key is None:
         return "their payloads have no canonical form, so no key"
     if NOT_VETTED in result._fields["constitutionalEvidence"].get("policyChecks", ()):
-        way = "give vet= to the agent or the capability, return an Outcome with alignment and policy_checks"
-        return f"nobody vetted them; {way}, or make the cache with unvetted=True"
+        way = "pass vet= to the agent or the capability, return an Outcome with alignment and policy_checks"
+        return f"nobody vetted them; {way}, or create the cache with unvetted=True"
     if evidence.alignment is not Alignment.VALID:
         return f"their alignment is {evidence.alignment}, not VALID"
-    return "they show violations or failed checks, or are larger than a message may be"
+    return "they have violations or failed checks, or exceed the message size limit"
 
 
 def too_large(result: Result, size: int, limit: int) -> Result:
     """The small FAILED Result instead of one that does not fit the transport."""
-    text = f"the Result has {size} bytes, of which {limit} can be taken"
+    text = f"the Result has {size} bytes, more than the limit of {limit}"
     error = AgentError(code=ErrorCode.INTERNAL, message=text, details={"bytes": size, "limit": limit})
     made = result.replace(status=Status.FAILED, error=error, artifacts=None, metrics=None, next_actions=None, meta=None)
     del made.output

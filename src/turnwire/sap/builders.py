@@ -92,7 +92,7 @@ def make_task(capability: str, payload: Mapping[str, Any], **fields: Unpack[Task
             correlation_id: the fields of these names.
     """
     if unknown := fields.keys() - TaskFields.__annotations__.keys():
-        raise TypeError(f"make_task() takes no argument {min(unknown)!r}")
+        raise TypeError(f"make_task() has no argument {min(unknown)!r}")
     get: Callable[[str], Any] = fields.get
     issuer, parent, context = fields.get("issuer", NOBODY), get("parent"), get("context")
     made: dict[str, Any] = {"protocolVersion": VERSION, "taskId": get("task_id") or str(uuid.uuid4())}
@@ -174,7 +174,7 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     for an invalid status or alignment.
     """
     if not isinstance(outcome, Outcome):
-        raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
+        raise TypeError(f"expected an Outcome, not {type(outcome).__name__}; write Outcome(output)")
     said = alignment_of(outcome)
     checks, violations = plain(outcome.policy_checks), plain(outcome.violations)
     status, error = _status_of(outcome, said)
@@ -249,7 +249,7 @@ def alignment_of(outcome: Outcome) -> Alignment | None:
 NOT_VETTED: Mapping[str, str] = {
     "principle": "constitution",
     "status": "not vetted",
-    "notes": "not vetted: neither a vetter nor the capability gave an alignment with policy checks",
+    "notes": "not vetted: neither a vetter nor the capability returned an alignment with policy checks",
 }
 """The policy check of an outcome that nobody judged; its alignment is ESCALATE."""
 
@@ -258,7 +258,7 @@ _SHOWN = 500  # characters of an error in a reason
 
 
 class Refused(CallError):
-    """A task was refused before execution; ``nack`` says why."""
+    """A task was rejected before execution; ``nack`` contains the reason."""
 
     def __init__(self, nack: Nack) -> None:
         super().__init__(nack.reason)

@@ -109,7 +109,7 @@ def aligned(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
     """
     for name in ("constraints", "objectives"):
         if name in asked and (missing := set(asked[name]).difference(stored.get(name, ()))):
-            return f"{name} not in force then: {', '.join(sorted(missing))}"
+            return f"{name} not in force when it was stored: {', '.join(sorted(missing))}"
     if not _at_least(asked.get("pressureLevel"), stored.get("pressureLevel"), _LEVELS):
         return "it was decided at a lower pressure level"
     if not _at_least(stored.get("riskTolerance"), asked.get("riskTolerance"), _RISKS, unknown=_RISKS[-1]):
@@ -262,7 +262,7 @@ class Cache(Store):
         considered. Without a policy or a mode the cache is bypassed. Raises RuleError(ledger_broken) for a record that
         was changed.
         """
-        expect(task, Task, "a Task is looked up")
+        expect(task, Task, "get expects a Task")
         context = fields_of(task)["constitutionalContext"]
         policy = context.get("cachePolicy", {})
         if policy.get("mode", "bypass") == "bypass":
@@ -286,7 +286,7 @@ class Cache(Store):
                 miss = Miss("stale", key, f"{int(age)} s old, {limit} s allowed")
                 continue
             if not self._admits(judge(Status.SUCCEEDED, record["alignment"], record.get("policyChecks", ()))):
-                miss = Miss("unvetted", key, f"stored as {record['alignment']}, which this cache does not answer with")
+                miss = Miss("unvetted", key, f"stored as {record['alignment']}, which this cache does not return")
                 continue
             why = self.align(context, record["context"]) if must_align else None
             if why is not None:
@@ -312,8 +312,8 @@ class Cache(Store):
 
         key: the task's key, if known.
         """
-        expect(task, Task, "the outcome of a Task is stored")
-        expect(result, Result, "a Result is stored")
+        expect(task, Task, "put expects a Task")
+        expect(result, Result, "put expects a Result")
         require_answer(task, result)
         fields = fields_of(result)
         evidence = fields["constitutionalEvidence"]

@@ -62,7 +62,7 @@ class Caller:
         if answer is None:  # the transport took the task without one
             return ack(task.task_id, task.correlation_id)
         if not isinstance(answer, (Ack, Nack)):
-            raise BadAnswer(f"a {type(answer).__name__} came instead of a receipt")
+            raise BadAnswer(f"a {type(answer).__name__} arrived instead of a receipt")
         return answer
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
@@ -82,7 +82,7 @@ class Caller:
         first. Raises KeyError for an unknown task or another caller's task, and CallError."""
         found = self.answer_to(task_id, await self._told(Action.CANCEL, task_id))
         if found is None or not is_final(found):
-            raise BadAnswer(f"no final Result came for task {task_id}")
+            raise BadAnswer(f"no final Result arrived for task {task_id}")
         return found
 
     async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
@@ -123,7 +123,7 @@ class Caller:
         """
         if isinstance(what, Task):
             if payload is not None or fields:
-                raise TypeError("a Task has its payload and its fields already")
+                raise TypeError("a Task already has its payload and fields")
             result = await self._tried(what, retries or 0)
             if self._objects is not None and "output" not in result and reference_of(result) is not None:
                 result.output = await output_of(result, self._objects)
@@ -170,13 +170,13 @@ class Caller:
         if isinstance(answer, Nack):
             raise Refused(answer)
         if not isinstance(answer, Result):
-            raise BadAnswer(f"a {type(answer).__name__} came instead of a Result")
+            raise BadAnswer(f"a {type(answer).__name__} arrived instead of a Result")
         if not same_id(answer._fields["taskId"], task_id):
-            raise BadAnswer(f"a Result of task {answer.task_id} came for task {task_id}")
+            raise BadAnswer(f"a Result of task {answer.task_id} arrived for task {task_id}")
         producer = answer._fields["producer"]["agentId"]
         asked = asked or self._producer
         if asked is not None and producer != asked:
-            raise BadAnswer(f"{producer} answered task {task_id}, {asked} was asked")
+            raise BadAnswer(f"{producer} answered task {task_id}, but {asked} was asked")
         if self._keys is not None and is_final(answer):
             from turnwire.sap.signing import verify_message
 

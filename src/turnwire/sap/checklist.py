@@ -33,33 +33,33 @@ CLAUSES = (
     Clause("cache", "6", "Cache policy honored"),
     Clause("learning", "7", "Learning signals emitted"),
     Clause("correlation", "10", "Transport preserves correlation"),
-    Clause("status", "5", "Statuses follow one another as they may"),
-    Clause("processing", "5", "A task is acknowledged or has a Result, and comes to an end"),
+    Clause("status", "5", "Statuses change only as allowed"),
+    Clause("processing", "5", "A task is acknowledged or has a Result, and ends"),
     Clause("version", "2", "protocolVersion is 2.0"),
-    Clause("values", "4", "Fields have the types and the values of their tables"),
-    Clause("errors", "8", "FAILED and a Nack say why; an escalation says what to do next"),
-    Clause("output", "4.2", "The output is what outputContract declares"),
-    Clause("deadline", "4.1", "Results come before the deadline of their task"),
+    Clause("values", "4", "Fields have the types and values of their tables"),
+    Clause("errors", "8", "FAILED and a Nack have a reason; an escalation has next actions"),
+    Clause("output", "4.2", "The output matches outputContract"),
+    Clause("deadline", "4.1", "Results arrive before the deadline of their task"),
     Clause("secrets", "11", "No secrets in payloads, no credentials in URIs"),
 )
 """Section 12 line by line, then what it does not list."""
 
 UNTESTED = (
-    Untested("2", "Producers emit no breaking change without a new version", "no log shows what changed"),
-    Untested("2", "Consumers ignore unknown fields", "no log shows what a consumer does with a field"),
-    Untested("4.1", "routingHints, tags and meta do what their authors mean", "they are free forms"),
+    Untested("2", "Producers make no breaking change without a new version", "a log does not show changes"),
+    Untested("2", "Consumers ignore unknown fields", "a log does not show what a consumer does with a field"),
+    Untested("4.1", "routingHints, tags and meta have the intended effect", "their form is not defined"),
     Untested("4.1", "telemetry: priority, budget and trace are obeyed", "a log shows no queue and no resources"),
-    Untested("4.2", "Evidence, citations and metrics are true", "a log shows what was claimed"),
-    Untested("4.2", "output has the format that outputContract names", "formats are an open list of names"),
-    Untested("5", "Producers validate before dispatch", "what was sent is judged by 3 and 4"),
-    Untested("6", "The cache key is the hash that section 6 defines", "its essence is pluggable"),
-    Untested("6", "With mustAlign a hit is checked once more", "a check that finds nothing leaves no trace"),
+    Untested("4.2", "Evidence, citations and metrics are true", "a log shows only claims"),
+    Untested("4.2", "output has the format that outputContract names", "the list of formats is open"),
+    Untested("5", "Producers validate before dispatch", "sections 3 and 4 cover the messages that were sent"),
+    Untested("6", "The cache key is the hash that section 6 defines", "its essence is configurable"),
+    Untested("6", "With mustAlign, a hit is checked again", "a successful check leaves no trace"),
     Untested("6", "Records are written after validation, immutable, versioned", "the cache is not part of a log"),
     Untested("7", "Signals are aggregated; learning changes no old record", "loop and cache are not part of a log"),
     Untested("7", "Learnings are emitted to the Master Librarian", "the librarian is not part of a log"),
     Untested("10", "Transports persist the transcript, send X-Correlation-Id", "a log of messages shows no headers"),
-    Untested("11", "Consumers authorise issuers", "the identity that a transport knows is in no message"),
-    Untested("11", "Stores are append-only with tamper-evident digests", "turnwire verify judges a store"),
+    Untested("11", "Consumers authorise issuers", "messages do not contain the identity from the transport"),
+    Untested("11", "Stores are append-only with tamper-evident digests", "turnwire verify checks stores"),
 )
 """Demands of the specification that no log can show."""
 
@@ -176,7 +176,7 @@ class SapChecklist(checklists.RecordChecklist):
             self.fault("cache", line, text, offset)
         self._correlate(task, result, line, offset)
         if known.refused:
-            self.fault("status", line, f"task {result.task_id} was refused by a Nack", offset)
+            self.fault("status", line, f"task {result.task_id} was rejected by a Nack", offset)
         if "output" in fields and "schema" in task.fields.get("outputContract", ()):
             self.applied.add("output")
             for issue in output_issues(fields["output"], task):
@@ -193,7 +193,7 @@ class SapChecklist(checklists.RecordChecklist):
         if isinstance(message, Nack):
             self.applied.add("errors")
             if not message.reason:
-                self.fault("errors", line, "a Nack gives a reason (section 4.3)", offset)
+                self.fault("errors", line, "a Nack must have a reason (section 4.3)", offset)
         if not self._receive(message, line, offset):
             self._early.append((line, offset, message))
 
@@ -295,7 +295,7 @@ class SapChecklist(checklists.RecordChecklist):
             text = f"task {task.task_id} {said if status is None else f'is {status}'}"
             self.left("processing", known.line, text, known.offset, task.issued_at)
         if self._given_up:
-            text = f"{self._given_up:,} more tasks, no longer followed, have not ended"
+            text = f"{self._given_up:,} more tasks, no longer tracked, have not ended"
             self.left("processing", self._last_given_up, text)
 
 

@@ -145,10 +145,10 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
     texts = [fields[name] for name in _TEXTS & fields.keys()]
     # each field that is a text in a message is described by a JSON Schema instead (section 9 prints some)
     if texts and all(isinstance(one, dict) and not _SCHEMA_WORDS.isdisjoint(one) for one in texts):
-        return Reason.LOOK_ALIKE, "these are the properties of a JSON Schema of SAP, not a message", ""
+        return Reason.LOOK_ALIKE, "this is a JSON Schema of SAP, not a message", ""
     kind = kind_of(fields)
     if kind is None:
-        return Reason.UNKNOWN_KIND, "this object has the marks of neither Task nor Result nor Ack/Nack", ""
+        return Reason.UNKNOWN_KIND, "this object does not look like a Task, Result, Ack or Nack", ""
     for finding in _judged(fields, kind.TABLE):
         if finding.severity == "error":
             return finding.reason, finding.text, str(finding.where)
@@ -228,7 +228,7 @@ def _message(message: JsonObject | Mapping[str, Any]) -> Message:
     if isinstance(message, Mapping) and (kind := kind_of(message)) is not None:
         return kind.from_dict(message)
     known = ", ".join(table.name for table in MESSAGES)
-    raise EncodeError(Reason.UNKNOWN_KIND, f"encode takes one of {known}, not {type(message).__name__}", wire=WIRE)
+    raise EncodeError(Reason.UNKNOWN_KIND, f"encode expects one of {known}, not {type(message).__name__}", wire=WIRE)
 
 
 def _whole_pressure(fields: dict[str, Any]) -> dict[str, Any]:
@@ -269,7 +269,9 @@ def conditions(message: JsonObject) -> list[Issue]:
     if status == "FAILED" and why is None:
         issues.append(Issue(Reason.MISSING_MESSAGE, "/error/message", "warning", "FAILED must say why (section 8)"))
     elif status == "FAILED" and why is not None and not why.strip():
-        issues.append(Issue(Reason.EMPTY_VALUE, "/error/message", "warning", "this says not why it FAILED (section 8)"))
+        issues.append(
+            Issue(Reason.EMPTY_VALUE, "/error/message", "warning", "it does not say why it FAILED (section 8)")
+        )
     if status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL":
         text = "a result that is NON_CONSTITUTIONAL has not SUCCEEDED"
         issues.append(Issue(Reason.STATUS_CONFLICT, "/status", "warning", text))

@@ -108,9 +108,9 @@ def _fault(value: Any, field: Field, kind: Kind) -> tuple[Reason, str, str] | No
         if not moment[1]:
             return Reason.TIMESTAMP_FORM, WARNING, "SAP writes times as YYYY-MM-DDTHH:MM:SSZ (section 3)"
     if kind is Kind.COUNT and value < 0:
-        return Reason.OUT_OF_RANGE, ERROR, "this integer starts at 0"
+        return Reason.OUT_OF_RANGE, ERROR, "this integer must be at least 0"
     if kind is Kind.QUANTITY and not (_is_number(value) and value >= 0):
-        return Reason.OUT_OF_RANGE, WARNING, "a budget is a number from 0 on"
+        return Reason.OUT_OF_RANGE, WARNING, "a budget must be a number from 0"
     return None
 
 
@@ -125,4 +125,4 @@ _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a bo
 
 def _wrong_type(where: str, wanted: str, value: Any) -> Issue:
     found = _JSON_NAMES.get(type(value), "a number" if isinstance(value, (int, float)) else type(value).__name__)
-    return Issue(Reason.WRONG_TYPE, where, ERROR, f"{wanted} is due here, not {found}")
+    return Issue(Reason.WRONG_TYPE, where, ERROR, f"{wanted} is expected here, not {found}")

@@ -103,7 +103,7 @@ class Refusal(Exception):
 class DeadlineExceeded(Refusal):
     """The time of a task was over before its handler was done."""
 
-    def __init__(self, text: str = "the time for this task has run out") -> None:
+    def __init__(self, text: str = "the time limit of this task has expired") -> None:
         super().__init__(ErrorCode.TIMEOUT, text)
 
 
@@ -219,8 +219,8 @@ class Line:
         if len(self.left_behind) < self.capability.handlers:
             return ""
         return (
-            f"all {self.capability.handlers} places for handlers of {self.capability.name} are held by calls that "
-            "overran their time; a thread cannot be ended, a process can (isolated=True)"
+            f"all {self.capability.handlers} places for handlers of {self.capability.name} are occupied by calls that "
+            "exceeded their time; a thread cannot be killed, but a process can (isolated=True)"
         )
 
     async def run(

@@ -63,13 +63,13 @@ class Signal:
 
     def __post_init__(self) -> None:
         if self.source not in (PRODUCER, OPERATOR):
-            raise _bad("source is producer or operator")
+            raise _bad("source must be producer or operator")
         if self.source == OPERATOR and (self.rating, self.note, self.approval) == (None, None, None):
-            raise _bad("an operator gives a rating, a note or an approval (section 7)")
+            raise _bad("an operator must give a rating, a note or an approval (section 7)")
         if self.rating is not None and (type(self.rating) is not int or self.rating not in RATINGS):
-            raise _bad("a rating is an integer from 1 to 5")
+            raise _bad("a rating must be an integer from 1 to 5")
         if self.approval is not None and not isinstance(self.approval, bool):
-            raise _bad("an approval is true or false")
+            raise _bad("an approval must be true or false")
 
     @property
     def key(self) -> str:
@@ -99,8 +99,8 @@ def _key(*parts: str | None) -> str:
 
 def from_result(task: Task, result: Result, *, essence: Essence = WHOLE_PAYLOAD) -> Signal:
     """The producer's signal in a Result. Raises RuleError(wrong_task, wrong_correlation) when it is not the task's."""
-    expect(task, Task, "a Result answers a Task")
-    expect(result, Result, "a signal comes from a Result")
+    expect(task, Task, "expected a Task")
+    expect(result, Result, "expected a Result")
     require_answer(task, result)
     fields, evidence = result.fields, result.fields["constitutionalEvidence"]
     context = task.fields["constitutionalContext"]
@@ -421,7 +421,7 @@ class LearningLoop(Store):
 
     def row(self, signal: Signal) -> tuple[str, str, str]:
         """(kind, body, key) of the row that :meth:`record` appends."""
-        expect(signal, Signal, "a Signal is recorded")
+        expect(signal, Signal, "expected a Signal")
         return SIGNAL_KIND, write(signal.to_dict()), signal.key
 
     def observe(self, task: Task, result: Result) -> int:
@@ -432,7 +432,7 @@ class LearningLoop(Store):
         self, task: Task, *, rating: int | None = None, note: str | None = None, approval: bool | None = None
     ) -> int:
         """Records an operator's judgement of an outcome: rating 1 to 5, corrective note, approval."""
-        expect(task, Task, "an opinion is about a Task")
+        expect(task, Task, "expected a Task")
         said: dict[str, Any] = {"rating": rating, "note": note, "approval": approval}
         pressure = task.fields["constitutionalContext"].get("pressure", {})
         return self.record(Signal(source=OPERATOR, **_key_fields(task, self.essence), pressure=pressure, **said))

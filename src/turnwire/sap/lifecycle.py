@@ -75,12 +75,12 @@ class Lifecycle:
             return self._feed_task(message)
         if isinstance(message, Result):
             return self._feed_result(message)
-        raise TypeError(f"a Task or a Result is followed, not {type(message).__name__}")
+        raise TypeError(f"expected a Task or a Result, not {type(message).__name__}")
 
     def _feed_task(self, task: Task) -> list[Issue]:
         known = self._tasks.setdefault(uuid_key(task.task_id), TaskProgress(task.task_id, task.correlation_id))
         if known.task is not None and content_of(known.task) != content_of(task):
-            return self._broken(Reason.DUPLICATE, "/taskId", "another task has this id already", "task-id")
+            return self._broken(Reason.DUPLICATE, "/taskId", "another task already has this id", "task-id")
         if known.task is None and not same_id(known.correlation_id, task.correlation_id):
             text = "its results had another one"
             return self._broken(Reason.WRONG_CORRELATION, "/correlationId", text, "correlation")

@@ -624,7 +624,7 @@ class Ack(_Receipt, section="4.3"):
 
 
 class Nack(_Receipt, section="4.3"):
-    """A task was refused before any work, with the reason (section 4.3)."""
+    """A task was rejected before any work, with the reason (section 4.3)."""
 
     __slots__ = ()
     DEFAULTS: ClassVar[dict[str, Any]] = {"status": Receipt.NACK.value}

@@ -43,7 +43,7 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
 
     async def put(self, name: str, data: bytes, /) -> str:
-        """Writes the file, whole or not at all; an existing file of that name has the same bytes."""
+        """Writes the file, completely or not at all; an existing file of that name has the same bytes."""
         place = self._place(name)
         if not place.exists():
             await asyncio.to_thread(_write, place, data)
@@ -100,13 +100,13 @@ async def output_of(result: Result, objects: Objects | None) -> Any:
         return result.output
     uri = str(reference.get("uri"))
     if objects is None:
-        raise BadAnswer(f"the output is at {uri}, and the client was given no objects= to fetch it from")
+        raise BadAnswer(f"the output is at {uri}, and the client has no objects= to fetch it from")
     try:
         data = await objects.get(uri)
     except (OSError, ValueError) as error:
         raise BadAnswer(f"the output at {uri} cannot be fetched: {error}") from error
     if not hmac.compare_digest(f"sha256:{sha256(data).hexdigest()}", str(reference.get("digest"))):
-        raise BadAnswer(f"the content at {uri} does not have the digest that the Result names")
+        raise BadAnswer(f"the content at {uri} does not have the digest in the Result")
     try:
         return json_text.read_object(data, WIRE, limits=OURS)["output"]
     except (DecodeError, KeyError) as error:

@@ -70,7 +70,7 @@ def lint(message: JsonObject) -> list[Issue]:
                 text = "attachments are https:, file: or ubos: references"
                 issues.append(Issue(Reason.UNUSUAL_URI, where, "info", text))
             if "@" in uri and _CREDENTIALS.match(uri):
-                text = "the URI carries credentials, and every log will have them"
+                text = "the URI contains credentials, which will appear in every log"
                 issues.append(Issue(Reason.CREDENTIALS_IN_URI, where, "info", text))
     return issues
 

@@ -54,9 +54,9 @@ def verify_message(message: Task | Result, keys: Mapping[str, bytes]) -> str:
     said = (message.meta or {}).get(MEMBER)
     signer = said.get("signer") if isinstance(said, dict) else None
     if not isinstance(said, dict) or not isinstance(signer, str) or signer not in keys:
-        raise _bad("the message has no signature" if said is None else "nobody knows who signed the message")
+        raise _bad("the message has no signature" if said is None else "the signer of the message is unknown")
     if not verify(canonical(_unsigned(message).to_dict()), str(said.get("ed25519", "")), keys[signer]):
-        raise _bad("the signature does not fit the message")
+        raise _bad("the signature does not match the message")
     return signer
 
 

@@ -83,7 +83,7 @@ class Expander:
         first = aliases.removesuffix(BARE)
         alphabet = next((each for each in ALPHABETS if each.first == first), None)
         if first and alphabet is None:
-            raise ValueError(f"there is no alphabet of aliases that begins with {first!r}")
+            raise ValueError(f"no alias alphabet begins with {first!r}")
         self._bare = aliases != first
         letters = "" if alphabet is None else f"{alphabet.first}-{alphabet.last}"
         self._aliases = re.compile(rf"([{letters}])(?:([^{letters}]++)(?:\1|\Z))?") if letters else None
@@ -91,7 +91,7 @@ class Expander:
 
     def expand(self, body: str) -> str:
         """A body with the texts of its aliases and the hyphens of its UUIDs. Raises ValueError for an alias inside the
-        text of another one, one of nothing, and more than LONGEST letters with its aliases filled in."""
+        text of another one, one of nothing, and more than LONGEST characters after replacing its aliases."""
         if self._aliases is not None and not body.isascii():
             self._size = len(body)
             body = self._aliases.sub(self._filled, body)
@@ -103,12 +103,12 @@ class Expander:
         text = self._known.get(alias)
         if text is None:
             if not rest:
-                raise ValueError("an alias stands for text that is empty or contains another alias")
+                raise ValueError("the text of an alias is empty or contains another alias")
             self._known[alias] = rest
             return str(rest)
         self._size += len(text) * found[0].count(alias)
         if self._size > LONGEST:
-            raise ValueError(f"a record has more than {LONGEST} letters with its aliases filled in")
+            raise ValueError(f"a record has more than {LONGEST} characters after replacing its aliases")
         return found[0].replace(alias, text)
 
 

@@ -79,7 +79,7 @@ def prompt() -> str:
 def settings_of(line: str) -> Settings:
     """The settings in a first line. Raises ValueError for a line that is none of version 1."""
     if (found := _FIRST(line)) is None:
-        raise ValueError("the first line names another version")
+        raise ValueError("the first line has another version")
     return _settings(*found.groups())
 
 

@@ -118,13 +118,13 @@ def read(text: str) -> list[Member]:
     """The draft of a definition. Raises ValueError, RecursionError."""
     tokens = _TOKEN(text)
     if sum(map(len, tokens)) != len(text):
-        raise ValueError("a definition holds a character where it is not allowed")
+        raise ValueError("a definition contains a character that is not allowed here")
     try:
         members = parsed(_json(tokens))
     except json.JSONDecodeError as error:  # its place is one in the JSON text
         raise ValueError(f"a definition lacks a key or a value: {error.msg}") from None
     if type(members) is not dict:
-        raise ValueError("a definition is an object")
+        raise ValueError("a definition must be an object")
     return _draft(members)
 
 
@@ -170,7 +170,7 @@ def _draft(members: dict[str, Any]) -> list[Member]:
                 raise ValueError(f"there is no style {mark[1:]} of JSON in a string")
             node, mark = _draft(value), mark.removesuffix("0")
         elif mark[:1] == "$":
-            raise ValueError("what is marked as JSON in a string is an object")
+            raise ValueError("a member marked as JSON in a string must be an object")
         elif not mark and is_objects(value):
             node = [Member(str(number), "", _draft(each)) for number, each in enumerate(value)]
             mark = ARRAY

@@ -86,7 +86,7 @@ class Reader:
         return [event for event in events if event is not None]
 
     def begin(self, settings: Settings) -> None:
-        """Takes the settings of the records from now on; nothing was seen. Raises ValueError."""
+        """Starts a block with these settings, without remembered values. Raises ValueError."""
         self._expander = Expander(settings.aliases)
         self._state = State(settings.keys)
         self.begun = True
@@ -199,11 +199,11 @@ class Reader:
         if value[:2] == "&!":
             return leaf_of(parsed(value[2:]))
         if value[0] == "&":
-            raise ValueError("a value that begins with & goes on with & or !")
+            raise ValueError("a value that begins with & must continue with & or !")
         if mark != LATER or value[0] not in "+-":
             return value
         if _DISTANCE(value) is None:
-            raise ValueError("a distance is a sign and a number")
+            raise ValueError("a distance must be a sign and a number")
         return state.moved(state.form_at(path), path, int(value))
 
 
@@ -217,7 +217,7 @@ def json_line(line: str) -> str:
         why = f"{error.msg[:1].lower()}{error.msg[1:].removesuffix(' at')} at its character {error.pos + 1}"
         raise ValueError(f"the line is not JSON: {why}") from None
     if type(value) not in (dict, str):
-        raise ValueError("an event is an object or a string")
+        raise ValueError("an event must be an object or a string")
     return minified(value)
 
 
@@ -292,8 +292,8 @@ class Salvage(NamedTuple):
 def salvage(text: str) -> Salvage:
     """Returns all intact events of a damaged session. Never raises for text.
 
-    Where a record's check fails, or the text has no end, the last two events before it are doubtful; reading
-    continues at the next anchor, even if the header is lost. Text after the end is not read.
+    If a record's check fails, or the end is missing, the last two events before it are doubtful; reading continues at
+    the next anchor, even if the header is lost. Text after the end is not read.
     """
     every = list(records(text, True, beginning(text)))
     found = Salvage([], [], [], False, [])

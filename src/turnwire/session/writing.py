@@ -69,7 +69,7 @@ def paths_of(key: str | Sequence[str]) -> tuple[str, ...]:
     """The paths that name the conversation, as ``encode`` takes them. Raises ValueError for one with white space."""
     keys = (key,) if isinstance(key, str) else tuple(key)
     if not all(map(_PATH, keys)):
-        raise ValueError("a path has no white space in it")
+        raise ValueError("a path must not contain white space")
     return keys
 
 

@@ -22,17 +22,17 @@ __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNTESTED", "conformance"]
 
 CLAUSES = (
     Clause("object", "Message kinds", "Every message is one valid JSON object"),
-    Clause("kind", "Message kinds", "It is of one of the seven kinds"),
-    Clause("header", "Message kinds", "Its header has its fields, of the right types"),
-    Clause("payload", "Message kinds", "Its payload has the fields of its kind, of the right types"),
-    Clause("schema", "Message kinds", "schema_id is the one of the kind"),
-    Clause("ranges", "Message kinds", "Fractions lie between 0 and 1, clocks count from 1"),
+    Clause("kind", "Message kinds", "It has one of the seven kinds"),
+    Clause("header", "Message kinds", "Its header has the required fields, with the right types"),
+    Clause("payload", "Message kinds", "Its payload has the fields of its kind, with the right types"),
+    Clause("schema", "Message kinds", "schema_id matches the kind"),
+    Clause("ranges", "Message kinds", "Fractions are between 0 and 1, clocks count from 1"),
     Clause("one_speaker", "Turn discipline", "One agent speaks at a time"),
-    Clause("contribution", "Turn discipline", "Nobody acknowledges, echoes or confirms receipt"),
+    Clause("contribution", "Turn discipline", "No message acknowledges, echoes or confirms receipt"),
     Clause("addressee", "Turn discipline", "Only the agent that a message is directed to responds"),
-    Clause("response", "Turn discipline", "An agent that is asked or given a task responds"),
+    Clause("response", "Turn discipline", "An agent that receives a query or a task responds"),
     Clause("actor", "Rules", "actor_id is the agent's name"),
-    Clause("clock", "Rules", "logical_clock goes up by 1 on each message of an agent within a session"),
+    Clause("clock", "Rules", "logical_clock increases by 1 with each message of an agent in a session"),
     Clause("session", "Rules", "session_id is used consistently"),
     Clause("raw", "Rules", "Raw JSON only, never wrapped"),
 )
@@ -59,17 +59,21 @@ UNTESTED = (
     Untested(
         "Turn discipline",
         "Only send when you have something to contribute",
-        "what contributes is for the reader; the forms that never do are judged (contribution)",
+        "this needs a reader; the clause contribution covers forms that never contribute",
     ),
-    Untested("Message kinds", "Criteria are measurable, questions specific, proofs verifiable", "it is their meaning"),
-    Untested("Message kinds", "provenance names the tool that was used", "tools leave no trace in a log"),
-    Untested("Message kinds", "supersedes names a decision", "decisions have no ids in the document"),
-    Untested("Message kinds", "What is delegated meets its output_schema_id", "the schemas are elsewhere"),
-    Untested("Message kinds", "Learnings are kept as long as retention:Nd says", "stores are not part of a log"),
+    Untested(
+        "Message kinds",
+        "Criteria are measurable, questions specific, proofs verifiable",
+        "this depends on their meaning",
+    ),
+    Untested("Message kinds", "provenance names the tool used", "tools leave no trace in a log"),
+    Untested("Message kinds", "supersedes names a decision", "the specification gives decisions no ids"),
+    Untested("Message kinds", "Delegated work matches its output_schema_id", "the schemas are not part of a log"),
+    Untested("Message kinds", "Learnings are kept for the days of retention:Nd", "stores are not part of a log"),
     Untested(
         "Rules",
-        "actor_id is the name under which the transport knows the agent",
-        "a log shows no accounts; sstp.Session takes them",
+        "actor_id is the agent's name in the transport",
+        "a log shows no accounts; sstp.Session accepts them",
     ),
 )
 """Demands of the specification that no log can show."""
@@ -118,7 +122,7 @@ class SstpChecklist(checklists.RecordChecklist):
         if how is not None:
             self.fault("raw", line, f"the message is inside {how}", offset)
         if message.session_id in self._given_up:
-            self.fault("session", line, f"the session {message.session_id} is no longer followed", offset)
+            self.fault("session", line, f"the session {message.session_id} is no longer tracked", offset)
         for issue in check(message) if message._source is None else ():
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, offset)
@@ -189,7 +193,7 @@ class SstpChecklist(checklists.RecordChecklist):
                 since = f"clock {message.logical_clock}"
                 self.left("response", line, text, offset, since)
         if self._waiting:
-            self.left("response", 0, f"{self._waiting:,} more requests, no longer followed, have no response")
+            self.left("response", 0, f"{self._waiting:,} more requests, no longer tracked, have no response")
 
 
 _ALWAYS = frozenset(("object", "raw", "kind", "header", "payload", "schema", "ranges", "actor", "clock", "session"))

@@ -28,8 +28,8 @@ from turnwire.sstp.spec import (
 _KINDS = {kind.value: kind for kind in Kind}
 _SPACE = " \t\n\r\v\f"
 _EMPTY = {
-    "actor_id": ("info", "an empty name tells nobody apart"),
-    "session_id": ("warning", "an empty session_id names no session"),
+    "actor_id": ("info", "a name must not be empty"),
+    "session_id": ("warning", "session_id must not be empty"),
 }
 """Header fields that say nothing where they are blank: severity, words."""
 _NEED = {"read": "error", "write": "warning"}
@@ -46,14 +46,14 @@ def findings(fields: dict[str, Any], *, writing: bool = False) -> Iterator[Issue
         if name in fields:
             yield _error(Reason.WRONG_TYPE, f"/{name}", f"{name} is an object, not {kind_of(fields[name])}")
         else:
-            yield _error(Reason.MISSING_FIELD, f"/{name}", f"a message has a {name}")
+            yield _error(Reason.MISSING_FIELD, f"/{name}", f"a message must have a {name}")
     if broken:
         return
     header, payload = fields["header"], fields["payload"]
     name = header.get("kind")
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None and isinstance(name, str):
-        yield _error(Reason.UNKNOWN_KIND, "/header/kind", f"{name!r} is none of {', '.join(_KINDS)}")
+        yield _error(Reason.UNKNOWN_KIND, "/header/kind", f"{name!r} is not one of {', '.join(_KINDS)}")
     for field in HEADER:
         value = header.get(field.name)
         if value is not None and _fine(value, field.type):
@@ -141,7 +141,7 @@ def _judged(value: Any, where: str, field: Field) -> Iterator[Issue]:
         if isinstance(value, float) and not isfinite(value):
             yield _error(Reason.NOT_FINITE, where, f"{name} is a finite number")
         elif not 0 <= value <= 1:
-            yield Issue(Reason.OUT_OF_RANGE, where, "warning", f"{name} lies between 0 and 1")
+            yield Issue(Reason.OUT_OF_RANGE, where, "warning", f"{name} must be between 0 and 1")
     elif kind in _ITEMS:
         item_type, words = _ITEMS[kind]
         for index, item in enumerate(value):
@@ -153,8 +153,8 @@ def _judged(value: Any, where: str, field: Field) -> Iterator[Issue]:
 
 
 _ITEMS: dict[str, tuple[type[Any], str]] = {
-    "texts": (str, "an array of strings is due here"),
-    "artifacts": (dict, "an artifact is an object"),
+    "texts": (str, "an array of strings is expected here"),
+    "artifacts": (dict, "an artifact must be an object"),
 }
 """Type of an array -> that of its items, and words for it."""
 
@@ -171,7 +171,7 @@ def _addressee(field: Field, header: dict[str, Any], payload: dict[str, Any]) ->
     for part, path in places:
         yield from _judged(part[field.name], f"{path}/{field.name}", field)
     if not places:
-        yield Issue(Reason.MISSING_FIELD, f"/payload/{field.name}", "warning", "a query names the agent it asks")
+        yield Issue(Reason.MISSING_FIELD, f"/payload/{field.name}", "warning", "a query must name the agent it asks")
     yield from _conflict(header, payload)
 
 

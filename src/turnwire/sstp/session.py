@@ -133,7 +133,7 @@ class Session:
     Args:
         roster: the names of the actors, or a mapping from each name to the identity (or identities) by which the
             transport identifies it. With a roster, other speakers and addressees are issues.
-        strict: raise RuleError for issues of severity "error" instead of returning them; a refused message changes
+        strict: raise RuleError for issues of severity "error" instead of returning them; a rejected message changes
             nothing.
         session_id: the session's id; by default that of the first message that has one. A message without session_id
             belongs to the session.
@@ -200,7 +200,7 @@ class Session:
         return 1 if clocks is None else clocks.last + 1
 
     def grant(self, actor: str) -> None:
-        """Gives the floor to ``actor`` alone."""
+        """Grants the floor to ``actor``."""
         self.turn = Turn(ADDRESSEE, actor)
 
     def time_out(self) -> None:
@@ -229,7 +229,7 @@ class Session:
     def _found(self, message: Message, identity: str | None, doubts: bool = True) -> _SessionFindings:
         """doubts: whether what may be no more than an acknowledgement is wanted."""
         if not isinstance(message, Message):
-            raise TypeError(f"a session takes SSTP messages, not {type(message).__name__}")
+            raise TypeError(f"a session expects SSTP messages, not {type(message).__name__}")
         if message._source is None:
             broken = next((issue for issue in check(message) if issue.severity == "error"), None)
             if broken is not None:
@@ -268,7 +268,7 @@ class Session:
             text = f"{actor!r} is not in the roster"
             yield from self._name_issues(actor, "/header/actor_id", Reason.UNKNOWN_ACTOR, text)
         if addressee is not None and folded(addressee) not in self._names_of:
-            text = f"nobody in the roster is called {addressee!r}"
+            text = f"the roster has no actor {addressee!r}"
             yield from self._name_issues(addressee, _addressee_place(message), Reason.UNKNOWN_ADDRESSEE, text)
 
     def _name_issues(self, name: str, where: str, reason: Reason, text: str) -> Iterator[Issue]:
@@ -287,11 +287,11 @@ class Session:
             reason, text = Reason.CLOCK_REPEAT, f"{actor!r} has used clock {clock} before"
         elif (*key, clock) in self._forged:
             reason = Reason.CLOCK_REPEAT
-            text = f"clock {clock} of {actor!r} was used before, by somebody speaking in that name"
+            text = f"clock {clock} of {actor!r} was used before, by another agent in that name"
         elif clock <= used.last:
-            reason, text = Reason.CLOCK_BACK, f"{actor!r} steps back to clock {clock} after {used.last}"
+            reason, text = Reason.CLOCK_BACK, f"{actor!r} goes back to clock {clock} after {used.last}"
         elif clock > used.last + 1:
-            text = f"{actor!r} goes from clock {used.last} to {clock}; {used.last + 1} is next"
+            text = f"{actor!r} jumps from clock {used.last} to {clock}; {used.last + 1} is next"
             reason = Reason.CLOCK_GAP
         if reason is not None:
             yield _finding(reason, "/header/logical_clock", text)
@@ -304,7 +304,7 @@ class Session:
         last = self._last
         echo = last is not None and last[1] == said and said.count(" ") >= 2 and folded(last[0]) != speaker
         if is_acknowledgement(said, forms, question):
-            yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
+            yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement adds nothing")
         elif (doubts or echo) and is_doubtful(text, forms, question, said):
             yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
         elif last is not None and echo:

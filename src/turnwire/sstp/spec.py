@@ -154,7 +154,7 @@ SESSION_OPTIONAL = frozenset({Kind.KNOWLEDGE, Kind.EVIDENCE_BUNDLE, Kind.MEMORY_
 """Kinds whose templates have no session_id: its absence is not an issue on reading. Writing wants it for every kind."""
 
 MAIN_TEXT: dict[Kind, str] = {kind: next(f.name for f in PAYLOADS[kind] if f.need == "read") for kind in Kind}
-"""The field that says what the message says; acknowledgements and echoes are looked for there."""
+"""The field that says the text of the message; acknowledgements and echoes are looked for there."""
 
 PLACEHOLDERS = frozenset(
     field.example

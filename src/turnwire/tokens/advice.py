@@ -123,7 +123,7 @@ class Advice(Report):
     def _title(self) -> tuple[str, str]:
         counts = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["messages"].items())
         messages = sum(self.facts["messages"].values())
-        title = f"What {counted(messages, 'message')} cost{'s' if messages == 1 else ''}"
+        title = f"The cost of {counted(messages, 'message')} cost{'s' if messages == 1 else ''}"
         return title, f"{counts}; {counted(self.facts['damaged'], 'damaged record')} not counted."
 
 
@@ -207,7 +207,7 @@ def advice_on(
     costs: list[Cost] = []
     changes: list[Change] = []
     absent = {
-        name: "the wire does not say what its fields mean (Wire.shape), so it cannot be compared with others"
+        name: "the wire does not define the meaning of its fields (Wire.shape), so it cannot be compared with others"
         for name in dict.fromkeys([*wires, *(wire for wire, _ in found.spent)])
         if not registry.wire(name).has("shape")
     }
@@ -297,9 +297,9 @@ def _to_other(cost: Cost, costs: Sequence[Cost], price: Price | None) -> list[Ch
         return []
     same = [each for each in costs if (each.log, each.tokenizer) == (cost.log, cost.tokenizer) and each.round_trip]
     best = min(same, key=lambda each: each.tokens)
-    part, text = "wire", f"write {best.wire} instead of {cost.wire}: it carries the same"
+    part, text = "wire", f"write {best.wire} instead of {cost.wire}: it loses nothing"
     if best.wire == SESSION:
-        part, text = SESSION, "send many at once as a session (turnwire session pack): it carries the same"
+        part, text = SESSION, "send many at once as a session (turnwire session pack): it loses nothing"
     return _change(cost.log, cost.tokenizer, part, text, cost.tokens - best.tokens, cost.tokens, price)
 
 

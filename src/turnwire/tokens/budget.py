@@ -45,9 +45,9 @@ def priced(prices: Mapping[str, Any] | None) -> dict[str, Price]:
             cached = None if price.cached is None else float(price.cached)
             found[name] = price._replace(input=float(price.input), cached=cached)
         except TypeError:
-            raise ValueError(f"the price of {name}: a number, (input, cached) or a Price is needed") from None
+            raise ValueError(f"the price of {name}: expected a number, (input, cached) or a Price") from None
         if not is_fair:
-            raise ValueError(f"the price of {name} is not a number from 0 up")
+            raise ValueError(f"the price of {name} is not a number of at least 0")
     return found
 
 

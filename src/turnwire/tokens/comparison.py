@@ -239,7 +239,7 @@ def _written(name: str, messages: list[Any], wires: Sequence[str], context: Any,
         texts.append(text)
         dropped.update(left_out)
         failed += not (back or left_out)
-    note = f"{failed} of {len(messages)} do not come back from the text alone" if failed else ""
+    note = f"{failed} of {len(messages)} cannot be restored from the text alone" if failed else ""
     legend = list(map(_prompt, dict.fromkeys(wires))) if together else []
     return Version(name, "wire", texts, legend, dropped, not (failed or dropped), note)
 

@@ -76,8 +76,8 @@ def lossless(form: Format, values: Sequence[Any], together: bool) -> tuple[list[
     try:
         found = list(map(form.read, texts))
     except Exception as error:  # likewise
-        return texts, f"cannot read what it wrote: {_said(error)}"
-    return texts, "" if _compared(found) == _compared(given) else "other values come back"
+        return texts, f"cannot read its own output: {_said(error)}"
+    return texts, "" if _compared(found) == _compared(given) else "it returns different values"
 
 
 def _said(error: Exception) -> str:

@@ -15,16 +15,16 @@ from turnwire.tokens.tokenizer import Tokenizer
 
 DEFAULT = "o200k_base"
 CHECKED = "vocabulary and ids equal the reference's"
-PACKAGED = "as splintr-rs packages it; not checked against the reference here"
-NEARLY = "ids equal the reference's, but for U+2581 beside a space"
+PACKAGED = "as splintr-rs packages it; not verified against the reference"
+NEARLY = "ids equal the reference's, except for U+2581 next to a space"
 YOURS = "your own file"
 
 
 class Vocabulary(NamedTuple):
     """A tokenizer that comes with splintr-rs.
 
-    name: as ``count`` takes it. packed: splintr's name for it. models: the models that use it. provenance: how its ids
-        were verified.
+    name: the name that ``count`` accepts. packed: splintr's name for it. models: the models that use it. provenance:
+        how its ids were verified.
     composed: whether its reference first normalises text to NFC; splintr's packed vocabulary does not. symbols: whether
     it has symbols in angle brackets (HTML tags) that are always one token; splintr's ``encode_ordinary`` treats them as
     text, its ``encode`` does not.
@@ -131,7 +131,7 @@ def vocabulary(name: str) -> Vocabulary:
             found = MODELS[begins]
             text = f"there is no tokenizer {name!r}; the tokenizer of that model is {found!r}"
             raise UnknownName("tokenizer", name, [found], text) from None
-        text = f"there is no tokenizer {name!r}; those are {', '.join(VOCABULARIES)}, or a file of yours"
+        text = f"there is no tokenizer {name!r}; the tokenizers are {', '.join(VOCABULARIES)}, or your own file"
         raise UnknownName("tokenizer", name, VOCABULARIES, text) from None
 
 
@@ -148,7 +148,7 @@ def load(tokenizer: str | os.PathLike[str] | Tokenizer, *, pattern: str | None =
     name = os.fspath(tokenizer)
     if isinstance(tokenizer, str) and not name.endswith((".json", ".tiktoken")):
         if pattern is not None:
-            raise ValueError(f"{name} has a pattern of its own; pattern= is for .tiktoken files")
+            raise ValueError(f"{name} has its own pattern; pattern= is only for .tiktoken files")
         return _packed(vocabulary(name))
     state = os.stat(name)
     return _file(name, pattern, (state.st_ino, state.st_size, state.st_mtime_ns))
@@ -173,7 +173,7 @@ def _file(name: str, pattern: str | None, state: tuple[int, ...]) -> Tokenizer:
         careful = chosen == package.O200K_BASE_PATTERN
         return _tokenizer(lambda: package.Tokenizer.from_bytes(data, chosen, {}), name, YOURS, careful, special=False)
     if pattern is not None:
-        raise ValueError("a tokenizer.json has a pattern of its own; pattern= is for .tiktoken files")
+        raise ValueError("a tokenizer.json has its own pattern; pattern= is only for .tiktoken files")
     return _tokenizer(lambda: package.from_json_bytes(data), name, YOURS, False)
 
 
@@ -202,7 +202,7 @@ def _pattern(package: ModuleType, data: bytes, pattern: str | None) -> str:
         known = PUBLISHED.get(hashlib.sha256(data).hexdigest())
         if known is None:
             names = ", ".join(PATTERNS)
-            raise ValueError(f"a .tiktoken file holds no pattern: load(path, pattern=...), one of {names}, or your own")
+            raise ValueError(f"a .tiktoken file has no pattern: load(path, pattern=...), one of {names}, or your own")
         return str(getattr(package, known))
     return str(getattr(package, PATTERNS[pattern])) if pattern in PATTERNS else pattern
 
@@ -212,7 +212,7 @@ def _expect_ranks(data: bytes, name: str) -> None:
         max(int(line.split()[1]) for line in data.splitlines() if line)  # none: ValueError
     except (IndexError, ValueError):
         raise ValueError(
-            f"{name} is not a .tiktoken file: its lines are the base64 of a token, a space, its rank"
+            f"{name} is not a .tiktoken file: each line must be a token in base64, a space and its rank"
         ) from None
 
 

@@ -45,7 +45,7 @@ class Tokenizer:
     whether some tags are always one token.
 
     Attributes:
-        name: as ``count`` takes it, or the path of your file.
+        name: the name that ``count`` accepts, or the path of your file.
         provenance: how its ids were verified, as text.
     """
 
@@ -60,7 +60,7 @@ class Tokenizer:
         symbols: bool = False,
     ) -> None:
         if not hasattr(native, "encode_ordinary"):
-            raise TypeError(f"a Tokenizer is made by turnwire.tokens.load, not around {type(native).__name__}")
+            raise TypeError(f"a Tokenizer must be created by turnwire.tokens.load, not from {type(native).__name__}")
         self.name = name
         self.provenance = provenance
         self._native = native
@@ -202,7 +202,7 @@ def _checked(text: str, number: int | None = None) -> str:
     """The text, when it can be counted; ``number`` is its place among others."""
     path = None if number is None else str(number)
     if not isinstance(text, str):
-        raise EncodeError(Reason.WRONG_TYPE, f"count takes text, not {type(text).__name__}", path=path)
+        raise EncodeError(Reason.WRONG_TYPE, f"count expects text, not {type(text).__name__}", path=path)
     if not text.isascii():
         try:
             text.encode()

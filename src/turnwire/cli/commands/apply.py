@@ -22,14 +22,15 @@ from turnwire.errors import WireError
     required=True,
     help="The directory; files outside it are never changed.",
 )
-@click.option("--dry-run", is_flag=True, help="Report what each operation would do to the files as they are now.")
+@click.option("--dry-run", is_flag=True, help="Report what each operation would change, without changing files.")
 @click.option("--recount", is_flag=True, help="Accept hunks with wrong line counts, as models write them.")
 @click.option("--trust-base", is_flag=True, help="Accept a BASE that is not a SHA-256 without checking it.")
 def command(log: str, root: str, dry_run: bool, recount: bool, trust_base: bool) -> int:
     """Applies the FILEOPs of LOG ("-" for standard input) inside a directory, in order, and reports each.
 
-    Stops at the first that is refused, since later ones may need it. If any message is damaged, nothing is changed and
-    the damage is reported on standard error. Exits with 1 in both cases, and with 4 if LOG has no FILEOP.
+    Stops at the first operation that is rejected, since later ones may depend on it. If any message is damaged, nothing
+    is changed and the damage is reported on standard error. Exits with 1 in both cases, and with 4 if LOG has no
+    FILEOP.
     """
     from turnwire.csp.fileop import apply
     from turnwire.csp.logs import read_log

@@ -25,17 +25,18 @@ _CODES = {FAILS: outcome.BAD_RECORDS, IS_OPEN: outcome.OPEN, CONFORMS: outcome.G
 @options.fences_option
 @options.policy_option
 @click.option("--now", type=options.moment, metavar="TIME", help='Check unfinished work as of this time (or "now").')
-@click.option("--clauses", is_flag=True, help="Print the clauses of WIRE and those that no log can show, then exit.")
+@click.option(
+    "--clauses", is_flag=True, help="List the clauses of WIRE and requirements that no log can show, and exit."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each file.")
 @options.exit_zero_option
 def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **settings: Any) -> int:
-    """Checks FILES against every clause of WIRE's specification that a log can show.
+    """Checks FILES against every clause of WIRE's specification that can be checked in a log.
 
-    The messages of WIRE in a file form one history: the records that a scan finds, whose rejects are faults. Each
-    clause passes, fails, is open (something is unfinished at the end of the file) or does not apply. Unfinished work
-    is a fault once its deadline has passed, by the clock of the messages or as of --now. A file with nothing but CSP/1
-    is a document, in which other text is a fault. FILES may be directories, globs, URLs or - for standard input; a
-    directory gives one table.
+    The records that a scan finds in a file form one history; rejects are faults. Each clause passes, fails, is open
+    (something is unfinished at the end of the file) or does not apply. Unfinished work is a fault once its deadline has
+    passed, by the clock of the messages or as of --now. In a CSP/1 file that is not a log, other text is a fault. FILES
+    may be directories, globs, URLs or - for standard input; a directory produces one table.
 
     Exits with 1 if a clause fails, else with 5 if one is open, and with 4 if no file has a message.
     """
@@ -48,7 +49,7 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **s
     if not files:
         raise click.UsageError("Missing argument 'FILES...'.")
     if settings["fences"] and not found.has("documents"):
-        raise click.UsageError(f"--fences is for documents, and {wire} has none")
+        raise click.UsageError(f"--fences applies to documents, and {wire} has none")
     judged = []
     names = inputs.files(inputs.checked(files))
     as_table = len(names) > 1 and any(os.path.isdir(name) for name in files) and not as_json
@@ -60,7 +61,7 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **s
             write_json([{"file": file, **checklist.to_dict()}])
         elif not as_table:
             verdict = checklist.verdict
-            words = f"{verdict}: there is no message of {checklist.wire} to judge" if verdict == NOTHING else verdict
+            words = f"{verdict}: the file contains no {checklist.wire} message" if verdict == NOTHING else verdict
             write_lines(map(printable, (f"{file}: {words}", *(f"  {line}" for line in str(checklist).split("\n")))))
     progress.clear()
     if as_table:
@@ -108,12 +109,12 @@ def _show_clauses(wire: str, as_json: bool) -> None:
     """Shows the clauses of a wire, then what cannot be judged, with the reason."""
     checklist = registry.wire(wire).checklist
     if checklist is None:
-        raise click.UsageError(f"{wire} does not say what its clauses are")
+        raise click.UsageError(f"{wire} does not define its clauses")
     if as_json:
         clauses, untested = checklist.clauses, checklist.untested
         write_json({"id": one.id, "clause": one.section, "name": one.text, "judged": True} for one in clauses)
         write_json({"clause": one.section, "name": one.text, "judged": False, "reason": one.reason} for one in untested)
         return
     write_lines(f"[x] {clause.id}: {clause.text} ({clause.section})" for clause in checklist.clauses)
-    write_lines(["Cannot be judged from a log:"])
+    write_lines(["Cannot be checked in a log:"])
     write_lines(f"[-] {one.text} ({one.section}): {one.reason}" for one in checklist.untested)

@@ -30,15 +30,15 @@ _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 @click.argument("files", nargs=-1, required=True, type=options.SOURCE, metavar="FILES...")
 @click.option("--to", "target", required=True, type=options.WireName(more=EXPORTS), help="The wire or form to write.")
 @click.option("--from", "source", type=options.WireName(formats=True), help="Convert only messages of this wire.")
-@click.option("--nearest", is_flag=True, help="Use the nearest kind where there is no counterpart, and report it.")
+@click.option("--nearest", is_flag=True, help="Use the nearest kind if there is no counterpart, and report it.")
 @click.option("--carry", is_flag=True, help="Embed what the target has no field for, so that --restore is exact.")
 @click.option(
     "--restore", is_flag=True, help="Restore messages that --carry embedded, if they match the message around them."
 )
 @click.option("--key", type=options.FILE, help="Sign embedded messages with this key, or verify them.")
 @click.option("--context", type=options.FILE, help="TOML or JSON file with names, numbers and defaults for the target.")
-@click.option("--now", "use_clock", is_flag=True, help="Give messages without a time the current time.")
-@click.option("--new-ids", is_flag=True, help="Give ids to messages without one: random UUIDs, the next numbers.")
+@click.option("--now", "use_clock", is_flag=True, help="Use the current time for messages without a time.")
+@click.option("--new-ids", is_flag=True, help="Add ids to messages without one: random UUIDs, the next numbers.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
 @options.verbose_option
 @click.option("-q", "--quiet", is_flag=True, help="Do not report dropped fields.")
@@ -55,13 +55,13 @@ def command(
 
     Dropped fields are reported on standard error: for the first messages, or with -v for each. Values that the target
     needs and a message lacks come from --context (the fields of turnwire.Context), --now or --new-ids; otherwise the
-    message is refused and every missing field reported. All FILES form one history: answers go to the asker, clocks
-    and turns are counted anew, and messages that break the checklist of the wire are refused. Exits with 1 if a
-    record could not be read or converted, with 4 without messages, and with 5 if something stays unfinished that its
-    source finished.
+    message is rejected and all missing fields are reported. All FILES form one history: answers are sent to the asker,
+    clocks and turns are renumbered, and messages that violate the checklist of the wire are rejected. Exits with 1 if a
+    record could not be read or converted, with 4 if there are no messages, and with 5 if work stays unfinished that the
+    source had finished.
 
     --to jsonl, openai, anthropic or otlp writes sessions of coding agents and APIs instead: turns with columns and
-    parts, messages as those APIs take them, or spans for OpenTelemetry.
+    parts, messages for those APIs, or spans for OpenTelemetry.
     """
     names = inputs.checked(files)
     if target in EXPORTS:
@@ -231,7 +231,7 @@ def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Located]:
             if why.reason is Reason.UNCLOSED_HEREDOC:
                 unclosed, beside = (unclosed, True) if one.inner is None else (one.offset, beside)
         elif one.wire == "csp" and (beside if one.inner is None else one.offset == unclosed):
-            why = DecodeError(_UNCLOSED, "a heredoc that is not closed would hold it")
+            why = DecodeError(_UNCLOSED, "it follows a heredoc that is not closed")
         elif type(one.message).__name__ == "Template":  # a record of CSP/1 that says nothing to anyone
-            why = DecodeError(Reason.NO_MESSAGE, "this is a template, no message")
+            why = DecodeError(Reason.NO_MESSAGE, "this is a template, not a message")
         yield one if why is None else one._replace(message=None, error=why)

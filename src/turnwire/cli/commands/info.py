@@ -14,7 +14,7 @@ from turnwire.cli.terminal import printable
 if TYPE_CHECKING:
     from turnwire.contract import Wire
 
-HINT = "(pip install 'turnwire[EXTRA]' brings what is missing; '.[EXTRA]' in a checkout)"
+HINT = "(pip install 'turnwire[EXTRA]' installs a missing extra; '.[EXTRA]' in a checkout)"
 
 
 @click.command("info", short_help="Show the version, the core in use, and what is installed.")

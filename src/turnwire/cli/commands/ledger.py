@@ -24,9 +24,9 @@ _FILE = click.argument("file", type=FILE)
 _AFTER = click.option("--after", type=FILE, help="File with a saved head that the ledger must continue.")
 
 
-@click.group("ledger", short_help="Keep logs in a ledger; copy, export and prove it.")
+@click.group("ledger", short_help="Store logs in a ledger; copy, export and verify it.")
 def command() -> None:
-    """Works on ledger files; only "ingest" adds entries. "turnwire verify" proves one.
+    """Manages ledger files; only "ingest" adds entries. To verify a ledger, use "turnwire verify".
 
     Exits with 1 if FILE is not a ledger, is broken, or does not continue a saved head, or if a proof fails.
     """
@@ -98,16 +98,17 @@ def head(file: str, after: str | None, key: str | None) -> int:
 @click.argument("seq", type=click.IntRange(min=1), required=False)
 @click.option("--since", type=click.IntRange(min=0), help="Prove that the ledger continues its first N entries.")
 def prove(file: str, seq: int | None, since: int | None) -> int:
-    """Prints a proof (RFC 9162) that entry SEQ is in the ledger FILE, or that it continues --since entries."""
+    """Prints a proof (RFC 9162) that entry SEQ is in the ledger FILE, or that FILE continues its first --since
+    entries."""
     if (seq is None) == (since is None):
-        raise click.UsageError("either SEQ or --since is needed")
+        raise click.UsageError("specify either SEQ or --since")
     with _opened(file) as ledger, usage_errors((IndexError,)):
         proof: Any = ledger.prove(seq) if seq is not None else ledger.consistency(since or 0)
     write_json([proof.to_dict()])
     return GOOD
 
 
-@command.command("check", short_help="Check a proof against kept heads.")
+@command.command("check", short_help="Check a proof against saved heads.")
 @click.argument("proof", type=FILE)
 @click.option("--head", "new", type=FILE, required=True, help="The head that the proof leads to.")
 @click.option("--old", type=FILE, help="The head that the proof starts from.")
@@ -116,8 +117,8 @@ def prove(file: str, seq: int | None, since: int | None) -> int:
 def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | None) -> int:
     """Checks a PROOF of "turnwire ledger prove" against saved heads, without the ledger.
 
-    With --sign a witness countersigns the head and prints it, after a proof that it continues --old, the head that the
-    witness countersigned last.
+    With --sign, a witness countersigns and prints the head if it continues --old, the head that the witness
+    countersigned last.
     """
     from turnwire.ledger import ConsistencyProof, InclusionProof
 
@@ -127,18 +128,18 @@ def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | No
         found: Any = (ConsistencyProof if "old" in fields else InclusionProof).from_dict(fields)
         wanted = None if leaf is None else bytes.fromhex(leaf)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise click.UsageError(f"{proof!r} holds no proof of a ledger{_why(error)}") from None
+        raise click.UsageError(f"{proof!r} is not a ledger proof{_why(error)}") from None
     if isinstance(found, ConsistencyProof):
         holds = found.holds(before, to)
     elif before is not None or key is not None:
-        raise click.UsageError("--old and --sign are for proofs that a ledger continues itself")
+        raise click.UsageError("--old and --sign need a proof that a ledger continues itself")
     else:
         holds = found.holds(to, leaf=wanted)
     if not holds:
-        write_lines(["the proof does not hold"])
+        write_lines(["the proof is invalid"])
         return BAD_RECORDS
     write_lines(
-        ["the proof holds" if key is None else to.countersigned(_private(key), after=before, proof=found).to_json()]
+        ["the proof is valid" if key is None else to.countersigned(_private(key), after=before, proof=found).to_json()]
     )
     return GOOD
 
@@ -156,7 +157,7 @@ def _private(file: str) -> bytes:
         except ValueError:
             raw = b""
     if len(raw) != 32:
-        raise click.UsageError(f"{file!r} holds no private key: 32 bytes, or 64 hex digits")
+        raise click.UsageError(f"{file!r} does not contain a private key (32 bytes, or 64 hex digits)")
     return raw
 
 

@@ -29,10 +29,10 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "tokenizer": {"type": "string"},
     "context": {
         "type": "object",
-        "description": "what the text lacks: agents, conversations, ids, uuids, roles, now, defaults, values, as maps "
-        "of names",
+        "description": "values that the text lacks, as maps of names: agents, conversations, ids, uuids, roles, now, "
+        "defaults, values",
     },
-    "nearest": {"type": "boolean", "description": "take the nearest kind where there is no counterpart"},
+    "nearest": {"type": "boolean", "description": "use the nearest kind if there is no counterpart"},
 }
 """The schema of each argument of a tool; "wire" and "to" are names of the wires there are."""
 
@@ -42,7 +42,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 def command(port: int | None) -> int:
     """Serves turnwire's tools to a model: on standard input and output, or with --http on a port of 127.0.0.1.
 
-    The tools read only the text that they are given, no files. Needs the extras mcp and schema.
+    The tools read only the text that they receive, not files. This needs the extras mcp and schema.
     """
     from turnwire.sap.transports import mcp
 
@@ -160,7 +160,9 @@ def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
     try:
         vocabulary(tokenizer)
     except UnknownName as unknown:  # count_many takes files, too; this server opens none for its callers
-        raise ValueError(f"there is no tokenizer {tokenizer!r}; those are {', '.join(unknown.known)}") from unknown
+        raise ValueError(
+            f"there is no tokenizer {tokenizer!r}; the tokenizers are {', '.join(unknown.known)}"
+        ) from unknown
     records = [one for one in _located(text) if one.error is None]
     whole, *each = tokens.count_many([text, *(one.raw.decode("utf-8", "replace") for one in records)], tokenizer)
     return {"tokenizer": tokenizer, "tokens": whole, "messages": len(records), "tokensOfMessages": sum(each)}

@@ -58,11 +58,11 @@ def command(
 
     LOG is text with CSP/1 messages ("-" for standard input), or a ledger file of a store; several files, directories,
     globs and URLs form one history, in this order. DEF and LAWS lines before the first message are C0; later ones are
-    reported on standard error and change nothing (token rule 1). Damaged and refused messages are reported, too, and
-    set exit code 1, as does a --name that was never defined. Exits with 4 without messages.
+    reported on standard error and change nothing (token rule 1). Damaged and rejected messages are also reported, and
+    set exit code 1, as does a --name that was never defined. Exits with 4 if there are no messages.
     """
     if between and (at is not None or name is not None):
-        raise click.UsageError("--diff names two checkpoints; it goes with neither --at nor --name")
+        raise click.UsageError("--diff cannot be combined with --at or --name")
     inputs.checked(logs)
     store, complaints, bad, lacking, found = _read(logs)
     notes = Notes(verbose)
@@ -84,7 +84,7 @@ def command(
     elif name is not None:
         changes = store.explain(name, at=checkpoint.id)
         if not changes:
-            complain(f"{name} was never defined up to {checkpoint.id}")
+            complain(f"{name} is not defined at {checkpoint.id} or before")
             return BAD_RECORDS
         rows = [{"name": name, **change._asdict()} for change in changes]
         lines = [_change(change, name) for change in changes]

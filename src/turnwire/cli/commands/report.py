@@ -23,9 +23,9 @@ MAX_MESSAGES = 2000
 @options.sources_argument
 @options.output_option("The page to write; - for standard output.")
 @options.by_options
-@click.option("--json", "as_json", is_flag=True, help="--by: JSON lines instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="With --by: JSON lines instead of a table.")
 @options.format_option
-@click.option("--title", default="Agent traffic", help="The heading of the page.")
+@click.option("--title", help="The heading of the page; by default the name of the log.")
 @click.option(
     "--tokenizer",
     default="default",
@@ -43,7 +43,7 @@ MAX_MESSAGES = 2000
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 @options.exit_zero_option
 def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet: bool, **settings: Any) -> int:
-    """Reads SOURCES, twice, and writes one HTML page about them.
+    """Reads SOURCES twice and writes one HTML page about them.
 
     The page shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. It is
     self-contained, loads nothing, and is written whole or not at all; after Ctrl-C it is about what was read. SOURCES

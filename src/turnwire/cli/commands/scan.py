@@ -62,7 +62,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @click.option(
     "--format",
     type=click.Choice(["parquet", "arrow", "csv", "ndjson"]),
-    help="The format of --output, if its name does not tell.",
+    help="The format of --output, if its extension does not determine it.",
 )
 @click.option(
     "--partition-by", type=click.Choice(["wire", "day"]), help="Make --output a directory with a folder for each value."
@@ -71,7 +71,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
     "--formulas",
     type=click.Choice(["guard", "keep"]),
     default="guard",
-    help="CSV: put an apostrophe before text that a spreadsheet would run as a formula, or keep it.",
+    help="CSV: add an apostrophe to text that a spreadsheet would run as a formula (guard), or not (keep).",
 )
 @click.option(
     "--rejects",
@@ -150,16 +150,16 @@ def _check(settings: dict[str, Any]) -> None:
     """Raises UsageError for options that do not go together."""
     written, piped = settings["output"] is not None, settings["output"] == "-"
     if settings["rejects"] is not None and settings["errors"] == "skip":
-        raise click.UsageError("--errors skip keeps no damaged records that --rejects could write")
+        raise click.UsageError("--rejects needs the damaged records, which --errors skip does not keep")
     if written and (settings["as_json"] or settings["limit"] is not None):
-        raise click.UsageError("--output writes all records; --json and --limit are for what is shown")
+        raise click.UsageError("--output writes all records and cannot be combined with --json or --limit")
     for name in ("format", "partition_by"):
         if settings[name] is not None and not written:
             raise click.UsageError(f"--{name.replace('_', '-')} needs --output FILE (or --output -)")
     if piped and settings["partition_by"] is not None:
         raise click.UsageError("--partition-by needs a directory: --output DIRECTORY")
     if piped and settings["rejects"] == "-":
-        raise click.UsageError("records and rejects cannot both go to standard output in a format of files")
+        raise click.UsageError("records and rejects cannot both go to standard output in a file format")
     cluster.check(settings)
 
 

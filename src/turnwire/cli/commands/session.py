@@ -20,7 +20,7 @@ from turnwire.progress import Progress
 
 _TEXT = click.argument("file", type=options.SOURCE)
 _EVENTS = click.option("--events", is_flag=True, help="Read SOURCES as JSON lines of any objects, not as logs.")
-_OUTPUT = options.output_option("The file to write, whole or not at all; - for standard output (the default).")
+_OUTPUT = options.output_option("The file to write, completely or not at all; - for standard output (the default).")
 _RECORD = re.compile(
     r"^(?:%1(?![0-9])"  # a header
     r"|[\^.](?:0|[1-9][0-9]{0,17})(?: [@&]\S+)*(?: [0-9]{3})?[^A-Za-z0-9\s]{0,2}$"  # an anchor, an end
@@ -34,9 +34,9 @@ LOOKED_AT = 100
 """Lines that tell whether a text is JSON lines."""
 
 
-@click.group("session", short_help="Pack events into few tokens for a model, unpack and check them.")
+@click.group("session", short_help="Pack events into few tokens for a model; unpack and check them.")
 def command() -> None:
-    """Packs many events into one text of few tokens, without loss."""
+    """Packs many events into one compact text, without loss."""
 
 
 @command.command("pack", short_help="Write messages as a session.")
@@ -59,7 +59,7 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
     """Writes the messages in SOURCES as a session.
 
     SOURCES are files, directories, globs, URLs, or - for standard input. Damaged records are left out. Exits with 1 if
-    a record is damaged, and with 4 without messages.
+    a record is damaged, and with 4 if there are no messages.
     """
     import turnwire
     from turnwire.session.writing import packed, paths_of
@@ -196,7 +196,7 @@ def _session(name: str) -> str:
     """The text of a session, which may be damaged. Raises CommandRefused, and ends the command if it is none."""
     found = inputs.files([name])
     if len(found) != 1:
-        raise CommandRefused([f"{inputs.shown(name)}: there are {len(found):,} files; a session is one"])
+        raise CommandRefused([f"{inputs.shown(name)}: there are {len(found):,} files; a session is a single file"])
     data = inputs.whole(found[0])
     if not data.strip():
         complain(f"{inputs.shown(name)}: is empty")
@@ -204,7 +204,7 @@ def _session(name: str) -> str:
     text = data.decode("utf-8", "surrogateescape")
     first = islice((line for line in text.split("\n") if line.strip()), LOOKED_AT)
     if not _RECORD(text) and not any(map(_is_event, first)):
-        complain(f"{inputs.shown(name)}: is no session: its lines are neither JSON objects or strings nor its records")
+        complain(f"{inputs.shown(name)}: is not a session: its lines are neither JSON nor session records")
         raise click.exceptions.Exit(BAD_RECORDS)
     return text
 

@@ -28,9 +28,8 @@ FOLDED = 200
 def command(sources: tuple[str, ...], wire: str | None, conversation: str | None, full: bool, as_json: bool) -> int:
     """Prints what was said in SESSION, by whom and when, with each tool call and its result folded to a line.
 
-    SESSION is a session of a coding agent or a file of another format of real traffic, a folder, a glob, a URL, or -
-    for standard input. Repeated records are shown once. Exits with 1 if a record is damaged, and with 4 without
-    records.
+    SESSION is a session file of a coding agent or another supported format, a folder, a glob, a URL, or - for standard
+    input. Repeated records are shown once. Exits with 1 if a record is damaged, and with 4 if there are no records.
     """
     from turnwire.read.turns import turns
 

@@ -36,7 +36,7 @@ SHOWN = 5
     help="Tokenizer name or file; o200k_base by default. Repeatable.",
 )
 @click.option(
-    "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 if one has more than N tokens."
+    "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 if a message has more than N tokens."
 )
 @options.by_options
 @click.option("--compare", is_flag=True, help="Count a sample in JSON, in TOON, as a session and in other wires.")
@@ -44,13 +44,13 @@ SHOWN = 5
 @click.option(
     "--price",
     metavar="IN[,CACHED]",
-    help="Price of a million tokens, and of cached ones; shows the advice, or the cost of each value of --by.",
+    help="Price of a million tokens, and of cached ones; shows the advice or, with --by, the cost of each group.",
 )
 @click.option(
     "--context", type=options.FILE, help="TOML or JSON with the fields of turnwire.Context that other wires need."
 )
-@click.option("--sample", type=click.IntRange(min=1), default=500, help="Messages of the sample.")
-@click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that count.")
+@click.option("--sample", type=click.IntRange(min=1), default=500, help="Number of messages in the sample.")
+@click.option("--threads", type=click.IntRange(1, 64), default=1, help="Number of threads that count.")
 @click.option(
     "--mcp-schema",
     is_flag=True,
@@ -78,7 +78,7 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
         return _tools(names, counters, settings)
     if settings["by"] is not None:
         if any(settings[name] for name in ("advise", "html", "compare")):
-            raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise nor --html")
+            raise click.UsageError("--by cannot be combined with --compare, --advise or --html")
         return _by(names, counters, price, settings)
     kept = settings["sample"] if advised or settings["compare"] else 0
     chosen = {name: settings[name] for name in ("wire", "threads")}
@@ -114,7 +114,7 @@ def _by(names: Sequence[str], counters: list[Tokenizer], price: Price | None, se
         if budget is not None and not groups:
             code = code or NOTHING  # nothing was measured, so nothing keeps to the budget
             if counts.records and not settings["quiet"]:
-                complain(f"no message here has a {by}")
+                complain(f"no message has a {by}")
     tell_left_out(0 if settings["quiet"] else counts.rejects)
     if not counts.records + counts.rejects and not settings["quiet"]:
         inputs.tell_none(names, settings["wire"])
@@ -171,7 +171,7 @@ def _price(text: str) -> Price:
     try:
         numbers = [float(each) for each in text.split(",")]
     except ValueError:
-        raise ValueError(f"--price is a number, or two with a comma between them, not {text!r}") from None
+        raise ValueError(f"--price must be one number, or two separated by a comma, not {text!r}") from None
     return priced({"--price": numbers})["--price"]
 
 
@@ -213,7 +213,7 @@ def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json
         messages = counted(one.messages, "message")
         lines = [
             f"as written: {mean:,.1f}, the mean of {messages}; text between them is not counted",
-            f"alone: {one.sampled:,} of {messages}, each a text of its own",
+            f"alone: {one.sampled:,} of {messages}, each as a separate text",
             f"together: the first {counted(one.first, 'message')} as one text, with the legend it needs",
             *(f"{row.format}: {row.note}" for row in one.rows if row.note),  # a table would cut it
         ]

@@ -28,7 +28,12 @@ MODES = ["auto", "calculate", "display"]
     help="TOML or JSON that replaces the packaged prices: a table for each model with input, output, cache_read and "
     "cache_write, in dollars per million tokens.",
 )
-@click.option("--mode", type=click.Choice(MODES), default="auto", help="Costs by prices, of the files, or both.")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="auto",
+    help="Costs from the files or, without one, from prices; always prices; or only files.",
+)
 @click.option("--timezone", metavar="ZONE", default="UTC", help="Time zone of the days: an IANA name, or local.")
 @click.option("--json", "form", flag_value="json", help="JSON lines instead of a table.")
 @click.option("--csv", "form", flag_value="csv", help="CSV instead of a table.")
@@ -38,9 +43,9 @@ def command(
 ) -> int:
     """Adds up the tokens and cost of the responses in SOURCES, each response once.
 
-    SOURCES are files and folders of coding agents' sessions and other formats of real traffic, globs, URLs, or - for
-    standard input; by default the known folders of this machine. turnwire changes and sends nothing. Exits with 1 if a
-    record is damaged, and with 4 without responses.
+    SOURCES are session files of coding agents or other supported formats, folders, globs, URLs, or - for standard
+    input; by default the session folders of this machine. turnwire changes no files and sends no data. Exits with 1 if
+    a record is damaged, and with 4 if there are no responses.
     """
     from turnwire.contract import FORMATS
     from turnwire.formats import prices as packaged
@@ -48,7 +53,7 @@ def command(
 
     names = inputs.checked(sources or tuple(usage.known_folders()))
     if not names:
-        raise click.UsageError("no known folder of sessions is here; name files or folders")
+        raise click.UsageError("found no session folders on this machine; specify files or folders")
     given = None if prices is None else options.settings_of(prices, packaged.priced)
     with usage_errors():
         gathered = usage.UsageSum(settings["timezone"])
@@ -57,7 +62,7 @@ def command(
         made = gathered.finish(by, counts, given, settings["mode"])
     _write(made, form)
     for model, spent in made.unpriced.items():
-        complain(f"no price is known of {model or 'responses without a model'}: {spent:,} tokens")
+        complain(f"no price for {model or 'responses without a model'}: {spent:,} tokens")
     tell_left_out(counts.rejects, "scan --wire formats")
     if not made.total["responses"]:
         inputs.tell_nothing(names, None, bool(counts.bytes))

@@ -103,8 +103,9 @@ class RecordValidator:
 def command(sources: tuple[str, ...], wire: str | None, **settings: Any) -> int:
     """Checks every record of SOURCES and writes each fault as file:line: byte N: wire: reason: text.
 
-    SOURCES are files, directories, globs, URLs, or - for standard input. With --wire, the wire is omitted. Good records
-    also go through the wire's check, whose issues are warnings or infos. Exits with 1 if there is a fault.
+    SOURCES are files, directories, globs, URLs, or - for standard input. With --wire, the wire is omitted. Valid
+    records are also checked with the wire's check, whose issues are warnings or infos. Exits with 1 if there is a
+    fault.
     """
     from turnwire.log.output.json_lines import json_line
 

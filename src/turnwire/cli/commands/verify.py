@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turnwire.ledger import Checkpoint, Verdict
 
 
-@click.command("verify", short_help="Prove ledger files; report what was proved and the first failure.")
+@click.command("verify", short_help="Verify ledger files; report what was proved and the first failure.")
 @click.argument("files", nargs=-1, required=True, type=options.FILE, metavar="FILES...")
 @click.option("--head", "heads", multiple=True, type=options.FILE, help="File with a saved head. Repeatable.")
 @click.option("--key", "keys", multiple=True, help="A trusted Ed25519 public key in hex; heads must be signed by one.")
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def command(
     files: tuple[str, ...], heads: tuple[str, ...], threshold: int | None, as_json: bool, **keys: tuple[str, ...]
 ) -> int:
-    """Proves ledger FILES: their tables, every row, the hash chain, the Merkle tree, and saved heads.
+    """Verifies ledger FILES: tables, every row, the hash chain, the Merkle tree, and saved heads.
 
     Exits with 1 if something fails or a file is not a ledger, and with 3 if a file cannot be read.
     """
@@ -36,7 +36,7 @@ def command(
 
     trusted, witnesses = ([_key(key) for key in keys[name]] for name in ("keys", "witnesses"))
     if (threshold or 0) > len(witnesses):
-        raise click.UsageError(f"--threshold is at most the number of --witness: {len(witnesses)}")
+        raise click.UsageError(f"--threshold cannot exceed the number of --witness options: {len(witnesses)}")
     kept = [read_head(head) for head in heads]
     outcome = GOOD
     for file in files:
@@ -56,30 +56,30 @@ def read_head(file: str) -> Checkpoint:
 
     text = inputs.content(file)
     if not text:
-        raise click.UsageError(printable(f"{file} holds no head of a ledger: it is empty"))
+        raise click.UsageError(printable(f"{file} is not a ledger head: the file is empty"))
     try:
         return Checkpoint.from_json(text)
     except RuleError as error:
-        raise click.UsageError(printable(f"{file} holds no head of a ledger: {error.text}")) from None
+        raise click.UsageError(printable(f"{file} is not a ledger head: {error.text}")) from None
 
 
 def _key(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError:
-        raise click.UsageError(f"--key is a public key in hex digits, not {text!r}") from None
+        raise click.UsageError(f"--key must be a public key in hex digits, not {text!r}") from None
 
 
 def _lines(file: str, verdict: Verdict, kept: bool) -> list[str]:
     from turnwire.ledger.connection import NO_LEDGER
 
     if verdict.fault is not None and verdict.fault.where == NO_LEDGER:
-        return [f"{file}: no ledger: {verdict.fault.text}"]
+        return [f"{file}: not a ledger: {verdict.fault.text}"]
     lines = [f"{file}: {'good' if verdict else 'BROKEN'}"]
     lines += [f"  proved: {sentence}" for sentence in verdict.proved]
     if verdict.fault is not None:
         place = "" if verdict.fault.seq is None else f", entry {verdict.fault.seq}"
-        lines.append(f"  fails first: {verdict.fault.where}{place}: {verdict.fault.text}")
+        lines.append(f"  first failure: {verdict.fault.where}{place}: {verdict.fault.text}")
     elif not kept:
-        lines.append("  not proved: that no tail was cut off; keep a head elsewhere and give it with --head")
+        lines.append("  not proved: that the file was not truncated; keep a head elsewhere and pass it with --head")
     return lines

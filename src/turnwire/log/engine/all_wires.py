@@ -206,7 +206,7 @@ def _findable(wires: Mapping[str, Wire]) -> list[str]:
             found.append(name)
             continue
         lack = "it has no bulk scanner" if wire.has("plan") else "it has no plan"
-        warnings.warn(f"a scan of all wires takes {name} for text: {lack}", stacklevel=5)
+        warnings.warn(f"a scan of all wires treats {name} as text: {lack}", stacklevel=5)
     return found
 
 

@@ -88,13 +88,13 @@ def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, .
     if names is None:
         return every
     if isinstance(names, str):
-        raise TypeError("columns is a list of names, not one string")
+        raise TypeError("columns must be a list of names, not one string")
     if not isinstance(names, Iterable):
-        raise TypeError(f"columns is a list of names, not {type(names).__name__}")
+        raise TypeError(f"columns must be a list of names, not {type(names).__name__}")
     result: list[Column] = []
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"columns is a list of names; {name!r} is none")
+            raise TypeError(f"columns must be a list of names; {name!r} is none")
         if name not in there:
             raise no_column(scanner, name, there, f"{told(scanner)} has no column {name!r}; it has {', '.join(there)}")
         if there[name] in result:
@@ -215,7 +215,7 @@ def _made_of_plan(wire: Wire) -> BulkScanner:
             if value is not None:
                 found[column.name] = _value(wire, column, value)
             elif not column.nullable:
-                text = f"the column {column.name!r} of {wire.name} is not nullable: values() gives nothing for it"
+                text = f"the column {column.name!r} of {wire.name} is not nullable, but values() returns nothing for it"
                 raise ValueError(text)
         return found
 
@@ -242,6 +242,6 @@ def _value(wire: Wire, column: Column, value: Any) -> Any:
     if column.kind == "timestamp" and isinstance(value, datetime):
         return ((value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
     if column.kind in ("text", "enum") or not isinstance(value, (int, float)):
-        text = f"values() of {wire.name} gives {value!r} for {column.name!r}, a column of kind {column.kind!r}"
+        text = f"values() of {wire.name} returns {value!r} for {column.name!r}, a column of kind {column.kind!r}"
         raise ValueError(text)
     return value

@@ -61,11 +61,11 @@ in a heredoc, say). Then the line that does end it may be seen late, by a sixtee
 def _as_bytes(data: Buffer) -> bytes:
     """The fed bytes. Raises TypeError for a str and for what is not bytes-like."""
     if isinstance(data, str):
-        raise TypeError("feed takes bytes, not str: feed(text.encode())")
+        raise TypeError("feed expects bytes, not str: feed(text.encode())")
     try:
         return memoryview(data).tobytes()
     except TypeError:
-        raise TypeError(f"feed takes bytes, not {type(data).__name__}") from None
+        raise TypeError(f"feed expects bytes, not {type(data).__name__}") from None
 
 
 def _is_text(beginning: bytes) -> bool:

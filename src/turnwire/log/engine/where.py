@@ -56,7 +56,7 @@ def compiled(where: Mapping[str, Any], scanner: BulkScanner) -> Filter:
     Raises UnknownName for a column or an enum's name that is not there, TypeError for a value of a wrong type.
     """
     if not isinstance(where, Mapping):
-        raise TypeError(f"where is a dict of columns and what they must be, not {type(where).__name__}")
+        raise TypeError(f"where must be a dict of columns and conditions, not {type(where).__name__}")
     there = {name: column for name, column in known(scanner).items() if name not in _NOT_KNOWN_YET}
     columns: dict[str, Column] = {}
     tests: list[Test] = []
@@ -68,7 +68,7 @@ def compiled(where: Mapping[str, Any], scanner: BulkScanner) -> Filter:
                 registry.wire(one)
             tests.append(partial(_always, answer=scanner.wire in _any_of(wanted)))
         elif name not in there:
-            text = f"where knows no column {name!r} of {told(scanner)}; it knows text, {', '.join(there)}"
+            text = f"where has no column {name!r} of {told(scanner)}; the columns are text, {', '.join(there)}"
             raise no_column(scanner, name, ("text", *there), text)
         else:
             how, source = scanner.common.get(name, ("", "")) if name not in own(scanner) else ("", "")
@@ -89,7 +89,7 @@ def _any_of(wanted: Any) -> list[Any]:
 def _numbers_of(name: str, wanted: Any) -> list[Any]:
     """The numbers whose decimal texts are wanted; any other text matches nothing."""
     if isinstance(wanted, tuple):
-        raise TypeError(f"where: {name} holds numbers as text and takes no range; use the number's own column")
+        raise TypeError(f"where: {name} contains numbers as text and has no ranges; use the column with the numbers")
     texts = [
         one if isinstance(one, int) or one is None else _bytes(name, one, f"{_AS_TEXT} or an int")
         for one in _any_of(wanted)
@@ -110,7 +110,7 @@ def _bytes(name: str, value: Any, takes: str = _AS_TEXT) -> bytes:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     given = f"{value!r} ({type(value).__name__})" if isinstance(value, (float, bool)) else type(value).__name__
-    raise TypeError(f"where: the column {name} takes {takes}, not {given}")
+    raise TypeError(f"where: the column {name} accepts {takes}, not {given}")
 
 
 def _test(name: str, column: Column, wanted: Any) -> Test:
@@ -120,7 +120,7 @@ def _test(name: str, column: Column, wanted: Any) -> Test:
         if len(wanted) != 2:
             raise ValueError(f"where: a range of {name} is (from, to), each of which may be None, not {wanted!r}")
         if column.kind in ("enum", "bool"):
-            raise TypeError(f"where: {name} has no order, so no ranges: name the values")
+            raise TypeError(f"where: {name} has no order, so ranges are not possible: list the values")
         low, high = (None if end is None else convert(name, column, end) for end in wanted)
         within = _text_within if column.kind == "text" else _number_within
         return lambda batch: batch.valid(column.name) & within(batch.values(column), low, high)
@@ -145,29 +145,29 @@ def _integer(name: str, column: Column, value: Any) -> int:
 
 def _real(name: str, column: Column, value: Any) -> float:
     if isinstance(value, (bool, np.bool_)) or not issubclass(type(value), Real):
-        raise TypeError(f"where: {name} is a number, not {type(value).__name__}")
+        raise TypeError(f"where: {name} must be a number, not {type(value).__name__}")
     try:
         number = float(value)
     except OverflowError:
         return inf if value > 0 else -inf
     if isnan(number):
-        raise ValueError(f"where: {name} is a number, not {value!r}")
+        raise ValueError(f"where: {name} must be a number, not {value!r}")
     return number
 
 
 def _code(name: str, column: Column, value: Any) -> int:
     text = getattr(value, "name", value)
     if not isinstance(text, str):
-        raise TypeError(f"where: {name} is one of {', '.join(column.names)}, not {type(value).__name__}")
+        raise TypeError(f"where: {name} must be one of {', '.join(column.names)}, not {type(value).__name__}")
     if text not in column.names:
-        told = f"where: {name} is one of {', '.join(column.names)}, not {text!r}"
+        told = f"where: {name} must be one of {', '.join(column.names)}, not {text!r}"
         raise UnknownName(f"where: {name}", text, column.names, told)
     return column.names.index(text)
 
 
 def _truth(name: str, column: Column, value: Any) -> int:
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"where: {name} is True or False, not {type(value).__name__}")
+        raise TypeError(f"where: {name} must be True or False, not {type(value).__name__}")
     return int(value)
 
 
@@ -176,7 +176,7 @@ def _microseconds(name: str, column: Column, value: Any) -> int:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise ValueError(f"where: {name} is a time such as 2026-05-04T12:00:00Z, not {value!r}") from None
+            raise ValueError(f"where: {name} must be a time such as 2026-05-04T12:00:00Z, not {value!r}") from None
     if isinstance(value, datetime):
         zoned = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
         since = zoned - datetime(1970, 1, 1, tzinfo=UTC)
@@ -185,7 +185,9 @@ def _microseconds(name: str, column: Column, value: Any) -> int:
         return int(value.astype("datetime64[us]").astype(np.int64))
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise TypeError(f"where: {name} is a datetime, its text, or microseconds since 1970, not {type(value).__name__}")
+    raise TypeError(
+        f"where: {name} must be a datetime, its text, or microseconds since 1970, not {type(value).__name__}"
+    )
 
 
 _CONVERT: dict[str, Callable[[str, Column, Any], Any]] = {

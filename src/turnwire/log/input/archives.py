@@ -57,7 +57,7 @@ class Member(io.RawIOBase):
         try:
             data = self._file.read1(min(len(view), _PIECE))
         except EOFError:
-            return self._ended(Reason.CUT_OFF, "the archive ends in the middle of this file")
+            return self._ended(Reason.CUT_OFF, "the archive ends within this file")
         except (zipfile.BadZipFile, zlib.error, LZMAError) as error:
             return self._ended(Reason.BAD_COMPRESSION, str(error))
         except OSError as error:

@@ -208,7 +208,7 @@ class Bookmark(NamedTuple):
             if not least <= index(number := getattr(self, name)) <= most:
                 raise ValueError(f"{name} is {number}, which is not from {least} to {most}")
         if self.tail and self.offset > max(self.size, self.read):
-            raise ValueError(f"byte {self.offset} is behind the end of the file")
+            raise ValueError(f"byte {self.offset} is beyond the end of the file")
         if self.carried is not None:
             SearchState.restored(self.carried)
         if self.given is not None and (len(self.given) != 2 or not all(0 <= index(one) <= MOST for one in self.given)):

@@ -34,11 +34,11 @@ class StreamDamage(NamedTuple):
 
 
 WORDS = {
-    "cut_off": "the compressed stream ends in the middle",
-    "trailing_junk": "the bytes after the last member or frame are neither another one nor padding",
+    "cut_off": "the compressed stream is incomplete",
+    "trailing_junk": "the bytes after the last member or frame are neither another member or frame nor padding",
     "bad_compression": "the stream cannot be decompressed from here on, or a checksum is wrong",
     "ratio_too_high": "it expands by more than the limit allows",
-    "window_too_large": "the stream wants a larger window than the limit",
+    "window_too_large": "the stream needs a larger window than the limit",
 }
 """The reasons in words, for people who have only a reject of it."""
 
@@ -267,7 +267,7 @@ def _bzip2(feed: _Feed, limits: Limits) -> _Chunks:
     try:
         from bz2 import BZ2Decompressor
     except ImportError:
-        raise MissingDependency("this Python was built without bz2, by which bzip2 is read") from None
+        raise MissingDependency("this Python was built without bz2, which is needed to read bzip2") from None
     return _parts(feed, "bzip2", "stream", lambda feed: _stream(feed, BZ2Decompressor(), (OSError, ValueError)))
 
 
@@ -275,7 +275,7 @@ def _xz(feed: _Feed, limits: Limits) -> _Chunks:
     try:
         from lzma import FORMAT_XZ, LZMADecompressor, LZMAError
     except ImportError:
-        raise MissingDependency("this Python was built without lzma, by which xz is read") from None
+        raise MissingDependency("this Python was built without lzma, which is needed to read xz") from None
 
     def read(feed: _Feed) -> _Chunks:
         return _stream(feed, LZMADecompressor(FORMAT_XZ, memlimit=_XZ_MEMORY), (LZMAError,))

@@ -153,11 +153,11 @@ class Input:
                 raise TypeError("scan reads bytes: open the file in binary mode")
             count = len(chunk) if isinstance(chunk, (bytes, bytearray, memoryview)) else None
             if count is None and chunk is not None:
-                raise TypeError(f"scan reads bytes; the file gave {type(chunk).__name__}")
+                raise TypeError(f"scan reads bytes; the file returned {type(chunk).__name__}")
         if count is None:
             raise BlockingIOError("the input has no data yet; scan needs a blocking file")
         if not isinstance(count, int) or not 0 <= count <= len(view):  # a file of the caller's own making
-            raise TypeError(f"the file gave {count!r} for a read of up to {len(view)} bytes")
+            raise TypeError(f"the file returned {count!r} for a read of up to {len(view)} bytes")
         if chunk is not None:
             view[:count] = chunk
         return count

@@ -162,8 +162,8 @@ class Starts:
         """Raises ValueError where there can be no further start."""
         if self.begun and (what := self.only_one()) is not None:
             raise ValueError(
-                f"{what} can be read only once, and this scan has begun to read it: "
-                "keep what it gave, or call turnwire.scan again for what comes next"
+                f"{what} can be read only once, and this scan has already read from it: "
+                "keep its results, or call turnwire.scan again for later data"
             )
 
     def begin(self) -> None:

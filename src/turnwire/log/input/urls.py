@@ -129,12 +129,12 @@ def _storage(url: str) -> tuple[Any, str]:
     try:
         storage, path = fsspec.core.url_to_fs(url)
     except ImportError as error:
-        raise MissingDependency(f"{url} needs more than fsspec: {error}") from None
+        raise MissingDependency(f"{url} needs another package besides fsspec: {error}") from None
     except ValueError as error:
         known = fsspec.available_protocols()
         if (protocol := re.split("://|::", url)[0]) in known:
             raise OSError(errno.EINVAL, str(error), url) from None
-        raise UnknownName("storage", protocol, known, f"fsspec knows no storage {protocol!r}") from None
+        raise UnknownName("storage", protocol, known, f"fsspec does not support the storage {protocol!r}") from None
     except Exception as error:
         raise OSError(errno.EIO, str(error) or type(error).__name__, url) from error
     return storage, path

@@ -147,7 +147,7 @@ class Batch(Columns):
         value. Raises UnknownKey for a column that is not in this batch, TypeError for one that is not an enum."""
         column = self.column(name)
         if column.kind != "enum":
-            raise TypeError(f"{name!r} is no enum and has no codes; it is {column.kind}")
+            raise TypeError(f"{name!r} is not an enum and has no codes; it is {column.kind}")
         codes: NDArray[np.uint8] = self.values(column)
         return codes
 

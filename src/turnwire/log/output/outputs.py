@@ -121,7 +121,7 @@ def write(
     """
     name = os.fspath(path)
     if not hasattr(found, "columns"):
-        raise TypeError(f"write takes what turnwire.scan returns, not {type(found).__name__}")
+        raise TypeError(f"write expects a result of turnwire.scan, not {type(found).__name__}")
     if partition_by is None:
         output: Any = FileOutput(name, found.columns, format_of_file(name, format), formulas)
     else:
@@ -208,7 +208,7 @@ class DirectoryOutput:
                 if match is not None:
                     self._parts[match[1]] = max(self._parts.get(match[1], 0), int(match[2]) + 1)
                 elif not path.is_dir():
-                    raise FileExistsError(17, "exists already and has files that are not such parts", self.name)
+                    raise FileExistsError(17, "already exists and contains files that are not parts", self.name)
             self._begin()
             if self._is_new:
                 self._stack.enter_context(locked(self._folder))  # it becomes the directory

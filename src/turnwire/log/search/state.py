@@ -195,7 +195,7 @@ class SearchState:
     def restored(cls, said: Any, inside: bool = False) -> SearchState:
         """The state that was kept. Raises ValueError, with what is wrong in words."""
         if not isinstance(said, dict) or said.get("version") != _VERSION:
-            raise ValueError(f"{said!r} is no state of a search that this version keeps")
+            raise ValueError(f"{said!r} is not a search state of this version")
         state = cls(inside)
         state._take_said({name: value for name, value in said.items() if name != "version"})
         state.begun = True
@@ -203,10 +203,10 @@ class SearchState:
 
     def _take_said(self, said: Any) -> None:
         if not isinstance(said, dict) or not said.keys() <= _FORMS.keys():
-            raise ValueError(f"{said!r} is no state of a search")
+            raise ValueError(f"{said!r} is not a search state")
         for name, value in said.items():
             if not _FORMS[name](value):
-                raise ValueError(f"{value!r} is no {name} of the state of a search")
+                raise ValueError(f"{value!r} is not a valid {name} of a search state")
         for name in _FLAGS:
             setattr(self, name, said.get(name, False))
         self.fence, self.runs = said.get("fence", "").encode(), set(said.get("runs", ()))

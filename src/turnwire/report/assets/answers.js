@@ -5,7 +5,7 @@ function drawAnswers(holder) {
   const wires = new Set([...filter.wires].map(wireName));
   const found = answers.filter((one) => !wires.size || wires.has(one.wire));
   const tools = D.tools.filter(([wire]) => !wires.size || wires.has(wire));
-  if (!found.length) return holder.replaceChildren(empty(answers.length ? "No record of these wires asks for an answer." : "No record asks for an answer."));
+  if (!found.length) return holder.replaceChildren(empty(answers.length ? "No records of these wires ask for an answer." : "No records ask for an answer."));
   const number = (name) => ({ name, number: true });
   const heads = [{ name: "Wire" }, { name: "Request" }, number("Asked"), number("Answered"), number("Open"), number("Median (p50)"), number("p90"), number("p99"), number("Longest")];
   const time = (value) => (value === null ? "–" : duration(value));

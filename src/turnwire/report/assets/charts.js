@@ -1,5 +1,5 @@
 // Tiles, volume over time, kinds and tokens.
-const noRecord = () => empty(D.totals.records ? "No record passes these filters." : "There are no records.");
+const noRecord = () => empty(D.totals.records ? "No records match these filters." : "There are no records.");
 
 function drawTiles(holder, view) {
   const agents = new Set(view.cells.flatMap((cell) => [cell.sender, cell.receiver]).filter((place) => place >= 0)).size;

@@ -5,17 +5,17 @@ document.getElementById("lede").replaceChildren(
   `${plural(D.totals.records, "record")}${wireList} in ${bytes(D.totals.bytes.all)}`,
   ...(timed ? [`, ${began === ended ? began : `${began} to ${ended}`} UTC`] : []));
 
-const tiles = el("dl", { class: "tiles", id: "tiles", "aria-label": "In short" });
+const tiles = el("dl", { class: "tiles", id: "tiles", "aria-label": "Key figures" });
 document.getElementById("main").append(tiles);
 const parts = [
   [card("volume", "Volume over time", `Records per time interval, by wire.${timed ? " Times are UTC." : ""}`), drawVolume],
   [card("rejects", "Rejects", "Text that begins like a record but cannot be read as one. Nothing in the log is dropped silently."), drawRejects],
   [card("parties", "Who talks to whom", "Records from each sender (row) to each receiver (column). Choose a cell to see only that pair.", "wider"), drawMatrix],
   [card("kinds", "Acts and kinds", "How many records of each kind, by wire.", "narrower"), drawKinds],
-  [card("tokens", "Token budget", "How many tokens a language model reads for the records of each wire."), drawTokens],
+  [card("tokens", "Token budget", "Tokens that a language model reads for the records of each wire."), drawTokens],
   [card("answers", "Latencies", "Time from each request to its answer, paired by the rules of its wire."), drawAnswers],
   [card("talks", "Conversations", "Choose a conversation, then a message to see its decoded fields and its text as written."), drawConversations],
-  [card("messages", "Messages", "In the order of the log."), drawMessages],
+  [card("messages", "Messages", "Messages in log order."), drawMessages],
 ];
 
 function draw() {
@@ -26,7 +26,7 @@ function draw() {
 }
 
 function drawFoot() {
-  const lines = ["Times are UTC. Kinds, agents and conversations are as the records name them. Places are lines and byte offsets in the file."];
+  const lines = ["Times are UTC. Kinds, agents and conversations have the names used in the records. Positions are lines and byte offsets in the file."];
   lines.push(`Of ${bytes(D.totals.bytes.all)} read, ${bytes(D.totals.bytes.records)} are records, ${bytes(D.totals.bytes.rejects)} rejects and ${bytes(D.totals.bytes.text)} other text.`);
   document.getElementById("foot").append(`Made by turnwire ${D.version}, ${D.made}. This page is self-contained and loads nothing.`, el("ul", {}, lines.map((line) => el("li", {}, line))));
 }
@@ -45,6 +45,7 @@ for (const link of document.querySelectorAll("#findings a")) {
       location.hash = given;
       if (recall()) draw();
     }
+    placeBar(); // the filter may just have opened
     document.getElementById(link.dataset.part).scrollIntoView();
   });
 }
@@ -57,5 +58,8 @@ addEventListener("resize", () => {
 
 // What is sticky below the bar of filters begins where the bar ends. On paper all that is closed is open.
 const filterBar = document.getElementById("filter-fold");
-new ResizeObserver(() => document.documentElement.style.setProperty("--bar", getComputedStyle(filterBar).position === "sticky" ? `${filterBar.offsetHeight}px` : "0px")).observe(filterBar);
+function placeBar() {
+  document.documentElement.style.setProperty("--bar", getComputedStyle(filterBar).position === "sticky" ? `${filterBar.offsetHeight}px` : "0px");
+}
+new ResizeObserver(placeBar).observe(filterBar);
 addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details.reject")) one.open = true; });

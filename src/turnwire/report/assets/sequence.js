@@ -9,7 +9,7 @@ function drawConversations(holder, view) {
     talks.get(message.talk).push(message);
   }
   const found = [...talks].sort(([a], [b]) => (a.id === null) - (b.id === null) || b.total - a.total || a.place - b.place);
-  if (!found.length) return holder.replaceChildren(empty(messages.length ? "No message in this page passes these filters." : "There are no messages."));
+  if (!found.length) return holder.replaceChildren(empty(messages.length ? "No message in this page matches these filters." : "There are no messages."));
   if (!talks.has(chosenTalk)) [chosenTalk] = found[0];
   const list = el("div", {}), diagram = el("div", { id: "diagram" });
   holder.replaceChildren(el("div", { class: "talk" }, list, diagram), ...conversationNotes());

@@ -3,7 +3,7 @@ const ROWS = 50, CARDS = 15, REJECTS = 10;
 const rowsInView = () => (matchMedia("(max-width: 560px)").matches ? CARDS : ROWS); // on a phone each is a card
 
 function drawMessages(holder, view) {
-  if (!view.messages.length) return holder.replaceChildren(empty(messages.length ? "No message in this page passes these filters." : "There are no messages."));
+  if (!view.messages.length) return holder.replaceChildren(empty(messages.length ? "No message in this page matches these filters." : "There are no messages."));
   const heads = [...["Time (UTC)", "Wire", "Kind", "From", "To", "Conversation", "About"].map((name) => ({ name })), { name: "Line", number: true }, { name: "Details" }];
   paged(holder, view.messages, rowsInView(), "Messages", (part, place) => {
     const made = table("", heads, part.map(messageRow));
@@ -30,7 +30,7 @@ function messageRow(message) {
 const chosenReasons = new Set();
 
 function drawRejects(holder, view) {
-  if (!allRejects) return holder.replaceChildren(empty("Nothing is damaged: all that begins like a record is one."));
+  if (!allRejects) return holder.replaceChildren(empty("Nothing is damaged: everything that begins like a record is valid."));
   const wires = new Set([...filter.wires].map(wireName));
   const counts = D.reject_counts.filter(([wire]) => !wires.size || wires.has(wire));
   const reasons = el("div", { class: "chips reasons no-print", role: "group", "aria-label": "Reasons" }, counts.map(([wire, reason, number]) => {
@@ -43,7 +43,7 @@ function drawRejects(holder, view) {
     (!view.wanted || rejectText(reject).includes(view.wanted)));
   const list = el("div", {});
   if (found.length) paged(list, found, REJECTS, "Rejects", (part, place) => place.append(...part.map((reject, row) => rejectBlock(reject, row === 0))));
-  else list.append(empty("No reject in this page passes these filters."));
+  else list.append(empty("No reject in this page matches these filters."));
   const notes = rejects.length < allRejects ? [note(`This page has ${count(rejects.length)} of ${plural(allRejects, "reject")}: the first of each wire and reason.`)] : [];
   if (filter.kind !== null || filter.sender !== null || filter.receiver !== null || filter.conversation || byTime()) {
     notes.push(note("Rejects have no kind, sender, receiver, conversation or time, so those filters do not affect this list."));

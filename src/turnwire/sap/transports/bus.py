@@ -153,9 +153,9 @@ class Bus(BusClient):
         labels: values for target.routingHints, which select among several agents with a capability, e.g. ``shard``.
         """
         if self._stack is not None:
-            raise RuntimeError("agents are registered before the bus is entered")
+            raise RuntimeError("agents must be registered before the bus is entered")
         if agent.agent_id in self._providers:
-            raise ValueError(f"the bus has an agent {agent.agent_id} already")
+            raise ValueError(f"the bus already has an agent {agent.agent_id}")
         if agent.transcript is None:
             agent.transcript = self.transcript
         agent.routes.setdefault(SCHEME, self._route)
@@ -196,7 +196,7 @@ class Bus(BusClient):
         if agent is None and caller is None:  # who is not told what there is
             return nack(task, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
         if agent is None:
-            return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus takes the task")
+            return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus accepts the task")
         return await agent.receive(task, principal=principal, **how)
 
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:

@@ -196,7 +196,7 @@ class _Endpoint:
         made = _Answer(text, status, headers, JSON if text else None)
         if (size := len(made.body)) > PIECE:
             if not self.agent.reserve(size):
-                text = "there is no memory for the answer now; the same task again has it"
+                text = "there is no memory for the answer now; send the same task again to get it"
                 raise _Problem(request, ErrorCode.RATE_LIMIT, text)
             made.counted = self.agent
         return made
@@ -226,7 +226,7 @@ class _Endpoint:
             text = f"the body took more than {self.body_seconds:g} seconds"
             raise _Problem(request, ErrorCode.INVALID_TASK, text, 408) from None
         except ClientDisconnect:
-            raise _Problem(request, ErrorCode.INVALID_TASK, "the connection ended within the body") from None
+            raise _Problem(request, ErrorCode.INVALID_TASK, "the connection ended before the end of the body") from None
         finally:
             self.agent.release(len(body))
 
@@ -343,7 +343,7 @@ _ENDPOINT = re.compile(
 def _parts(text: str) -> tuple[tuple[str, str, int], list[str]]:
     """(scheme, host, port) of a URL and the steps of its path. Raises ValueError for what could lead elsewhere."""
     if (found := _ENDPOINT.fullmatch(text)) is None or "#" in text:
-        raise ValueError("an endpoint is http(s)://host/path, its path plain names")
+        raise ValueError("an endpoint must be http(s)://host/path with a path of plain names")
     scheme, host, port, path = found.groups()
     return (scheme, host.lower(), int(port or _PORTS[scheme])), [step for step in path.split("/") if step]
 
@@ -403,14 +403,14 @@ class Client(Caller):
                     response = await opened.enter_async_context(asking)
                 if not response.headers.get("content-type", "").startswith(LINES):
                     answer = _message_of(response, await self._content(response))
-                    raise Refused(answer) if isinstance(answer, Nack) else BadAnswer("no stream of Results came")
+                    raise Refused(answer) if isinstance(answer, Nack) else BadAnswer("no stream of Results arrived")
             lines = _split(response, self._max_body)
             while True:
                 with self._errors(f"no Result of task {task.task_id}", self._timeout):
                     async with asyncio.timeout(self._timeout):  # httpx counts from byte to byte
                         line = await anext(lines, None)
                 if line is None:
-                    raise Unreachable(f"the Results of task {task.task_id} ended before the last one")
+                    raise Unreachable(f"the stream of Results of task {task.task_id} ended before the final one")
                 result = self.answered(task, read_answer(line))
                 yield result
                 if is_final(result):
@@ -484,7 +484,7 @@ def _message_of(response: httpx.Response, content: bytes) -> Any:
         try:
             fields = json_text.read_object(content, WIRE).get("nack")
         except DecodeError as error:
-            raise BadAnswer(f"HTTP {status} with a problem that cannot be read: {error}") from error
+            raise BadAnswer(f"HTTP {status} with an unreadable problem description: {error}") from error
         if isinstance(fields, dict):
             answer = read_answer(json_text.write(fields, WIRE).encode())
             if isinstance(answer, Nack):

@@ -126,7 +126,7 @@ def _error_of(error: Exception) -> types.JSONRPCError | None:
         number = request.get("id") if isinstance(request, dict) else None
         if not isinstance(number, (int, str)) or str(number).encode("utf-8", "ignore").decode() != str(number):
             return None
-        text = "the request cannot be read: it has half a surrogate pair, or breaks the schema of MCP"
+        text = "the request cannot be read: it contains half a surrogate pair, or violates the MCP schema"
         data = types.ErrorData(code=types.INVALID_REQUEST, message=text)
     return types.JSONRPCError(jsonrpc="2.0", id=number, error=data)
 
@@ -216,7 +216,7 @@ def _task_of(
     if arguments and arguments != task.payload:
         raise Refused(nack(task, ErrorCode.INVALID_TASK, "/payload: the arguments are not the payload of the task"))
     if task.target.capability != params.name:
-        text = f"the task is for {task.target.capability}, the tool is {params.name}"
+        text = f"the task is for {task.target.capability}, but the tool is {params.name}"
         raise Refused(nack(task, ErrorCode.INVALID_TASK, text))
     return task
 

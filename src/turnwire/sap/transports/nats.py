@@ -308,7 +308,7 @@ class Worker:
                     (message,) = await self._tasks.fetch(1, timeout=PATIENCE)
                     return message
             except Exception:
-                _log.exception("the queue gives no tasks for now")  # the client connects again by itself
+                _log.exception("the queue currently delivers no tasks")  # the client connects again by itself
                 await asyncio.sleep(AGAIN_SECONDS)
 
     def _handled(self, handling: asyncio.Task[None]) -> None:
@@ -505,7 +505,7 @@ class Client(Caller):
 
         def kept(answer: Any) -> Result:
             if (result := self.answer_to(task_id, answer)) is None:
-                raise BadAnswer(f"what came for task {task_id} is not a Result of it")
+                raise BadAnswer(f"the answer for task {task_id} is not a Result of it")
             return result
 
         async with self._listening(subject) as results:
@@ -568,7 +568,7 @@ class Client(Caller):
                 try:
                     return check(read_answer(message.data))
                 except (BadAnswer, Refused) as error:
-                    _log.warning("a Result for task %s was not taken: %s", task_id, error)
+                    _log.warning("a Result for task %s was not accepted: %s", task_id, error)
                     strange.append(str(error))
         except TimeoutError:
             if strange:
@@ -587,7 +587,7 @@ class Client(Caller):
                         return refused
                     message = await self._heard(receipts, losses)
         except (TimeoutError, NoRespondersError) as error:
-            raise Unanswered(f"no worker took task {task.task_id}") from error
+            raise Unanswered(f"no worker accepted task {task.task_id}") from error
         receipt = read_answer(message.data)
         if not isinstance(receipt, (Ack, Nack)):
             raise BadAnswer(f"the worker answered with a {type(receipt).__name__}")
@@ -602,10 +602,10 @@ class Client(Caller):
             await self._link.publish(self._link.subject("tasks", self._link.queue, self._principal), text, headers)
         except APIError as error:
             if error.err_code != _FULL:
-                raise Unreachable(f"the queue does not take the task: {error}") from error
+                raise Unreachable(f"the queue does not accept the task: {error}") from error
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
         except MaxPayloadError:
-            return nack(task, ErrorCode.INVALID_TASK, f"the task has {len(text)} bytes, more than the server takes")
+            return nack(task, ErrorCode.INVALID_TASK, f"the task has {len(text)} bytes, more than the server accepts")
         except NoStreamResponseError as error:
             raise Unreachable(f"there is no queue {self._link.queue}") from error
         except PermissionError as error:
