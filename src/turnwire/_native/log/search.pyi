@@ -53,6 +53,9 @@ class Plan:
 class Core: ...
 
 @disjoint_base
+class Learnt: ...
+
+@disjoint_base
 class Block:
     def streams(self, walk: Any, at: int, carrier: str, foreign: tuple[int, int] | None) -> int: ...
 
