@@ -512,7 +512,8 @@ def test_slip_message_is_the_dataclass_that_slipcore_s_is(backend: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "types"), [("SlipMessage", {"act": nslip.Act, "conv_id": int}), ("Envelope", {"id": str})]
+    ("name", "types"),
+    [("SlipMessage", {"act": nslip.Act, "conv_id": int}), ("Envelope", {"id": str}), ("Section", {"name": str})],
 )
 def test_hypothesis_builds_messages(backend: str, name: str, types: dict[str, type]) -> None:
     from hypothesis import given, settings, strategies as st
