@@ -65,7 +65,7 @@ def main() -> None:
     rounds, size = (2, 2 << 20) if options.quick else (9, 64 << 20)
     load = os.getloadavg()[0]
     single, files = list(messages.measure(rounds)), list(readers.measure(rounds, size))
-    taken = f"Taken {datetime.now(UTC):%Y-%m-%d} at a load average of {load:.1f} on\n{machine()}."
+    taken = f"Measured on {datetime.now(UTC):%Y-%m-%d} at a load average of {load:.1f} on\n{machine()}."
     parts = [taken, messages.table(single), readers.table(files), scans.tables(size >> 2, rounds)]
     text = "\n\n".join(parts)
     print(text)

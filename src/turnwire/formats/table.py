@@ -95,7 +95,7 @@ Columns = Mapping[str, str | Source | tuple[str | Source, ...]]
 
 
 def sources_of(given: str | Source | tuple[str | Source, ...]) -> tuple[Source, ...]:
-    """The sources of a column, the first that counts before the others."""
+    """The sources of a column, in order of preference."""
     several = given if isinstance(given, tuple) and not isinstance(given, Source) else (given,)
     return tuple(Source(one) if isinstance(one, str) else one for one in several)
 

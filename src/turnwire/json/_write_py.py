@@ -37,8 +37,8 @@ def text_of(source: str | bytes) -> str:
 
 
 def compacted(source: str | bytes) -> str:
-    """A text that was read and found good, as it is written while nothing of it has changed: without white space, its
-    strings with the escapes that writing gives them, its numbers as they were read."""
+    """Returns a valid text in the form in which an unmodified message is written: without white space, with the escapes
+    of the writer, and with numbers as they were read."""
     return _SPACE_OR_STRING.sub(_compact, text_of(source))
 
 

@@ -44,7 +44,8 @@ def scanner(
     common: Mapping[str, tuple[str, str]],
     fault: Callable[[dict[str, Any]], Refusal | None] | None = None,
 ) -> BulkScanner:
-    """The scanner of some JSON wires; ``columns`` are their own ones, to which ``inner`` and ``time`` are added.
+    """Returns the scanner of some JSON wires; ``columns`` are the wires' own columns, to which ``inner`` and ``time``
+    are added.
 
     common: as of :class:`BulkScanner`. fault: why ``decode`` rejects an object, or None (``BulkScanner.refusal``).
     Raises ValueError if a fill matches no column, or a common column has no source.

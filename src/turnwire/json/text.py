@@ -1,9 +1,9 @@
 """Strict JSON text for the JSON wires: one object in, one object out, nothing guessed (RFC 8259, I-JSON's strictness).
 
-Refused on reading: duplicate keys (also such that are equal only after unescaping), NaN, Infinity and numbers beyond a
-double, lone surrogates, bad UTF-8, a byte order mark, UTF-16, anything before or after the object, and whatever
-exceeds the limits. Integers are exact at any size, the order of keys is kept, and ``-0`` stays a negative zero (as the
-float ``-0.0``, which is the only number that can hold it).
+Reading rejects duplicate keys (including keys that are equal only after unescaping), NaN, Infinity and numbers beyond a
+double, lone surrogates, invalid UTF-8, a byte order mark, UTF-16, anything before or after the object, and anything
+that exceeds the limits. Integers are exact at any size, the order of keys is kept, and ``-0`` stays a negative zero (as
+the float ``-0.0``, which is the only number that can hold it).
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def write(value: Any, wire: str | None = None, *, limits: Limits = LIMITS) -> st
 
 
 def text_of(source: str | bytes) -> str:
-    """The text of what :meth:`Reader.read_source` kept."""
+    """Returns the text of a result of :meth:`Reader.read_source`."""
     result: str = _writer.text_of(source)
     return result
 
 
 def compacted(source: str | bytes) -> str:
-    """A text that was read and found good, as it is written while nothing of it has changed: without white space, its
-    strings with the escapes that writing gives them, its numbers as they were read."""
+    """Returns a valid text in the form in which an unmodified message is written: without white space, with the escapes
+    of the writer, and with numbers as they were read."""
     result: str = _writer.compacted(source)
     return result

@@ -37,7 +37,7 @@ class Answers:
         return [(asked, settled[:, 0]) for asked, settled in found]
 
     def rows(self) -> list[list[Any]]:
-        """The fate of the questions that were asked: rows of ANSWER_COLUMNS."""
+        """Returns rows of ANSWER_COLUMNS, one for each kind of request."""
         return [_answers(wire, pairing) for (wire, _), pairing in self._pairs.found.items() if pairing.seen]
 
 

@@ -26,7 +26,7 @@ _CODES = {FAILS: outcome.BAD_RECORDS, IS_OPEN: outcome.OPEN, CONFORMS: outcome.G
 @options.policy_option
 @click.option("--now", type=options.moment, metavar="TIME", help='Check unfinished work as of this time (or "now").')
 @click.option(
-    "--clauses", is_flag=True, help="List the clauses of WIRE and requirements that no log can show, and exit."
+    "--clauses", is_flag=True, help="List the clauses of WIRE and the requirements that a log cannot show, and exit."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each file.")
 @options.exit_zero_option

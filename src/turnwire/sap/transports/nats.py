@@ -572,7 +572,7 @@ class Client(Caller):
                     strange.append(str(error))
         except TimeoutError:
             if strange:
-                raise BadAnswer(f"no Result of task {task_id} came, but: {'; '.join(strange[:3])}") from None
+                raise BadAnswer(f"received no Result of task {task_id}, but: {'; '.join(strange[:3])}") from None
             raise Unanswered(f"no result of task {task_id}") from None
         return None
 
