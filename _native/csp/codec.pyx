@@ -311,11 +311,12 @@ include "_native/csp/objects.pxi"
 
 
 def decode(text, *, mode="strict", limits=_LIMITS):
-    """Reads the one message of a text; code fences around it are dropped.
+    """Reads the single message of a text; code fences around it are ignored.
 
-    DEF and LAWS may precede it; after it they are the issue restate ("info"), with their line. Raises DecodeError: as
-    :func:`parse` does, and empty_message for no text, no_message for other records without a message, trailing_text for
-    a record after it. Lenient reading drops text around the message (an "info" issue) and takes the first.
+    DEF and LAWS may precede it; after it they are reported as restate ("info"), with their line. Raises DecodeError
+    like :func:`parse`, and also empty_message if there is no text, no_message for records without a message, and
+    trailing_text for a record after it. Lenient reading ignores text around the message (an "info" issue) and returns
+    the first message.
     """
     if limits is _LIMITS and mode == "strict":
         made = usual_message(text)
@@ -325,21 +326,22 @@ def decode(text, *, mode="strict", limits=_LIMITS):
 
 
 def encode(record, bint strict=True):
-    """The canonical text of a record or a document (records with a blank line between them).
+    """Writes a record, or a document (records separated by blank lines), as canonical text.
 
     Strict writing raises EncodeError (reason, and ``line`` in the text that would have been written, or ``path``) for
-    whatever strict reading refuses, and for a message that lenient reading returned with warnings (``replace()`` it or
-    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. Both refuse a value that the
-    wire cannot express (a newline in a header, a lone surrogate).
+    anything that strict reading rejects, and for a message that lenient reading returned with warnings (``replace()``
+    it or clear its ``issues`` once you trust it). ``strict=False`` writes the message as it was read. Both reject
+    values that the wire cannot express (a newline in a header, a lone surrogate).
     """
     text = text_of(record, strict)
     return long_way().encode_closely(record, strict) if text is None else text
 
 
 def check(message):
-    """Lists the issues of a record: what strict writing refuses ("warning") and what may be fine ("info").
+    """Lists the issues of a record: problems that strict writing rejects ("warning"), and those that may be fine
+    ("info").
 
-    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for warnings from reading, the line
+    ``where`` is a line of the text that ``encode(message, strict=False)`` returns; for warnings from reading, the line
     where they were found. Raises TypeError for other objects.
     """
     return [] if clean(message) else long_way().check_closely(message)

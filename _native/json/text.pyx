@@ -429,7 +429,7 @@ cdef Py_ssize_t default_key = LIMITS.key, default_digits = LIMITS.integer_digits
 
 
 def plain(bytes span):
-    """The inside of a JSON string without its escapes."""
+    """Returns the content of a JSON string without its escapes."""
     cdef Py_ssize_t size = len(span)
     result = PyBytes_FromStringAndSize(NULL, size)
     return result[:tw_unescape(<const unsigned char *><char *>span, <const unsigned char *><char *>span + size,

@@ -82,7 +82,7 @@ cdef class Envelope:
         correlation_id: the id of the request that this answers, or None.
         extra: unknown keys and their JSON values, kept and written back.
 
-    Mutable. Values are judged by ``check`` and ``encode``, not when they are set.
+    Mutable. Values are validated by ``check`` and ``encode``, not when they are set.
     """
 
     cdef public object id, timestamp, sender, receiver, type, channel, content, correlation_id, _parsed
@@ -340,11 +340,11 @@ cdef tuple verdict(Envelope envelope, policy):
 
 
 def encode(envelope, bint strict=True, *, policy=DEFAULT_POLICY):
-    """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
+    """Writes an envelope as JSON text without white space: the fields in the order of section 001, then unknown keys.
 
-    Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
-    everything that ``decode`` reads. For a Space document, returns its text. Both raise EncodeError for values without
-    a JSON form, and for other objects (wrong_type).
+    Strict writing raises EncodeError for the first warning of ``check``, with the field in ``path``; ``strict=False``
+    writes any envelope that ``decode`` reads. For a Space document, returns its text. Both raise EncodeError for values
+    without a JSON form, and for other objects (wrong_type).
     """
     written = text(envelope, strict, policy)
     return methods.envelope_text(envelope, Envelope, check, strict, policy) if written is None else written
@@ -462,9 +462,10 @@ cdef Envelope quick(object data):
 
 
 def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
-    """One envelope from a JSON object in text or contiguous bytes; white space around it is dropped (section 001).
+    """Reads one envelope from a JSON object in text or contiguous bytes; surrounding white space is ignored (section
+    001).
 
-    Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: what strict JSON refuses,
+    Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: for invalid JSON,
     missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. ``check`` applies the rules of
     section 004; with ``strict``, its first warning is raised as RuleError.
     """
@@ -485,12 +486,12 @@ def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
 
 
 def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
-    """Lists the issues of an envelope: the rules of section 004 and the table of ``policy``. For a Space document: what
-    lenient reading accepted, and its lints; ``where`` is then a line.
+    """Lists the issues of an envelope, by the rules of section 004 and the table of ``policy``. For a Space document,
+    lists the faults that lenient reading accepted, and those of ``lint``; ``where`` is then a line.
 
-    Strict ``encode`` refuses a "warning"; an "info" may be fine (an unknown key, an unknown role). ``where`` is
-    a JSON pointer; the text of a refusal names the deciding row of the policy. With ``strict`` the first warning
-    is raised as RuleError, its ``rule`` being the section of the specification.
+    Strict ``encode`` rejects a "warning"; an "info" may be fine (an unknown key, an unknown role). ``where`` is a JSON
+    pointer; the text names the row of the policy. With ``strict``, the first warning is raised as RuleError, with the
+    section of the specification as its ``rule``.
     """
     cdef tuple found
     if not isinstance(envelope, Envelope):

@@ -104,8 +104,9 @@ cdef class Section:
     Attributes: name, type, qualifier, place, index, inline (str or None where the header has none), content (str,
     without trailing blank lines), raw (the text as it was read, or None for a section that was built).
 
-    A section does not change. A parsed one keeps the whole document alive and cuts out its parts on access. One that
-    is built takes no content that ends in a line end or blank lines (EncodeError, trailing_blank) unless ``trim``.
+    Sections are immutable. A parsed section keeps the whole document alive and extracts its parts on access. The
+    constructor rejects content that ends in a line end or blank lines (EncodeError, trailing_blank) unless ``trim`` is
+    true.
     """
 
     cdef object source
@@ -147,7 +148,7 @@ cdef class Section:
 
     @property
     def type(self):
-        """The part behind the first "/" of the head, or None."""
+        """The part after the first "/" of the head, or None."""
         if self.parts is not None:
             return self.parts[1]
         cdef tw_header *header = self.header()
@@ -155,7 +156,7 @@ cdef class Section:
 
     @property
     def qualifier(self):
-        """The text behind the first ":" ("" before inline text), or None without a colon."""
+        """The text after the first ":" ("" before inline text), or None without a colon."""
         if self.parts is not None:
             return self.parts[2]
         cdef tw_header *header = self.header()
@@ -163,7 +164,7 @@ cdef class Section:
 
     @property
     def place(self):
-        """The qualifier before its last "/", or None where the qualifier is empty or absent."""
+        """The qualifier before its last "/", or None if the qualifier is empty or missing."""
         if self.parts is not None:
             return self.parts[3]
         cdef tw_header *header = self.header()
@@ -173,7 +174,7 @@ cdef class Section:
 
     @property
     def index(self):
-        """The qualifier behind its last "/", or None."""
+        """The qualifier after its last "/", or None."""
         if self.parts is not None:
             return self.parts[4]
         cdef tw_header *header = self.header()
@@ -199,7 +200,7 @@ cdef class Section:
 
     @property
     def raw(self):
-        """The section exactly as it was read, line endings and blank lines included; None for a built one."""
+        """The section exactly as it was read, including line endings and blank lines; None for a constructed one."""
         if self.parts is not None:
             return self.parts[7]
         self.expect_source()

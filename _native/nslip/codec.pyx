@@ -115,7 +115,7 @@ cdef class SlipMessage(MessageBase):
         slots: Slot -> int (or str for STATUS and TAG).
         extra: unknown fields kept by ``unknown="keep"``: prefix -> value as written.
 
-    Values are judged when the message is encoded, not when they are set.
+    Values are validated when the message is encoded, not when they are set.
     """
 
     cdef tw_values v
@@ -219,7 +219,7 @@ cdef class SlipMessage(MessageBase):
 
     @property
     def slots(self):
-        """Slot -> value, in the order of the wire: a real dict, made on first access and authoritative from then on."""
+        """Slot -> value, in message order: a dict, created on first access and authoritative from then on."""
         cdef Touched touched = self.touch()
         cdef dict slots
         cdef int place
@@ -442,7 +442,7 @@ cdef object finished(Writer *w, SlipMessage message):
 
 
 def encode(message):
-    """The wire text of a message: header ``a f c S d T``, then the slots in their own order (section 3).
+    """Writes a message as text: header ``a f c S d T``, then the slots in their own order (section 3).
 
     Raises EncodeError(wrong_type|negative|too_large|unknown_act|unknown_frame|unknown_slot|lone_surrogate) with the
     field in ``path``.
@@ -460,8 +460,8 @@ def encode(message):
 
 
 def encode_many(messages):
-    """One message a line, UTF-8, each line ended by a newline. Raises EncodeError as encode does, and
-    newline_in_string for a text that would break its line; ``path`` starts with the index of the message."""
+    """Writes one message per line, as UTF-8, each followed by a newline. Raises EncodeError like encode, and
+    newline_in_string for text with a newline; ``path`` starts with the index of the message."""
     cdef Writer w
     cdef uint8_t room[512]
     cdef Py_ssize_t index = 0
@@ -536,12 +536,12 @@ cdef object long_way = None
 
 
 def check(message):
-    """Lists the issues of a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
+    """Lists the issues of a message, field by field; empty for a valid one. ``where`` is a JSON pointer.
 
-    * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
-    * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and are named here by their id
-      (section 2). It is not a "warning", since writing accepts long strings.
-    * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
+    * "warning", with the reason of ``encode``: each field that ``encode`` rejects.
+    * "info" ``long_string``: a string over 64 characters; large artifacts belong in stores and are referenced by their
+      id (section 2). It is not a "warning", since writing accepts long strings.
+    * "info" ``unknown_slot`` and ``unknown_frame``: fields that ``unknown="keep"`` kept (section 6).
 
     Raises TypeError for other objects.
     """
@@ -709,7 +709,7 @@ cdef int flags_of(object unknown) except -1:
 
 
 def decode(data, *, unknown=REFUSE_UNKNOWN):
-    """One message from text or contiguous bytes; white space around it is dropped (section 3).
+    """Reads one message from text or contiguous bytes; surrounding white space is ignored (section 3).
 
     ``unknown="keep"`` keeps unknown slots and frames in ``message.extra``. Raises DecodeError with reason, offset
     (bytes of the UTF-8 form, also for str) and line.
@@ -718,10 +718,10 @@ def decode(data, *, unknown=REFUSE_UNKNOWN):
 
 
 def decode_many(data, *, unknown=REFUSE_UNKNOWN):
-    """The messages of a list (one item each) or of bytes or text (one line each; blank lines are skipped).
+    """Reads the messages of a list (one per item) or of bytes or text (one per line; blank lines are skipped).
 
-    Raises DecodeError at the first fault; for lines, offset and line count in the whole input; for a list, ``path``
-    is ``/index`` and the offset counts in that item.
+    Raises DecodeError at the first fault. For lines, offset and line refer to the whole input; for a list, ``path`` is
+    ``/index`` and the offset refers to that item.
     """
     cdef int flags = flags_of(unknown)
     cdef Py_ssize_t index = 0

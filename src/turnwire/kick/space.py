@@ -170,7 +170,7 @@ def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = Fals
     """Reads a Space document from text or contiguous bytes; ``text()`` of the result is the input.
 
     mode: "strict" raises DecodeError with reason, byte offset and line at the first fault (bad_utf8, bom,
-    empty_header, bad_header, no_sections); "lenient" takes every header and reports issues bom, empty_header,
+    empty_header, bad_header, no_sections); "lenient" accepts every header and reports bom, empty_header,
     leading_space, trailing_space, nested_sigil, space_in_qualifier. fences: a sigil inside a Markdown code fence is
     text. stuffing: a content line that starts with ``\\`` and the sigil loses that one backslash.
     Rule 1 of section 004.
