@@ -9,7 +9,8 @@ enum { TW_NO_NODE = 0xFFFF };
 
 /* One demand of a variant: where `parent` is an object (TW_NO_NODE: always), `node` is one of the kinds `is` and its
  * word one of `words` (0: no matter), or absent unless `needed`. */
-typedef struct { uint16_t node, parent, is; uint8_t needed; uint64_t words; } tw_need;
+enum { TW_WORD_SETS = 4 };                   /* sets of 64 bits for the numbers of words */
+typedef struct { uint16_t node, parent, is; uint8_t needed, worded; uint64_t words[TW_WORD_SETS]; } tw_need;
 
 /* What fills a column: the first of two nodes that is there. numbers: what each word of TW_FILL_NUMBERED stands for. */
 enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER, TW_FILL_TIME, TW_FILL_COUNT,
@@ -84,7 +85,7 @@ static inline int tw_index_needs(const tw_need *needs, tw_variant *variant)
         uint64_t bit = (uint64_t)1 << (node & 63);
         if (variant->asked[node >> 6] & bit) return 0;
         if (needs[place].needed) variant->must[node >> 6] |= bit;
-        if (needs[place].words) variant->worded[node >> 6] |= bit;
+        if (needs[place].worded) variant->worded[node >> 6] |= bit;
         variant->asked[node >> 6] |= bit;
         variant->kinds[node] = needs[place].is;
         variant->need_of[node] = (uint16_t)place;
@@ -109,8 +110,8 @@ static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *var
         for (uint64_t there = variant->worded[w] & x->noted[w]; there; there &= there - 1) {
             int node = w * 64 + tw_low_zeros(there);
             const tw_value *v = &x->v[node];
-            uint64_t words = plan->needs[variant->need_of[node]].words;
-            if (v->b.is & TW_IS_STRING && !(v->b.word < 64 && words >> v->b.word & 1)) return 0;
+            const uint64_t *words = plan->needs[variant->need_of[node]].words;
+            if (v->b.is & TW_IS_STRING && (v->b.word == TW_NO_WORD || !(words[v->b.word >> 6] >> (v->b.word & 63) & 1))) return 0;
         }
         for (uint64_t missing = variant->must[w] & ~x->noted[w]; missing; missing &= missing - 1)
             if (tw_asked(x, &plan->needs[variant->need_of[w * 64 + tw_low_zeros(missing)]])) return 0;

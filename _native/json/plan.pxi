@@ -46,7 +46,8 @@ cdef extern from "_native/json/scan.h" nogil:
         uint16_t parent
         uint16_t kinds "is"
         uint8_t needed
-        uint64_t words
+        uint8_t worded
+        uint64_t words[4]
     enum:
         TW_FILL_NUMBERED
     ctypedef struct tw_fill:
@@ -428,10 +429,12 @@ cdef class Plan:
         cdef tw_need *needs = <tw_need *>self.take(len(found.needs), sizeof(tw_need))
         cdef tw_fill *fills = <tw_fill *>self.take(len(found.fills), sizeof(tw_fill))
         cdef tw_variant *variants = <tw_variant *>self.take(len(found.variants), sizeof(tw_variant))
-        cdef Py_ssize_t place
+        cdef Py_ssize_t place, part
         for place, (node, parent, kinds, needed, words) in enumerate(found.needs):
             needs[place].node, needs[place].parent, needs[place].kinds = node, parent, kinds
-            needs[place].needed, needs[place].words = needed, words
+            needs[place].needed, needs[place].worded = needed, words != 0
+            for part in range(4):
+                needs[place].words[part] = words >> 64 * part & 0xFFFFFFFFFFFFFFFF
         for place, (column, node, other, how, constant, numbers) in enumerate(found.fills):
             fills[place].column, fills[place].node, fills[place].other = column, node, other
             fills[place].fill, fills[place].constant = how, constant

@@ -18,7 +18,8 @@ from tests.formats.test_tables import rows
 from turnwire import DecodeError, registry
 from turnwire.contract import FORMATS
 from turnwire.formats.table import Compiled
-from turnwire.json.plan import Judgement
+from turnwire.json.agreement import MOST_WORDS, merge_plans
+from turnwire.json.plan import MOST_VALUES, Judgement
 from turnwire.read.usage import usage
 
 VECTORS = [(name, vector) for name in registry.formats() for vector in samples.vectors(name)]
@@ -128,6 +129,13 @@ def test_each_layout_of_a_table_has_an_object() -> None:
     for name, found in registry.formats().items():
         for layout in found.table.layouts:
             assert any(Compiled(name, layout).is_signed(made) for wire, made, _ in OBJECTS if wire == name), layout
+
+
+def test_there_is_room_for_formats_of_others() -> None:
+    """The search of all formats has a most of values, and of words of one value."""
+    plans = merge_plans([plan for found in registry.formats().values() for plan in found.plan])
+    words = {value.path: len(value.words) for plan in plans for value in plan.values}
+    assert len(words) < MOST_VALUES * 3 / 4 and max(words.values()) < MOST_WORDS * 3 / 4
 
 
 def test_a_log_of_an_evaluation_in_json_has_its_samples(scan_core: str) -> None:

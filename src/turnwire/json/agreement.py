@@ -13,8 +13,8 @@ from turnwire.json.plan import NO_NUMBER, Fill, Need, Value, Variant, WirePlan
 
 __all__ = ["merge_plans"]
 
-MOST_WORDS = 64
-"""The words that one value may be, of all wires: the cores keep a set of them in 64 bits."""
+MOST_WORDS = 255
+"""The words that one value may be, of all wires: the cores number them in a byte, of which one value is none."""
 
 
 def merge_plans(plans: Sequence[WirePlan]) -> tuple[WirePlan, ...]:

@@ -84,7 +84,7 @@ TABLE = Format(
         Layout(
             signs={"object": ("response",), "output": ()},
             kind="assistant",
-            kinds=(Words("output/*/type", {"function_call": "tool_call", "mcp_call": "tool_call"}),),
+            kinds=(Words("output/*/type", {"mcp_call": "tool_call"}), Present("output/*/call_id", "tool_call")),
             columns={
                 **{name: where for name, where in _chat("").items() if name.endswith("_tokens") or name == "model"},
                 "id": "id",
