@@ -182,6 +182,7 @@ class UsageSum:
         first = core.codes(_mixed(*(said[name] for name in _PLACE)) | np.uint64(1), places)
         several = zip(*(said[name][first].tolist() for name in _PLACE), strict=True)
         new["place"] = np.array([self._places.setdefault(one, len(self._places)) for one in several])[places]
+        new = _once(new, np.arange(len(new)))  # the blocks of a response mostly follow each other
         self._waiting += len(new)
         self._new.append(new)
 
@@ -212,7 +213,8 @@ class UsageSum:
             new, self._new, self._waiting = np.concatenate(self._new), [], 0
             parts = new["key"] >> np.uint64(64 - _PARTS)
             for place, kept in enumerate(self._kept):
-                self._kept[place] = _once(np.concatenate([kept, new[parts == place]]))
+                rows = np.concatenate([kept, new[parts == place]])
+                self._kept[place] = _once(rows, np.argsort(rows["key"], kind="stable"))
 
     def finish(self, by: str, counts: Counts, prices: Mapping[str, Any] | None = None, mode: str = "auto") -> Usage:
         """Returns the result, with the counts of the finished scan. prices, mode: see :func:`usage`."""
@@ -258,9 +260,9 @@ class UsageSum:
         return Usage(by, made, total, self._taken - total["responses"], dict(unpriced), counts)
 
 
-def _once(rows: NDArray[Any]) -> NDArray[Any]:
-    """Of the rows with one key the one with the most tokens, and the first tool of them all; in their order."""
-    order = np.argsort(rows["key"], kind="stable")
+def _once(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
+    """Of the rows with one key that follow each other in an order, the one with the most tokens, and the first tool of
+    them all; in the order of the rows."""
     starts = np.flatnonzero(np.diff(rows["key"][order], prepend=~rows["key"][order[:1]]))
     if len(starts) == len(rows):
         return rows
