@@ -28,7 +28,7 @@ from turnwire.log.input.reading import InputBlock, Reading, Stop, Stopped
 from turnwire.log.input.rotated_names import forget
 from turnwire.log.input.rotation import Bookmarks
 from turnwire.log.input.source_blocks import blocks
-from turnwire.log.input.sources import Idle, ReadOptions, Source, sources
+from turnwire.log.input.sources import Idle, ReadOptions, found_sources, sources
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.rows import REJECT_DTYPES
@@ -161,13 +161,7 @@ class Run:
 
     def _pieces(self) -> Iterator[Piece]:
         """The blocks of all sources, in order, from where the bookmarks are; what could not be had is told as a gap."""
-        found: list[Source] = []
-        failure: Exception | None = None
-        try:
-            for one in sources(self._source):
-                found.append(one)
-        except Exception as error:
-            failure = error  # when its turn comes
+        found, failure = found_sources(self._source)
         marks = self._bookmarks
         if marks.files or len(found) > 1:
             marks.expect([one.name for one in found if one.mappable and one.name is not None])

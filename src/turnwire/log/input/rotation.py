@@ -178,24 +178,22 @@ class Bookmarks:
         marks = [*(mark for mark in self._all() if mark not in cut), *cut]
         return continued(file, marks, lambda mark: mark in cut or not self._is_there(mark))
 
-    def stands(self, name: str | None, who: Identity | None, file: Any) -> FileComparison:
+    def stands(self, name: str, who: Identity, file: Any) -> FileComparison:
         """Compares an open file with what was read. An unknown one that is compressed, or called as a rotated log, is
         compared with the files that are not there any more, or were cut: it may be made from one of them."""
-        if who is None:
-            return FileComparison()
         mark = self.of(who, file)
         if mark is not None:
             return FileComparison(mark, mark)
-        latest = self._names.get(name or "")
+        latest = self._names.get(name)
         # Nobody writes into a compressed one anew: another file has its inode.
-        if self.files and (who.packed or (latest is None and is_rotated(name or ""))):
+        if self.files and (who.packed or (latest is None and is_rotated(name))):
             for mark in self.copied_in(file):
                 return FileComparison(mark)
         if latest is not None and latest.file == who.file:
             return FileComparison(latest=latest, why=latest.change(who, file))
-        listed = self._listed.get(name or "")
+        listed = self._listed.get(name)
         if latest is None and listed is not None and (listed[:2] != who.file or who.born > self._listed_at):
-            unread = Bookmark.of(name or "", Identity(*listed[:2], 0, b"", listed[2]), (0, 1))
+            unread = Bookmark.of(name, Identity(*listed[:2], 0, b"", listed[2]), (0, 1))
             return FileComparison(latest=unread, why=Reason.FILE_GONE)
         if latest is None or self._is_there(latest, named=True):
             return FileComparison()  # new; what had its name has another one, and is read under that

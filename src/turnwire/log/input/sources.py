@@ -83,9 +83,17 @@ class Idle:
 
 
 def sources(source: Any) -> Iterator[Source]:
+    """The inputs that ``source`` names, in order. Raises the failure of :func:`found_sources` behind them."""
+    found, failure = found_sources(source)
+    yield from found
+    if failure is not None:
+        raise failure
+
+
+def found_sources(source: Any) -> tuple[list[Source], Exception | None]:
     """The inputs that ``source`` names, in order: see :func:`turnwire.scan`. A file or URL that is named again (in a
-    list, beside its directory, by a link) is met once; the rotated files of one log are met oldest first. Raises
-    FileNotFoundError or TypeError, behind what came before that."""
+    list, beside its directory, by a link) is met once; the rotated files of one log are met oldest first. And the
+    FileNotFoundError or TypeError that is behind them, if any."""
     found: list[Source] = []
     failure: Exception | None = None
     try:
@@ -96,9 +104,7 @@ def sources(source: Any) -> Iterator[Source]:
     if len(found) > 1:
         names = [one.name if one.mappable or URL.match(one.name or "") else None for one in found]
         found = [found[place] for place in oldest_first(names)]
-    yield from found
-    if failure is not None:
-        raise failure
+    return found, failure
 
 
 def read_once(source: Any) -> str | None:
