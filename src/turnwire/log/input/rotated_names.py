@@ -9,7 +9,6 @@ import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from itertools import islice, takewhile
 from typing import NamedTuple
@@ -120,21 +119,27 @@ def _beside(name: str) -> set[str]:
     return {other for other in alike if other != base and added(other, base) is not None}
 
 
-def rotated_files(name: str) -> list[Rotated]:
-    """Files beside a log that are called as rotated ones of it, the oldest first; where one was renamed meanwhile, the
-    next list has it. A compressed one beside the file that it is made from is not finished, and is not there yet."""
-    found: list[Rotated] = []
-    with suppress(FileNotFoundError):  # there is no such folder
+def rotated_files(name: str) -> tuple[list[Rotated], bool]:
+    """Files beside a log that are called as rotated ones of it, the oldest first, and False where one of them was
+    renamed meanwhile: that can happen again in each list. A compressed one beside the file that it is made from is not
+    finished, and is not there yet."""
+    try:
         there = _beside(name)
-        for other in there:
-            if other.endswith(COMPRESSED) and os.path.splitext(other)[0] in there:
-                continue
-            path = os.path.join(os.path.dirname(name), other)
-            with suppress(FileNotFoundError):
-                status = os.stat(path, follow_symlinks=False)
-                if stat.S_ISREG(status.st_mode):
-                    found.append(Rotated(path, (status.st_dev, status.st_ino), status.st_mtime_ns, status.st_size))
-    return sorted(found, key=lambda one: (one.written, _age(one.path, name)))
+    except FileNotFoundError:
+        return [], True
+    found, whole = [], True
+    for other in there:
+        if other.endswith(COMPRESSED) and os.path.splitext(other)[0] in there:
+            continue
+        path = os.path.join(os.path.dirname(name), other)
+        try:
+            status = os.stat(path, follow_symlinks=False)
+        except FileNotFoundError:
+            whole = False
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.append(Rotated(path, (status.st_dev, status.st_ino), status.st_mtime_ns, status.st_size))
+    return sorted(found, key=lambda one: (one.written, _age(one.path, name))), whole
 
 
 def _listed(folder: str) -> list[str]:

@@ -78,7 +78,8 @@ class Bookmarks:
         self.done: set[tuple[int, int]] = set()
         self.dismissed: dict[tuple[int, int], tuple[int, int]] = {}
         self.followed: list[Reading] = []
-        self._paths: dict[tuple[int, int], tuple[str, bool]] = {}  # and whether the sources name them
+        self._paths: dict[tuple[int, int], str] = {}
+        self._named: dict[tuple[int, int], str] = {}  # those that the sources name
         self._listed: dict[str, tuple[int, int, int]] = {}  # device, inode and time of writing, as they were listed
         self._listed_at = 0
         if token is not None:
@@ -142,7 +143,9 @@ class Bookmarks:
 
     def found(self, name: str, file: tuple[int, int], named: bool = True) -> None:
         """Remembers the file that a name leads to now; ``named``: one that the sources name."""
-        self._paths[file] = name, named or (file in self._paths and self._paths[file][1])
+        self._paths[file] = name
+        if named:
+            self._named[file] = name
 
     def being_read(self, log: str = "", but: Reading | None = None) -> dict[tuple[int, int], Any]:
         """The files that are followed, open: all, or those of one log, whatever their names are now."""
@@ -154,11 +157,9 @@ class Bookmarks:
         self.done.add(file)
         self._listed.pop(name, None)
 
-    def _is_there(self, mark: Bookmark, named: bool = False) -> bool:
-        """True if the file of a bookmark is at its path (one that the sources name), and not another one that has its
-        name, or its inode."""
-        path, is_named = self._paths.get(mark.file, ("", False))
-        if not path or named > is_named:
+    def _is_there(self, mark: Bookmark, paths: Mapping[tuple[int, int], str]) -> bool:
+        """True if the file of a bookmark is at its path, and not another one that has its name, or its inode."""
+        if (path := paths.get(mark.file)) is None:
             return False
         try:
             with open(path, "rb", buffering=0) as file:
@@ -176,7 +177,7 @@ class Bookmarks:
         """The bookmarks of files that are gone, and those of such as were ``cut``, of which an open one, compressed or
         not, holds what was read, see :func:`continued`."""
         marks = [*(mark for mark in self._all() if mark not in cut), *cut]
-        return continued(file, marks, lambda mark: mark in cut or not self._is_there(mark))
+        return continued(file, marks, lambda mark: mark in cut or not self._is_there(mark, self._paths))
 
     def stands(self, name: str, who: Identity, file: Any) -> FileComparison:
         """Compares an open file with what was read. An unknown one that is compressed, or called as a rotated log, is
@@ -195,7 +196,7 @@ class Bookmarks:
         if latest is None and listed is not None and (listed[:2] != who.file or who.born > self._listed_at):
             unread = Bookmark.of(name, Identity(*listed[:2], 0, b"", listed[2]), (0, 1))
             return FileComparison(latest=unread, why=Reason.FILE_GONE)
-        if latest is None or self._is_there(latest, named=True):
+        if latest is None or self._is_there(latest, self._named):
             return FileComparison()  # new; what had its name has another one, and is read under that
         return FileComparison(latest=latest, why=Reason.FILE_GONE)
 
@@ -280,10 +281,10 @@ class Missed:
         self._certain = is_rotated(name)  # that nothing that came after what was read last is missing
         if found.why is not None and (own := followed.get(self._latest.file)) is not None:  # it is read itself
             self._fit(self._latest, certain=os.fstat(own.fileno()).st_nlink > 0)
-        listed = rotated_files(name)
-        self._compare(listed)
-        later = rotated_files(name)
-        moved = {one[:2] for one in listed} != {one[:2] for one in later}
+        listed, settled = rotated_files(name)
+        settled = self._compare(listed) and settled
+        later, still = rotated_files(name)
+        moved = not (settled and still) or {one.file for one in listed} != {one.file for one in later}
         self.again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
         why = self._missing(found.why) or (found.why or Reason.FILE_GONE if moved else None)
         self.gap = None if why is None else Gap(name, self._latest.offset, None, why)
@@ -316,10 +317,11 @@ class Missed:
             tail.file.close()
             self.tails.remove(tail)
 
-    def _compare(self, listed: list[Rotated]) -> None:
-        """Compares them all, but those that are read already, first by device and inode."""
+    def _compare(self, listed: list[Rotated]) -> bool:
+        """Compares them all, but those that are read already, first by device and inode; False where one of them has
+        another name by now."""
         unknown: list[tuple[Rotated, Any, Identity]] = []
-        marks, log = self._marks, os.fstat(self._log.fileno())
+        there, marks, log = True, self._marks, os.fstat(self._log.fileno())
         for one in listed:
             marks.found(one.path, one.file, named=False)
             known = one.file in marks.files or one.written >= self._since
@@ -327,7 +329,8 @@ class Missed:
             if not known or read or marks.dismissed.get(one.file) == (one.written, one.size):
                 continue
             if (file := open_as(one)) is None:
-                continue  # the next list has it
+                there = False
+                continue
             who = identity(file)
             assert who is not None
             if not self._is_known(one, file, who):
@@ -337,6 +340,7 @@ class Missed:
                 file.close()
         order = {one.path: place for place, one in enumerate(listed)}
         self.tails.sort(key=lambda tail: order[tail.path])
+        return there
 
     def _fit(self, mark: Bookmark, certain: bool = True) -> None:
         """The text of a bookmark is in one of the files."""
