@@ -9,13 +9,17 @@ import zlib
 from collections.abc import Generator
 from contextlib import ExitStack
 from copy import copy
-from lzma import LZMAError
 from typing import Any
 
 from turnwire.contract import Limits
 from turnwire.errors import Reason
 from turnwire.log.input.compression import StreamDamage
 from turnwire.log.input.signatures import HEAD, NotALog, Refuse, is_archive
+
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python built without lzma
+    LZMAError = zlib.error  # type: ignore[assignment, misc]
 
 _DOCUMENT = "[Content_Types].xml"
 """The member that makes an archive an Office document."""
