@@ -59,7 +59,18 @@ static size_t tw_behind_ansi(const uint8_t *s, size_t p, size_t end)
     return p;
 }
 
-/* How many bytes of s[p .. end) are the prefix, but for digits and ANSI sequences, or TW_NOT_ALIKE. */
+static inline int tw_blank(uint8_t byte) { return byte == ' ' || byte == '\t'; }
+
+/* The digit behind blanks at q, ANSI sequences among them; or q, where something else is there. */
+static size_t csp_number(const uint8_t *s, size_t q, size_t end)
+{
+    size_t r = q;
+    while (r < end && tw_blank(s[r])) r = tw_behind_ansi(s, r + 1, end);
+    return r < end && csp_is_digit(s[r]) ? r : q;
+}
+
+/* How many bytes of s[p .. end) are the prefix, but for numbers, the blanks in front of these (they may be lined up) and ANSI
+ * sequences, or TW_NOT_ALIKE. */
 static int64_t tw_alike(const uint8_t *prefix, size_t size, const uint8_t *s, size_t p, size_t end)
 {
     size_t from = p, q = 0;
@@ -68,7 +79,9 @@ static int64_t tw_alike(const uint8_t *prefix, size_t size, const uint8_t *s, si
         p = tw_behind_ansi(s, p, end);
         q = tw_behind_ansi(prefix, q, size);
         if (q == size) break;
+        q = csp_number(prefix, q, size);
         if (csp_is_digit(prefix[q])) {
+            while (p < end && tw_blank(s[p])) p++;
             if (p == end || !csp_is_digit(s[p])) return TW_NOT_ALIKE;
             while (q < size && csp_is_digit(prefix[q])) q = tw_behind_ansi(prefix, q + 1, size);
             while (p < end && csp_is_digit(s[p])) p++;

@@ -72,7 +72,8 @@ static int64_t tw_taken_of(const tw_form *f, const uint8_t *s, size_t p, size_t 
         return q == end ? (int64_t)(end - p) : TW_NOT_ALIKE;
     }
     if (behind - p >= 3 && s[p] == 0xEF && s[p + 1] == 0xBB && s[p + 2] == 0xBF) mark = 3;
-    else if (f->bare && s[p] != *f->around.prefix && s[p] != TW_ESCAPE && *f->around.prefix != TW_ESCAPE && !csp_is_digit(*f->around.prefix))
+    else if (f->bare && s[p] != *f->around.prefix && s[p] != TW_ESCAPE && *f->around.prefix != TW_ESCAPE &&
+             !csp_is_digit(*f->around.prefix) && !tw_blank(*f->around.prefix))
         return TW_NOT_ALIKE;                 /* lines of others are, mostly */
     taken = tw_alike(f->around.prefix, f->around.size, s, p + mark, behind);
     if (taken != TW_NOT_ALIKE) return taken + (int64_t)mark;

@@ -72,6 +72,7 @@ CARRIERS: dict[str, Callable[[str], str]] = {
     "file": lambda text: f"{text}\n",
     "crlf": lambda text: text.replace("\n", "\r\n") + "\r\n",
     "prefix": lambda text: lines(text, f"{TIME}Z INFO app: "),
+    "numbered": lambda text: "".join(f"{at:>3} | {line}\n" for at, line in enumerate(text.split("\n"), 7)),
     "compose": lambda text: lines(text, "\x1b[36magent-1  | \x1b[0m"),
     "quote": lambda text: lines(text, "> "),
     "events": lambda text: lines(text, "data: "),

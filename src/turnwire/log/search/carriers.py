@@ -24,7 +24,7 @@ MOST_FOREIGN_LINES, MOST_FOREIGN = 64, 1 << 14
 """Lines, and bytes, of others that may stand between two pieces of one text."""
 _ANSI = rb"\x1b\[[0-9;]*[A-Za-z]"
 _ANSI_SEQUENCES = re.compile(_ANSI)
-_DIGITS = re.compile(rb"[0-9]+")
+_DIGITS = re.compile(rb"[ \t]*[0-9]+")  # lined up, perhaps
 _BLANKS = b" \t\r"
 _RECORD = re.compile(rb'@[A-Za-z][0-9A-Za-z]*\||\{[ \t]*["}]|\A[^{}]*\}')
 """Nothing of a prefix: something that may be a record of its own, or end one that began in a line before."""
