@@ -141,8 +141,8 @@ def _rebuild(
 class DecodeError(WireError):
     """The bytes are not messages of the wire.
 
-    pending: in an error of a :class:`turnwire.Decoder`, the number of messages before the fault, which come with
-    the next call. raw: the damaged bytes, if found in a stream or a log.
+    pending: in an error of a :class:`turnwire.Decoder`, the number of messages before the fault, which the next call
+    returns. raw: the damaged bytes, if found in a stream or a log.
     """
 
     pending: int = 0

@@ -31,7 +31,7 @@ class Serialisable:
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The message as plain JSON values, which :meth:`from_dict` reads."""
+        """Returns the message as plain JSON values, which :meth:`from_dict` reads."""
         return _wire_of(type(self)).plain_values(self)
 
     @classmethod

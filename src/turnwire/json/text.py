@@ -29,7 +29,7 @@ __all__ = ["compacted", "input_bytes", "locate", "read_object", "reader", "refus
 
 
 def read_object(data: str | Buffer, wire: str, *, limits: Limits = LIMITS) -> dict[str, Any]:
-    """The one JSON object in ``data`` (text or contiguous bytes); white space around it is dropped.
+    """Returns the single JSON object in ``data`` (text or contiguous bytes), ignoring surrounding white space.
 
     Of the limits, ``message``, ``nesting``, ``key`` (bytes between its quotes) and ``integer_digits`` apply here.
     Raises DecodeError with reason, byte offset, line and ``wire``; the fault met first from left to right is reported.

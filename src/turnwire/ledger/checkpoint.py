@@ -184,7 +184,7 @@ class InclusionProof(NamedTuple):
     root: bytes
 
     def holds(self, head: Checkpoint | None = None, *, leaf: bytes | None = None) -> bool:
-        """True if the proof leads to its root; with ``head``, to that checkpoint; with ``leaf``, from that entry."""
+        """True if the proof is valid; with ``head``, also for that checkpoint; with ``leaf``, also for that entry."""
         found = merkle.root_from_inclusion(self.leaf, self.seq - 1, self.size, self.path)
         if found is None or found != self.root or (leaf is not None and leaf != self.leaf):
             return False

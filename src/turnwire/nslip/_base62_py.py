@@ -73,7 +73,7 @@ def _decode_fault(reason: Reason, text: str, offset: int = 0, path: str | None =
 def encode_array(numbers: ArrayLike) -> NDArray[np.bytes_]:
     """Base62 of a one-dimensional array of integers, as an array of dtype S11 of the same length.
 
-    Raises EncodeError(wrong_type|negative|too_large); ``path`` is ``/index`` of the first element that has no digits.
+    Raises EncodeError(wrong_type|negative|too_large); ``path`` is ``/index`` of the first invalid element.
     """
     import numpy as np
 

@@ -214,7 +214,7 @@ def json_line(line: str) -> str:
     try:
         value = parsed(line)
     except json.JSONDecodeError as error:
-        why = f"{error.msg[:1].lower()}{error.msg[1:].removesuffix(' at')} at its character {error.pos + 1}"
+        why = f"{error.msg[:1].lower()}{error.msg[1:].removesuffix(' at')} at character {error.pos + 1}"
         raise ValueError(f"the line is not JSON: {why}") from None
     if type(value) not in (dict, str):
         raise ValueError("an event must be an object or a string")

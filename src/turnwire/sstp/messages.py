@@ -167,7 +167,7 @@ class Message(contract.Message):
         return min((int(found[1]) for found in map(_RETENTION.fullmatch, texts) if found is not None), default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The message as plain dicts and lists, a deep copy."""
+        """Returns a deep copy of the message as plain dicts and lists."""
         result: dict[str, Any] = _plain(fields_of(self))
         return result
 

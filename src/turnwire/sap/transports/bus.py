@@ -166,7 +166,7 @@ class Bus(BusClient):
 
     @property
     def agent_id(self) -> None:
-        """None: tasks need not name an agent."""
+        """None, since tasks need not name an agent."""
 
     @property
     def running(self) -> bool:
@@ -188,7 +188,7 @@ class Bus(BusClient):
             provider.agent.add_route(scheme, route)
 
     async def receive(self, task: Task, *, principal: Named = ANONYMOUS, **how: Any) -> Job | Nack:
-        """Like :meth:`turnwire.sap.Agent.receive` of the agent that the task is routed to."""
+        """Calls :meth:`turnwire.sap.Agent.receive` of the agent to which the task is routed."""
         if not self.running:
             return nack(task, ErrorCode.INTERNAL, "the bus is not running: async with bus: ...")
         caller = principal_of(principal)
@@ -200,12 +200,12 @@ class Bus(BusClient):
         return await agent.receive(task, principal=principal, **how)
 
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
-        """Like :meth:`turnwire.sap.Agent.look_up` of the agent that has the task."""
+        """Calls :meth:`turnwire.sap.Agent.look_up` of the agent that has the task."""
         found: Result | Ack = await self._of_any(task_id, lambda agent: agent.look_up(task_id, principal=principal))
         return found
 
     async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
-        """Like :meth:`turnwire.sap.Agent.cancel` of the agent that has the task."""
+        """Calls :meth:`turnwire.sap.Agent.cancel` of the agent that has the task."""
         found: Result = await self._of_any(task_id, lambda agent: agent.cancel(task_id, principal=principal))
         return found
 
