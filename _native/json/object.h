@@ -116,8 +116,8 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
         x->is = TW_IS_ARRAY | TW_IS_TEXTS | TW_IS_RECORDS;
         return p + 1;
     }
-    uint64_t starts;
-    for (unsigned passed; x->end - p >= 64 && (uint8_t)(*p - '0') < 10 && (passed = tw_small_numbers(p, &starts)); p += passed) { /* a journal's bytes */
+    uint64_t starts, large;
+    for (unsigned passed; x->end - p >= 64 && (uint8_t)(*p - '0') < 10 && (passed = tw_small_numbers(p, &starts, &large)); p += passed) { /* a journal's bytes */
         seen |= TW_IS_COUNT;
         *count += (uint32_t)tw_ones_64(starts);
     }

@@ -47,14 +47,15 @@ static inline unsigned tw_are(__m128i v, char byte)
 #endif
 
 /* Numbers of at most three digits that are plain to see in the 64 bytes at p, where one begins, with a comma and perhaps a space
- * behind each: how many bytes these are; *starts: a bit where each begins. */
-static inline unsigned tw_small_numbers(const uint8_t *p, uint64_t *starts)
+ * behind each: how many bytes these are; *starts: a bit where each begins; *large: those of 200 and more. */
+static inline unsigned tw_small_numbers(const uint8_t *p, uint64_t *starts, uint64_t *large)
 {
-    uint64_t digit = 0, zero = 0, comma = 0, space = 0, start, bad;
+    uint64_t digit = 0, big = 0, zero = 0, comma = 0, space = 0, start, bad;
 #ifdef TW_SSE2
     for (int i = 0; i < 64; i += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i)), d = _mm_sub_epi8(v, _mm_set1_epi8('0'));
         digit |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(d, _mm_set1_epi8(9)), d)) << i;
+        big |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(d, _mm_set1_epi8(2)), d)) << i;
         zero |= (uint64_t)tw_are(v, '0') << i;
         comma |= (uint64_t)tw_are(v, ',') << i;
         space |= (uint64_t)tw_are(v, ' ') << i;
@@ -69,6 +70,7 @@ static inline unsigned tw_small_numbers(const uint8_t *p, uint64_t *starts)
     if (start < 2) return 0;
     unsigned last = 63 - (unsigned)tw_high_zeros(start); /* it may go on */
     *starts = start ^ (uint64_t)1 << last;
+    *large = *starts & big & digit >> 1 & digit >> 2;
     return last;
 }
 

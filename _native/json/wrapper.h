@@ -97,11 +97,11 @@ static const uint8_t *tw_member_time(const uint8_t *p, const uint8_t *hard, int6
 static int tw_wrapper_time(const uint8_t *p, const uint8_t *hard, int64_t *micros)
 {
     int depth = 0, best = TW_NO_TIME;
-    uint64_t starts;
+    uint64_t starts, large;
     for (;; p++) {
         if (*p == '{' || *p == '[') {
             depth++;
-            for (unsigned passed; (uint8_t)(p[1] - '0') < 10 && hard - p > 64 && (passed = tw_small_numbers(p + 1, &starts));)
+            for (unsigned passed; (uint8_t)(p[1] - '0') < 10 && hard - p > 64 && (passed = tw_small_numbers(p + 1, &starts, &large));)
                 p += passed;
         } else if ((*p == '}' || *p == ']') && !--depth) return best < TW_NO_TIME;
         if (*p != '"') continue;
@@ -130,10 +130,10 @@ static const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t *end, con
     if (p == end || *p != ':' || (p = tw_skip(p + 1, end)) == end || *p != '[') return NULL;
     *open = p;
     *first = p = tw_skip(p + 1, end);
-    uint64_t starts;
-    for (unsigned passed; end - p >= 64 && (passed = tw_small_numbers(p, &starts)); p += passed)
-        for (; starts; starts &= starts - 1)
-            if (tw_small_number(p + tw_low_zeros(starts)) > 255) return NULL;
+    uint64_t starts, large;
+    for (unsigned passed; end - p >= 64 && (passed = tw_small_numbers(p, &starts, &large)); p += passed)
+        for (; large; large &= large - 1)
+            if (tw_small_number(p + tw_low_zeros(large)) > 255) return NULL;
     for (; p < end; p++) {
         if ((uint8_t)(*p - '0') < 10) value = (value < 0 ? 0 : value) * 10 + (*p - '0');
         if (value > 255) return NULL;
@@ -159,8 +159,8 @@ static inline const uint8_t *tw_next_byte(const uint8_t *p, const uint8_t *end, 
 static size_t tw_bytes_said(const uint8_t *p, const uint8_t *end, uint8_t *out)
 {
     uint8_t *first = out;
-    uint64_t starts;
-    for (unsigned passed; end - p >= 64 && (passed = tw_small_numbers(p, &starts)); p += passed)
+    uint64_t starts, large;
+    for (unsigned passed; end - p >= 64 && (passed = tw_small_numbers(p, &starts, &large)); p += passed)
         for (; starts; starts &= starts - 1) *out++ = (uint8_t)tw_small_number(p + tw_low_zeros(starts));
     while (p < end) p = tw_next_byte(p, end, out++);
     return (size_t)(out - first);
