@@ -203,4 +203,4 @@ def test_other_text_gets_no_hint(tmp_path: Path, text: str) -> None:
 def test_text_that_becomes_utf_16_is_named(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_bytes(b"one line\n" * 600 + "@a3|f0|c3|S0|d1|T1#\n".encode("utf-16-le"))
-    assert f"{log}: from byte 5,400 on there is UTF-16" in turnwire("scan", log).err
+    assert f"{log}: is, from byte 5,400, UTF-16" in turnwire("scan", log).err

@@ -164,7 +164,7 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
     beginning = _beginning(name)
     if beginning[:2] in UTF_16 or (wide := _UTF_16.search(beginning)):
         start = 0 if beginning[:2] in UTF_16 or wide is None else wide.start()
-        where = f"from byte {start:,} on there is" if start else "is"
+        where = f"is, from byte {start:,}," if start else "is"
         return f"{where} UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)"
     if looks_binary(name):
         return "looks binary"
