@@ -118,7 +118,7 @@ def test_envelopes_on_both_cores(core: Callable[[str], ModuleType], wrong: Any, 
     [
         ({"deadlines": {"accept": 3}}, "deadlines must be kick.Deadlines, not dict"),
         ({"deadlines": 60.0}, "deadlines must be kick.Deadlines, not float"),
-        ({"deadlines": kick.Deadlines(finish="1")}, "the deadline finish is a number of seconds or None, not str"),  # type: ignore[arg-type]
+        ({"deadlines": kick.Deadlines(finish="1")}, "the deadline finish must be a number of seconds or None, not str"),  # type: ignore[arg-type]
         ({"policy": {"row": []}}, "policy must be a Policy, not dict"),
     ],
 )

@@ -64,7 +64,7 @@ class Context:
         for wire, paths in self.values.items():
             for path, mapping in paths.items():
                 if not isinstance(mapping, Mapping) or not all(isinstance(key, str) for key in mapping):
-                    raise bad_context("the values of a field map texts to values", f"values.{wire}.{path}")
+                    raise bad_context("the values of a field must map texts to values", f"values.{wire}.{path}")
         for name in (*_MAPPINGS, "defaults", "values"):  # copies: one to one now is one to one for good
             object.__setattr__(self, name, _copied(getattr(self, name), 3 if name == "values" else 2))
         object.__setattr__(self, "names", Names(self))

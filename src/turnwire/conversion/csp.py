@@ -56,7 +56,7 @@ def join(fields: Fields) -> CspMessage:
     sender, receiver, ctx, intent = map(fields.get, _HEADERS)
     word, line = fields.get(_WORD, BLOCK_WORD.get(intent or "")), fields.get(_LINE, 1)
     if not isinstance(word, str | None) or type(line) is not int:
-        raise TypeError("the kind of a block is a text, and a line a number")
+        raise TypeError("the kind of a block must be text, and a line must be a number")
     block = None if word is None or _ID not in fields else _block(word, fields)
     issues = [Issue(Reason(reason), *more) for reason, *more in fields.get(_ISSUES, ())]
     intent = Intent(intent) if intent in _OWN else intent

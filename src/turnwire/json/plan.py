@@ -107,7 +107,7 @@ class Fill(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """One kind of message: what surely makes an object one, and where its columns come from."""
+    """One kind of message: the requirements that identify it, and the sources of its columns."""
 
     name: str
     needs: tuple[Need, ...]

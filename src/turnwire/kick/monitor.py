@@ -164,7 +164,7 @@ class Monitor:
         expect(policy, Policy, "policy must be a Policy")
         expect(deadlines, Deadlines, "deadlines must be kick.Deadlines")
         for name, limit in deadlines._asdict().items():
-            expect(limit, (int, float, NoneType), f"the deadline {name} is a number of seconds or None")
+            expect(limit, (int, float, NoneType), f"the deadline {name} must be a number of seconds or None")
         self.policy = policy
         self._deadlines = deadlines
         self._task_of, self._status_of, self._artifact_of, self._words = task_of, status_of, artifact_of, words

@@ -229,7 +229,7 @@ class SectionMethods(Serialisable):
         expect_mapping(fields, WIRE)
         for part, value in fields.items():
             if part not in PARTS or not isinstance(value, str | None):
-                text = f"a section has {', '.join(PARTS)}, which are text"
+                text = f"the parts of a section are {', '.join(PARTS)}, all text"
                 raise DecodeError(Reason.WRONG_TYPE, text, wire=WIRE, path=f"/{part}")
         if "name" not in fields:
             raise DecodeError(Reason.MISSING_FIELD, "name is required", wire=WIRE, path="/name")

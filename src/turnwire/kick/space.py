@@ -119,7 +119,7 @@ class Space(contract.Message):
         contract.expect_mapping(fields, WIRE)
         text = fields.get("document")
         if not isinstance(text, str):
-            raise DecodeError(Reason.WRONG_TYPE, "document is a text", wire=WIRE, path="/document")
+            raise DecodeError(Reason.WRONG_TYPE, "document must be text", wire=WIRE, path="/document")
         options = {name: bool(fields.get(name)) for name in ("fences", "stuffing")}
         return _rebuild(cls, *parse_space(text, mode="lenient", **options)._state())  # type: ignore[no-any-return]
 

@@ -115,7 +115,7 @@ class Block(NamedTuple):
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:
         """Restores a block from the result of :meth:`to_dict`. Raises ValueError for a missing or unknown field."""
-        expect(fields, dict, "the fields of a block are a dict")
+        expect(fields, dict, "the fields of a block must be a dict")
         missing = set(cls._fields) - fields.keys() - cls._field_defaults.keys()
         if missing or fields.keys() - set(cls._fields):
             raise ValueError(f"a block has the fields {', '.join(cls._fields)}")

@@ -85,7 +85,7 @@ def _judge_value(value: Any, field: Field, where: str, kind: Kind) -> Iterator[I
             if not _is_number(number):
                 yield _wrong_type(f"{where}/{pointer_step(str(name))}", "a number", number)
             elif kind is Kind.PRESSURE and (not 0 <= number <= HIGHEST_PRESSURE or number != int(number)):
-                text = f"pressure is an integer from 0 to {HIGHEST_PRESSURE} (section 9)"
+                text = f"pressure must be an integer from 0 to {HIGHEST_PRESSURE} (section 9)"
                 yield Issue(Reason.OUT_OF_RANGE, f"{where}/{pointer_step(str(name))}", WARNING, text)
     elif (fault := _fault(value, field, kind)) is not None:
         reason, severity, text = fault
@@ -101,7 +101,7 @@ def _fault(value: Any, field: Field, kind: Kind) -> tuple[Reason, str, str] | No
     if kind is Kind.VERSION and value != VERSION:
         return Reason.UNSUPPORTED_VERSION, ERROR, f'protocolVersion is "{VERSION}" (section 2)'
     if kind is Kind.DIGEST and not DIGEST.fullmatch(value):
-        return Reason.BAD_DIGEST, WARNING, "a digest is sha256: and 64 hex digits"
+        return Reason.BAD_DIGEST, WARNING, "a digest must be sha256: and 64 hex digits"
     if kind is Kind.TIME:
         if (moment := read_time(value)) is None:
             return Reason.BAD_TIMESTAMP, ERROR, "a time is YYYY-MM-DDTHH:MM:SSZ (section 3)"

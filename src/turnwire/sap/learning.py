@@ -83,7 +83,7 @@ class Signal:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Signal:
         """The signal that :meth:`to_dict` returned."""
-        expect(fields, Mapping, "the fields of a signal are a mapping")
+        expect(fields, Mapping, "the fields of a signal must be a mapping")
         arrays = {name: tuple(fields.get(name, ())) for name in ("policy_checks", "violations", "next_actions")}
         return cls(**{"territory": None, **fields, **arrays})
 

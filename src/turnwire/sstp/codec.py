@@ -81,7 +81,7 @@ def from_fields(fields: dict[str, Any]) -> Message:
     """Creates a message from an already parsed JSON object, which is not copied. Raises DecodeError."""
     if not isinstance(fields, dict):
         raise DecodeError(
-            Reason.WRONG_TYPE, f"the fields of a message are a dict, not {type(fields).__name__}", wire=WIRE
+            Reason.WRONG_TYPE, f"the fields of a message must be a dict, not {type(fields).__name__}", wire=WIRE
         )
     return _message(fields, None, None)
 

@@ -58,8 +58,8 @@ class Columns:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: object) -> Column:
-        """The description of a column. Raises UnknownKey, which is a KeyError and an UnknownName, for one that is not
-        here."""
+        """The description of a column. Raises UnknownKey, which is a KeyError and an UnknownName, for an unknown
+        column."""
         for column in self.columns:
             if column.name == name:
                 return column

@@ -239,7 +239,7 @@ class Bus(BusClient):
     def subscribe(self, endpoint: str, size: int = 64) -> Mailbox:
         """Returns a mailbox for the results whose replyTo is ``endpoint``, e.g. ``bus:inproc:prime``."""
         if endpoint.partition(":")[0] != SCHEME:
-            raise ValueError(f"endpoints of the bus start with {SCHEME}:")
+            raise ValueError(f"endpoints of the bus must start with {SCHEME}:")
         mailbox = Mailbox(size)
         self._mailboxes.setdefault(endpoint, []).append(mailbox)
         return mailbox
