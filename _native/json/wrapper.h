@@ -94,7 +94,7 @@ static const uint8_t *tw_member_time(const uint8_t *p, const uint8_t *hard, int6
 }
 
 /* The time that the good object at p gives in one of its members, or in those of an object in it. */
-static int tw_wrapper_time(const uint8_t *p, const uint8_t *hard, int64_t *micros)
+static TW_UNUSED int tw_wrapper_time(const uint8_t *p, const uint8_t *hard, int64_t *micros)
 {
     int depth = 0, best = TW_NO_TIME;
     uint64_t starts, large;
@@ -123,7 +123,7 @@ static int tw_wrapper_time(const uint8_t *p, const uint8_t *hard, int64_t *micro
 
 /* Where the array of bytes stands that the key `MESSAGE` with its closing quote at p has: its bracket in *open, its first
  * number in *first, its closing bracket is returned. NULL where its value is anything else in front of `end`. */
-static const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t *end, const uint8_t **open, const uint8_t **first)
+static TW_UNUSED const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t *end, const uint8_t **open, const uint8_t **first)
 {
     int value = -1;
     p = tw_skip(p + 1, end);
