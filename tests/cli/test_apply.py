@@ -55,6 +55,6 @@ def test_what_is_refused(tmp_path: Path) -> None:
         log.write_text(text)
         done = turnwire("apply", log, "--root", root)
         assert done.code == 4
-        assert [line.rpartition(": ")[2] for line in done.err.splitlines()] == ["there is no FILEOP here", *more]
+        assert [line.rpartition(": ")[2] for line in done.err.splitlines()] == ["no FILEOP found", *more]
     assert turnwire("apply", log).code == 2
     assert turnwire("apply", log, "--root", tmp_path / "none").code == 2

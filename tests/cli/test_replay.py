@@ -135,7 +135,7 @@ def test_a_log_without_its_beginning_is_told_what_it_lacks() -> None:
 
 def test_a_log_without_csp() -> None:
     done = turnwire("replay", "-", stdin=b"nothing here\n")
-    assert (done.code, done.err) == (4, "<stdin>: there is no CSP/1 message here\n")
+    assert (done.code, done.err) == (4, "<stdin>: no CSP/1 message found\n")
     assert done.out == b""
 
 

@@ -151,7 +151,7 @@ def test_usage(good: Path, wrong: list[str]) -> None:
 def test_nothing_here(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("nothing")
     done = turnwire("tokens", tmp_path / "x", "--price", "1")
-    assert (done.code, done.out, done.err) == (0, b"", f"{tmp_path / 'x'}: there is no message here\n")
+    assert (done.code, done.out, done.err) == (0, b"", f"{tmp_path / 'x'}: no message found\n")
     deep = tmp_path / ("d" * 60)
     deep.mkdir()
     (deep / "log").write_bytes(GOOD + b"\n")
