@@ -35,8 +35,8 @@ class Decoder(Generic[M]):
         wire: the wire whose messages to return; None for all. A CSP/1 message ends before a line that cannot belong to
             it, so it waits for that line. Messages wait for the end of their line if they follow damage, or if the line
             has a CRI prefix, strings and arrays, or an object that is not a message; if CRI split the line, they wait
-            for its last part. If many lines of a waiting message could have ended it (fences in a heredoc), its end may
-            be found late, by at most a sixteenth of its size.
+            for its last part. If many lines of a waiting message could have ended it (fences in a heredoc), the decoder
+            may find its end later, by at most a sixteenth of its size.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` the bytes kept between two calls.
     """
 

@@ -93,7 +93,7 @@ class Reader:
         self._shapes = Shapes()
 
     def read(self, record: Record) -> Any:
-        """The event in a record; None where there is none. Raises DecodeError."""
+        """Returns the event in a record, or None. Raises DecodeError."""
         try:
             line = self._read(record)
             if not line:
