@@ -1,7 +1,7 @@
 """Files that appear whole or not at all: written beside their place, flushed to the disk, then renamed.
 
-What a process that was killed left half written is removed by the next one that writes there. Who writes a temporary
-file holds a lock on it (``flock``), which ends with the process whatever ends it; what nobody holds is nobody's.
+What a process that was killed left half written is removed by the next one that writes there. The writer of a temporary
+file holds a lock on it (``flock``), which ends with its process; an unlocked file has no owner.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def hold(descriptor: int, *, wait: bool = True) -> bool:
 
 @contextmanager
 def locked(directory: str | os.PathLike[str], refusal: str | None = None) -> Iterator[None]:
-    """Nobody else is inside such a block of the same directory meanwhile, in this or another process. The lock is on
+    """Only one such block of a directory runs at a time, in all processes. The lock is on
     the directory itself: it leaves no file, and ends with the process. Nothing is locked on Windows. Where somebody is,
     this waits, or raises BlockingIOError with the words of ``refusal``."""
     if fcntl is None:

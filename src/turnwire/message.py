@@ -157,7 +157,7 @@ class Signature:
 
 
 def as_method(init: Callable[..., None], name: str) -> Callable[..., None]:
-    """A function as the ``__init__`` of the class of this name, typed as one is: but for ``self``."""
+    """A function as the ``__init__`` of the class of this name, typed as one is, except for ``self``."""
     init.__qualname__ = f"{name}.__init__"
     del init.__annotations__["self"]
     return init

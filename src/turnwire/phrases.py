@@ -18,5 +18,5 @@ def listed(words: Iterable[Any]) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """So many of something, with separators: "1 record", "2,000 records"."""
+    """A number of things, with separators: "1 record", "2,000 records"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

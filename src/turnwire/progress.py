@@ -21,7 +21,7 @@ _bars: list[Any] = []
 
 
 class Progress:
-    """Shows bytes and records while a scan goes on: ``update`` as often as you like, ``clear`` before other output."""
+    """Shows bytes and records during a scan: ``update`` as often as you like, ``clear`` before other output."""
 
     def __init__(self, total: int | None, wanted: bool = True) -> None:
         terminal = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -31,7 +31,7 @@ class Progress:
         self._bar: Any = None
 
     def update(self, done: int, records: int, rejects: int = 0) -> None:
-        """So many bytes and records are done, and so many damaged records were met."""
+        """Updates the bytes and records done, and the damaged records found."""
         now = time.monotonic()
         if not self._wanted or now < self._next:
             return
@@ -49,7 +49,7 @@ class Progress:
         self._bar.update(self._bar.task_ids[0], completed=done, records=met, refresh=True)
 
     def of_scan(self, done: int, _: Any, records: int, rejects: int) -> None:
-        """The same as a scan tells it (``turnwire.scan(progress=)``)."""
+        """The same with the arguments of a scan (``turnwire.scan(progress=)``)."""
         self.update(done, records, rejects)
 
     def clear(self) -> None:

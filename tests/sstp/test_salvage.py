@@ -177,7 +177,7 @@ def test_extract_knows_its_wires():
 @pytest.mark.parametrize("wrong", [None, b"{}", ["x"]])
 def test_what_is_no_text_is_named(wrong):
     for search in (sstp.salvage, extract):
-        with pytest.raises(TypeError, match=f"the text to search is a str, not {type(wrong).__name__}"):
+        with pytest.raises(TypeError, match=f"the text to search must be a str, not {type(wrong).__name__}"):
             search(wrong)
 
 

@@ -87,7 +87,7 @@ STOPPING = (signal.SIGINT, *TERMINATING)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP came; ``code`` is the exit code that says so."""
+    """SIGTERM or SIGHUP came; ``code`` is its exit code."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)

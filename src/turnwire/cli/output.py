@@ -1,4 +1,4 @@
-"""Writing: bytes to standard output or a file, lines to standard error, and giving up when nobody reads."""
+"""Writing: bytes to standard output or a file, lines to standard error, until the reader is gone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Output:
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace") if screen else None
 
     def write(self, data: bytes) -> None:
-        """Writes all of it. Raises OSError with the name of the output, BrokenPipeError where nobody reads any more."""
+        """Writes all of it. Raises OSError with the name of the output, BrokenPipeError if the reader is gone."""
         if self._decoder is not None:  # a character may come in pieces
             data = shown_as_lines(self._decoder.decode(data)).encode("utf-8", "backslashreplace")
         left = memoryview(data)
@@ -103,7 +103,7 @@ def write_json(rows: Iterable[Any]) -> None:
 
 
 def opened(path: str) -> Output:
-    """A file to go on with, or standard output for "-". Raises OSError."""
+    """A file to continue, or standard output for "-". Raises OSError."""
     if path == "-":
         return standard_output()
     try:
@@ -148,7 +148,7 @@ def complain(line: str) -> None:
 
 
 def tell_left_out(damaged: int, command: str = "scan") -> None:
-    """Tells how many damaged records were left out, if any, and which command shows them."""
+    """Reports how many damaged records were omitted, if any, and which command shows them."""
     if damaged:
         complain(f"{counted(damaged, 'damaged record')} left out (turnwire {command} shows them)")
 

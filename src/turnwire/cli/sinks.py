@@ -43,7 +43,7 @@ class NullSink:
 
     def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
         """Ends the open part if it is ``due`` or the ``last``. True if all rows up to ``position`` are on disk then, so
-        that a later run may go on from there."""
+        that a later run can continue from there."""
         return True
 
 

@@ -159,7 +159,7 @@ def _widest(names: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
 def fitted(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], room: int) -> list[int]:
     """The widths of as many columns, from the left, as fit into ``room`` cells; of one at least.
 
-    A number is never cut, a text not below NARROW cells; what is left over goes to those that want it.
+    A number is never cut, a text not below NARROW cells; the remaining cells go to the columns that need them.
     """
     widest = _widest(names, cells)
     widths = [wide if number else min(wide, NARROW) for wide, number in zip(widest, numbers, strict=True)]

@@ -100,7 +100,7 @@ def _copied(table: Any, levels: int) -> Any:
 
 def _check_mapping(name: str, mapping: Any, kind: type) -> None:
     if not isinstance(mapping, Mapping):
-        raise bad_context(f"{name} maps names to values", name)
+        raise bad_context(f"{name} must map names to values", name)
     seen: dict[Any, str] = {}
     for key, value in mapping.items():
         if not isinstance(key, str) or not isinstance(value, kind) or isinstance(value, bool):
@@ -127,12 +127,12 @@ def _check_makers(now: Any, new_id: Any) -> None:
 def _check_fields(name: str, given: Any) -> None:
     """``defaults`` and ``values``: wire -> path of a field that a conversion writes -> something."""
     if not isinstance(given, Mapping):
-        raise bad_context(f"{name} maps a wire to its fields", name)
+        raise bad_context(f"{name} must map a wire to its fields", name)
     for wire, paths in given.items():
         if wire not in registry.names():
             raise bad_context(f"{wire!r} is not a wire", name)
         if not isinstance(paths, Mapping) or not all(isinstance(path, str) for path in paths):
-            raise bad_context(f"the {name} of a wire map paths to values", f"{name}.{wire}")
+            raise bad_context(f"the {name} of a wire must map paths to values", f"{name}.{wire}")
         kinds = shape_of(wire).places.items()
         written = {(kind, place.path) for kind, places in kinds for place in places if place.need != "read"}
         known = {path for _, path in written} | {f"{kind}:{path}" for kind, path in written}
@@ -149,8 +149,7 @@ class Names:
 
     Args:
         context: what the caller said.
-        room: how many names of each mapping are given ids. A single message tells nobody what the next one will say, so
-            that it gives none.
+        room: how many names of each mapping are given ids. A single message has no next one, so it assigns none.
     """
 
     def __init__(self, context: Context, room: int = 0) -> None:

@@ -342,7 +342,7 @@ class Mapper:
         return act is not None and (act in self.kinds or not self.kinds)
 
     def tells_kinds(self, facts: Facts) -> bool:
-        """True if a message of the wire tells what it does. One that does not says nothing wrong; it is only lost."""
+        """True if a message of the wire states its act. One that does not says nothing wrong; it is only lost."""
         return bool(self.kinds) or self.shape.begin(facts["act"], facts) != ("", {})
 
     def facts(self, fields: Fields) -> Facts:

@@ -43,7 +43,7 @@ def join(fields: Fields) -> SlipMessage:
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:
-    """The act tells what the message does; the frame is only as good as the table's."""
+    """The act determines what the message does; the frame is only as good as the table's."""
     return _OWN[fields["act",]], ""
 
 

@@ -249,7 +249,7 @@ def _block(block: AnyBlock, strict: bool, bare: bool) -> list[str]:
     for key, value in fields:
         path = f"/block/fields/{key}"
         if not isinstance(key, str) or not _KEY.fullmatch(key):
-            raise encode_fault(Reason.UNKNOWN_KEY, "a key is capitals, digits and _, and begins with a capital", path)
+            raise encode_fault(Reason.UNKNOWN_KEY, "a key must match [A-Z][A-Z0-9_]*", path)
         lines += _field(key, value, path, content=not bare and kind == "FILEOP" and key == "CONTENT", exact=not strict)
     return lines
 
@@ -341,7 +341,7 @@ def _reads_strictly(message: Record, text: str) -> bool:
 
 
 def doubts(message: CspMessage) -> list[Issue]:
-    """Lists what may well be fine about a message that reads strictly, and that somebody should know."""
+    """Lists notes about a message that strict reading accepts; it may be fine."""
     block = message.block
     found = []
     if isinstance(block, FileOp):

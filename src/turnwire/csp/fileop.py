@@ -99,7 +99,7 @@ def apply(
         raise refusal(Reason.NOT_A_FILE, f"{top} is not a directory", path)
     parts = _inside(top, path)
     if isinstance(allow, (str, bytes)) or isinstance(deny, (str, bytes)):
-        raise TypeError("patterns are a list of strings, not one string")
+        raise TypeError("patterns must be a list of strings, not one string")
     allowed, denied = None if allow is None else tuple(allow), tuple(deny)
     for asked in {parts, tuple(part for part in PurePosixPath(path).parts if part != ".")}:
         if reason := forbidden(asked, allowed, denied):

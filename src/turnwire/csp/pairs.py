@@ -1,7 +1,7 @@
 """Questions and answers in CSP/1.
 
-A TASK is answered by the RESULT of the same id to its sender, or the ERROR that is AT it. A RESULT that is PARTIAL
-tells progress.
+A TASK is answered by the RESULT of the same id to its sender, or the ERROR that is AT it. A PARTIAL RESULT reports
+progress.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads one message of CSP/1, strictly or leniently, by one grammar.
 
-Each fault is told in one place. Strict reading raises it. Lenient reading keeps it as an issue, and goes on with what
-the line, as models write it, is taken to say; what nothing can use becomes Junk.
+Each fault is reported in one place. Strict reading raises it. Lenient reading keeps it as an issue and continues with
+the probable meaning of the line; unusable text becomes Junk.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class MessageReader:
     # --- faults, lines and values ---
 
     def blame(self, reason: Reason, offset: int) -> None:
-        """Tells a fault at a line: lenient reading keeps it and goes on."""
+        """Reports a fault at a line: lenient reading keeps it and continues."""
         if self.forgiving is None:
             if reason in _HEADERLESS and is_look_alike(self.cursor, self.first):
                 reason, offset = Reason.LOOK_ALIKE, self.first.start

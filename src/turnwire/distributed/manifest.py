@@ -68,7 +68,7 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
 
 
 def described(out: str, folder: str, name: str) -> dict[str, Any]:
-    """A written file as the manifest tells it: its name below ``out``, its size and its SHA-256."""
+    """A written file as the manifest describes it: its name below ``out``, its size and its SHA-256."""
     path = Path(out, folder, name)
     with open(path, "rb") as file:
         digest = file_digest(file, "sha256").hexdigest()

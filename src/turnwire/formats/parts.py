@@ -1,4 +1,4 @@
-"""The parts of what a record says: texts, reasoning, calls of tools and their results, as a table of each format tells.
+"""The parts of a record's content: texts, reasoning, tool calls and their results, from a table for each format.
 
 Columns keep one value a record; a message of a model may hold several calls. Exports and ``turnwire show`` read all.
 """

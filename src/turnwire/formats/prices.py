@@ -65,7 +65,7 @@ def priced(table: Mapping[str, Any] | None) -> dict[str, ModelPrice]:
         try:
             found |= {} if model == "date" else {model: msgspec.convert(price, ModelPrice)}
         except msgspec.ValidationError as error:
-            raise ValueError(f"the price of {model!r}, in dollars for a million tokens: {error}") from error
+            raise ValueError(f"the price of {model!r}, in dollars per million tokens: {error}") from error
     return found
 
 

@@ -1,4 +1,4 @@
-"""Records of formats: reads an object as its table says, and gives it as a message like that of any wire."""
+"""Records of formats: reads an object by its table, and returns it as a message like that of any wire."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Reading:
             return False
 
     def detect(self, data: str | Buffer) -> bool:
-        """True if one record looks like this format: its members say so. Never raises."""
+        """True if the members of one record are those of this format. Never raises."""
         return any(self.is_of(layout, data) for layout in self.layouts)
 
     def decode(

@@ -179,7 +179,7 @@ class Compiled:
     def __init__(self, wire: str, layout: Layout) -> None:
         self.wire, self.layout = wire, layout
         if max(len(clue) for clue in self.clues) > _MOST_CLUE or len(self.clues) > _MOST_CLUES:
-            raise ValueError(f"{wire}: a layout has {_MOST_CLUE} signs and {_MOST_CLUES} in one_of at most")
+            raise ValueError(f"{wire}: a layout may have at most {_MOST_CLUE} signs, and {_MOST_CLUES} in one_of")
         there = {column.name: column for column in COLUMNS} | {"time": Column("time", "timestamp")}
         self.sources: list[tuple[Column, Source]] = []
         for name, given in layout.columns.items():

@@ -1,4 +1,4 @@
-"""The objects of messages: made of their text when somebody first asks, and copied."""
+"""The objects of messages: parsed from their text on first use, and copied."""
 
 from __future__ import annotations
 

@@ -282,9 +282,9 @@ class Judgement:
         return _codes(tuple(self._reasons))
 
     def whole(self, raw: bytes, fields: dict[str, Any] | None = None) -> tuple[int, int, int, int]:
-        """(what, wire, reason code, fault) of a good JSON object: a record of the first wire that detects and decodes
-        it, else a reject of the first that claims it (with what its ``decode`` said), else OTHER. fields: it as it was
-        read."""
+        """(verdict, wire, reason code, fault) of a valid JSON object: a record of the first wire that detects and
+        decodes it, else a reject of the first that claims it (with the error of its ``decode``), else OTHER. fields:
+        the parsed object."""
         claim = (OTHER, 0, 0, 0)
         for place, plan in enumerate(self.plans):
             fault: DecodeError | None = None
@@ -365,8 +365,8 @@ def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
 
 
 def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> FlatPlan:
-    """Plans for the given columns, by number. Raises ValueError where two plans ask different things of one value, or
-    a fill does not fit its column."""
+    """Plans for the given columns, by number. Raises ValueError if two plans have different requirements for one value
+    or a fill does not fit its column."""
     check_plans(plans, columns)
     values = _values(plans)
     keyed = _keyed(values)
@@ -413,7 +413,7 @@ def _values(plans: Iterable[WirePlan]) -> dict[str, Value]:
                 values.setdefault(path, Value(path))
             known = values.get(value.path)
             if known is not None and known[1:] != value[1:] and known[1:] != Value("")[1:] != value[1:]:
-                raise ValueError(f"two plans ask different things of {value.path}")
+                raise ValueError(f"two plans have different requirements for {value.path}")
             if known is None or known[1:] == Value("")[1:]:
                 values[value.path] = value
     return values

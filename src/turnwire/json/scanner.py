@@ -55,7 +55,7 @@ def scanner(
     for plan in plans:
         filled = {fill.column for variant in plan.variants for fill in variant.fills}
         if not filled <= there:
-            raise ValueError(f"{plan.wire}: there is no column {min(filled - there)}, which a fill names")
+            raise ValueError(f"{plan.wire}: a fill names the column {min(filled - there)}, which does not exist")
     for name, (_, source) in common.items():
         if source not in there:
             raise ValueError(f"{plans[0].wire}: there is no column {source}, from which {name} comes")

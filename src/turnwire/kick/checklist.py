@@ -185,7 +185,7 @@ class KickChecklist(checklists.RecordChecklist):
         self.fault(clause, line, words, offset)
 
     def forget(self, room: int) -> None:
-        """Follows the oldest of what is unfinished no longer, where there is more than ``room`` of its kind. It stays
+        """Stops tracking the oldest unfinished items if there are more than ``room`` of a kind. It stays
         open."""
         for name in self._monitor.forget(room):
             begun = self._begun.pop(name)

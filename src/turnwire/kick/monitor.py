@@ -1,7 +1,7 @@
 """The monitor: runs the loops of sections 002 and 003 over envelopes and says what happens and what is wrong.
 
 Tasks go from their dispatch to their end, questions get the answers they are owed, violations pause tasks and wait for
-``⫻command/escalate``. All of them are in one table. What is a fault is told before anything changes. The transitions
+``⫻command/escalate``. All of them are in one table. Faults are reported before anything changes. The transitions
 are in ``spec.py``. No clock is read here: the host passes the time, as seconds on any scale of its own.
 """
 

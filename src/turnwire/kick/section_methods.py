@@ -70,7 +70,7 @@ def built_parts(*values: Any, trim: bool = False) -> tuple[Any, ...]:
         if place is not None:
             qualifier = place if index is None else f"{place}/{index}"
         elif index is not None:
-            raise encode_fault(Reason.MISMATCH, "an index needs a place", "/index")
+            raise encode_fault(Reason.MISMATCH, "an index requires a place", "/index")
         elif inline is not None:
             qualifier = ""
     else:

@@ -129,7 +129,7 @@ class Alarms:
         watched.watch = 0
 
     def due(self, now: float) -> list[tuple[float, str, Tracked]]:
-        """(time, kind, what) of the alarms that fell due before ``now``; each is told once."""
+        """Returns (time, kind, subject) of the alarms due before ``now``, each only once."""
         found: list[tuple[float, str, Tracked]] = []
         while self._heap and self._heap[0][0] < now:
             time, number, kind, watched = heapq.heappop(self._heap)
@@ -139,7 +139,7 @@ class Alarms:
         return found
 
     def again(self, due: list[tuple[float, str, Tracked]]) -> None:
-        """Takes back what :meth:`due` gave last, which has not been told after all."""
+        """Restores the alarms of the last :meth:`due`, which were not reported."""
         for time, kind, watched in due:
             self.set(watched, kind, time, 0.0)
 

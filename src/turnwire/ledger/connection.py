@@ -145,7 +145,7 @@ def input_output(error: sqlite3.Error, path: object) -> OSError | None:
 
 
 def told(error: Exception) -> str:
-    """The message of SQLite. Where it names what is no UTF-8, Python raises UnicodeDecodeError with that message."""
+    """The error message of SQLite, which Python raises as UnicodeDecodeError if it is not valid UTF-8."""
     if isinstance(error, UnicodeDecodeError):
         return error.object.decode("utf-8", "backslashreplace")
     return str(error)

@@ -4,8 +4,8 @@ entry  = seq (8 bytes) at (8) length of kind (2) length of key (4) kind key body
 leaf   = SHA-256(0x00 entry)          a leaf of RFC 9162
 chain  = SHA-256(0x02 previous leaf)  the hash chain
 
-What it costs to prove a row by its link and the one before it does not depend on the rows behind it. Whoever rewrites a
-row, its link and all that stands behind it is found by a head that was kept elsewhere, and by nothing else.
+What it costs to prove a row by its link and the one before it does not depend on the rows behind it. If somebody
+rewrites a row, its link and all later rows, only a head that was saved elsewhere reveals it.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def item(kind: str, body: Any, key: str) -> Item:
     """An entry as it is written; see :meth:`Ledger.append`. Raises ValueError for a name that is too long."""
     for name, text in (("kind", kind), ("key", key)):
         if not isinstance(text, str) or (len(text) > _SURELY_SHORT and len(text.encode()) > _NAME_LIMIT):
-            raise ValueError(f"{name} is a string of at most {_NAME_LIMIT} bytes")
+            raise ValueError(f"{name} must be a string of at most {_NAME_LIMIT} bytes")
     if isinstance(body, bytes):
         return kind, body, key
     if isinstance(body, (bytearray, memoryview)):
@@ -78,8 +78,9 @@ class Writer:
 
     def write(self, items: list[Item], expected: int | None) -> int:
         """Appends all or none and answers the number of the first (section 11 of SAP V2.0). ``expected``: the number
-        that the ledger must end with, or RuleError(append_conflict). Whoever gets the lock first writes for all who
-        wait. RuleError(ledger_broken) where the last entry is not what was appended: nothing is sealed behind it."""
+        that the ledger must end with, or RuleError(append_conflict). The first thread to get the lock writes for all
+        waiting ones. RuleError(ledger_broken) where the last entry is not what was appended: nothing is sealed behind
+        it."""
         ticket = _Ticket(items, expected)
         try:
             self._waiting.append(ticket)

@@ -396,7 +396,7 @@ def scan(
     batch_bytes = expect_number(batch_bytes, "batch_bytes", 1)
     expect_number(limits.message, "limits.message of a scan", 1, MOST_MESSAGE)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
-        raise TypeError(f"progress is a function or True, not {type(progress).__name__}")
+        raise TypeError(f"progress must be a function or True, not {type(progress).__name__}")
     search = finder(wire)
     read = chosen(search.scanner, columns)
     names = None if columns is None else [column.name for column in read]

@@ -22,7 +22,7 @@ def checked_integer(number: object, path: str | None = None) -> int:
     if not isinstance(number, int) or isinstance(number, bool):
         raise encode_fault(Reason.WRONG_TYPE, f"expected an integer, not {type(number).__name__}", path)
     if number < 0:
-        raise encode_fault(Reason.NEGATIVE, "integers are non-negative", path)
+        raise encode_fault(Reason.NEGATIVE, "integers must be non-negative", path)
     if number > MAX_INTEGER:
         raise encode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1", path)
     return int(number)

@@ -310,7 +310,7 @@ def _known_items(raw: bytes) -> dict[str, Item]:
     for _ in range(count):
         key = _item(data)
         if key.major not in (_UNSIGNED, _NEGATIVE, _TEXT):
-            raise _fault(Reason.WRONG_TYPE, "keys are integers or text", key.start)
+            raise _fault(Reason.WRONG_TYPE, "keys must be integers or text", key.start)
         identity = key.major, key.content or key.argument
         if identity in seen:
             raise _fault(Reason.DUPLICATE, "a key appears twice", key.start)
@@ -349,7 +349,7 @@ def _entries(slots: Item | None) -> list[Entry]:
     entries = []
     for index, entry in enumerate(slots.inside):
         if entry.major != _ARRAY or entry.argument < 2:
-            raise _fault(Reason.WRONG_TYPE, "an entry is [slot, value]", entry.start, "/slots")
+            raise _fault(Reason.WRONG_TYPE, "an entry must be [slot, value]", entry.start, "/slots")
         key, value = (_plain(item, f"/slots/{index}") for item in entry.inside[:2])
         entries.append(Entry(key, value, entry.start))
     return entries
@@ -441,7 +441,7 @@ def _entry(data: _Input, offset: int) -> Entry:
     for field, start, first, value in _known_fields(data, ENTRY):
         _put(parts, field, (field.name, _value(field, first, value)), start)
     if len(parts) < 2:
-        raise _fault(Reason.MISSING_FIELD, "an entry has a slot or prefix, and a value", offset, "/slots")
+        raise _fault(Reason.MISSING_FIELD, "an entry must have a slot or prefix, and a value", offset, "/slots")
     (key, name), (content, kept) = parts["key"][0], parts["value"][0]
     if (key == "prefix") != (content == "kept"):
         raise _fault(Reason.WRONG_TYPE, "a prefix needs kept, a slot needs number or text", offset, "/slots")
@@ -459,7 +459,7 @@ def _value(field: Field, first: int, value: int | bytes) -> int | str:
     if isinstance(value, bytes):
         return _text(value, first, path)
     if field.bits == _ENUM and value >> 63:
-        raise _fault(Reason.NEGATIVE, "codes are non-negative", first, path)
+        raise _fault(Reason.NEGATIVE, "codes must be non-negative", first, path)
     if value >> field.bits:
         raise _fault(Reason.TOO_LARGE, f"more than {field.bits} bits", first, path)
     return value
@@ -493,7 +493,7 @@ def _known_fields(data: _Input, known: dict[int, Field]) -> Iterator[tuple[Field
             if len(groups) > LIMITS.nesting:
                 raise _fault(Reason.TOO_DEEP, f"groups nest deeper than {LIMITS.nesting}", start)
         elif wire == _END and (not groups or groups.pop() != number):
-            raise _fault(Reason.BAD_ENCODING, "a group ends that has not begun", start)
+            raise _fault(Reason.BAD_ENCODING, "a group ends that never began", start)
         field = known.get(number)
         if field is None or wire == _END or len(groups) != (wire == _START):
             continue

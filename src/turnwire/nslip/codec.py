@@ -1,4 +1,4 @@
-"""encode and decode of nSLIP, straight from the chosen core; how single messages are told and shown."""
+"""encode and decode of nSLIP, straight from the chosen core; detection and display of single messages."""
 
 from __future__ import annotations
 

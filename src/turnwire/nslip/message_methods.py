@@ -79,7 +79,7 @@ def equal(left: Any, right: object) -> bool:
 
 class DataclassAttribute:
     """An attribute of a dataclass, made when first asked for: the import of ``dataclasses`` costs more than all of
-    turnwire, and nobody pays it who does not use it.
+    turnwire, so only its users pay for it.
 
     The seven fields are those of slipcore 0.1.0. A message that has kept fields in ``extra`` has none of them: what
     writes dataclasses refuses it, instead of losing those.
@@ -314,13 +314,13 @@ def _extra_from(items: Any) -> Extra:
         if prefix is None or value is None:
             raise _fault(Reason.MISSING_FIELD, "a kept field must have a prefix and a value", path)
         if not (isinstance(prefix, str) and isinstance(value, str)):
-            raise _fault(Reason.WRONG_TYPE, "prefix and value are strings", path)
+            raise _fault(Reason.WRONG_TYPE, "prefix and value must be strings", path)
         if prefix in extra:
             raise _fault(Reason.DUPLICATE, f"the field {prefix} appears twice", path)
         extra[prefix] = value
         if before is not None:
             if not isinstance(before, int) or isinstance(before, bool):
-                raise _fault(Reason.WRONG_TYPE, "before is an integer", path)
+                raise _fault(Reason.WRONG_TYPE, "before must be an integer", path)
             extra.before[prefix] = before
     return extra
 

@@ -43,7 +43,7 @@ class Coded(NamedTuple):
 
 class Texts(NamedTuple):
     """A column as texts and their numbers (u64, ``core.hash_of``; 0 where a row has none). Texts are spans of three
-    buffers, each of which goes on where the one before ends; they are plain, and long ones are cut (:func:`named`)."""
+    buffers, numbered as one; they are unescaped, and long ones are shortened (:func:`named`)."""
 
     numbers: NDArray[np.uint64]
     buffer: Any

@@ -72,7 +72,7 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
     returns near misses (:class:`NearMiss`). Raises UnknownName for an unknown wire.
     """
     if not isinstance(text, str):
-        raise TypeError(f"the text to search is a str, not {type(text).__name__}")
+        raise TypeError(f"the text to search must be a str, not {type(text).__name__}")
     one = _one_message(text)
     if one is not None and wires is None:
         return [one]

@@ -1,4 +1,4 @@
-"""Keeps the records of logs in a ledger, each once, so that nobody can rewrite them unseen."""
+"""Keeps the records of logs in a ledger, each once, so that any later change can be detected."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def ingest(ledger: Ledger, source: Any, *, wire: str | None = None, **options: A
     """Appends what is new in logs to a ledger: a record an entry, its kind the wire and its key the conversation.
 
     A reject is an entry of kind "reject" with its reason, place and bytes. With each block the position goes into the
-    same commit, as an entry of kind "position": a later call, also after a crash, goes on there and appends nothing
+    same commit, as an entry of kind "position": a later call, even after a crash, continues there and appends nothing
     twice. source, wire and options: as :func:`turnwire.scan` takes them; all formats of real traffic by default. Raises
-    what a scan and ``Ledger.append_many`` raise; RuleError(append_conflict) where somebody else appended meanwhile.
+    what a scan and ``Ledger.append_many`` raise; RuleError(append_conflict) if another writer appended meanwhile.
     """
     name = wire or FORMATS
     options = {"errors": "collect", "columns": ["wire", "conversation"], **options}

@@ -4,7 +4,7 @@ The rules (which kinds ask, which answer) are data of each wire: ``<package>/pai
 ``turnwire.pairs``. Whole columns of records are paired at once; the core does it (``log.aggregate``).
 
 An answer settles the request of its task; where it names none, the one that has waited longest, or every one where its
-rule says so. What only tells progress settles nothing.
+rule says so. A progress report settles nothing.
 """
 
 from __future__ import annotations

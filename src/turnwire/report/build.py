@@ -81,8 +81,8 @@ def report(
         max_messages: messages shown in full, from the largest and the faulty conversations. Figures always cover all
             records.
         now: the creation time that the page shows; the current time by default.
-        progress: called after each batch with the numbers of bytes and records read. If it returns ``STOP``, the
-            report is about what was read by then.
+        progress: called after each batch with the numbers of bytes and records read. If it returns ``STOP``, the report
+            covers what was read by then.
 
     Memory is bounded for logs of any size; a stream is copied to a temporary file. Raises OSError if a file cannot be
     read, ValueError for invalid arguments, MissingDependency for a named tokenizer that is not installed.

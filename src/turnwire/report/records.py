@@ -1,4 +1,4 @@
-"""The records of a log as the report reads them: columns by their different values, and one record in full."""
+"""The records of a log for the report: columns grouped by distinct values, and one record in full."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One agent behind every transport: what becomes of a task, from its admission to the receivers of its Result.
+"""One agent behind every transport: the path of a task from its admission to the receivers of its Result.
 
-On the way are authorisation, schema, cache, claim, handler, vetting, contract, size and record, so that all transports
+The steps are authorisation, schema, cache, claim, handler, vetting, contract, size and record, so that all transports
 behave alike.
 """
 

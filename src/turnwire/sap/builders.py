@@ -236,8 +236,8 @@ def _status_of(outcome: Outcome, said: Alignment | None) -> tuple[Status, AgentE
 
 
 def alignment_of(outcome: Outcome) -> Alignment | None:
-    """The alignment that a capability or a vetter gave: as such, or as the code of its error. None: nobody judged, or
-    said VALID without a policy check."""
+    """The alignment from a capability or a vetter: its own, or the code of its error. None: no verdict, or VALID
+    without a policy check."""
     if outcome.alignment is not None:
         said = Alignment(outcome.alignment)
         return None if said is Alignment.VALID and not outcome.policy_checks else said
@@ -333,7 +333,7 @@ OURS = LIMITS._replace(message=1 << 30)
 
 
 def thaw(text: str | bytes) -> Any:
-    """The message of a text that this program wrote, a copy for whoever asks."""
+    """The message of a text that this program wrote, as a new copy."""
     return decode(text, limits=OURS)
 
 

@@ -1,8 +1,8 @@
 """SAP in logs, as data for the search: what makes an object a message, what counts as damage, its columns, and which
 messages answer each other.
 
-A Task is answered by the Result or the Nack of its taskId. An Ack tells progress, and so does a Result whose status
-is QUEUED or RUNNING.
+A Task is answered by the Result or the Nack of its taskId. An Ack reports progress, as does a Result whose status is
+QUEUED or RUNNING.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ _RECEIPT = re.compile(
 
 
 def marked(raw: bytes) -> bool:
-    """True if damaged bytes were a Task or a Result. What is left of a receipt has no marks of its own, unless it is
-    all there but for its end, with a UUID."""
+    """True if damaged bytes were a Task or a Result. A damaged receipt is recognised only if nothing but its end is
+    missing and it has a UUID."""
     return are_signed(SIGNS, raw) or _RECEIPT.match(raw) is not None
 
 

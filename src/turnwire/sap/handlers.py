@@ -314,8 +314,8 @@ class Process:
     """One call in a forked process, which can be ended whatever it does. Called itself, in a thread, it gives the value
     of the call.
 
-    The process begins with a copy of all that the program has in memory, but for its sockets, and gives back what the
-    handler returns; what it changes in memory nobody else sees.
+    The process begins with a copy of the program's memory, except for its sockets, and passes on what the handler
+    returns; its changes in memory are lost.
 
     Args:
         call: a function, or a coroutine function. values: its arguments.

@@ -26,7 +26,7 @@ class Job:
     taskId). ``task`` is never handed out; handlers, vetters and callers get copies.
 
     Attributes:
-        living: the execution of all that becomes of it, from its admission to its Result.
+        living: its execution, from its admission to its Result.
         admission: done when it is judged, with the Nack of what is refused. begun: done when its handler is called.
         done: done with the frozen terminal Result, cancelled where there will be none. stop: done when the task is to
             be cancelled.

@@ -129,4 +129,4 @@ def require_answer(task: Task, result: Result) -> None:
     if not same_id(answer["taskId"], asked["taskId"]):
         raise RuleError(Reason.WRONG_TASK, "the result answers another task", rule="task-id", wire=WIRE)
     if not same_id(answer["correlationId"], asked["correlationId"]):
-        raise RuleError(Reason.WRONG_CORRELATION, "the result has another one", rule="correlation", wire=WIRE)
+        raise RuleError(Reason.WRONG_CORRELATION, "the result has another correlationId", rule="correlation", wire=WIRE)

@@ -43,8 +43,8 @@ class JsonObject(contract.Serialisable):
     Attributes:
         fields: the dict itself, by the names of the wire; what is changed there is changed here.
 
-    A field is an attribute (``task.task_id``), None when it is absent; setting one to None takes it away, but for the
-    fields where null means something (parentTaskId, output), which ``del`` takes away. Unknown fields are reached by
+    A field is an attribute (``task.task_id``), None when it is absent; setting one to None removes it, except for the
+    fields where null has a meaning (parentTaskId, output), which ``del`` removes. Unknown fields are reached by
     ``record["name"]``. Nothing is checked before it is written, or by ``check``.
     """
 

@@ -40,7 +40,7 @@ MOST_TOLD = 1 << 20
 
 
 def secrets(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    """(JSON pointer, what gave it away) of every value below ``value`` that looks like a secret, or whose name holds
+    """(JSON pointer, the clue) of every value below ``value`` that looks like a secret, or whose name holds
     one; of very many, the first."""
     told = 0
     for steps, why in _found(value, ()):

@@ -47,7 +47,7 @@ def signed_message(message: M, signer: str, key: Key) -> M:
 
 
 def verify_message(message: Task | Result, keys: Mapping[str, bytes]) -> str:
-    """The name of whoever signed a message. Raises RuleError(bad_signature): none, of somebody unknown, or not right.
+    """The name of a message's signer. Raises RuleError(bad_signature) if none, an unknown one or a wrong one signed.
 
     keys: name -> public key, 32 raw bytes. Who signed is not yet who issued or produced it: compare the names.
     """

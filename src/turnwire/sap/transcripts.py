@@ -6,8 +6,8 @@
     sap.refused   {"taskId", "code", …}: somebody was refused; at most 1 KiB, and found by no key
 
 A key is the taskId in lower case, and behind it the name of the principal, where there is one: tasks of different
-principals never meet. Agents that share a transcript execute a task once: the row ``sap.started`` that comes first has
-it, until it is let go, its time is over, or its process is gone from the machine that both are on.
+principals are kept apart. Agents that share a transcript execute a task once: the row ``sap.started`` that comes first
+has it, until it is let go, its time is over, or its process is gone from the machine that both are on.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Prepare = Callable[[], tuple[list[Row], Any]]
 
 
 class LedgerRequest(NamedTuple):
-    """A look at the ledger. key: what is looked at ("" for nothing), done: what waits for the answer."""
+    """A request to the ledger. key: the key that it examines ("" for none), done: the future of its result."""
 
     key: str
     prepare: Prepare
@@ -69,9 +69,9 @@ class Batching:
         self._thread.shutdown(wait=False)
 
     async def do(self, prepare: Prepare, key: str = "") -> Any:
-        """Appends the rows that ``prepare`` asks for and answers with what it said beside them.
+        """Appends the rows that ``prepare`` requests, and returns its other result.
 
-        key: what is looked at. Two of one key never meet in a batch, so that the second sees the rows of the first.
+        key: the key that ``prepare`` examines. A batch has at most one request per key, so the next one sees its rows.
         """
         asked = LedgerRequest(key, prepare, Future())
         self._waiting.append(asked)

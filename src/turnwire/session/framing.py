@@ -150,8 +150,8 @@ def records(text: str, sealed: bool, header: int = 0, line: int = 1, offset: int
 
 
 class Chain:
-    """The checks of a session's records in order: each record ends in two marks, by all records before it. Begins anew
-    at each anchor, but for the sum of everything. written: whether records get checks."""
+    """The checks of a session's records in order: each record ends in two marks, by all records before it. Restarts at
+    each anchor, except for the sum of everything. written: whether records get checks."""
 
     def __init__(self, written: bool = True) -> None:
         self.since = self.all = 0
@@ -180,7 +180,7 @@ class Chain:
         return pair is not None and self._add(body, pair) == pair
 
     def resume(self, anchor: str) -> None:
-        """Goes on behind an anchor after a damage: sums of everything cannot be compared any longer."""
+        """Continues at an anchor after damage: sums of everything can no longer be compared."""
         self.since = _crc(anchor)
         self.whole = False
 

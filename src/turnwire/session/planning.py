@@ -194,7 +194,7 @@ def mark_alone(leaf: Leaf, is_table: bool) -> str:
 
 
 def marks_alone(event: Event) -> list[str]:
-    """The marks of an event that is told as it is."""
+    """The marks of an event that is written without a template."""
     return list(map(mark_alone, event.leaves, event.shape.tables))
 
 

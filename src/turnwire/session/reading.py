@@ -57,7 +57,7 @@ class Reader:
     def feed(self, text: str) -> list[Any]:
         """Returns the events that are now complete."""
         if not isinstance(text, str):
-            raise DecodeError(Reason.WRONG_TYPE, f"a session is text, not {type(text).__name__}", wire="session")
+            raise DecodeError(Reason.WRONG_TYPE, f"a session must be text, not {type(text).__name__}", wire="session")
         before = self._pieces[-1][-1:] if self._pieces else ""  # no more of what came before is looked at again
         if text:
             self._pieces.append(text)

@@ -111,7 +111,7 @@ def line_of(event: Any) -> tuple[dict[str, Any], str]:
         return {}, quoted(event)
     if not isinstance(event, dict):
         if (wire := registry.wire_of(event)) is None:
-            raise EncodeError(Reason.WRONG_TYPE, f"an event is an object or text, not {type(event).__name__}")
+            raise EncodeError(Reason.WRONG_TYPE, f"an event must be an object or text, not {type(event).__name__}")
         event = registry.wire(wire).plain_values(event)
     line = json_text.write(event)
     if len(line) > LIMITS.key:  # else no key is too long
@@ -195,7 +195,7 @@ def _table(rows: bytes, mark: str) -> list[dict[str, Any]]:
     columns, found = mark[1:].split(","), []
     for row in parsed(rows.decode()):
         if type(row) is not list:
-            raise ValueError("a row of a table is an array")
+            raise ValueError("a row of a table must be an array")
         if len(row) != len(columns):
             raise ValueError(f"a row of a table has {len(row)} values where there are {len(columns)} columns")
         found.append(dict(zip(columns, row, strict=True)))

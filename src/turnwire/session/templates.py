@@ -135,7 +135,7 @@ class State:
         self._form: Form | None = None
 
     def take(self, shape: Shape, leaf_at: Callable[[int], Leaf], marks: Sequence[str] = ()) -> list[Leaf]:
-        """Takes the leaves of an event in the order in which they are told: ``leaf_at`` gives each by its number.
+        """Takes the leaves of an event in the order in which they are written: ``leaf_at`` gives each by its number.
 
         marks: those of its template, if it goes by one.
         """
@@ -163,7 +163,7 @@ class State:
         return leaves
 
     def enter(self, conversation: Leaf | None) -> None:
-        """Goes on in a conversation, or in none."""
+        """Continues in a conversation, or in none."""
         self._conversation = conversation
         self.here = self.all if conversation is None else self._conversations.setdefault(conversation, {})
 
@@ -242,10 +242,10 @@ def leaves_of(state: State, template: Template, fields: Sequence[str]) -> list[L
         if not given:
             return what_is(state.expect(own, place, template), "a field is empty")
         if given[0] == "&":
-            raise ValueError("a field does not begin with &")
+            raise ValueError("a field must not begin with &")
         if own.mark == LATER and _FAR(given):
             if given[0] == "-" and own.form is None:
-                raise ValueError("the distance of a number is not negative")
+                raise ValueError("the distance of a number must not be negative")
             return what_is(state.moved(own.form, own.path, int(given)), "there is no time to count from")
         is_equal = given[0] == "="
         if own.text and not is_equal:

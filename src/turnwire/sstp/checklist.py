@@ -183,7 +183,7 @@ class SstpChecklist(checklists.RecordChecklist):
         self.fault(_clause(error.reason, error.path or ""), line, f"{error.reason}: {error.text}", offset)
 
     def end(self) -> None:
-        """Leaves open who was asked and has not responded, but may still do so. A query that names nobody breaks
+        """Leaves open who was asked and has not responded, but may still do so. A query without an addressee violates
         another clause."""
         for session in self._sessions.values():
             for message, (line, offset) in session.waiting(*_ASKING):

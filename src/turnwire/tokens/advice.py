@@ -128,7 +128,7 @@ class Advice(Report):
 
 
 def untried(absent: Mapping[str, str], context: bool) -> list[str]:
-    """Lines of what was not tried ("nslip as csp"), and why; without a context one line for all that want one."""
+    """Lines of what was not tried ("nslip as csp"), and why; without a context, one line for all that require one."""
     wanting: dict[str, list[str]] = {}
     lines = []
     for name, why in absent.items():

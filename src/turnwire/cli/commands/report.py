@@ -46,7 +46,7 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     """Reads SOURCES twice and writes one HTML page about them.
 
     The page shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. It is
-    self-contained, loads nothing, and is written whole or not at all; after Ctrl-C it is about what was read. SOURCES
+    self-contained, loads nothing, and is written whole or not at all; after Ctrl-C it covers what was read. SOURCES
     are files, directories, globs, URLs, or - for standard input. --by prints the records, bytes, tokens and answers of
     each value, with or without a page. Exits with 1 if a record is damaged.
     """

@@ -102,8 +102,8 @@ def _conclude(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: 
 def show_groups(
     names: Sequence[str], counter: Any, settings: dict[str, Any], more: Any = None, title: str = ""
 ) -> Grouped:
-    """Shows the records of each value of --by, with the tokens of a tokenizer (None: without); gives them all.
-    more: what becomes of each row."""
+    """Shows the records of each value of --by, with the tokens of a tokenizer (None: without); returns them all. more:
+    the function that receives each row."""
     from turnwire.read.grouping import ROOM, group_by
 
     chosen = {"wire": settings["wire"], "threads": settings.get("threads", 1)}

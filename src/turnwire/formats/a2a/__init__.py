@@ -1,4 +1,4 @@
-"""A2A: messages, tasks, artifacts and what becomes of them, alone or as JSON-RPC."""
+"""A2A: messages, tasks, artifacts and their updates, alone or as JSON-RPC."""
 
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Present, Source, Words

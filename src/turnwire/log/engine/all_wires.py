@@ -315,7 +315,7 @@ class BlockResult(NamedTuple):
     last: tuple[int, int] | None
 
     def shift_lines(self, lines: int) -> None:
-        """The block starts so many lines later than it was scanned with."""
+        """Corrects the lines of a block that starts this many lines later than assumed."""
         if lines and "line" in self.arrays:
             self.arrays["line"][: self.rows] += lines
         for table, count in self.rejects if lines else ():

@@ -193,7 +193,7 @@ def _made_of_plan(wire: Wire) -> BulkScanner:
             raise ValueError(f"the common column {name!r} of {wire.name} cannot come from {source!r}")
     if columns[sources["kind"]].nullable:
         raise ValueError(
-            f"the column {sources['kind']!r} of {wire.name} says the kind of each record: it is not nullable"
+            f"the column {sources['kind']!r} of {wire.name} gives the kind of each record, so it must not be nullable"
         )
     if len(columns) > _MOST_COLUMNS:
         raise ValueError(f"{wire.name} has more than {_MOST_COLUMNS} columns")

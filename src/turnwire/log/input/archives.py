@@ -105,8 +105,8 @@ class _Archive:
 def members(file: Any, limits: Limits, refuse: Refuse) -> Generator[tuple[str, Member]]:
     """The files in an archive, with their names, in its order; each is closed when the next one is asked for.
 
-    ``file``: the open archive, which is copied where it cannot seek; ``refuse`` is told of what in it cannot be read.
-    Raises NotALog for what is no archive.
+    ``file``: the open archive, which is copied where it cannot seek; ``refuse`` receives the members that cannot be
+    read. Raises NotALog for what is no archive.
     """
     with ExitStack() as stack:
         if not can_seek(file):

@@ -206,13 +206,13 @@ class Bookmark(NamedTuple):
         ranges |= dict.fromkeys(("device", "inode", "written", "born"), (-inf, inf))
         for name, (least, most) in {**ranges, "tail_bytes": (0, min(self.read, TAIL))}.items():
             if not least <= index(number := getattr(self, name)) <= most:
-                raise ValueError(f"{name} is {number}, which is not from {least} to {most}")
+                raise ValueError(f"{name} must be from {least} to {most}, not {number}")
         if self.tail and self.offset > max(self.size, self.read):
             raise ValueError(f"byte {self.offset} is beyond the end of the file")
         if self.carried is not None:
             SearchState.restored(self.carried)
         if self.given is not None and (len(self.given) != 2 or not all(0 <= index(one) <= MOST for one in self.given)):
-            raise ValueError(f"{self.given} is no place of a record")
+            raise ValueError(f"{self.given} is not the place of a record")
         for end, _ in self.ends or ():
             if not self.read - self.tail_bytes < index(end) < self.read:
                 raise ValueError(f"no line ends at byte {end}")

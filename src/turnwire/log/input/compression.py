@@ -1,4 +1,4 @@
-"""Decompresses gzip, bzip2, xz and zstd in bounded memory; tells where damage is.
+"""Decompresses gzip, bzip2, xz and zstd in bounded memory; locates damage.
 
 A damaged stream gives what can be decompressed of it and then a :class:`StreamDamage`; it never raises. Several
 members, frames or streams that follow each other are one, NUL bytes after the last are padding.
@@ -241,7 +241,7 @@ def _frame(feed: _Feed, inflate: Any, error: type[Exception], most: int) -> _Chu
         base = 1 << (10 + (feed.data[5] >> 3))
         window = base + base // 8 * (feed.data[5] & 7)
     if window > most:
-        raise _Broken(Reason.WINDOW_TOO_LARGE, feed.place, f"a window of {window} bytes; {most} are allowed")
+        raise _Broken(Reason.WINDOW_TOO_LARGE, feed.place, f"the window has {window} bytes; at most {most} are allowed")
     size, last = head, 0
     while True:
         yield from _must(feed, size)

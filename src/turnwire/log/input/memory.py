@@ -1,4 +1,4 @@
-"""Memory for input and columns, reused once nobody holds it: fresh pages cost more than reading a message."""
+"""Memory for input and columns, reused when no longer referenced: fresh pages cost more than reading a message."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _IDLE = _idle_count()
 
 
 class Pool:
-    """Hands out blocks of bytes and takes back, by their reference count, those that nobody uses any more.
+    """Provides blocks of bytes and reuses those that, by their reference count, are no longer used.
 
     Arrays cut from a block hold it, as do Arrow arrays exported from them; a block in use is never handed out again.
     """

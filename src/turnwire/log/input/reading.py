@@ -54,7 +54,7 @@ class Stopped(Exception):
 
 
 class Stop:
-    """Tells whoever reads to stop, also while it waits for bytes."""
+    """Stops a reader, even while it waits for bytes."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -138,7 +138,7 @@ class Input:
         return self._file.kind if isinstance(self._file, Member) else None
 
     def seek(self, offset: int) -> None:
-        """Goes on at an offset of a file that can seek."""
+        """Continues at an offset of a file that can seek."""
         self._file.seek(offset)
         self._pushed = memoryview(b"")
         self.taken = offset

@@ -101,12 +101,12 @@ class Rotated(NamedTuple):
 
     @property
     def packed(self) -> bool:
-        """True if it is called as compressed files are: nobody goes on writing to it."""
+        """True if its name is that of a compressed file, to which nothing more is written."""
         return self.path.endswith(COMPRESSED)
 
 
 def is_rotated(name: str) -> bool:
-    """True if a name is that of a file that was rotated already: nobody begins a log under it."""
+    """True if a name is that of an already rotated file, with which no log begins."""
     base = os.path.basename(name)
     return base.endswith(COMPRESSED) or any(logs_named(plain_name(base)))
 

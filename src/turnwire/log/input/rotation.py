@@ -129,8 +129,8 @@ class Bookmarks:
         self.dismissed.pop(file, None)
 
     def expect(self, names: Iterable[str]) -> None:
-        """Remembers which files there are, so that a renamed file is told from one that is gone, and one that takes a
-        name before its turn comes from the one that was listed."""
+        """Remembers which files exist, to distinguish a renamed file from a removed one, and a listed file from another
+        that takes its name before its turn."""
         self._listed_at = time.time_ns()
         for name in names:
             try:

@@ -66,7 +66,7 @@ class Source(NamedTuple):
         return self.listed and self.name is not None and self.name.lower().endswith(SOURCE_CODE)
 
     def bytes(self) -> int | None:
-        """The number of bytes stored there; None where that cannot be told."""
+        """The number of bytes stored there; None if that is unknown."""
         if self.data is not None:
             return memoryview(self.data).nbytes
         if not self.mappable or self.name is None:

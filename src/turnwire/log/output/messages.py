@@ -95,7 +95,7 @@ def _of_batch(batch: Batch) -> Iterator[Message]:
 
 
 def errors(steps: Generator[Any], rejects: Rejects) -> Iterator[Reject]:
-    """The damaged ranges that a run meets, step by step; what was handed out is not kept."""
+    """The damaged ranges of a run, one by one; they are not kept."""
     for _ in steps:
         yield from _of_rejects(rejects)
         rejects.forget()

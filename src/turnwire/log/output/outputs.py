@@ -82,7 +82,7 @@ class FileOutput:
 
 
 def format_of_file(path: str, named: str | None) -> str:
-    """As :func:`format_of`, for one file: a folder is told as such, not by the ending that its name lacks. Raises
+    """As :func:`format_of`, for one file: a folder has an error of its own, not that of a missing extension. Raises
     IsADirectoryError, ValueError."""
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", path)

@@ -155,7 +155,7 @@ class SearchState:
         self.begin()
 
     def commit_state(self, text: Text, position: int, found: int) -> None:
-        """A block was read up to ``position``, and so much was found in it."""
+        """Records that a block was read up to ``position``, with ``found`` records in it."""
         self.begun = self.begun or position > 0
         self.mid = text.data[position - 1] != 10 if position else self.mid
         self.fence_touched = bool(self.fence) and (self.fence_touched or found > self.since)

@@ -266,12 +266,12 @@ class Provider(NamedTuple):
 
 
 def provider_for(task: Task, providers: Mapping[str, Provider], principal: Principal = ANONYMOUS) -> Agent | None:
-    """The agent that is addressed; else one that has the capability, chosen by the hints; None where nobody has it.
+    """The agent that is addressed; else one that has the capability, chosen by the hints; None if no agent has it.
 
-    A hint prefers providers with that label and value to those without the label; whoever has another value is left
-    out, unless nobody is left then. ``affinity`` may name an agentId. Of those that remain, shard and affinity choose
-    one by rendezvous hashing; without them it is the one with the fewest unfinished tasks, the first registered of
-    these. A task that the principal sent before goes where it is.
+    A hint prefers providers with that label and value to those without the label; those with another value are
+    excluded, unless no provider would remain. ``affinity`` may name an agentId. Of those that remain, shard and
+    affinity choose one by rendezvous hashing; without them it is the one with the fewest unfinished tasks, the first
+    registered of these. A task that the principal sent before goes where it is.
     """
     target = task.target
     if target.agent_id is not None:

@@ -128,7 +128,7 @@ def app(
         max_body: bytes a request may have; more is 413. body_seconds: how long it may take; more is 408. A
             request that is answered before its body is read to its end ends its connection.
         identify: who the sender of a request is: a callable, or a table of bearer tokens. Where it is set, None is
-            denied everything, and nobody is taken at a task's word. Without it all senders are ANONYMOUS.
+            denied everything, and a task's own claim of its issuer is not enough. Without it all senders are ANONYMOUS.
         receive: takes the Results that other agents post to /results.
     """
     judge = bearer(identify) if isinstance(identify, Mapping) else identify

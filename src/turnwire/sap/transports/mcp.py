@@ -132,7 +132,7 @@ def _error_of(error: Exception) -> types.JSONRPCError | None:
 
 
 def by_token(_request: Any) -> Named:
-    """The client that the SDK's bearer authentication let in, None for nobody: an ``identify`` over HTTP."""
+    """The client that the SDK's bearer authentication let in, or None: an ``identify`` over HTTP."""
     from mcp.server.auth.middleware.auth_context import get_access_token
 
     token = get_access_token()

@@ -121,7 +121,7 @@ class Link:
 
     def __post_init__(self) -> None:
         if not is_name(self.prefix):
-            raise ValueError("a prefix is 1 to 64 letters, digits, _ and -")
+            raise ValueError("a prefix must be 1 to 64 letters, digits, _ and -")
         self.tasks_stream, self.results_stream = f"{self.prefix}_tasks_{self.queue}", f"{self.prefix}_results"
         self._options = dict(self.options or {})
         self._denied: set[str] = set()  # subjects where the server lets this client publish nothing, in lower case
