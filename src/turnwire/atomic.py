@@ -210,7 +210,7 @@ def scratch(parent: Path, mode: int = 0o700) -> Iterator[Path]:
 def explained(error: OSError, name: str) -> OSError:
     """The error of making or opening a file to write, saying which folder is missing or what else is wrong.
 
-    The class and the number stay. What has no better words keeps those of the system; ``name`` is what was asked for.
+    The class and the number stay. Other errors keep the text of the system; ``name`` is the requested file.
     """
     text = _why(error.errno, name)
     return OSError(error.errno, error.strerror if text is None else text, name)

@@ -19,7 +19,7 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
 
 
 def visible_escape(found: re.Match[str]) -> str:
-    """The escape of a character that was found: ``\\n``, ``\\x1b``, ``\\u202e``."""
+    """Returns the escape of a matched character: ``\\n``, ``\\x1b``, ``\\u202e``."""
     character = found[0]
     code = ord(character)
     if character in _SHORT:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON text, characters as they are."""
+    """Returns a value as JSON text, without escapes of non-ASCII characters."""
     return json.dumps(value, ensure_ascii=False)
 
 

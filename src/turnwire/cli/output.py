@@ -131,7 +131,7 @@ def write_whole(path: str | None, pieces: Iterable[bytes]) -> None:
 
 
 def flush() -> None:
-    """Hands on what standard output still holds back. Raises OSError."""
+    """Writes what standard output has buffered. Raises OSError."""
     if sys.stdout is not None:
         try:
             sys.stdout.flush()
@@ -233,7 +233,7 @@ def conclude(
 
 
 def abandon() -> None:
-    """Gives up what standard output still holds back, so that the interpreter does not trip over it at exit.
+    """Discards what standard output has buffered, so that the interpreter does not fail on it at exit.
 
     After a closed pipe, a full disk or an interruption a last flush would fail again, or wait for a reader for ever.
     """

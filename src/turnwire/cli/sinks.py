@@ -33,7 +33,7 @@ class NullSink:
         """Does nothing: there is nothing to release."""
 
     def take(self, batch: Batch) -> None:
-        """Writes the rows of a batch, as far as they are wanted."""
+        """Writes the requested rows of a batch."""
 
     def flush(self) -> None:
         """Passes on at once what was written."""

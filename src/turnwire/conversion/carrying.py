@@ -1,4 +1,4 @@
-"""The carry: what carry=True puts into a message beside what it says, so that converting back is exact.
+"""The embedded part that carry=True adds to a message, so that converting back is exact.
 
 It is one JSON object: ``wire`` (of the message it comes from), ``fields`` (every path of that message, in order) and
 ``rest`` (path -> value of those that the carrying message does not say by itself), with ``filled`` (paths of the

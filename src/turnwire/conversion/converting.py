@@ -229,7 +229,7 @@ def _check_carried(source: Mapper, around: Fields, target: Mapper, made: Fields,
 
 
 def checked(wire: str, fields: Fields) -> Any:
-    """The message of the fields, if strict writing takes it."""
+    """Returns the message with these fields, if strict writing accepts it."""
     try:
         message = shape_of(wire).join(fields)
     except DecodeError as error:  # what a context gave has another type

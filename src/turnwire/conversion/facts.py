@@ -465,8 +465,8 @@ def is_known(facts: Facts, fact: str) -> bool:
 
 
 def meaning(facts: Facts) -> tuple[str | None, str | None]:
-    """The act of a message, and of a report also how the work stands. A report of failure is an error; work
-    that has ended is not asked for as any other, nor is one of which a word says what nobody knows."""
+    """The act of a message, and of a report also how the work stands. A report of failure is an error; a request is
+    neither for finished work nor for work of unknown status."""
     act, status = facts.get("act"), facts.get("status")
     if status is None and is_known(facts, "status"):
         status = as_key(facts[UNREAD]["status"])

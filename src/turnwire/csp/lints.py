@@ -48,7 +48,7 @@ REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 
 
 class Linter:
-    """The token rules over the records of a conversation, one after the other. store: the state before the first.
+    """Checks the records of a conversation, in order, against the token rules. store: the state before the first.
 
     What is known when a record is judged: the state, tasks, files; and the values of that record.
     """

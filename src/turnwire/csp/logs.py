@@ -188,8 +188,8 @@ class FilePreambles:
                 start += len(row) + 1
 
     def prose(self) -> Iterator[tuple[int, int, str]]:
-        """The lines beside messages in the same strings and behind the same prefixes that have no place there: in a log
-        what speaks as a person does, elsewhere all that is no preamble and no fence. (offset, line, text) of each."""
+        """Yields (offset, line, text) of each line that does not belong among the messages of its string or prefix: in
+        a log, prose; elsewhere, all but preambles and fences."""
         for one in self._found.lines_around(WIRE):
             if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
                 yield one.offset, one.line, one.text.decode(errors="replace")

@@ -1,6 +1,6 @@
 """Questions and answers in CSP/1.
 
-A TASK is answered by the RESULT of the same id to its sender, or the ERROR that is AT it. A PARTIAL RESULT reports
+A TASK is answered by the RESULT of the same id to its sender, or the ERROR whose AT is its id. A PARTIAL RESULT reports
 progress.
 """
 

@@ -301,7 +301,7 @@ class MessageReader:
         return line.start < self.block_at and line.text.partition(b" ")[0] not in _WORDS
 
     def head(self, line: Line, start: int, rest: bytes) -> None:
-        """The id, and the operation of a file, in the first line of a block."""
+        """Reads the id and, for FILE, the operation from the first line of a block."""
         name, gap, op = rest.partition(b" ") if self.word == b"FILEOP" else (rest, b"", b"")
         letter = _LETTER.get(self.word, b"")
         self.id = self.cut(line, start, start + len(name))

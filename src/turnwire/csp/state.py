@@ -38,7 +38,7 @@ class Snapshot(Mapping[str, str]):
             self._rows, self._count, self.size = made._rows, made._count, made.size
 
     def changed_by(self, changes: Mapping[str, str | None] | Mapping[str, str]) -> Snapshot:
-        """A mapping with several changes: a value sets its name, None removes it where it is there."""
+        """Returns a snapshot with these changes: a value sets its name, None removes it if present."""
         by_place: dict[tuple[int, int], dict[str, str | None]] = {}
         for name, value in changes.items():
             by_place.setdefault(_place(name), {})[name] = value

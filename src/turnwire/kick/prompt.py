@@ -30,7 +30,7 @@ def examples() -> list[dict[str, str]]:
 
 
 def prompt(short: bool = False) -> str:
-    """The text that teaches KickLang, made from the tables of ``spec``; unless ``short`` with an envelope of each
+    """The text that teaches KickLang, made from the tables of ``spec``; unless ``short``, with an envelope of each
     channel of the specification."""
     return _rules() + ("" if short else "Examples:\n" + "".join(f"{as_json(one)}\n" for one in examples()))
 

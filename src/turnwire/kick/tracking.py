@@ -67,7 +67,7 @@ class Table:
         return len(self._rows)
 
     def put(self, what: Tracked, word: str, *values: Hashable) -> None:
-        """Puts something under keys of one word, behind all that is there."""
+        """Adds an item under keys of one word, after all others."""
         what.keys.setdefault(word, set()).update(values)
         for value in values:
             self._rows.setdefault((word, value), OrderedDict())[what.id] = what

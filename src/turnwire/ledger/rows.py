@@ -4,7 +4,7 @@ entry  = seq (8 bytes) at (8) length of kind (2) length of key (4) kind key body
 leaf   = SHA-256(0x00 entry)          a leaf of RFC 9162
 chain  = SHA-256(0x02 previous leaf)  the hash chain
 
-What it costs to prove a row by its link and the one before it does not depend on the rows behind it. If somebody
+The cost of proving a row by its link and the previous one does not depend on the later rows. If somebody
 rewrites a row, its link and all later rows, only a head that was saved elsewhere reveals it.
 """
 

@@ -1,4 +1,4 @@
-"""Verification of a ledger file, row by row, in one read-only pass; nothing in the file is taken on trust."""
+"""Verification of a ledger file, row by row, in one read-only pass; nothing in the file is trusted."""
 
 from __future__ import annotations
 

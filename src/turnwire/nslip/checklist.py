@@ -70,12 +70,12 @@ _NOTHING = re.compile(_EMPTY)
 
 
 class NslipChecklist(checklists.RecordChecklist):
-    """Judges messages one by one: nothing in nSLIP is about their order."""
+    """Checks messages one by one: nSLIP has no rules about their order."""
 
     alone = True
 
     def look(self, found: Any) -> None:
-        """Sees what is beside the messages and is nearly one."""
+        """Notes text that almost forms a message."""
         for start, stop in found.rest:
             self._near(found, start, found.data[start:stop], there=True)
         for start, text in found.strings():

@@ -81,8 +81,8 @@ class DataclassAttribute:
     """An attribute of a dataclass, made when first asked for: the import of ``dataclasses`` costs more than all of
     turnwire, so only its users pay for it.
 
-    The seven fields are those of slipcore 0.1.0. A message that has kept fields in ``extra`` has none of them: what
-    writes dataclasses refuses it, instead of losing those.
+    The seven fields are those of slipcore 0.1.0. A message with fields in ``extra`` lacks these attributes, so that
+    writers of dataclasses reject it instead of losing fields.
     """
 
     def __init__(self, name: str) -> None:

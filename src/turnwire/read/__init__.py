@@ -1,1 +1,1 @@
-"""Reading that stands on a scan: decoder, extraction, explanations, checklists, statistics."""
+"""Readers based on a scan: decoder, extraction, explanations, checklists, statistics."""

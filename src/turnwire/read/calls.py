@@ -1,5 +1,5 @@
-"""Calls of tools and trees of spans in the formats of real traffic: how many calls of each tool failed, and which spans
-have their parents."""
+"""Tool calls and span trees in the formats of real traffic: the failed calls of each tool, and the spans with known
+parents."""
 
 from __future__ import annotations
 

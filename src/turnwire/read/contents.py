@@ -18,8 +18,8 @@ _PIECE = 1 << 20
 def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Iterator[tuple[str | None, bytes]]:
     """(name, bytes) of each input that :func:`turnwire.scan` reads for ``source``; compressed ones are decompressed.
 
-    Raises and warns of what ``scan`` does, DecodeError where a compressed stream is damaged, and ValueError for more
-    than ``most`` bytes.
+    Raises and warns like ``scan``; also raises DecodeError for a damaged compressed stream and ValueError for more than
+    ``most`` bytes.
     """
     refused: list[OSError] = []
     given, whole = False, bytearray()

@@ -1,6 +1,6 @@
-"""Judging by a checklist: the one place that reads messages and asks a wire's judge about each.
+"""Conformance checking: the one place that reads messages and passes each to the checklist of its wire.
 
-What is judged are the records and the rejects of the finder, in the order of the input.
+The records and the rejects of the finder are checked, in the order of the input.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ _STRANGE = "{} is not an option of {}; those are {}"
 
 
 def specification(wire: str) -> Specification:
-    """The specification by which a wire is judged. Raises UnknownName where there is no such wire, or it has no
-    checklist."""
+    """The specification of a wire. Raises UnknownName if there is no such wire, or it has no checklist."""
     found: Specification | None = registry.wire(wire).checklist
     if found is None:
         raise UnknownName("wire", wire, text=f"{wire} has no checklist")
@@ -26,7 +25,7 @@ def specification(wire: str) -> Specification:
 
 
 def judge_of(wire: str, **options: Any) -> RecordChecklist:
-    """A new judge of a wire. Raises TypeError for options that it has not; None stands for "not given"."""
+    """A new checklist of a wire. Raises TypeError for options that it does not have; None means "not given"."""
     found = specification(wire)
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:

@@ -117,7 +117,7 @@ class Pairing:
     def take(
         self, fields: NDArray[np.uint64], ways: Any, asks: Any, final: Any, times: Any, timed: Any, tags: Any
     ) -> NDArray[np.int64]:
-        """The next messages of the wire: see the core. Gives (tag of a request, microseconds) of what was answered."""
+        """Adds the next messages of the wire. Returns (tag, microseconds) of each answered request."""
         settled: NDArray[np.int64] = self._core.take(fields, ways, asks, final, times, timed, tags)
         self.latencies.add(settled[:, 1])
         return settled

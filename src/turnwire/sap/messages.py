@@ -226,7 +226,7 @@ def _of_text(cls: type[JsonObject], text: str | bytes, source: str | bytes | boo
 
 
 def forget_text(record: JsonObject) -> None:
-    """For a record of which something was set, or that can be changed was handed out."""
+    """Drops the saved text of a record that was changed, or of which a mutable part was returned."""
     set_source(record, None)
     set_text(record, None)
 

@@ -91,7 +91,7 @@ def reference_of(result: Result) -> dict[str, Any] | None:
 
 
 async def output_of(result: Result, objects: Objects | None) -> Any:
-    """The output of a Result, from the store where it went by reference; None where there is none.
+    """Returns the output of a Result, from the store if it was sent by reference, or None.
 
     Raises BadAnswer where no store was given, or the store has not what the Result says.
     """

@@ -99,7 +99,7 @@ def _message(fields: dict[str, Any], data: Any, source: str | bytes | None) -> M
 
 
 def fault(fields: dict[str, Any]) -> Refusal | None:
-    """The refusal of an object by ``decode``: reason, words, JSON pointer; None where it does not."""
+    """Returns the error of ``decode`` for an object: reason, text, JSON pointer; None if it accepts the object."""
     for issue in findings(fields):
         if issue.severity == "error":
             return issue.reason, issue.text, str(issue.where)

@@ -8,7 +8,7 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, usage_errors
-from turnwire.cli.output import complain, tell_left_out, write_json, write_text
+from turnwire.cli.output import complain, conclude, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import table
 
 BY = ["session", "project", "model", "tool", "day", "wire"]
@@ -66,6 +66,8 @@ def command(
     tell_left_out(counts.rejects, "scan --wire formats")
     if not made.total["responses"]:
         inputs.tell_nothing(names, None, bool(counts.bytes))
+        if counts.bytes:
+            conclude(None, "there are no responses with token counts", "tokens", names, wire=None)
         return NOTHING
     if form is None:
         when = f"prices of {packaged.DATE}" if given is None else f"prices of {prices}"

@@ -208,8 +208,8 @@ def document_findings(raw: bytes, faults: list[DecodeError], issues: list[Issue]
     """All that is wrong with, and doubtful about, a document with these bytes, in the order of its lines: lines and
     offsets are those in it. Issues, whose ``where`` is a line, are placed at its first byte.
 
-    A header that strict reading refuses is no fault where lenient reading, which judges documents, takes it as
-    ordinary (without an issue): one verdict, that of ``conform``."""
+    A header that strict reading rejects is not a fault if lenient reading, which documents use, accepts it without an
+    issue, as in ``conform``."""
     doubted = {issue.where for issue in issues if issue.severity == "warning"}
     found = []
     for one in faults:

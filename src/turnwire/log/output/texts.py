@@ -160,8 +160,7 @@ class PackedColumn(TextColumn):
 
 
 class NumberColumn(TextColumn):
-    """Whole numbers (u64) as decimal texts: ``buffer``, ``offsets`` and ``lengths`` are made when somebody asks for
-    them."""
+    """Whole numbers (u64) as decimal texts: ``buffer``, ``offsets`` and ``lengths`` are made on first use."""
 
     def __init__(self, numbers: NDArray[np.uint64], valid: Bits | None) -> None:
         self.arena, self.json = _NOTHING, False
