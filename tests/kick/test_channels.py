@@ -71,6 +71,8 @@ def test_correlation() -> None:
         (lambda: channels.dispatch("T-7", "WePlan", "x\n⫻forged/x"), "sigil_in_body"),
         (lambda: channels.dispatch("T-7", "WePlan", "x\n"), "trailing_blank"),
         (lambda: channels.artifact(channels.dispatch("T-7", "WePlan", "x"), "out/a.md\r\n"), "trailing_blank"),
+        (lambda: channels.artifact(channels.dispatch("T-7", "WePlan", "x"), "out/a\nb.md"), "mismatch"),
+        (lambda: channels.artifact(channels.dispatch("T-7", "WePlan", "x"), ""), "mismatch"),
         (lambda: channels.dispatch("T-7", "Broadcast", "x"), "receiver_not_allowed"),
         (lambda: channels.dispatch("T-7", "WePlan", "x", sender="Dima"), "role_not_allowed"),
         (lambda: channels.dispatch("T-7", "WePlan", "x", id="7"), "id_not_uuid4"),

@@ -382,7 +382,9 @@ def test_messages_are_copied_pickled_and_dataclasses() -> None:
     assert task.replace(tags=["x"]).extra == {"unknown": 1}
     assert dataclasses.is_dataclass(task)
     assert [field.name for field in dataclasses.fields(sap.Ack)] == ["message_id", "correlation_id", "status", "reason"]
-    assert dataclasses.replace(task, tags=["y"]).tags == ["y"]
+    assert dataclasses.replace(sap.Task.from_dict(TASK), tags=["y"]).tags == ["y"]
+    with pytest.raises(TypeError):  # instead of losing the unknown field
+        dataclasses.replace(task, tags=["y"])
 
 
 def test_detect() -> None:

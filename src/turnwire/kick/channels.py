@@ -90,7 +90,9 @@ def status(request: Envelope, word: str, detail: str = "", **options: Unpack[Env
 
 
 def artifact(request: Envelope, path: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
-    """``⫻report/artifact``: sends the path of an artifact from the receiver of the request to its sender."""
+    """``⫻report/artifact``: sends the path of an artifact (one line) from the receiver of the request to its sender."""
+    if not path or "\n" in path.rstrip("\r\n"):
+        raise encode_fault(Reason.MISMATCH, f"a path is one line, not {path!r}", "/content")
     text = f"{path}\n{detail}" if detail else path
     return _built("report/artifact", request.receiver, request.sender, request, text, **options)
 

@@ -187,14 +187,14 @@ class _DataclassPart:
     The fields of a class are its attributes. Of an object they are those that are there, by their names on the wire,
     unknown ones among them: so ``dataclasses.asdict``, and every library that writes dataclasses, gives the JSON object
     itself. Where a field has the name of something else that the object has, there are none, and those refuse it.
-    The constructor does not take unknown fields, so ``dataclasses.replace`` leaves them out; ``replace`` keeps them.
+    The constructor rejects unknown fields, and so does ``dataclasses.replace``; ``replace`` keeps them.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __get__(self, record: JsonObject | None, owner: type[JsonObject]) -> Any:
-        from dataclasses import field, make_dataclass
+        from dataclasses import make_dataclass
 
         names: Iterable[str] = owner.MEMBERS if record is None else fields_of(record)
         if self._name == "__dataclass_params__":  # those of one that makes nothing
@@ -202,9 +202,7 @@ class _DataclassPart:
         strange = record is not None and any(hasattr(owner, name) for name in names if name not in owner.MEMBERS)
         if strange or not all(name.isidentifier() and not iskeyword(name) for name in names):
             raise AttributeError(self._name)
-        known = {*owner.MEMBERS, *_wire_names(owner)}
-        fields = [(name, Any, field(init=name in known)) for name in names]
-        return vars(make_dataclass(owner.__name__, fields, init=False, repr=False, eq=False))[self._name]
+        return vars(make_dataclass(owner.__name__, [(name, Any) for name in names], init=False, repr=False, eq=False))[self._name]
 
 
 # On the class above all others, as orjson reads the members of a dataclass without a regard to who owns the values.
