@@ -202,7 +202,8 @@ class _DataclassPart:
         strange = record is not None and any(hasattr(owner, name) for name in names if name not in owner.MEMBERS)
         if strange or not all(name.isidentifier() and not iskeyword(name) for name in names):
             raise AttributeError(self._name)
-        return vars(make_dataclass(owner.__name__, [(name, Any) for name in names], init=False, repr=False, eq=False))[self._name]
+        fields = [(name, Any) for name in names]
+        return vars(make_dataclass(owner.__name__, fields, init=False, repr=False, eq=False))[self._name]
 
 
 # On the class above all others, as orjson reads the members of a dataclass without a regard to who owns the values.
