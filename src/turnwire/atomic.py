@@ -241,7 +241,7 @@ def _file_above(folder: str) -> str:
 
 
 class AtomicFile:
-    """A binary file for a ``with`` block: there under its name when the block ends well, otherwise as if never begun.
+    """A binary file for a ``with`` block: it gets its name when the block succeeds; otherwise nothing changes.
 
     A symbolic link is followed; permissions, owner and group of a file that is replaced are kept
     (:func:`keep_access`). What is there already and is no regular file (``/dev/stdout``, a named pipe) cannot be

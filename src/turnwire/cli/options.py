@@ -48,7 +48,7 @@ class WireName(StrChoice):
 
     @choices.setter
     def choices(self, _: object) -> None:
-        """Ignored: what click is told at first may change."""
+        """Ignored: the initial choices of click may change later."""
 
 
 class FileName(click.Path):

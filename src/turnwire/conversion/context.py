@@ -219,7 +219,7 @@ class Names:
         return found() if callable(found) else found
 
     def unasked(self, wire: str, kind: str, path: str) -> Any:
-        """As :meth:`default`, or the function that gives it."""
+        """Like :meth:`default`, but a function is returned, not called."""
         values = self.context.defaults.get(wire, {})
         return values.get(f"{kind}:{path}", values.get(path, ABSENT))
 

@@ -131,7 +131,7 @@ class Converter:
         self._closing: Closing | None = None
 
     def be_terse(self) -> None:
-        """From now on names one dropped field of a message, however many there are: naming all takes longer."""
+        """Names only one dropped field of each message from now on: naming all takes longer."""
         self._options = self._options._replace(terse=True)
 
     @property

@@ -89,7 +89,7 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
 
 
 def facts(fields: Fields, kind: str, names: Any) -> dict[str, Any]:
-    """A block without a main text (PATCH, other keys in a generic block) says what its lines say."""
+    """A block without a main text (PATCH, other keys in a generic block) has its lines as text."""
     if kind not in ("PATCH", "PLAN", "QUERY", "MEM") or ("block", "TEXT") in fields:
         return {}
     inner = [path for path in fields if path[0] == "block" and path[1] not in ("id", "kind")]

@@ -63,7 +63,7 @@ def join(fields: Fields) -> Envelope:
 
 def kind(fields: Fields) -> tuple[str | None, str]:
     """The channel: one of the table, else one whose name is an act's, else the act of its family; of a status, the
-    word in its first line. What says that it is an answer asks nothing."""
+    word in its first line. A message marked as an answer is not a question."""
     family, name = channel_parts(fields[_CHANNEL])
     whole = f"{family}/{name}"
     if family == "query" and is_answer(name, fields[_CONTENT]):

@@ -411,7 +411,7 @@ def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) ->
     at which no hunk was applied. A hunk that begins at line 1 stands at the beginning of the file, one without lines
     behind its changes at the end. One without any context stands where it says.
 
-    recount: a hunk goes up to the next one, whatever its header counts; it begins at the line that its header names.
+    recount: a hunk extends to the next one, whatever its header counts; it begins at the line that its header names.
     Raises RuleError(bad_diff) for a broken diff, diff_mismatch where it does not fit.
     """
     try:

@@ -66,8 +66,7 @@ def read_log(source: Any, *, limits: Limits = LIMITS) -> Log:
 
 
 def names_files(source: Any) -> bool:
-    """True if what is given says where a log is, and is none itself; a str where it is one line and such a file is
-    there."""
+    """True if a source names a log and is not its content: a str is a name if it is one line and such a file exists."""
     if isinstance(source, str):
         return "\n" not in source and "\0" not in source and bool(glob(source, recursive=True))
     return isinstance(source, (PathLike, list, tuple)) or _opens(source)

@@ -19,7 +19,7 @@ _BLOCKS = {
 
 
 def examples() -> dict[str, str]:
-    """A message of each intent; what is behind the PATCH is said at the state that it leads to."""
+    """A message of each intent; those after the PATCH refer to the state that it creates."""
     found: dict[str, str] = {}
     for intent in spec.INTENTS:
         ends = "CODER\nTO MAIN" if intent in ("RESULT", "ERROR") else "MAIN\nTO CODER"

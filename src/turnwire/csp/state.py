@@ -208,7 +208,7 @@ class State:
         return Step(patch.id, said, self.head, patch.apply, made, tuple(changes.values()))
 
     def take(self, step: Step) -> None:
-        """Takes a step that :meth:`step` gave. Each line can be done twice: an interrupted one is done again."""
+        """Applies a step that :meth:`step` returned. Each line can be done twice: an interrupted one is done again."""
         self._ids.update((step.patch, step.target))
         self.patches[step.patch] = step.said
         self._set(step.target, step.defs, [(name, new) for name, _, _, new in step.changes])

@@ -35,7 +35,8 @@ def kind_of(value: Any) -> str:
 
 class Record(Message):
     """A record of a format: the object as it was read, in ``fields``; members that the table does not name are there,
-    too. Compares by value; what any message has (``kind``, ``sender``, ``time`` ...) is what a scan says."""
+    too. Compares by value; the attributes of every message (``kind``, ``sender``, ``time`` ...) are the values of a
+    scan."""
 
     __slots__ = ("fields",)
 

@@ -32,7 +32,7 @@ def read_object(data: str | Buffer, wire: str, *, limits: Limits = LIMITS) -> di
     """Returns the single JSON object in ``data`` (text or contiguous bytes), ignoring surrounding white space.
 
     Of the limits, ``message``, ``nesting``, ``key`` (bytes between its quotes) and ``integer_digits`` apply here.
-    Raises DecodeError with reason, byte offset, line and ``wire``; the fault met first from left to right is reported.
+    Raises DecodeError with reason, byte offset, line and ``wire``; the first fault from left to right is reported.
     A duplicate key is reported at the opening quote of its second appearance, a string that never closes at its opening
     quote, a number at its first byte.
     """

@@ -1,7 +1,7 @@
 """Requests and their answers in KickLang.
 
 A Command is answered by the ``⫻report/status`` that says Completed or Failed, of the same place and correlation (that
-of the command, or its id); other reports tell progress. A Query is answered by the next message of its receiver with
+of the command, or its id); other reports show progress. A Query is answered by the next message of its receiver with
 that correlation that is no Query, or is one that says of itself that it answers. Stops and the like ask for nothing.
 """
 

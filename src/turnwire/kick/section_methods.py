@@ -51,7 +51,7 @@ def content_end(text: str, body: int, end: int) -> int:
 def built_parts(*values: Any, trim: bool = False) -> tuple[Any, ...]:
     """The parts of a new section; place and index are taken from the qualifier or the qualifier from them.
 
-    trim: cuts line ends and blank lines off the end of the content, which no reader would give back. Raises
+    trim: cuts line ends and blank lines off the end of the content, which no reader would return. Raises
     EncodeError(trailing_blank) for them otherwise, wrong_type for a part that is not a str, mismatch for a qualifier
     that contradicts the others.
     """

@@ -1,4 +1,4 @@
-"""Methods of SlipMessage, once for both twins: the class that both take their methods from."""
+"""Methods of SlipMessage, from which both twins take them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ FIELDS = tuple(ANNOTATIONS)
 
 
 def missing_arguments(given: tuple[bool, ...]) -> TypeError:
-    """The error that Python raises for a call that lacks required fields, of which the first six are; they are
-    named."""
+    """Returns Python's error for a call that lacks required fields (the first six), with their names."""
     names = [repr(name) for name, there in zip(FIELDS, given, strict=False) if not there]
     *most, last = names
     text = f"{', '.join(most)}{',' * (len(most) > 1)} and {last}" if most else last

@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
     @property
     def error(self) -> None:
-        """Nothing is wrong with it; of a near miss (:class:`NearMiss`) this says what."""
+        """None; for a near miss (:class:`NearMiss`) the error."""
         return None
 
 

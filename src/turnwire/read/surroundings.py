@@ -246,7 +246,7 @@ class LocatedRecords:
     # --- values of JSON -----------------------------------------------------------------------------------------------
 
     def objects(self, marks: tuple[bytes, ...]) -> Iterator[StrayJson]:
-        """The outermost objects of good JSON beside what was found, where one of ``marks`` is with them, in order."""
+        """Yields the outermost valid JSON objects outside the records, in order, if they contain one of ``marks``."""
         for start, stop in self.gaps:
             chunk = self.data[start:stop]
             if any(mark in chunk for mark in marks):

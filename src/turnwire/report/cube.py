@@ -114,7 +114,7 @@ class Cube:
         return [code for code in order if self._kept is None or code in self._kept]
 
     def shown(self) -> dict[str, Any]:
-        """The part of the page's data that is made of sums."""
+        """Returns the sums in the page's data."""
         self._merge()
         names, kind_names, wire_names = list(self.agents), list(self.kinds), list(self.wires)
         kept, kinds = self._busiest(MOST_AGENTS), self.kinds.met(MOST_KINDS_SHOWN)
@@ -218,7 +218,7 @@ def _places(codes: Sequence[int], count: int) -> NDArray[np.int64]:
 
 
 class NameCodes:
-    """Names in the order in which they were met, each with a code; those met after the first ``most`` are OTHERS.
+    """Names in order of appearance, each with a code; those after the first ``most`` are OTHERS.
 
     ``records`` counts how often each was translated, ``unnamed`` how often one had to be OTHERS.
     """

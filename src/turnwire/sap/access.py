@@ -52,7 +52,7 @@ Denial = tuple[ErrorCode, str]
 
 
 class Authoriser(Protocol):
-    """The authoriser that an agent asks about submitted tasks: an :class:`Access`, or anything of your own with this
+    """The authoriser that an agent asks about submitted tasks: an :class:`Access`, or your own class with this
     method."""
 
     def refusal(self, task: Task, principal: Named = ANONYMOUS, /) -> Denial | None:

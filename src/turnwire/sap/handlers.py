@@ -2,7 +2,7 @@
 
 A plain function runs in a thread, a coroutine function in an asyncio task of its own, and either in a process where
 the capability is isolated. Whatever it raises, ``SystemExit`` and a cancellation of its own included, comes back as a
-value. One that overruns its time is left behind and holds its place among those of its capability until it ends: a
+value. One that exceeds its time is abandoned, but counts among those of its capability until it ends: a
 coroutine may heed its cancellation, a process is killed, a thread cannot be ended.
 """
 
@@ -171,8 +171,8 @@ class Line:
 
     @asynccontextmanager
     async def turn(self, job: Job, seconds: float | None) -> AsyncIterator[bool]:
-        """The turn of a job, which has a place: whether it came before the job was cancelled or so many seconds were
-        over. The place is free then."""
+        """Waits for the turn of a job that has a place; False if the job was cancelled first or the seconds ran out.
+        The place is free then."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         number = next(self._numbers)
         self._queue.put_nowait((number + ALLOWANCE[job.priority], number, turn))

@@ -1,4 +1,4 @@
-"""One task within an agent: all that the agent keeps of it."""
+"""One task within an agent, with everything that the agent stores about it."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ NOTES_KEPT = 5
 
 
 def contents(capability: str, territory: str | None, found: Numbered) -> Iterator[tuple[str, Any, list[int]]]:
-    """(kind, content, evidence) of every artifact that the signals give ground for."""
+    """(kind, content, evidence) of every artifact that the signals justify."""
     found = _evidence(found)
     cases = _cases(found)
     derived: dict[str, Any] = {}

@@ -22,7 +22,7 @@ The object is JSON text, ``{"output": ...}``."""
 
 
 class Objects(Protocol):
-    """An object store: :class:`Folder`, or anything of your own with these methods."""
+    """An object store: :class:`Folder`, or your own class with these methods."""
 
     async def put(self, name: str, data: bytes, /) -> str:
         """Keeps bytes under a name that belongs to them (their digest), and answers with a URI for them."""
@@ -93,7 +93,7 @@ def reference_of(result: Result) -> dict[str, Any] | None:
 async def output_of(result: Result, objects: Objects | None) -> Any:
     """Returns the output of a Result, from the store if it was sent by reference, or None.
 
-    Raises BadAnswer where no store was given, or the store has not what the Result says.
+    Raises BadAnswer where no store was given, or the stored output is not that of the Result.
     """
     reference = None if "output" in result else reference_of(result)
     if reference is None:

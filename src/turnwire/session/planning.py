@@ -1,8 +1,7 @@
 """Chooses templates for a block of events: which events go by one template, and what each says of its members.
 
 A guess at cost decides: of each leaf the best mark, and about how many tokens rows have with it. Costs are
-hundredths of a token in whole numbers: their sums are the same with every Python. What a plan is worth is counted by
-whoever made it.
+hundredths of a token in whole numbers: their sums are the same with every Python. The caller counts what a plan saves.
 """
 
 from __future__ import annotations

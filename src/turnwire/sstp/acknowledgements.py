@@ -124,8 +124,8 @@ def words(text: str) -> str:
 
 
 def is_acknowledgement(said: str, forms: frozenset[str] = ACKNOWLEDGEMENTS, question: str | None = None) -> bool:
-    """True if a text, as :func:`words` makes it, is put together of forms and emoji alone; where it answers a question,
-    only if no part of it can be the answer."""
+    """True if a text, as :func:`words` returns it, consists only of acknowledgements and emoji; for the answer to a
+    question, only if no part of it can be that answer."""
     starts, _, longest = _shape(forms)
     if not said or not _may_begin(said, starts):
         return False

@@ -99,7 +99,7 @@ class SstpChecklist(checklists.RecordChecklist):
         self._waiting = 0  # the requests in them
 
     def look(self, found: Any) -> None:
-        """Sees what is beside the messages and is nearly one, and how each is wrapped. One that is in prose or
+        """Notes text that almost forms a message, and how each message is wrapped. One that is in prose or
         in a code fence is wrapped; in a log, where each line begins as those of logs do, no text is prose."""
         data = found.data
         if found.of(WIRE).any():

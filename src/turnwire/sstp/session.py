@@ -103,7 +103,7 @@ class Clocks:
 
 
 class OpenRequest(NamedTuple):
-    """A query or a delegation to which nobody has answered yet. place: where whoever feeds the session has it from."""
+    """A query or a delegation without an answer so far. place: its origin, as given by the caller."""
 
     message: Message
     place: Any

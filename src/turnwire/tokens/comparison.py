@@ -1,7 +1,7 @@
 """The same messages in every wire and in reference formats: what each costs, and what each leaves out.
 
-A format cannot win by leaving something out: only those whose text gives the messages back are ranked, and what was
-dropped goes with every figure.
+A format cannot win by omission: only those that restore the messages are ranked, and every figure shows what was
+dropped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counts the tokens of MCP tools: how much of a model's context each description, with its JSON Schema, takes."""
+"""Counts the tokens of MCP tools: the share of a model's context that each description, with its JSON Schema, uses."""
 
 from __future__ import annotations
 

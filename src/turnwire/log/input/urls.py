@@ -1,4 +1,4 @@
-"""Files behind URLs, in any storage that fsspec knows; every error of a storage names the URL."""
+"""Files at URLs, in any storage that fsspec knows; every error of a storage names the URL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z]+::")
 
 
 class Stored(NamedTuple):
-    """A file behind a URL. size: its bytes as stored, where the storage knows; open: a context with the open file."""
+    """A file at a URL. size: its bytes as stored, where the storage knows; open: a context with the open file."""
 
     url: str
     size: int | None

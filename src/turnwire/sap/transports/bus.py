@@ -271,7 +271,7 @@ def provider_for(task: Task, providers: Mapping[str, Provider], principal: Princ
     A hint prefers providers with that label and value to those without the label; those with another value are
     excluded, unless no provider would remain. ``affinity`` may name an agentId. Of those that remain, shard and
     affinity choose one by rendezvous hashing; without them it is the one with the fewest unfinished tasks, the first
-    registered of these. A task that the principal sent before goes where it is.
+    registered of these. A repeated task of a principal goes to the agent that has it.
     """
     target = task.target
     if target.agent_id is not None:

@@ -98,7 +98,7 @@ def server(
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Runs a server over standard input and output until the input ends. What cannot be read, such as half a surrogate
-    pair in an argument, is answered with an error of JSON-RPC; the SDK alone says nothing to it."""
+    pair in an argument, is answered with an error of JSON-RPC; the SDK alone does not answer it."""
     async with stdio_server() as (read, write):
         sending, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 

@@ -10,8 +10,8 @@
 
 Delivery is at least once: a task leaves the queue when its Result has been published and the server has confirmed that.
 A task that comes again is known by its principal and taskId; with a transcript that the workers share it has one
-Result whatever their number. One that was started and never finished is executed again, or fails, as its capability
-says. The stream is a line; priority orders the tasks that are with the agent.
+Result whatever their number. One that was started but not finished is executed again or fails, as its capability
+specifies. The stream is a line; priority orders the tasks that are with the agent.
 """
 
 from __future__ import annotations
