@@ -41,7 +41,7 @@ def temporary_name() -> str:
 
 
 def hold(descriptor: int, *, wait: bool = True) -> bool:
-    """Locks an open file or directory until it is closed; whether it is locked now. True where there are no locks."""
+    """Locks an open file or directory until it is closed; whether it is locked now. True if there are no locks."""
     if fcntl is None:
         return wait
     try:
@@ -92,7 +92,7 @@ def keep_access(descriptor: int, before: os.stat_result) -> None:
     may: nobody can do more with it than with that one. Without the group, its members get what everybody has.
 
     The bits that let a program run as its owner or group are not kept, as a system drops them where a file is written:
-    whoever wrote this content is not who set them. Raises OSError where the permissions cannot be set.
+    whoever wrote this content is not who set them. Raises OSError if the permissions cannot be set.
     """
     if not hasattr(os, "fchmod"):
         return
@@ -152,7 +152,7 @@ def _temporary(directory: Path) -> Path:
 
 
 def sync_directory(directory: Path | int) -> None:
-    """Flushes the names in a directory (a path, or its descriptor) to the disk; does nothing where the system cannot.
+    """Flushes the names in a directory (a path, or its descriptor) to the disk; does nothing if the system cannot.
     Raises OSError."""
     if os.name != "posix":
         return
@@ -247,7 +247,7 @@ class AtomicFile:
     (:func:`keep_access`). What is there already and is no regular file (``/dev/stdout``, a named pipe) cannot be
     replaced and is written to as it is.
 
-    Raises OSError where nothing has changed, and NotFlushed where the file is there, but may not outlast a loss of
+    Raises OSError if nothing has changed, and NotFlushed where the file is there, but may not outlast a loss of
     power.
     """
 
@@ -268,7 +268,7 @@ class AtomicFile:
         return self
 
     def expect(self) -> None:
-        """Raises OSError where the block could not begin, before there is anything to write; nothing is left."""
+        """Raises OSError if the block could not begin, before there is anything to write; nothing is left."""
         if os.path.isdir(self._place) or os.path.isfile(self._place) or not os.path.lexists(self._place):
             self.__enter__()
             self._drop()

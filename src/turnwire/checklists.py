@@ -107,7 +107,7 @@ class Line(NamedTuple):
         return "; ".join((*_told(self.faults), *_told(self.open, "open, ")))
 
     def __str__(self) -> str:
-        """The clause with its mark, and its place behind it; of several places each is a line of its own."""
+        """The clause with its mark, and its place after it; of several places each is a line of its own."""
         places = [*_told(self.faults), *_told(self.open, "open, "), *_told(self.doubts, "doubtful, ")]
         clause = f"[{_MARKS[self.status]}] {self.name} ({self.clause.section})"
         if len(places) > 1:

@@ -79,7 +79,7 @@ class WireError(ValueError):
 
     Attributes:
         reason: the stable :class:`Reason`.
-        offset: byte offset of the fault in the UTF-8 form of the input, or None where there is no input (encoding).
+        offset: byte offset of the fault in the UTF-8 form of the input, or None if there is no input (encoding).
         line: 1-based line of that byte, or None.
         wire: name of the wire ("nslip", "csp", ...), or None.
         path: JSON pointer or field path of the fault, or None.

@@ -26,7 +26,7 @@ def is_fence(line: str | bytes) -> bool:
 
 
 def fence_after(fence: AnyStr, run: AnyStr, rest: AnyStr) -> AnyStr:
-    """The run of the fence that is open behind a line, empty for none. fence: the one that is open in front of it; run,
+    """The run of the fence that is open after a line, empty for none. fence: the one that is open before it; run,
     rest: its own run, and what follows that, up to the end of the line."""
     if isinstance(rest, str):
         bare, tick = not rest.removesuffix("\r").strip(" \t"), "`" in rest and run[0] == "`"
@@ -38,6 +38,6 @@ def fence_after(fence: AnyStr, run: AnyStr, rest: AnyStr) -> AnyStr:
 
 
 def fence_behind(line: str, fence: str) -> str:
-    """The run of the fence that is open behind a line of text, "" for none; ``fence``: the one in front of it."""
+    """The run of the fence that is open after a line of text, "" for none; ``fence``: the one before it."""
     match = _LINE.fullmatch(line)
     return fence if match is None else fence_after(fence, match[1], match[2])

@@ -201,7 +201,7 @@ def _format(name: str) -> FormatWire:
 
 
 def codes() -> tuple[str, ...]:
-    """The names of all wires and behind them those of all formats; the place of each is its code in columns."""
+    """The names of all wires and after them those of all formats; the place of each is its code in columns."""
     return _by_kind()[2]
 
 

@@ -37,7 +37,7 @@ def cell(value: object) -> str:
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table: a caption, the names of its columns (none where ``head`` is empty), rows of values."""
+    """A table: a caption, the names of its columns (none if ``head`` is empty), rows of values."""
     parts = ["<table>", f"<caption>{cell(caption)}</caption>"]
     if head:
         parts.append(f"<thead><tr>{''.join(f'<th>{cell(name)}</th>' for name in head)}</tr></thead>")

@@ -204,7 +204,7 @@ def _beginning(name: str) -> bytes:
 
 
 def wires_in(data: bytes, wire: str | None = None, least: float = 0) -> str:
-    """The wires, or with ``FORMATS`` the formats, that bytes of a log have records of, with their numbers; "" where
+    """The wires, or with ``FORMATS`` the formats, that bytes of a log have records of, with their numbers; "" if
     they have none, or these are less than a part of the bytes."""
     import turnwire
 
@@ -247,13 +247,13 @@ def whole(name: str) -> bytes:
 
 
 def size(names: Sequence[str]) -> int | None:
-    """Bytes of all inputs together; None where one of them is not a regular file, or a storage does not say."""
+    """Bytes of all inputs together; None if one of them is not a regular file, or a storage does not say."""
     sizes = [None if found.name == STANDARD_INPUT else found.bytes() for found in _sources(names)]
     return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
 def check_output(path: str | None, names: Sequence[str], written: bool = True) -> None:
-    """Raises UsageError where writing the file ``path`` would destroy an input, and OSError where it cannot be written:
+    """Raises UsageError if writing the file ``path`` would destroy an input, and OSError if it cannot be written:
     before a long log is read, not after. Nothing is wrong with None, "-", and what is not ``written`` in place."""
     from turnwire.atomic import AtomicFile
 

@@ -67,7 +67,7 @@ class FileName(click.Path):
 
 
 def moment(text: str) -> float:
-    """The type of an option: "now", or an ISO 8601 date and time, UTC where it has no zone, as seconds since 1970.
+    """The type of an option: "now", or an ISO 8601 date and time, UTC if it has no zone, as seconds since 1970.
     Raises BadParameter."""
     if text == "now":
         return datetime.now(UTC).timestamp()
@@ -319,7 +319,7 @@ def context_of(path: str) -> Context:
 
 
 def policies(path: str | None, wires: Iterable[str]) -> dict[str, Any]:
-    """Wire -> the policy of --policy, for those of ``wires`` that have one. Raises UsageError where none has, or the
+    """Wire -> the policy of --policy, for those of ``wires`` that have one. Raises UsageError if none has, or the
     file holds none, and OSError."""
     if path is None:
         return {}
@@ -339,7 +339,7 @@ def policies(path: str | None, wires: Iterable[str]) -> dict[str, Any]:
 
 
 def position(path: str | None) -> Any:
-    """The position of --resume: {} where there is none yet, None without a file. Raises UsageError, OSError."""
+    """The position of --resume: {} if there is none yet, None without a file. Raises UsageError, OSError."""
     if path is None:
         return None
     try:

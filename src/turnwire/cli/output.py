@@ -73,7 +73,7 @@ def named(error: OSError, name: str) -> OSError:
 
 def standard_output(shown: bool = False) -> Output:
     """Standard output as bytes, for text that is safe to show; ``shown``: also for text of a log in a format that keeps
-    all characters. Raises OSError where there is none (``>&-``)."""
+    all characters. Raises OSError if there is none (``>&-``)."""
     if sys.stdout is None:
         raise OSError(errno.EBADF, "is closed", STANDARD_OUTPUT)
     sys.stdout.flush()
@@ -215,7 +215,7 @@ FEW = 3
 def conclude(
     counts: Any, worst: Mapping[str, int] | str, name: str, sources: Sequence[str], *options: str, wire: str | None
 ) -> None:
-    """The last line of a command: what was found (counts: None where it was said before), the worst of it (reasons with
+    """The last line of a command: what was found (counts: None if it was said before), the worst of it (reasons with
     their numbers, or words), and the command to go on with on the same sources, where they can be read again."""
     parts = []
     if counts is not None:

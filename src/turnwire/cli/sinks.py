@@ -118,7 +118,7 @@ class FileSink(NullSink):
     """Writes to a file or a directory, which appears only if the ``with`` block ends without an error.
 
     output: of ``turnwire.log.output``. grows: it is a directory of parts, each of which appears by ``commit`` together
-    with the position behind its records. Whoever made that has entered it, so such a sink is used without ``with``.
+    with the position after its records. Whoever made that has entered it, so such a sink is used without ``with``.
     """
 
     full = False

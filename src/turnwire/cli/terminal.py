@@ -72,7 +72,7 @@ def shortened(text: str, cells: int, from_start: bool = False) -> str:
 
 
 def cell(value: Any, path: bool = False) -> str:
-    """A value as a table shows it: escaped, cut (a path at its start), nothing where it is absent."""
+    """A value as a table shows it: escaped, cut (a path at its start), nothing if it is absent."""
     if value is None:
         return ""
     if not isinstance(value, str):

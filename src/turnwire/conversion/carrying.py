@@ -48,7 +48,7 @@ def _signature(whole: dict[str, Any], around: Fields, wire: str, key: bytes) -> 
 
 
 def prove(whole: dict[str, Any], around: Fields, wire: str, to: str, key: bytes) -> None:
-    """Raises ConvertError(bad_carry) where this is not signed with the key, together with the message around it."""
+    """Raises ConvertError(bad_carry) if this is not signed with the key, together with the message around it."""
     given = whole.get("signature")
     if not isinstance(given, str) or not given.startswith(_SIGNED):
         raise bad_carry(to, "the embedded message is not signed")
@@ -94,7 +94,7 @@ def restored(carried: dict[str, Any], made: Fields, to: str) -> Fields:
 
 
 def joined(fields: Fields, to: str) -> Any:
-    """The message of what was carried. Raises ConvertError(bad_carry) where these are the fields of none."""
+    """The message of what was carried. Raises ConvertError(bad_carry) if these are the fields of none."""
     try:
         message = shape_of(to).join(fields)
         encode(message, strict=False)

@@ -181,7 +181,7 @@ class Names:
         return table.get(_folded(value), ABSENT) if table else ABSENT
 
     def number(self, mapping: str, name: str) -> Any:
-        """The number of a name: as mapped, or what a decimal text says; ABSENT where neither holds."""
+        """The number of a name: as mapped, or what a decimal text says; ABSENT if neither holds."""
         found = self.forth(mapping, name)
         if found is not ABSENT:
             return found
@@ -191,7 +191,7 @@ class Names:
         return value if value <= LARGEST and self.back(mapping, value) is ABSENT else ABSENT
 
     def learn(self, mapping: str, name: str) -> Any:
-        """A new id for a name, or ABSENT where none may be given."""
+        """A new id for a name, or ABSENT if none may be given."""
         make = self.context.new_id
         if make is None or self._given[mapping] >= self.room:
             return ABSENT

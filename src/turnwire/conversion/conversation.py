@@ -341,7 +341,7 @@ class Converter:
             self._requested[facts.get("task")] = None
 
     def _refused(self, fault: ClauseFault) -> ConvertError:
-        """The error for a message of the target that has no place behind those before it."""
+        """The error for a message of the target that has no place after those before it."""
         text = f"this violates the requirements of {self.to} for a history: {fault.text}"
         return ConvertError(Reason.NOT_CONFORMING, text, wire=self.to, path=fault.clause, missing=[fault.clause])
 

@@ -140,7 +140,7 @@ def written(
 
 
 def _near(target: Mapper, made: Fields, facts: Facts, said: Facts) -> str | None:
-    """The kind of a message that means something else than the facts say, or None where it means the same. said: the
+    """The kind of a message that means something else than the facts say, or None if it means the same. said: the
     facts that the message says."""
     shape = target.shape
     if not target.tells_kinds(facts):

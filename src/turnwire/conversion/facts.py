@@ -323,7 +323,7 @@ class Mapper:
         return found
 
     def _supply(self, kind: str, path: str, timed: bool, fresh: bool) -> Callable[[], Any] | None:
-        """The function that gives a field of which the source says nothing, by the context; None where it has none."""
+        """The function that gives a field of which the source says nothing, by the context; None if it has none."""
         context, given = self.names.context, self.names.unasked(self.wire, kind, path)
         if given is ABSENT:
             letter = self.shape.numbered.get(f"{kind}:{path}") if self.names.room else None
@@ -435,7 +435,7 @@ class Mapper:
         raise ConvertError(Reason.MISSING_FIELD, text, wire=self.wire, path=paths[0], missing=paths, known=known)
 
     def task_form(self, facts: Facts) -> Pair | None:
-        """The form in which a message with these facts writes the task that it must name; None where it need not, or is
+        """The form in which a message with these facts writes the task that it must name; None if it need not, or is
         numbered by itself."""
         if not self.knows(facts):
             return None

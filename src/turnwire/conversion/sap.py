@@ -31,7 +31,7 @@ def split(message: Message) -> Fields:
 
 
 def join(fields: Fields) -> Message:
-    """The message that has these fields. Raises KeyError where they are of no SAP message."""
+    """The message that has these fields. Raises KeyError if they are of no SAP message."""
     whole = nested(fields)
     cls = kind_of(whole)
     if cls is None:

@@ -106,7 +106,7 @@ class Shape(NamedTuple):
       An act is one of ``tables.ACTS``.
     - places: kind ("" where all kinds have the same fields) -> its fields, in the order in which they are written.
     - facts: what fields say beyond ``places``. finish: completes fields by the facts, and returns the paths that are
-      needed beyond ``places``; finishes: the paths that it may add, None where these are not known.
+      needed beyond ``places``; finishes: the paths that it may add, None if these are not known.
     - carry: the field that keeps what the wire has no field for, or None; carry_text: whether as JSON text.
     - unseen: fields about where a message was read, which are not part of its content.
     - words: "status" and "priority" -> the wire's word for each of ``tables.STATUSES`` and ``PRIORITIES`` (those of the

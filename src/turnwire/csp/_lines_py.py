@@ -50,7 +50,7 @@ class Line(NamedTuple):
 
 
 class ScanFault(Exception):
-    """A fault, and the offset at which the rest of the message goes on (behind_opening: the heredoc never closes)."""
+    """A fault, and the offset at which the rest of the message continues (behind_opening: the heredoc never closes)."""
 
     def __init__(self, reason: Reason, offset: int, resume: int, run: int = 0) -> None:
         self.reason = reason
@@ -86,7 +86,7 @@ class Cursor:
         return bool(self.fence) and not self.behind_fence(text)
 
     def behind_fence(self, text: bytes) -> bytes:
-        """The run of the fence that is open behind a line of a fence."""
+        """The run of the fence that is open after a line of a fence."""
         line = FENCE.match(text)
         assert line is not None, "it is one"
         return fence_after(self.fence, line[1], line[2])
@@ -233,10 +233,10 @@ def classify_magic_line(data: bytes, first: int, end: int, final: bool, kind: in
     * none of the next 64 lines (and 4096 bytes) is a line of the header, which ends the look after a template, and one
       of these four begins with a key of the Compact Symbol Protocol or holds its title, or two different ones do among
       the 64: a look-alike. ``STATUS`` alone counts in the first line only. A line that only nearly says ``CSP/1`` needs
-      two, as does a template, but for the lines of its own;
+      two, as does a template, except for the lines of its own;
     * anything else is text.
 
-    Raises NeedMore where that depends on bytes that have not come.
+    Raises NeedMore if that depends on bytes that have not come.
     """
     stop = data.find(b"\n", first, end)
     place = end if stop < 0 else stop + 1

@@ -79,7 +79,7 @@ class Spans:
 
 
 def _preamble(text: str, line: int, offset: int, issues: list[Issue] | None) -> Preamble:
-    """A preamble from its text. A name or law that appears twice is an issue, or a DecodeError where none are taken."""
+    """A preamble from its text. A name or law that appears twice is an issue, or a DecodeError if none are taken."""
     record = Preamble(line=line)
     for number, row in enumerate(text.encode().split(b"\n"), line):
         row_text = row.removesuffix(b"\r")

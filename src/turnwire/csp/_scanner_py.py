@@ -4,7 +4,7 @@
     message = "CSP/1" FROM TO CTX INTENT 1*blank block            [MESSAGE FORMAT]
 
 It copies nothing: it fills tables of spans (``turnwire.csp.spec`` gives their columns). What is not a valid message
-becomes a reject, and the scan goes on at the next line that can start a record; a line inside a heredoc never does.
+becomes a reject, and the scan continues at the next line that can start a record; a line inside a heredoc never does.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CODE = {reason: code for code, reason in enumerate(REASONS)}
 class Stream:
     """Cuts a buffer into rows and rejects.
 
-    tail: a message came before, behind which trailing text may stand; run: the length of the heredoc that never closes,
+    tail: a message came before, after which trailing text may stand; run: the length of the heredoc that never closes,
     -1 for several.
     """
 

@@ -39,7 +39,7 @@ def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
 
 
 def refusal(raw: bytes) -> Refusal | None:
-    """The reason for which ``decode`` refuses a damaged record; None where it reads a record in front of the fault."""
+    """The reason for which ``decode`` refuses a damaged record; None if it reads a record before the fault."""
     limits = max(LIMITS.message, len(raw)), LIMITS.fields, LIMITS.key
     rows, _, rejects = _core.tables(raw, limits, "first")
     if rows or not rejects:

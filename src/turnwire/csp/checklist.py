@@ -88,7 +88,7 @@ synonym are heuristics: what they find is doubtful, and fails nothing."""
 
 
 class CspChecklist(checklists.RecordChecklist):
-    """Judges the records of a document or a log in order.
+    """Checks the records of a document or a log in order.
 
     A task without an answer is open where the input ends. classify: which laws a task falls under
     (:class:`turnwire.csp.lints.Routing`).
@@ -129,7 +129,7 @@ class CspChecklist(checklists.RecordChecklist):
         self._waiting.sort(key=itemgetter(0))
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """Judges one record. Of a message that is read from a text its line there is its place."""
+        """Checks one record. Of a message that is read from a text its line there is its place."""
         if type(message) is not CspMessage:
             expect(message, Record, "expected a CSP/1 record, a Document or a text")
         if self._next < len(self._waiting):
@@ -154,7 +154,7 @@ class CspChecklist(checklists.RecordChecklist):
         self.left("answers", line, f"{owner} has not answered {name}", offset)
 
     def _pass(self, offset: int | None) -> None:
-        """Judges what is in front of a byte beside messages."""
+        """Checks what is before a byte beside messages."""
         waiting = self._waiting
         first = self._next
         last = len(waiting) if offset is None else bisect_left(waiting, offset, first, key=itemgetter(0))
@@ -226,7 +226,7 @@ class CspChecklist(checklists.RecordChecklist):
         self.fault(REASONS.get(error.reason, "magic"), line, f"{error.reason}: {error.text}", offset)
 
     def end(self) -> None:
-        """Judges what is behind the last message, and the tasks that have no answer."""
+        """Checks what is behind the last message, and the tasks that have no answer."""
         self._pass(None)
         for name, waiting in self.waiting_tasks.items():
             self._unanswered(name, *waiting)

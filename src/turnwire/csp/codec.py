@@ -189,7 +189,7 @@ def _is_fence(record: Record) -> bool:
 def write(record: Record, strict: bool = True) -> str:
     """The text of a record. Raises EncodeError for what no line of the wire can hold; other faults are not looked for.
 
-    Strict writes in the words of the specification: the fields of known blocks in its order, and a last newline behind
+    Strict writes in the words of the specification: the fields of known blocks in its order, and a last newline after
     a value of several lines that has none. Otherwise all stays as it is, in the form that only turnwire reads.
     """
     if isinstance(record, CspMessage):
@@ -215,7 +215,7 @@ def _inline(value: Any, path: str) -> str:
 
 
 def _ended(line: str) -> str:
-    """A line for which a line feed may follow: behind a CR of its own it ends with CRLF."""
+    """A line for which a line feed may follow: after a CR of its own it ends with CRLF."""
     return f"{line}\r" if line[-1:] == "\r" else line
 
 
@@ -263,7 +263,7 @@ def _field(key: str, value: Any, path: str, *, content: bool, exact: bool) -> li
 
 
 def heredoc(content: str, exact: bool = False) -> list[str]:
-    """The lines of the heredoc that holds ``content``, which is given a last newline where it has none.
+    """The lines of the heredoc that holds ``content``, which is given a last newline if it has none.
 
     The run is one longer than the longest line of ``content`` that is only ``>``, so that no line of it closes the
     heredoc. exact: a content without a last newline keeps none; it opens with ``<<<-``, which turnwire alone reads: the

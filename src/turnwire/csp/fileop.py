@@ -188,7 +188,7 @@ def _check_base(base: str, old: bytes, path: str, resolve: Resolver | None, file
 
 
 def _missing_directories(top: Path, parts: tuple[str, ...], path: str) -> Iterator[str]:
-    """The directories that must be made for a file; raises RuleError where anything else stands in their place."""
+    """The directories that must be made for a file; raises RuleError if anything else stands in their place."""
     for count in range(1, len(parts) + 1):
         place, parent = "/".join(parts[:count]), top.joinpath(*parts[:count])
         if not os.path.lexists(parent):
@@ -387,7 +387,7 @@ _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f
 
 
 class Hunk(NamedTuple):
-    """One hunk: ``start`` is the 1-based first old line, or where there is none the line in front; the lines before the
+    """One hunk: ``start`` is the 1-based first old line, or if there is none the line in front; the lines before the
     diff and after it, with their newlines; ``signs``: that of each of its lines."""
 
     start: int
@@ -409,10 +409,10 @@ def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) ->
 
     As for git, all lines of a hunk must be there, and it may be elsewhere than it says: the nearest such place is taken
     at which no hunk was applied. A hunk that begins at line 1 stands at the beginning of the file, one without lines
-    behind its changes at the end. One without any context stands where it says.
+    after its changes at the end. One without any context stands where it says.
 
     recount: a hunk extends to the next one, whatever its header counts; it begins at the line that its header names.
-    Raises RuleError(bad_diff) for a broken diff, diff_mismatch where it does not fit.
+    Raises RuleError(bad_diff) for a broken diff, diff_mismatch if it does not fit.
     """
     try:
         return _applied(content, _hunks(_split(diff), path, recount), recount)
@@ -439,7 +439,7 @@ def _split(content: bytes) -> list[bytes]:
 
 
 def _hunks(lines: list[bytes], path: str, recount: bool) -> list[Hunk]:
-    """The hunks of a diff. Lines in front of the first are its header, whose names must be ``path``; behind the last
+    """The hunks of a diff. Lines before the first are its header, whose names must be ``path``; after the last
     may be text, and a mail's signature.
 
     Git passes over all that is no further diff, and so would lose a line that its hunk does not count.
@@ -463,7 +463,7 @@ def _hunks(lines: list[bytes], path: str, recount: bool) -> list[Hunk]:
 
 
 def _hunk(lines: list[bytes], place: int, recount: bool) -> tuple[Hunk, int]:
-    """The hunk whose header is at a place, and the place behind it."""
+    """The hunk whose header is at a place, and the place after it."""
     head = place + 1
     match = _HUNK.match(lines[place])
     if match is None:
@@ -506,9 +506,9 @@ def _hunk(lines: list[bytes], place: int, recount: bool) -> tuple[Hunk, int]:
 def _check_names(header: list[bytes], path: str) -> None:
     """Refuses a diff of another file than ``path``, and one that makes or deletes a file.
 
-    As for ``git apply``, a name begins behind its first folder, whatever that is called; where one of the two has no
+    As for ``git apply``, a name begins after its first folder, whatever that is called; where one of the two has no
     folder, it is all of it. The file is that of the line ``+++``; or that of ``---``, where ``+++`` says the same with
-    something behind it (f and f.new). Behind a line ``diff --git`` both name it; one with nothing of git's behind it is
+    something after it (f and f.new). Behind a line ``diff --git`` both name it; one with nothing of git's after it is
     text. A diff may have no names, or those of such a line alone.
     """
     git, own, first = _git_header(header)
@@ -538,7 +538,7 @@ def _check_names(header: list[bytes], path: str) -> None:
 
 
 def _git_header(header: list[bytes]) -> tuple[bytes, list[bytes], list[bytes]]:
-    """The line ``diff --git`` that has lines of git's behind it, up to the first hunk, or nothing; these; and the name
+    """The line ``diff --git`` that has lines of git's after it, up to the first hunk, or nothing; these; and the name
     of the first such line without any, which git keeps for a later one."""
     first: list[bytes] = []
     for number, line in enumerate(header):
@@ -558,7 +558,7 @@ def _more(line: bytes) -> _Fault:
 
 
 def _is_epoch(line: bytes) -> bool:
-    """True behind a name for the time of a file that is not there: midnight of 1970-01-01 UTC, in any zone."""
+    """True after a name for the time of a file that is not there: midnight of 1970-01-01 UTC, in any zone."""
     match = _EPOCH.search(line)
     if match is None:
         return False
@@ -568,7 +568,7 @@ def _is_epoch(line: bytes) -> bool:
 
 
 def _named(written: bytes, folders: int, shorter: bytes = b"") -> bytes:
-    """The name that one in the header of a diff means, behind so many folders; ``shorter`` where it only says more."""
+    """The name that one in the header of a diff means, after so many folders; ``shorter`` where it only says more."""
     quoted = _QUOTED.match(written)
     name = _NAME_END.split(written, 1)[0] if quoted is None else _ESCAPE.sub(_unescaped, quoted[1])
     name = b"/".join(name.split(b"/")[folders:])
@@ -578,7 +578,7 @@ def _named(written: bytes, folders: int, shorter: bytes = b"") -> bytes:
 
 
 def _git_name(head: bytes) -> bytes:
-    """The name that both behind ``diff --git`` are, which nothing tells apart where they have spaces."""
+    """The name that both after ``diff --git`` are, which nothing tells apart where they have spaces."""
     line = head[len(_GIT) :].rstrip()
     quoted = _QUOTED.match(line)
     ends = [match.start() for match in re.finditer(b" ", line)]
@@ -620,7 +620,7 @@ def _applied(content: bytes, hunks: list[Hunk], recount: bool) -> Patched:
 
 
 def _place(hunk: Hunk, image: list[bytes], done: list[bool], shift: int, recount: bool) -> int | None:
-    """The number of lines in front of the place of a hunk, or None.
+    """The number of lines before the place of a hunk, or None.
 
     shift: the lines that earlier hunks added. A hunk that is recounted may lack context, so it need not stand at an end
     of the file.

@@ -33,9 +33,9 @@ def parse_leniently(raw: bytes, limits: Limits) -> Document:
 
 
 def without_prefix(raw: bytes) -> bytes:
-    """The first message that stands behind the same text in each line, as a quote or a line of a log does, without it
-    (numbers may differ, as in times); of a title (``# CSP/1``) that line alone. Lines in front of it are blank, so that
-    numbers of lines stay; what follows the last line that begins so is left out. The same again where there is none.
+    """The first message that stands after the same text in each line, as a quote or a line of a log does, without it
+    (numbers may differ, as in times); of a title (``# CSP/1``) that line alone. Lines before it are blank, so that
+    numbers of lines stay; what follows the last line that begins so is left out. The same again if there is none.
     """
     found = _TITLE.search(raw)
     if found is None:

@@ -68,7 +68,7 @@ class Linter:
                 self.feed(entry.message, judge=False)
 
     def feed(self, record: Record, judge: bool = True) -> list[Issue]:
-        """Judges the next record by the token rules; ``where`` is its line."""
+        """Checks the next record by the token rules; ``where`` is its line."""
         issues = self.found(record) if judge else []
         if isinstance(record, (CspMessage, Preamble)):
             self.state.feed(record)
@@ -93,7 +93,7 @@ class Linter:
         ]
 
     def filler(self, key: str, value: str) -> str | None:
-        """The filler in a value, in words; None where nothing is, or where it is one that has a name."""
+        """The filler in a value, in words; None if nothing is, or where it is one that has a name."""
         said = _known_filler(value) if len(value) <= _SHORT else filler(value)
         return None if said is None or self.state.name_of(value, self.state.defs) else f"{key} {said}"
 
@@ -354,7 +354,7 @@ _PROSE_LEAST, _PROSE_SHARE = 14, 0.4
 
 
 def filler(text: str) -> str | None:
-    """The politeness or prose in a text, in words; None where nothing is."""
+    """The politeness or prose in a text, in words; None if nothing is."""
     if text.isascii() and " " not in text and text[-1:] not in ",.!":
         lone = text.lower()
         if "." in lone or "/" in lone or "_" in lone:
@@ -416,7 +416,7 @@ class Routing:
     A task falls under the laws whose subject it names: its REQ begins with the words of the subject, in any order and
     form ("explore codebase ..." is "Codebase exploration"). A last word with slashes gives alternatives.
     ``only``: the task must go to that agent (OWNER, or TO without one). ``first``: a task under the same law must have
-    gone to that agent before any other may. classify: says instead which laws a task falls under.
+    gone to that agent before any other may. classify: a function that determines the laws of a task instead.
     """
 
     def __init__(self, laws: Mapping[str, str], classify: Classifier | None = None) -> None:
@@ -460,7 +460,7 @@ class Routing:
 
 
 def _subjects(text: str) -> list[tuple[str, ...]]:
-    """The stems of each alternative of a subject, sorted; none where they are more than a REQ can have."""
+    """The stems of each alternative of a subject, sorted; none if they are more than a REQ can have."""
     *words, last = text.split() or [""]
     first = _stems(" ".join(words))
     if len(first) > _REQ_MOST:

@@ -155,7 +155,7 @@ class FilePreambles:
         return found
 
     def _in_strings(self) -> Iterator[SurroundingText]:
-        """Those in JSON strings with messages. One behind the first message there is placed behind all of them."""
+        """Those in JSON strings with messages. One after the first message there is placed after all of them."""
         for start, said in self._found.strings(_RECORD):
             if _speaks_of_state(said):
                 line, first = self._found.line_of(start), said.find(_RECORD)
@@ -164,7 +164,7 @@ class FilePreambles:
                     yield SurroundingText(place, 0, line, record)
 
     def _behind_prefixes(self) -> Iterator[SurroundingText]:
-        """Those in lines that begin as the first line of the message behind them does, or of the one before."""
+        """Those in lines that begin as the first line of the message after them does, or of the one before."""
         messages = self._found.places[0][self._found.of(WIRE)]
         lines = self._found.lines_behind_prefixes(WIRE)
         for _, several in groupby(lines, key=lambda one: int(messages.searchsorted(one.offset))):

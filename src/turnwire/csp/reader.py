@@ -154,7 +154,7 @@ class MessageReader:
         return line
 
     def skip_blanks(self, wanted: Callable[[str], Any]) -> None:
-        """Goes over blank lines to a line that is wanted, and blames the first of them; stays where there is none."""
+        """Goes over blank lines to a line that is wanted, and blames the first of them; stays if there is none."""
         place = self.place
         while (line := self.cursor.line(place)) is not None and is_blank(line.text):
             place = line.next
@@ -173,7 +173,7 @@ class MessageReader:
         return (line.start + start, stop - start) if self.forgiving is None else line.text[start:stop].decode()
 
     def bytes_of(self, value: Any) -> bytes:
-        """The bytes of a value; none where it is absent."""
+        """The bytes of a value; none if it is absent."""
         return value.encode() if isinstance(value, str) else self.cursor.data[value[0] : value[0] + max(value[1], 0)]
 
     # --- the header ---
@@ -219,7 +219,7 @@ class MessageReader:
         return intent
 
     def odd_header(self, line: Line, word: bytes, value: bytes) -> bool:
-        """Takes a line that is none of the header. False where the header ends in front of it."""
+        """Takes a line that is none of the header. False if the header ends before it."""
         reason = Reason.BAD_HEADER_LINE
         if word in _HEADER:
             reason = Reason.DUP_HEADER if word in self.header else Reason.BAD_HEADER_VALUE
@@ -251,7 +251,7 @@ class MessageReader:
     # --- the block ---
 
     def block(self, intent: bytes) -> None:
-        """Reads the block behind the header."""
+        """Reads the block after the header."""
         while (line := self.cursor.line(self.place)) is not None and not self.cursor.ends(line):
             self.within(line)
             if not is_blank(line.text):
@@ -289,7 +289,7 @@ class MessageReader:
             (self.patch if word == b"PATCH" else self.read_fields)(line)
 
     def block_follows(self, line: Line, word: str) -> bool:
-        """True for text in front of the block: a later line of the message begins it, and no heredoc in between."""
+        """True for text before the block: a later line of the message begins it, and no heredoc in between."""
         following: Line | None = line
         if self.block_at < 0 and word in ID_LETTER:
             while following is not None and not self.cursor.ends(following) and following.next <= self.bound:
@@ -390,7 +390,7 @@ class MessageReader:
 
     def loose_field(self, text: str, keys: Collection[bytes]) -> tuple[str, str] | None:
         """The key and the value of a field that is written in another form; of one that is not in upper case, with a
-        colon behind it or in a case that the block is in, since a line of a value may begin with such a word."""
+        colon after it or in a case that the block is in, since a line of a value may begin with such a word."""
         loose = _loose(text)
         if loose is None or not (
             loose.mark in (":", "=") or loose.said.isupper() or any(style(loose.said) for style in self.styles)
@@ -431,8 +431,8 @@ class MessageReader:
         return self.cursor.data[opened.next : stop].decode()
 
     def loose_heredoc(self, opened: Line) -> str | None:
-        """The content of a heredoc whose marks have white space around them, or begin behind the key; what stands in
-        front of its end stands in front of each line. None where there is none, or no end of it."""
+        """The content of a heredoc whose marks have white space around them, or begin after the key; what stands
+        before its end stands before each line. None if there is none, or no end of it."""
         opening = OPENING.fullmatch(opened.text.strip(b" \t"))
         end = None if opening is None else self.cursor.loose_closing(opened.next, len(opening[1]))
         if opening is None or end is None or end.next > self.bound:
@@ -558,7 +558,7 @@ def change_span(text: bytes) -> tuple[int, int, int, int] | Reason:
 
 
 class LenientKey(NamedTuple):
-    """A line as models write it: its first word in upper case and as it is said, the sign behind it, and the rest."""
+    """A line as models write it: its first word in upper case and as it is said, the sign after it, and the rest."""
 
     word: str
     said: str
@@ -567,7 +567,7 @@ class LenientKey(NamedTuple):
 
 
 def _loose(text: str) -> LenientKey | None:
-    """The parts of a line in another form, None where it does not begin with a word."""
+    """The parts of a line in another form, None if it does not begin with a word."""
     match = _LOOSE.fullmatch(text)
     if match is None:
         return None
@@ -598,7 +598,7 @@ def _loose_block(text: str) -> tuple[str, str] | None:
 
 
 def _is_no_value(text: str) -> bool:
-    """True for a line that goes on with no value: one that parts something, or begins as a header or a block does."""
+    """True for a line that continues with no value: one that parts something, or begins as a header or a block does."""
     word, _, rest = text.partition(" ")
     if _RULE.fullmatch(text) or (word in HEADERS and TOKEN.fullmatch(rest.encode())):
         return True

@@ -140,7 +140,7 @@ class State:
         return self.checkpoints[self.head]
 
     def at(self, name: str | None) -> Snapshot:
-        """The names and values at a checkpoint; at the head where it is not known."""
+        """The names and values at a checkpoint; at the head if it is not known."""
         return self.checkpoints.get(name or "", self.defs)
 
     def name_of(self, value: str, defs: Snapshot, but: Collection[str] = ()) -> str | None:
@@ -223,7 +223,7 @@ class State:
 
     def forget(self, kept: Iterable[str], room: int) -> None:
         """Forgets some names of the past beyond ``room``; and where there are twice as many checkpoints, all but
-        ``kept`` (read only then), C0 and the head, and the patches that led there, but for their ids."""
+        ``kept`` (read only then), C0 and the head, and the patches that led there, except for their ids."""
         while len(self.defined) > room:
             self.defined.pop()
         while len(self.names) > room:

@@ -132,8 +132,8 @@ class Journal(Protocol):
         """Entries (``seq``, ``kind``, ``body``) from ``start`` on, of one kind where it is given."""
 
     def append(self, kind: str, body: bytes, *, expect: int | None = None) -> int:
-        """Keeps one entry behind the one with the number ``expect``; answers its number. Raises
-        RuleError(append_conflict) where others were first; any error stops the store before it changes."""
+        """Keeps one entry after the one with the number ``expect``; answers its number. Raises
+        RuleError(append_conflict) if others were first; any error stops the store before it changes."""
 
 
 def first_entry(journal: Journal, body: bytes) -> int:
@@ -422,7 +422,7 @@ class Store:
         return self._seen - before
 
     def _judged(self, message: CspMessage, text: str, seen: int = 0) -> LogRow | None:
-        """What a message would become, None where it was done already. Changes nothing; raises RuleError."""
+        """What a message would become, None if it was done already. Changes nothing; raises RuleError."""
         state, block = self._now(), message.block
         step = state.step(message, text)
         if step is None and isinstance(block, Patch):

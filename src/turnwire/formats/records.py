@@ -116,7 +116,7 @@ class Reading:
         return self.message(fields)
 
     def fault(self, fields: dict[str, Any]) -> Refusal | None:
-        """The fault for which an object is no record: reason, words, JSON pointer; None where it is one."""
+        """The fault for which an object is no record: reason, words, JSON pointer; None if it is one."""
         layout = self._layout_of(fields)
         if layout is None:
             return Reason.UNKNOWN_KIND, f"this object has no members of {self.wire}", ""

@@ -66,7 +66,7 @@ class Codec:
         wanted: (the object, its field) that strict writing needs, where ``rules`` mark one so.
         doubtful: tells whether strict writing may refuse or change a sound message that is worth a closer look.
 
-    ``_source`` of a message is None where something may have to be said; else True, or the text that it was read from,
+    ``_source`` of a message is None if something may have to be said; else True, or the text that it was read from,
     where writing gives just that.
     """
 

@@ -17,7 +17,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 
 
 def parse(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int]:
-    """The object at ``at`` and the offset behind it. Raises DecodeError with reason and offset."""
+    """The object at ``at`` and the offset after it. Raises DecodeError with reason and offset."""
     if len(raw) - at <= limits.key and raw.count(b"{", at) + raw.count(b"[", at) <= limits.nesting:
         try:
             text = raw[at:].decode()

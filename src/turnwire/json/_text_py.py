@@ -147,7 +147,7 @@ class Reader:
         return self.read(data, limits), None
 
     def find(self, raw: bytes, place: int, limits: Limits = LIMITS) -> tuple[dict[str, Any] | None, int]:
-        """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
+        """The JSON object that starts at byte ``place`` and the offset after it; if there is none, None and the
         offset of the fault."""
         if not 0 <= place < len(raw) or raw[place] != 0x7B:
             return None, place
@@ -202,7 +202,7 @@ class _Text:
         return result
 
     def containers(self, place: int) -> tuple[Any, int]:
-        """The value that starts at ``place`` (or behind white space there), and the offset behind it."""
+        """The value that starts at ``place`` (or after white space there), and the offset after it."""
         raw = self.raw
         value: Any = _NOTHING
         open_ones: list[Any] = []
@@ -249,7 +249,7 @@ class _Text:
                 raise self.unexpected(place)
 
     def member(self, place: int, owner: dict[str, Any], open_keys: list[str]) -> int:
-        """Reads a key and its colon; returns the offset behind them."""
+        """Reads a key and its colon; returns the offset after them."""
         if self.raw[place : place + 1] != b'"':
             raise self.unexpected(place)
         key, behind = self.string(place)
@@ -302,7 +302,7 @@ class _Text:
         return number, behind
 
     def digits(self, first: int, start: int) -> int:
-        """The offset behind the digits at ``first``, of which there must be one; the number started at ``start``."""
+        """The offset after the digits at ``first``, of which there must be one; the number started at ``start``."""
         if first >= len(self.raw):
             raise self.fault(Reason.CUT_OFF, len(self.raw))
         behind = _DIGITS.match(self.raw, first).end()  # type: ignore[union-attr]
@@ -322,7 +322,7 @@ class _Text:
             raise self.fault(Reason.NUMBER_TOO_LONG, place) from None
 
     def string(self, start: int) -> tuple[str, int]:
-        """The string whose quote is at ``start``, and the offset behind its closing quote."""
+        """The string whose quote is at ``start``, and the offset after its closing quote."""
         raw = self.raw
         parts: list[str] = []
         first = place = start + 1

@@ -1,7 +1,7 @@
 """Wrappers that loggers put around messages, in plain Python: the readable twin of ``_native/json/wrapper.h``.
 
 Docker writes ``{"log": ..., "time": "2026-..."}``, journald ``{"MESSAGE": ..., "__REALTIME_TIMESTAMP": "micros"}``
-and MESSAGE as an array of numbers where it is not UTF-8, other loggers a member of ``TIME_NAMES``. Everything here
+and MESSAGE as an array of numbers if it is not UTF-8, other loggers a member of ``TIME_NAMES``. Everything here
 reads good JSON only.
 """
 
@@ -49,8 +49,8 @@ def may_be_piece(text: Any) -> bool:
 def epoch(text: bytes) -> int | None:
     """Microseconds of a time in seconds, milliseconds, microseconds or nanoseconds since 1970.
 
-    The number of digits in front of the point says which. Fewer than nine are no time, since they would be in the
-    first years. The rest behind microseconds is cut.
+    The number of digits before the point says which. Fewer than nine are no time, since they would be in the
+    first years. The rest after microseconds is cut.
     """
     found = _EPOCH.fullmatch(text)
     if found is None:
@@ -96,7 +96,7 @@ def _member_time(text: bytes | None, number: bytes | None) -> int | None:
 
 def message_bytes(raw: bytes, behind: int) -> tuple[int, int, int] | None:
     """The places of the array of bytes that is the value of the key which ends at ``behind``: its bracket, its
-    first number, its closing bracket. None where its value is anything else."""
+    first number, its closing bracket. None if its value is anything else."""
     found = _BYTES.match(raw, behind)
     if found is None:
         return None

@@ -18,7 +18,7 @@ MOST_WORDS = 255
 
 
 def merge_plans(plans: Sequence[WirePlan]) -> tuple[WirePlan, ...]:
-    """The plans with one and the same :class:`Value` for each path. Raises ValueError where the wires have more than
+    """The plans with one and the same :class:`Value` for each path. Raises ValueError if the wires have more than
     ``MOST_WORDS`` words for one."""
     asked: dict[str, list[Value]] = {}
     for plan in plans:

@@ -93,7 +93,7 @@ def unexpected(data: bytes, place: int) -> tuple[Reason, int]:
 
 
 def utf8_length(data: bytes, place: int) -> int:
-    """Bytes of the character at ``place`` (2 to 4), 0 where they are not UTF-8, -1 for an encoded surrogate."""
+    """Bytes of the character at ``place`` (2 to 4), 0 if they are not UTF-8, -1 for an encoded surrogate."""
     lead = data[place]
     size = 2 if 0xC2 <= lead <= 0xDF else 3 if 0xE0 <= lead <= 0xEF else 4 if 0xF0 <= lead <= 0xF4 else 0
     rest = data[place + 1 : place + size]

@@ -338,7 +338,7 @@ class FlatPlan(NamedTuple):
 
 
 def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
-    """Raises ValueError where a fill does not fit its column (another kind of value, or no name for a number), or a
+    """Raises ValueError if a fill does not fit its column (another kind of value, or no name for a number), or a
     plan lacks a variant that it may choose."""
     there = {column.name: column for column in columns}
     for plan in plans:
@@ -421,7 +421,7 @@ def _values(plans: Iterable[WirePlan]) -> dict[str, Value]:
 
 def _keyed(values: dict[str, Value]) -> dict[str, tuple[str, ...]]:
     """The arrays of ``{"key": ..., "value": ...}`` and the keys that matter in each. What stands there by its key is
-    put behind all other values, in the order of the keys."""
+    put after all other values, in the order of the keys."""
     arrays = dict.fromkeys(path.partition("/[")[0] for path in values if "/[" in path)
     found = {array: values[f"{array}/*/key"].words for array in arrays}
     for path in [f"{array}/[{key}]" for array, keys in found.items() for key in keys]:

@@ -78,7 +78,7 @@ def _behind(data: bytes, at: int) -> int:
 
 
 def value_end(data: bytes, at: int) -> int:
-    """The offset behind the good JSON value at ``at``."""
+    """The offset after the good JSON value at ``at``."""
     if data[at] not in b'"{[':
         found = _SCALAR.match(data, at)
         return found.end() if found else len(data)

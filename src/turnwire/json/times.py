@@ -1,7 +1,7 @@
 """Times as they are in logs: the readable twin of ``_native/common/log_time.h``.
 
 ISO 8601 calendar date and time in the extended format, as RFC 3339 has it and a little wider: ``YYYY-MM-DD``, then
-"T", "t", "_" or one space, ``HH:MM``, then ``:SS`` and a fraction behind "." or "," (cut behind microseconds), and
+"T", "t", "_" or one space, ``HH:MM``, then ``:SS`` and a fraction after "." or "," (cut after microseconds), and
 a zone: "Z", "z", ``+HH:MM``, ``+HHMM`` or ``+HH``, before which one space may come. Seconds may be missing, and so may
 the zone: then it is UTC. Second 60 reads as 59.
 """
@@ -47,7 +47,7 @@ def read_time(text: bytes) -> tuple[int, int] | None:
 
 
 def head_time(line: bytes) -> int | None:
-    """The time at the head of a line: behind white space and one of ( [ < " ' at most."""
+    """The time at the head of a line: after white space and one of ( [ < " ' at most."""
     match = _HEAD.match(line)
     found = read_time(line[match.end() : match.end() + 128]) if match else None
     return None if found is None else found[0]

@@ -92,7 +92,7 @@ _ALL = frozenset(FIELDS)
 
 
 def build(fields: dict[str, Any], source: str | bytes | None = None) -> Envelope | None:
-    """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type; ``source``:
+    """The envelope of a JSON object, or None if a field is missing, of the wrong type, or no known type; ``source``:
     its text, which is kept where its keys are in the order of writing."""
     if methods.field_fault(fields) is not None:
         return None

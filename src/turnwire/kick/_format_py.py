@@ -46,7 +46,7 @@ def _part(number: int, words: str) -> Any:
 class Section(methods.SectionMethods):
     """One section of a Space document: its header's parts and its content.
 
-    Attributes: name, type, qualifier, place, index, inline (str or None where the header has none), content (str,
+    Attributes: name, type, qualifier, place, index, inline (str or None if the header has none), content (str,
     without trailing blank lines), raw (the text as it was read, or None for a section that was built).
 
     Sections are immutable. A built one refuses content that ends in a line end or blank lines (EncodeError,
@@ -174,7 +174,7 @@ def parse(
 
 
 def _in_bytes(text: str, places: list[int]) -> list[int]:
-    """The bytes in front of places that rise: each stretch of the text is written once."""
+    """The bytes before places that rise: each stretch of the text is written once."""
     stretches = (len(text[before:place].encode()) for before, place in pairwise([0, *places]))
     return list(accumulate(stretches))
 
@@ -213,7 +213,7 @@ def _fenced_starts(text: str, first: int) -> list[int]:
 
 def opening(source: str) -> tuple[str | None, str] | None:
     """Of the first section, read leniently, its place, and the inline text or else the first line of the content,
-    without white space around it; None where there is no section, or the text cannot be read."""
+    without white space around it; None if there is no section, or the text cannot be read."""
     try:
         sections = parse(source, lenient=True)[2]
     except DecodeError:

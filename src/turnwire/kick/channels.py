@@ -133,8 +133,8 @@ def _built(
     correlation_id: str | None = _UNSET,
     trim: bool = False,
 ) -> Envelope:
-    """about: a task, or the envelope that names it, whose correlation the new one has (its id, where it has none: rule
-    3 of section 004). header: name and type of the section, where they are not those of the channel."""
+    """about: a task, or the envelope that names it, whose correlation the new one has (its id, if it has none: rule
+    3 of section 004). header: name and type of the section, if they are not those of the channel."""
     task = about if isinstance(about, str) else task_name(about)
     if task is None:
         raise encode_fault(Reason.BAD_HEADER, "the first section of the request does not name a task", "/content")

@@ -100,7 +100,7 @@ class _Begun(NamedTuple):
 
 
 class KickChecklist(checklists.RecordChecklist):
-    """Judges envelopes and documents in the order in which they were sent.
+    """Checks envelopes and documents in the order in which they were sent.
 
     What is unfinished at the end is open; it is a fault where its deadline (``kick.Deadlines``) passed on the clock of
     the messages, or before ``now``. What was finished, though late, is doubtful: section 003 has no deadlines.
@@ -121,7 +121,7 @@ class KickChecklist(checklists.RecordChecklist):
         self._given_up: dict[str, tuple[int, int]] = {}  # clause -> how many are no longer followed, and the last line
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """Judges one envelope or document."""
+        """Checks one envelope or document."""
         if isinstance(message, Space):
             self._document(message, line, offset)
             return
@@ -201,7 +201,7 @@ class KickChecklist(checklists.RecordChecklist):
         self._now = now
 
     def end(self) -> None:
-        """Judges what is unfinished."""
+        """Checks what is unfinished."""
         for event in self._monitor.overdue(self._now) if self._now is not None else ():
             self._overdue.setdefault(event.subject or "", []).append(event.text)
         for one in self._monitor.unfinished:

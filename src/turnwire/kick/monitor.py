@@ -130,7 +130,7 @@ class _Feed(NamedTuple):
         name: str | None = None,
         issues: Iterable[Issue] = (),
     ) -> None:
-        """Tells an event about the envelope, and about something that is followed. name: of the task, where it is not
+        """Tells an event about the envelope, and about something that is followed. name: of the task, if it is not
         that one's."""
         subject = None if about is None else about.id
         task = name or (self.task if about is None else about.name)
@@ -329,7 +329,7 @@ class Monitor:
     # --- tasks ---------------------------------------------------------------------------------------------------
 
     def _dispatch(self, fed: _Feed) -> None:
-        """``⫻command/dispatch``: a new task, a paused one that goes on, or a duplicate."""
+        """``⫻command/dispatch``: a new task, a paused one that continues, or a duplicate."""
         task = self.task(fed.task)
         if task is None or task.state in CLOSED:
             task = Task(fed.envelope, fed.task, self._number(), fed.now)
@@ -369,7 +369,7 @@ class Monitor:
             task.artifacts.append(path)
 
     def _reported(self, fed: _Feed) -> Task | None:
-        """The task a report is about; None (and the event is told) where there is none or it is another agent's. A
+        """The task a report is about; None (and the event is told) if there is none or it is another agent's. A
         report that is about no task may answer a question, or respond to a command."""
         task, sender = self._correlated(fed), fed.envelope.sender
         if task is None:
@@ -468,7 +468,7 @@ class Monitor:
             self._resume(task, fed.now)
 
     def _too_early(self, task: Task, fed: _Feed) -> None:
-        """Tells it where a task goes on although a violation that concerns it is not escalated (section 003)."""
+        """Tells it where a task continues although a violation that concerns it is not escalated (section 003)."""
         violation = self._table.last(WAITING, task.group)
         if violation is not None and violation.number > task.number:
             fed.tell(EventKind.UNESCALATED, "the task continues before its violation was escalated", task)

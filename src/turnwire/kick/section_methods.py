@@ -23,12 +23,12 @@ _STUFFABLE = re.compile(rf"^(?=\\*{SIGIL})", re.M)
 
 
 def unstuffed(content: str) -> str:
-    """One backslash less in front of every line that starts with backslashes and a sigil."""
+    """One backslash less before every line that starts with backslashes and a sigil."""
     return _STUFFED.sub(r"\1", content)
 
 
 def stuffed(content: str) -> str:
-    """One backslash more in front of every line that starts with the sigil or with backslashes and a sigil."""
+    """One backslash more before every line that starts with the sigil or with backslashes and a sigil."""
     return _STUFFABLE.sub(r"\\", content)
 
 
@@ -94,7 +94,7 @@ def split_qualifier(qualifier: str) -> tuple[str | None, str | None]:
 def _respelled(section: Section, built: Section) -> str | None:
     """The text of a section that takes the place of one that was read: what is equal in both is spelled as it was.
 
-    None where the old one was not read, and where the options of a document decide on the spelling (a line with the
+    None if the old one was not read, and where the options of a document decide on the spelling (a line with the
     sigil) or on the refusal (a new header that strict reading would not take).
     """
     from turnwire.kick._format_py import judge

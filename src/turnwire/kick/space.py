@@ -190,7 +190,7 @@ def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = Fals
 
 
 def first_section(text: str) -> Section | None:
-    """The first section of a text, read leniently; None where there is none, or no text to be read."""
+    """The first section of a text, read leniently; None if there is none, or no text to be read."""
     try:
         sections: list[Section] = _core.parse(text, True)[2]
     except DecodeError:
@@ -203,7 +203,7 @@ def section_text(
 ) -> str:
     """One section in canonical form: header, content, a newline.
 
-    Raises EncodeError(bad_header|sigil_in_body|unclosed_fence|lone_return|lone_surrogate) with ``path`` in front of
+    Raises EncodeError(bad_header|sigil_in_body|unclosed_fence|lone_return|lone_surrogate) with ``path`` before
     the path of the part.
     """
     header = header_text(section)[1:]

@@ -1,4 +1,4 @@
-"""The memory of the monitor: what it follows, under which keys, until when, and what it has seen of late."""
+"""The memory of the monitor: the items that it tracks, their keys and deadlines, and the recent keys."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Alarms:
         self._count = 0
 
     def set(self, watched: Tracked, kind: str, start: float | None, after: float | None) -> None:
-        """The one alarm of ``watched`` from now on; none where the time or the deadline is unknown."""
+        """The one alarm of ``watched`` from now on; none if the time or the deadline is unknown."""
         self._count += 1
         watched.watch = self._count
         if start is not None and after is not None:

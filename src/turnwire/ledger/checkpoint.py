@@ -241,7 +241,7 @@ def _in_hex(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_hex(fields: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of a proof of these names. Raises ValueError where one is missing or is not hex."""
+    """The fields of a proof of these names. Raises ValueError if one is missing or is not hex."""
     expect(fields, Mapping, "the fields of a proof must be a mapping")
     if not set(names) <= fields.keys():
         raise ValueError(f"a proof has the fields {', '.join(names)}")

@@ -24,7 +24,7 @@ MEMORY = ":memory:"
 
 def _append_only(table: str, in_order: str) -> dict[str, str]:
     """Triggers of one table. INSERT OR REPLACE never fires a delete trigger unless recursive_triggers is on, so the
-    guard is in front of the insert, where conflict clauses have no say yet."""
+    guard is before the insert, where conflict clauses have no say yet."""
     refuse = f"SELECT RAISE(ABORT, '{table} is append-only'); END"
     return {
         f"{table}_no_update": f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} BEGIN {refuse}",
@@ -85,7 +85,7 @@ def strange_schema(connection: sqlite3.Connection) -> str | None:
 
 
 def require_schema(connection: sqlite3.Connection) -> None:
-    """Raises ProofFailed where a table, a trigger or anything else is not as it was made."""
+    """Raises ProofFailed if a table, a trigger or anything else is not as it was made."""
     if (strange := strange_schema(connection)) is not None:
         raise ProofFailed("schema", strange)
 
@@ -159,7 +159,7 @@ def damage(error: BaseException | None) -> RuleError | None:
 
 
 class LedgerErrors:
-    """Raises RuleError(ledger_broken) where a proof fails within, or SQLite finds the file damaged."""
+    """Raises RuleError(ledger_broken) if a proof fails within, or SQLite finds the file damaged."""
 
     __slots__ = ()
 

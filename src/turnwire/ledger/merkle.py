@@ -104,7 +104,7 @@ def roots_from_consistency(old: int, new: int, old_root: bytes, path: Sequence[b
 
 def _climb(node: bytes, position: int, last: int, path: Sequence[bytes]) -> tuple[bytes, bytes] | None:
     """The roots over a node and what is left of it, and over all, by the siblings on the way up. position: of the node
-    on its level; last: of the last one there. None where the path has another length."""
+    on its level; last: of the last one there. None if the path has another length."""
     first = second = node
     for sibling in path:
         if last == 0:

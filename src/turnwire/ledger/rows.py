@@ -115,8 +115,8 @@ def seal(last: int, at: int, items: Sequence[tuple[str, bytes, str]], chain: byt
 
 
 def proved(row: tuple[Any, ...], first_link: bytes) -> Entry:
-    """The entry of a row of :data:`SELECT`. Raises RuleError(ledger_broken) where its link is not that of its content
-    behind the link before it; first_link: the one before the first entry."""
+    """The entry of a row of :data:`SELECT`. Raises RuleError(ledger_broken) if its link is not that of its content
+    after the link before it; first_link: the one before the first entry."""
     before, seq, *values, chain = row
     if seq == 1:
         before = first_link
@@ -127,7 +127,7 @@ def proved(row: tuple[Any, ...], first_link: bytes) -> Entry:
 
 
 def last_link(connection: sqlite3.Connection, first_link: bytes) -> tuple[int, bytes]:
-    """The number of the last entry, which is proved, and its link of the chain; (0, the first link) where there is
+    """The number of the last entry, which is proved, and its link of the chain; (0, the first link) if there is
     none. Raises RuleError(ledger_broken)."""
     row = connection.execute(f"{SELECT} ORDER BY rowid DESC LIMIT 1").fetchone()
     if row is None:
@@ -137,7 +137,7 @@ def last_link(connection: sqlite3.Connection, first_link: bytes) -> tuple[int, b
 
 
 def require_continued(connection: sqlite3.Connection, size: int, link: bytes) -> None:
-    """Raises RuleError(ledger_broken) where entry ``size`` is not there with that link of the chain."""
+    """Raises RuleError(ledger_broken) if entry ``size`` is not there with that link of the chain."""
     if size and connection.execute("SELECT chain FROM entries WHERE rowid = ?", (size,)).fetchone() != (link,):
         raise broken(f"the file does not continue the {size} entries that it had")
 
@@ -156,7 +156,7 @@ class ProvedRows:
         self._open: list[bytes] = []  # leaves behind the last whole tile
 
     def go_on(self, connection: sqlite3.Connection) -> None:
-        """Reads the rows behind those that were read. Raises ProofFailed at the first that the chain does not fit."""
+        """Reads the rows after those that were read. Raises ProofFailed at the first that the chain does not fit."""
         for seq, *values, chain in connection.execute(_BEHIND, (self.size,)):
             expected = self.size + 1
             if seq != expected:
@@ -181,7 +181,7 @@ class ProvedRows:
 
     def nodes(self, connection: sqlite3.Connection) -> merkle.Node:
         """The tree over these rows. Leaves of whole tiles are hashed again, from a connection that still has them;
-        raises RuleError(ledger_broken) where they are not those that were proved."""
+        raises RuleError(ledger_broken) if they are not those that were proved."""
 
         @cache
         def leaves_of(tile: int) -> Sequence[bytes]:
@@ -206,7 +206,7 @@ class ProvedRows:
         return merkle.root(self.size if size is None else size, self.nodes(connection))
 
     def require_continues(self, connection: sqlite3.Connection, head: Checkpoint) -> None:
-        """Raises ProofFailed where these rows do not begin with those of a kept head."""
+        """Raises ProofFailed if these rows do not begin with those of a kept head."""
         expect(head, Checkpoint, "after must be a Checkpoint")
         if head.ledger != self.identity:
             raise ProofFailed("head", f"the saved head is of ledger {head.ledger}, this is {self.identity}")

@@ -39,7 +39,7 @@ def _number(seq: int) -> int:
 
 class _Reading:
     """Holds the lock of who reads; a class, since each look into the ledger takes it. Raises RuleError(ledger_broken)
-    where SQLite finds the file damaged meanwhile, OSError where it was opened as one that nobody writes and has
+    if SQLite finds the file damaged meanwhile, OSError if it was opened as one that nobody writes and has
     changed."""
 
     __slots__ = ("check", "lock")

@@ -55,7 +55,7 @@ class Trusted:
         return "signed " * bool(self.keys) + f"and {self.threshold} times witnessed " * bool(self.threshold)
 
     def require(self, head: Checkpoint) -> None:
-        """Raises ProofFailed where a signature is missing."""
+        """Raises ProofFailed if a signature is missing."""
         if self.keys and not any(head.signed_by(key) for key in self.keys):
             raise ProofFailed("head", "the saved head is not signed by a trusted key")
         found = head.witnessed_by(self.witnesses)
@@ -89,7 +89,7 @@ def verify_file(
 
 
 def verify_connection(connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Trusted) -> Verdict:
-    """Proves the ledger of an open connection, in one transaction. path: its name in errors. Raises OSError where the
+    """Proves the ledger of an open connection, in one transaction. path: its name in errors. Raises OSError if the
     file cannot be read."""
     rows, root, fault = None, merkle.EMPTY_ROOT, None
     proved: list[str] = []

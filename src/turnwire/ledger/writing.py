@@ -79,7 +79,7 @@ class Writer:
     def write(self, items: list[Item], expected: int | None) -> int:
         """Appends all or none and answers the number of the first (section 11 of SAP V2.0). ``expected``: the number
         that the ledger must end with, or RuleError(append_conflict). The first thread to get the lock writes for all
-        waiting ones. RuleError(ledger_broken) where the last entry is not what was appended: nothing is sealed behind
+        waiting ones. RuleError(ledger_broken) if the last entry is not what was appended: nothing is sealed after
         it."""
         ticket = _Ticket(items, expected)
         try:

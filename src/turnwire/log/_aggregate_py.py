@@ -2,7 +2,7 @@
 ``_native/log/aggregate.pyx``.
 
 Texts are numbers here, equal for equal texts in this process; 0 stands for none. Columns are arrays with one entry a
-row: texts are spans of three buffers, each of which goes on where the one before ends.
+row: texts are spans of three buffers, each of which continues where the one before ends.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _texts(buffer: Any, arena: Any, side: Any, offsets: Any, lengths: Any) -> It
 
 
 def hashes(buffer: Any, arena: Any, side: Any, offsets: Any, lengths: Any, valid: Any, out: Any) -> None:
-    """Fills ``out`` with the numbers of texts, as ``hash_of`` has them; 0 where a row has none. valid: a byte a row."""
+    """Fills ``out`` with the numbers of texts, as ``hash_of`` has them; 0 if a row has none. valid: a byte a row."""
     rows = np.flatnonzero(valid)
     texts = _texts(buffer, arena, side, offsets[rows], lengths[rows])
     out[:] = 0
@@ -45,7 +45,7 @@ def hashes(buffer: Any, arena: Any, side: Any, offsets: Any, lengths: Any, valid
 
 
 def mixed(numbers: Any, codes: Any, out: Any) -> None:
-    """Fills ``out`` with a number for each pair of a number and a code; 0 where the number is 0."""
+    """Fills ``out`` with a number for each pair of a number and a code; 0 if the number is 0."""
     pairs = zip(numbers.tolist(), codes.tolist(), strict=True)
     out[:] = [(hash(pair) & _U64 or 1) if pair[0] else 0 for pair in pairs]
 

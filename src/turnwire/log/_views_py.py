@@ -21,7 +21,7 @@ def string_views(buffer: Any, offsets: Any, lengths: Any, out: NDArray[Any], are
     """Fills ``out`` (uint8, one row of 16 bytes each) with the views of spans of ``buffer`` as buffer number 0 and,
     from its end on, of ``arena`` as number 1.
 
-    A view is the length (i32), then either up to 12 bytes of text with zeros behind, or the first four bytes, the
+    A view is the length (i32), then either up to 12 bytes of text with zeros after, or the first four bytes, the
     number of the buffer (i32) and the offset in it (i32). Returns whether any is of the second kind.
     """
     whole, size, views = b"".join((buffer, arena)), len(buffer), bytearray()
@@ -38,7 +38,7 @@ def string_views(buffer: Any, offsets: Any, lengths: Any, out: NDArray[Any], are
 
 
 def text_column(text: TextColumn) -> Filled:
-    """A text column as the core exports it; its long texts stand one behind the other in one buffer."""
+    """A text column as the core exports it; its long texts stand one after the other in one buffer."""
     from turnwire.log.output.texts import column_of, validity_bitmap  # which load this module
 
     plain = column_of(text.plain_texts())

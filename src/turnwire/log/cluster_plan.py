@@ -212,7 +212,7 @@ def _source(block: Block, state: FileState) -> Source:
 
 class _Cut(NamedTuple):
     """A place where a block may begin: its offset, the number of its line, the state of the search there, and how many
-    bytes behind it are searched to see that nothing in front of it goes on."""
+    bytes after it are searched to see that nothing before it continues."""
 
     offset: int
     line: int
@@ -228,8 +228,8 @@ class _Job(NamedTuple):
     options: dict[str, Any]
 
     def all(self, files: Iterable[Source]) -> Iterator[Block]:
-        """The blocks of all files. One that a folder or a glob lists and that is no log is refused: warned of behind
-        the others, or raised where there are none."""
+        """The blocks of all files. One that a folder or a glob lists and that is no log is refused: warned of after
+        the others, or raised if there are none."""
         refused: list[NotALog] = []
         count = 0
         for block in _packed(self.every, (block for file in files for block in self._planned(file, refused))):
@@ -284,7 +284,7 @@ class _Job(NamedTuple):
                 at = cut
 
     def _decided(self, name: str, at: _Cut, stop: int) -> _Cut:
-        """The place up to which a search from a cut on decides what is in front of ``stop``."""
+        """The place up to which a search from a cut on decides what is before ``stop``."""
         opened = partial(_unchanged, name, self.wire, lambda file: None)
         source = Source(name, open=opened, start=at.offset, stop=stop, line=at.line, carried=at.carried)
         options = {**self.options, "where": None, "columns": [], "errors": "skip"}
@@ -297,7 +297,7 @@ class _Job(NamedTuple):
 
 
 def _next_line(file: Any, place: int, size: int) -> int:
-    """The place where the next line begins behind ``place``; ``size`` where none does."""
+    """The place where the next line begins after ``place``; ``size`` where none does."""
     for chunk in _chunks(file, place, size):
         newline = chunk.find(b"\n")
         if newline >= 0:
@@ -333,7 +333,7 @@ def _inode_of(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def _settled(file: Any) -> os.stat_result:
-    """The status of an open file, from now on of another time when somebody writes to it: right behind a write, the
+    """The status of an open file, from now on of another time when somebody writes to it: right after a write, the
     clock of many file systems has not moved on, and the next one would leave no trace."""
     status = os.fstat(file.fileno())
     if 0 <= time.time_ns() - status.st_ctime_ns < TICK:
@@ -359,7 +359,7 @@ def _digest_of(file: Any, start: int, stop: int) -> str:
 
 
 def _difference(state: FileState, file: Any, start: int, stop: int) -> str | None:
-    """The difference, in words, between an open file and the planned one; None where there is none."""
+    """The difference, in words, between an open file and the planned one; None if there is none."""
     status = os.fstat(file.fileno())
     if (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns):
         return f"it had {state.size} bytes, now {status.st_size}, or it was written to"

@@ -285,13 +285,13 @@ class Scan(Generic[M]):
 
 
 def steps(found: Scan) -> Iterator[Batch | None]:
-    """The batches of a scan, with a None behind each block and, where it follows, at each look that found nothing new:
+    """The batches of a scan, with a None after each block and, where it follows, at each look that found nothing new:
     then everything up to ``position`` was given."""
     return found._begin(Run.steps)[1]
 
 
 def _end(run: Run, steps: Generator[Any] | None) -> None:
-    """Ends a run, whichever thread it goes on in."""
+    """Ends a run, whichever thread it continues in."""
     run.stop.set()
     if steps is not None:
         with suppress(ValueError):  # another thread is in it, and sees for itself that it is to stop

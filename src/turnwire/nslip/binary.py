@@ -154,7 +154,7 @@ def _input_bytes(data: object) -> bytes:
 
 
 def _output_bytes(data: bytes) -> bytes:
-    """The same bytes. Raises EncodeError(message_too_large) where reading would refuse them."""
+    """The same bytes. Raises EncodeError(message_too_large) if reading would refuse them."""
     if len(data) > LIMITS.message:
         raise EncodeError(Reason.MESSAGE_TOO_LARGE, f"{len(data)} bytes are more than {LIMITS.message}", wire=WIRE)
     return data
@@ -175,7 +175,7 @@ class _Input:
         self.data, self.place, self.end = data, place, end
 
     def take(self, size: int) -> bytes:
-        """The next so many bytes. Raises DecodeError(bad_encoding) where there are less."""
+        """The next so many bytes. Raises DecodeError(bad_encoding) if there are less."""
         first = self.place
         if size > self.end - first:
             raise _fault(Reason.BAD_ENCODING, "the data ends in the middle of a value", self.end)

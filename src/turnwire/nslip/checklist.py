@@ -96,7 +96,7 @@ class NslipChecklist(checklists.RecordChecklist):
         self.fault("framing", line, f"{Reason.BAD_FRAMING}: this is nearly a message: {shown!r}", offset)
 
     def message(self, message: SlipMessage, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """Judges one message, and its text where that is known."""
+        """Checks one message, and its text where that is known."""
         expect(message, SlipMessage, "expected a SlipMessage or its text")
         try:
             text = encode(message)

@@ -41,7 +41,7 @@ def explain(data: bytes, reason: Reason, offset: int, missing: str = "") -> str:
 
 
 def _missing_half(data: bytes, offset: int) -> str:
-    """The half that bad_framing at ``offset`` lacks. A message that began is in front of the fault, in the same
+    """The half that bad_framing at ``offset`` lacks. A message that began is before the fault, in the same
     line."""
     if data[data.rfind(b"\n", 0, offset) + 1 : offset].strip():
         return "the '#' is missing"

@@ -30,7 +30,7 @@ MOST_NAME = 256
 
 
 class Coded(NamedTuple):
-    """A column of text: row i has ``names[codes[i]]``, or nothing where the code is ABSENT (i64)."""
+    """A column of text: row i has ``names[codes[i]]``, or nothing if the code is ABSENT (i64)."""
 
     names: Sequence[str]
     codes: NDArray[np.int64]
@@ -42,7 +42,7 @@ class Coded(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """A column as texts and their numbers (u64, ``core.hash_of``; 0 where a row has none). Texts are spans of three
+    """A column as texts and their numbers (u64, ``core.hash_of``; 0 if a row has none). Texts are spans of three
     buffers, numbered as one; they are unescaped, and long ones are shortened (:func:`named`)."""
 
     numbers: NDArray[np.uint64]

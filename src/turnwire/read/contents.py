@@ -61,7 +61,7 @@ def _refuse_damage(reading: Any) -> None:
 
 
 def beginning(source: Any, most: int) -> bytes:
-    """The first bytes of the first input, decompressed; as many as there are in front of any damage. Raises OSError."""
+    """The first bytes of the first input, decompressed; as many as there are before any damage. Raises OSError."""
     whole = bytearray()
     for _, block in _pieces(source, LIMITS, []):
         whole += memoryview(block.data)[: block.size]

@@ -35,7 +35,7 @@ def explain(reject: Any) -> str:
 
 
 def _alone(error: WireError, raw: bytes | None) -> tuple[DecodeError | None, bytes | None]:
-    """The verdict of the wire on the bytes alone, None where it is not the same, and the bytes: those of a reject in
+    """The verdict of the wire on the bytes alone, None if it is not the same, and the bytes: those of a reject in
     JSON strings are as written there, and say it without their escapes."""
     said, written = raw, None
     for _ in range(DEEPEST_STRING + 1):
@@ -60,7 +60,7 @@ def _of(reject: Any) -> tuple[WireError, bytes | None]:
 
 
 def _judged(raw: bytes, wire: str | None) -> DecodeError | None:
-    """The verdict of the wire on some bytes alone; None where it takes them."""
+    """The verdict of the wire on some bytes alone; None if it takes them."""
     if wire not in registry.names():
         return None
     try:

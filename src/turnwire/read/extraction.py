@@ -94,7 +94,7 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
 
 
 def _one_message(text: str) -> Found | None:
-    """The message that a text is and nothing else, by decode alone; None where only the search can tell."""
+    """The message that a text is and nothing else, by decode alone; None if only the search can tell."""
     lines = text.startswith("CSP/1\n") and text.count("CSP/1") == 1
     if not (lines or (text.startswith(("@a", "{")) and "\n" not in text)):
         return None

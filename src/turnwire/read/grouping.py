@@ -1,5 +1,5 @@
-"""Groups records by a value (sender, kind, day ...) and sums them up: how many, bytes, tokens, first and last time, and
-how long answers took.
+"""Groups records by a value (sender, kind, day ...) and adds up their number, bytes, tokens, first and last time, and
+answer times.
 
 It works on the columns of one batch after the other, in bounded memory. Statistics, the report and token counts use it.
 """

@@ -57,7 +57,7 @@ def located(source: Any, wire: str | None = None, **options: Any) -> Iterator[Lo
 
 
 class ScannedPiece(NamedTuple):
-    """A batch of records, and the rejects that were met up to its end. batch: None behind the last one."""
+    """A batch of records, and the rejects that were met up to its end. batch: None after the last one."""
 
     batch: Batch | None
     rejects: list[Located]

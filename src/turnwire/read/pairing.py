@@ -85,7 +85,7 @@ class Pairing:
     Its ``counts``, which are attributes, too: requests: how many were seen; answered: how many of them were answered
     for good; waiting: those without an answer so far; given_up: how many were too old to be remembered; progress:
     answers that only tell how the work goes; orphans: answers that name a request which is not there; ahead: answers
-    that came before their request; further: answers to what had been answered; backwards: answers behind their request
+    that came before their request; further: answers to what had been answered; backwards: answers after their request
     with a time before it, which tell no latency (nor does one that came ahead with such a time: no clock went back).
     """
 

@@ -51,7 +51,7 @@ class StrayJson(NamedTuple):
 
 class LocatedRecords:
     """Everything that was found in the bytes of a file, of all wires, and what is around it. gaps, rest, texts: at the
-    top of the file; strings, lines_in_strings: in JSON strings; lines_behind_prefixes: behind what stands in front of
+    top of the file; strings, lines_in_strings: in JSON strings; lines_behind_prefixes: after what stands before
     messages in their lines. ``wire``: whose messages these are."""
 
     def __init__(self, data: bytes, several: list[ScannedPiece]) -> None:
@@ -176,7 +176,7 @@ class LocatedRecords:
         return [*parts, text.raw[last:]]
 
     def lines_around(self, wire: str) -> Iterator[TextLine]:
-        """The lines beside the messages of a wire in the same JSON strings, then those behind the same prefixes."""
+        """The lines beside the messages of a wire in the same JSON strings, then those after the same prefixes."""
         if self.of(wire).any():
             yield from self.lines_in_strings()
             yield from self.lines_behind_prefixes(wire)
@@ -191,7 +191,7 @@ class LocatedRecords:
     # --- text behind prefixes -----------------------------------------------------------------------------------------
 
     def lines_behind_prefixes(self, wire: str) -> Iterator[TextLine]:
-        """Those that begin as the line of the message in front of them or behind them does, in letters and other marks;
+        """Those that begin as the line of the message before them or after them does, in letters and other marks;
         of a message in a JSON string, as its line does up to that, and what the string says.
 
         Where all lines beside messages begin so, and that is white space or the mark of a quote, it is not a log.
@@ -204,7 +204,7 @@ class LocatedRecords:
                 yield from (TextLine(start + len(prefix), line, text, not plain) for text in texts)
 
     def prefixes(self, wire: str) -> Iterator[tuple[int, int, bytes]]:
-        """Each text in front of a message of a wire in its line, but for its digits once: (byte, line, text)."""
+        """Each text before a message of a wire in its line, except for its digits once: (byte, line, text)."""
         offsets, _, _, inside = self.places
         seen = {b""}
         for offset in offsets[self.of(wire) & ~inside].tolist():
@@ -215,8 +215,8 @@ class LocatedRecords:
                 yield offset, self.line_of(offset), prefix
 
     def _with_prefixes(self, wire: str) -> Iterator[tuple[int, bytes | None, list[bytes]]]:
-        """Each line that is not blank around all that was found: its byte, its prefix (None where it has none), and
-        what it says behind that."""
+        """Each line that is not blank around all that was found: its byte, its prefix (None if it has none), and
+        what it says after that."""
         offsets, _, _, inside = self.places
         data, mine = self.data, self.of(wire)
         own, quoted = offsets[mine], inside[mine]
@@ -237,7 +237,7 @@ class LocatedRecords:
                 first += len(line) + 1
 
     def _prefix(self, offset: int) -> bytes:
-        """The text in front of a byte in its line, where that can be the prefix of other lines."""
+        """The text before a byte in its line, where that can be the prefix of other lines."""
         start = max(0, offset - MOST_PREFIX - 1)
         found = self.data.rfind(b"\n", start, offset) + 1
         prefix = self.data[found:offset] if found or not start else b""
@@ -280,7 +280,7 @@ class LocatedRecords:
 
 
 def _behind(line: bytes, forms: dict[tuple[bytes, bool], EveryLinePrefix]) -> tuple[int, list[bytes]]:
-    """The length of the prefix of a line, and what it says behind that; forms: by the prefix, and whether a JSON
+    """The length of the prefix of a line, and what it says after that; forms: by the prefix, and whether a JSON
     string follows it."""
     for (_, within), form in forms.items():
         size = form.taken(line)

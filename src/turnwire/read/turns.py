@@ -128,7 +128,7 @@ class Turns:
 
 
 def _values(batch: Batch, name: str) -> list[Any]:
-    """The values of a column, None where there is none."""
+    """The values of a column, None if there is none."""
     found: Any = batch[name]
     if batch.column(name).kind != "text":
         found = np.where(batch.valid(name), found, None)

@@ -148,7 +148,7 @@ class UsageSum:
         return found.numbers
 
     def _carried_on(self, wire: str, name: str, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The numbers of a column, where there is none those of the record before it in the file."""
+        """The numbers of a column, if there is none those of the record before it in the file."""
         last = np.maximum.accumulate(np.where(numbers, np.arange(len(numbers)), -1))
         numbers = np.where(last >= 0, numbers[last], np.uint64(self._carried.get((wire, name), 0)))
         self._carried[wire, name] = int(numbers[-1])

@@ -121,7 +121,7 @@ class Text:
         return self._literals[index][0] if index >= 0 and place < self._literals[index][1] else None
 
     def said(self, start: int) -> Text | None:
-        """The text of the JSON string whose inside begins there; None where it is damaged."""
+        """The text of the JSON string whose inside begins there; None if it is damaged."""
         return self._string(start)[0]
 
     def written(self, start: int, place: int) -> int:
@@ -155,7 +155,7 @@ def inside_end(raw: bytes, start: int) -> int:
 
 
 def unescaped(inside: bytes, times: int = 1) -> bytes:
-    """The text that the inside of a JSON string says, or the part of one; itself where it is none. times: of strings in
+    """The text that the inside of a JSON string says, or the part of one; itself if it is none. times: of strings in
     strings, in how many it is."""
     for _ in range(times):
         said = _decoded(inside)
@@ -166,7 +166,7 @@ def unescaped(inside: bytes, times: int = 1) -> bytes:
 
 
 def _decoded(inside: bytes) -> bytes | None:
-    """The text of a JSON string, without its quotes; None where it is none."""
+    """The text of a JSON string, without its quotes; None if it is none."""
     try:
         written = f'{inside.decode("utf-8", "surrogatepass")}"'
         text, end = scanstring(written, 0, False)  # a third of what a decoder of whole values takes

@@ -61,7 +61,7 @@ class Conversation:
 class Conversations:
     """Measures conversations, chunk by chunk, and chooses some. Numbers stand for them: see ``Chunk.keys``.
 
-    groups: their sums. One has a fault where a request has no answer, or damage stands behind one of its records.
+    groups: their sums. One has a fault where a request has no answer, or damage stands after one of its records.
     """
 
     def __init__(self) -> None:

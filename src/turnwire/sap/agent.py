@@ -233,7 +233,7 @@ class Agent:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Ends the work. What is not finished gets a CANCELLED Result, but for tasks that a queue sends again."""
+        """Ends the work. What is not finished gets a CANCELLED Result, except for tasks that a queue sends again."""
         if not self.running:
             return
         self.running = False
@@ -731,7 +731,7 @@ class Agent:
             self._told(job)
 
     def _told(self, job: Job) -> None:
-        """Puts a job whose Result all receivers have among those that are forgotten, where there is no more room."""
+        """Puts a job whose Result all receivers have among those that are forgotten, if there is no more room."""
         if job.receivers or not job.done.done() or self._jobs.get(job.key) is not job:
             return
         del self._jobs[job.key]

@@ -123,7 +123,7 @@ def make_task(capability: str, payload: Mapping[str, Any], **fields: Unpack[Task
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any] | None:
-    """The fields that say something; None where none does."""
+    """The fields that say something; None if none does."""
     return {name: value for name, value in fields.items() if value is not None} or None
 
 

@@ -87,7 +87,7 @@ class Caller:
 
     async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
         """Sends a task: the message that answers it, its final Result (not yet checked) or a Nack; for ``receipt`` its
-        receipt, None where the transport took the task without one."""
+        receipt, None if the transport took the task without one."""
         raise NotImplementedError
 
     async def _told(self, action: Action, task_id: str) -> Any:

@@ -95,7 +95,7 @@ class _Known:
 
 
 class SapChecklist(checklists.RecordChecklist):
-    """Judges tasks, results and receipts in the order in which they were seen.
+    """Checks tasks, results and receipts in the order in which they were seen.
 
     A task without an Ack or a Result, or that has not ended, is open where the input ends; past its deadline, on the
     clock of the messages or as of ``now``, that is a fault.
@@ -117,7 +117,7 @@ class SapChecklist(checklists.RecordChecklist):
         self._given_up = self._last_given_up = 0  # tasks that are no longer followed, and the line of the last one
 
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """Judges one object."""
+        """Checks one object."""
         expect(message, (Task, Result, Ack, Nack), "expected a SAP object or its text")
         self.applied |= _OF_ALL
         for issue in check(message):
@@ -169,7 +169,7 @@ class SapChecklist(checklists.RecordChecklist):
             self._early.append((line, offset, result))
 
     def _answer(self, known: _Known, result: Result, line: int, offset: int | None) -> None:
-        """Judges a result by its task; nothing changes."""
+        """Checks a result by its task; nothing changes."""
         task, fields = known.task, result.fields
         self.applied |= _OF_ANSWERS
         for text in _cache_faults(task.fields, fields):
@@ -198,7 +198,7 @@ class SapChecklist(checklists.RecordChecklist):
             self._early.append((line, offset, message))
 
     def _receive(self, message: Ack | Nack, line: int, offset: int | None) -> bool:
-        """Judges a receipt by its task, whose id it has, or whose correlation; whether there is one."""
+        """Checks a receipt by its task, whose id it has, or whose correlation; whether there is one."""
         name: str | None = message.message_id.lower()
         if name not in self._tasks:
             correlation = (message.correlation_id or "").lower()
@@ -230,7 +230,7 @@ class SapChecklist(checklists.RecordChecklist):
             self._clock = moment
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """Judges a damaged record: it breaks the clause that its reason goes with. What only looks like a message is
+        """Checks a damaged record: it breaks the clause that its reason goes with. What only looks like a message is
         doubtful."""
         text = f"{error.path}: {error.text}" if error.path else f"{error.reason}: {error.text}"
         if error.reason is Reason.LOOK_ALIKE:
@@ -263,7 +263,7 @@ class SapChecklist(checklists.RecordChecklist):
         self._now = datetime.fromtimestamp(now, UTC)
 
     def end(self) -> None:
-        """Judges results by tasks that came later, and what is unfinished."""
+        """Checks results by tasks that came later, and what is unfinished."""
         for line, offset, early in self._early:
             if not isinstance(early, Result):
                 if not self._receive(early, line, offset) and self._tasks:

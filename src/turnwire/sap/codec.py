@@ -141,7 +141,7 @@ def _is_doubtful(message: Any) -> bool:
 
 
 def fault(fields: dict[str, Any]) -> Refusal | None:
-    """The refusal of an object by ``decode``: reason, words, JSON pointer; None where it does not."""
+    """The refusal of an object by ``decode``: reason, words, JSON pointer; None if it does not."""
     texts = [fields[name] for name in _TEXTS & fields.keys()]
     # each field that is a text in a message is described by a JSON Schema instead (section 9 prints some)
     if texts and all(isinstance(one, dict) and not _SCHEMA_WORDS.isdisjoint(one) for one in texts):
@@ -212,12 +212,12 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
 
 
 def plain_text() -> Any:
-    """The core's writer of messages without doubts: (message, strict) -> text, or None where ``encode`` must write."""
+    """The core's writer of messages without doubts: (message, strict) -> text, or None if ``encode`` must write."""
     return _codec.text
 
 
 def text_as_read(task: Task) -> str | None:
-    """The text of a task that was read, where strict writing gives just that; None where it has to be written."""
+    """The text of a task that was read, where strict writing gives just that; None if it has to be written."""
     source = task._source
     return source.decode() if isinstance(source, bytes) else source if isinstance(source, str) else None
 

@@ -144,7 +144,7 @@ class Job:
 
 
 def key_of(principal: Principal, task_id: str) -> str:
-    """The key of a task: its taskId in lower case, and behind it the name of the principal, where there is one."""
+    """The key of a task: its taskId in lower case, and after it the name of the principal, where there is one."""
     return f"{task_id.lower()} {principal.name}" if principal.name else task_id.lower()
 
 

@@ -179,7 +179,7 @@ def _evidence(found: Numbered) -> Numbered:
 
 class Case(NamedTuple):
     """One task as evidence. seq: the signal that stands for it. good: the verdict on its outcome, None without one.
-    blamed: for a bad one, by these principles, or by all where there are none."""
+    blamed: for a bad one, by these principles, or by all if there are none."""
 
     seq: int
     pressure: Mapping[str, float]

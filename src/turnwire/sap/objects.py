@@ -69,7 +69,7 @@ def _write(place: Path, data: bytes) -> None:
 
 
 async def by_reference(result: Result, objects: Objects) -> Result:
-    """The Result with an artifact instead of its output; itself, where it has none."""
+    """The Result with an artifact instead of its output; itself, if it has none."""
     if "output" not in result:
         return result
     data = json_text.write({"output": result.fields["output"]}, WIRE).encode()
@@ -83,7 +83,7 @@ async def by_reference(result: Result, objects: Objects) -> Result:
 
 
 def reference_of(result: Result) -> dict[str, Any] | None:
-    """The artifact that stands for the output of a Result; None where it has none."""
+    """The artifact that stands for the output of a Result; None if it has none."""
     for artifact in result.fields.get("artifacts", ()):
         if isinstance(artifact, dict) and artifact.get("kind") == OUTPUT_KIND:
             return artifact
@@ -93,7 +93,7 @@ def reference_of(result: Result) -> dict[str, Any] | None:
 async def output_of(result: Result, objects: Objects | None) -> Any:
     """Returns the output of a Result, from the store if it was sent by reference, or None.
 
-    Raises BadAnswer where no store was given, or the stored output is not that of the Result.
+    Raises BadAnswer if no store was given, or the stored output is not that of the Result.
     """
     reference = None if "output" in result else reference_of(result)
     if reference is None:

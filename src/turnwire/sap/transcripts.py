@@ -1,11 +1,11 @@
 """The transcript of an agent in a ledger: rows about its tasks, many to a commit, and how they are found again.
 
     sap.task      key: a Task, as it was accepted
-    sap.started   key: {"holder", "process", "until", …}: an agent begins the work, goes on with it, or leaves it
+    sap.started   key: {"holder", "process", "until", …}: an agent begins the work, continues with it, or leaves it
     sap.result    key: a Result; the first terminal one of a task is its Result, whoever wrote a further one
     sap.refused   {"taskId", "code", …}: somebody was refused; at most 1 KiB, and found by no key
 
-A key is the taskId in lower case, and behind it the name of the principal, where there is one: tasks of different
+A key is the taskId in lower case, and after it the name of the principal, where there is one: tasks of different
 principals are kept apart. Agents that share a transcript execute a task once: the row ``sap.started`` that comes first
 has it, until it is let go, its time is over, or its process is gone from the machine that both are on.
 """
@@ -172,7 +172,7 @@ def _machine() -> str:
 
 
 def _process(number: int) -> str:
-    """Names a process by its machine, number and start, so that no later one has its name; "" where there is none."""
+    """Names a process by its machine, number and start, so that no later one has its name; "" if there is none."""
     try:
         state, *fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -201,7 +201,7 @@ class Transcript(Batching):
         self._process = _process(os.getpid())
 
     async def known(self, key: str, text: str | None = None) -> KnownTask:
-        """The rows there were of the task with this key; where there were none, its Task is appended, if given."""
+        """The rows there were of the task with this key; if there were none, its Task is appended, if given."""
 
         def look() -> tuple[list[Row], KnownTask]:
             found = self._known(key)

@@ -122,7 +122,7 @@ class Shortener:
         self._savings: dict[str, float] = {}  # what these save each time
 
     def shortened(self, bodies: list[str]) -> tuple[str, list[str]]:
-        """The first character of the alphabet of the aliases ("" where there are none), and the bodies with them."""
+        """The first character of the alphabet of the aliases ("" if there are none), and the bodies with them."""
         text = "\0".join(bodies)
         alphabet = next((each for each in ALPHABETS if not re.search(f"[{each.first}-{each.last}]", text)), None)
         if alphabet is None or text.count("\0") >= len(bodies) or max(map(len, bodies), default=0) > LONGEST // 2:

@@ -42,7 +42,7 @@ _FOLDED = re.compile(r"\n.?")
 
 
 class Settings(NamedTuple):
-    """Settings of the records behind a header or an anchor.
+    """Settings of the records after a header or an anchor.
 
     keys: the paths that name the conversation. aliases: the first letter of their alphabet, if there are any, and ``-``
     where UUIDs have no hyphens.
@@ -84,7 +84,7 @@ def settings_of(line: str) -> Settings:
 
 
 def mark_of(line: str) -> tuple[int | None, Settings | None]:
-    """The number of events before an anchor, and the settings behind it; that before the end, and None. None where a
+    """The number of events before an anchor, and the settings after it; that before the end, and None. None if a
     line is neither."""
     if (found := _MARK(line)) is None:
         return None, None
@@ -107,7 +107,7 @@ def unfolded(lines: str) -> str:
 
 
 class Record(NamedTuple):
-    """A record, or a JSON line in front of the header: its lines without the check, the two marks at their end (""
+    """A record, or a JSON line before the header: its lines without the check, the two marks at their end (""
     in a session without checks; None: it is a JSON line), its first line (from 1 on), its place in characters and in
     bytes, and whether a line feed follows."""
 
@@ -120,7 +120,7 @@ class Record(NamedTuple):
 
 
 def beginning(text: str) -> int:
-    """The place of a session's header, behind the JSON lines before it; the text's length where there is none."""
+    """The place of a session's header, after the JSON lines before it; the text's length if there is none."""
     return 0 if text[:1] == HEADER[:1] else text.find("\n" + HEADER[:1]) + 1 or len(text)
 
 
@@ -158,7 +158,7 @@ class Chain:
         self._written, self.whole = written, True
 
     def cover(self, lines: str) -> None:
-        """Takes JSON lines in front of the header, which its check covers."""
+        """Takes JSON lines before the header, which its check covers."""
         self.since = self.all = _crc(lines, self.all)
 
     def sum(self) -> str:

@@ -183,7 +183,7 @@ def _draft(members: dict[str, Any]) -> list[Member]:
 def merged(base: Sequence[Member], changes: Sequence[Member]) -> list[Member]:
     """The draft that changes make of a base: members replaced, removed, added; objects derived in turn.
 
-    A new member goes where the one before it was removed or added, else at the end. Raises ValueError where a member
+    A new member goes where the one before it was removed or added, else at the end. Raises ValueError if a member
     that is removed is not there.
     """
     places = {member.name: number for number, member in enumerate(base)}

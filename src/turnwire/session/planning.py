@@ -30,7 +30,7 @@ _PENALTY = {SAME: 0, MORE: 30, SEEN: 20, TURN: 40}
 
 
 def again(plan: Sequence[Template], events: Sequence[Event]) -> list[Template] | None:
-    """The templates of earlier events for other ones, or None where too few of these fit."""
+    """The templates of earlier events for other ones, or None if too few of these fit."""
     known: dict[Shape, list[Template]] = {}
     for template in dict.fromkeys(plan):
         known.setdefault(template.shape, []).append(template)

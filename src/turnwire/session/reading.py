@@ -107,7 +107,7 @@ class Reader:
         raise DecodeError(reason, why, offset=record.offset, line=record.line, wire="session")
 
     def _read(self, record: Record) -> str:
-        """The JSON line of the event in a record; "" where there is none."""
+        """The JSON line of the event in a record; "" if there is none."""
         if record.pair is None:
             self.checks.cover(record.raw + "\n")
             return json_line(record.raw)

@@ -68,7 +68,7 @@ def measured(leaf: Leaf | None) -> tuple[Form | None, int] | None:
 
 
 def one_more(value: Leaf | None) -> Leaf | None:
-    """A number, or the number at the end of a text, and one; None where there is none."""
+    """A number, or the number at the end of a text, and one; None if there is none."""
     if type(value) is bytes:
         return b"%d" % (int(value) + 1) if _NUMBER(value) else None
     if type(value) is not str or not value[-1:].isdigit() or (found := _TAIL(value)) is None:
@@ -81,8 +81,8 @@ class Expected:
     """The expectation of one leaf of a template.
 
     mark: one of the above. source: the path that SEEN looks at. path: of the leaf. first: the value in the event that
-    defined the template, None where it is not known. text: whether that is a string or null. form: of a time, None
-    where numbers are told by distance.
+    defined the template, None if it is not known. text: whether that is a string or null. form: of a time, None
+    if numbers are told by distance.
     """
 
     def __init__(self, mark: str, path: str, first: Leaf | None) -> None:
@@ -172,7 +172,7 @@ class State:
         template.last[None] = template.last[self._conversation] = leaves
 
     def expect(self, expected: Expected, number: int = 0, template: Template | None = None) -> Leaf | None:
-        """The value that an empty field stands for; None where nothing was seen that says it. number: of the leaf.
+        """The value that an empty field stands for; None if nothing was seen that says it. number: of the leaf.
         template: whose last event counts."""
         mark = expected.mark
         if mark == FIXED:
@@ -202,14 +202,14 @@ class State:
         return None if self._last(None, path) is not None else self._form
 
     def moved(self, form: Form | None, path: str, distance: int) -> Leaf | None:
-        """A time or number that far after the last one; None where there is none."""
+        """A time or number that far after the last one; None if there is none."""
         last = self._last(form, path)
         if last is None:
             return None
         return b"%d" % (last + distance) if form is None else time_text(form, last + distance)
 
     def distance(self, form: Form | None, path: str, value: Leaf) -> int | None:
-        """The distance of a value from the last one, or None where that does not say it."""
+        """The distance of a value from the last one, or None if that does not say it."""
         last, found = self._last(form, path), measured(value)
         if last is None or found is None or found[0] != form:
             return None
@@ -217,7 +217,7 @@ class State:
 
 
 def field_of(leaf: Leaf, own: Expected) -> str:
-    """A leaf as a field that no reader takes for a distance: text bare where it can be, all else JSON, behind ``=``
+    """A leaf as a field that no reader takes for a distance: text bare where it can be, all else JSON, after ``=``
     where a text is expected."""
     begins = own.text
     if type(leaf) is bytes:
@@ -258,7 +258,7 @@ def leaves_of(state: State, template: Template, fields: Sequence[str]) -> list[L
 
 
 def what_is(expected: Leaf | None, unless: str) -> Leaf:
-    """The leaf that is expected. Raises ValueError where no earlier value says it."""
+    """The leaf that is expected. Raises ValueError if no earlier value says it."""
     if expected is None:
         raise ValueError(f"{unless}, and no earlier value can fill it")
     return expected

@@ -89,7 +89,7 @@ class Composer(State):
         self.used: set[str] = set()
 
     def bare(self, event: Event) -> str:
-        """An event as its own JSON text, behind a mark where it is not an object."""
+        """An event as its own JSON text, after a mark if it is not an object."""
         self.take(event.shape, event.leaves.__getitem__)
         return "!" * (event.line[0] == '"') + one_line(event.line)
 
@@ -213,7 +213,7 @@ def composed(
     """A session of events, a block at a time. keys: the paths that tell conversations apart. meter: counts whether a
     session saves tokens, without which events are JSON lines; None: they never are.
 
-    The header explains what is used, where there is one block; in front of several, whatever may be.
+    The header explains what is used, where there is one block; before several, whatever may be.
     """
     checks = Chain(options.checks)
     plan: list[Template] | None = None

@@ -83,7 +83,7 @@ _ASKING = (Kind.QUERY, Kind.DELEGATION)
 
 
 class SstpChecklist(checklists.RecordChecklist):
-    """Judges messages in the order in which they were sent, each in its session.
+    """Checks messages in the order in which they were sent, each in its session.
 
     A message without session_id belongs to the only session there is; of several, to the one in which its actor spoke
     last, else to one without a name.
@@ -116,7 +116,7 @@ class SstpChecklist(checklists.RecordChecklist):
                 self._wrapped[one.line, one.offset] = last
 
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """Judges one message."""
+        """Checks one message."""
         expect(message, Message, "expected an SSTP message or its text")
         how = self._wrapped.get((line, offset))
         if how is not None:
@@ -264,7 +264,7 @@ _VALUE = "a value in a list of messages is not a message"
 
 
 def texts_around(found: Any) -> Iterator[tuple[str, int, int, str]]:
-    """(clause, byte, line, what is wrong) of the lines beside messages in the same strings and behind the same
+    """(clause, byte, line, what is wrong) of the lines beside messages in the same strings and after the same
     prefixes: values of JSON, and prose; in a log, prose that speaks as a person does."""
     for one in found.lines_in_strings():
         yield from _text(one, one.in_log)

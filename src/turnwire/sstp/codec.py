@@ -140,7 +140,7 @@ def encode(message: Message, strict: bool = True) -> str:
 
 
 def plain_text() -> Any:
-    """The core's writer of messages without doubts: (message, strict) -> text, or None where ``encode`` must write."""
+    """The core's writer of messages without doubts: (message, strict) -> text, or None if ``encode`` must write."""
     return _codec.text
 
 

@@ -200,7 +200,7 @@ def advice_on(
     wires: Sequence[str] | None = None,
     context: Any = None,
 ) -> Advice:
-    """The advice on a log that was counted. Raises ValueError where there was no message in it."""
+    """The advice on a log that was counted. Raises ValueError if there was no message in it."""
     if not found.spent:
         raise ValueError("there is no message in this log")
     wires = registry.chosen(wires)

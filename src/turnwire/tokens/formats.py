@@ -47,7 +47,7 @@ def plain(message: Any) -> dict[str, Any]:
 class Format(NamedTuple):
     """A reference format.
 
-    package: the distribution that writes it, None where nothing is needed. write, read: a value, or a list of values
+    package: the distribution that writes it, None if nothing is needed. write, read: a value, or a list of values
     that are one conversation, as text, and back. tabular: whether it has a form for such a list.
     """
 
@@ -63,7 +63,7 @@ def lossless(form: Format, values: Sequence[Any], together: bool) -> tuple[list[
     written. together: whether they are one conversation, which is one text where the format has tables.
 
     Values are compared as JSON: 1 and 1.0 are one number, "1" and true are others; the order of members does not count.
-    Raises MissingDependency where the format's package is not installed.
+    Raises MissingDependency if the format's package is not installed.
     """
     given = [list(values)] if together and form.tabular else list(values)
     try:

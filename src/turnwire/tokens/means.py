@@ -24,9 +24,9 @@ class Mean(NamedTuple):
         format: a wire or one of REFERENCES.
         alone: tokens of a message that is a text of its own, the mean of the sample. together: of one among the first
         messages of the log, written as one text, with what explains that text. ratio, ratio_together: of these to
-        minified JSON. bytes: of a message alone. None where there is no such figure.
+        minified JSON. bytes: of a message alone. None if there is no such figure.
         dropped: fields that it cannot carry, each with how many messages of the sample have it.
-        round_trip: whether every message comes back from it; None where it was not measured. note: why not.
+        round_trip: whether every message comes back from it; None if it was not measured. note: why not.
     """
 
     format: str

@@ -75,7 +75,7 @@ def shown(text: str) -> str:
 
 
 class Section(NamedTuple):
-    """A table of a report under a title. bars: for each row a number that is drawn in front of it, and "all" (blue)
+    """A table of a report under a title. bars: for each row a number that is drawn before it, and "all" (blue)
     or "". lines: what is said below the table."""
 
     title: str

@@ -219,7 +219,7 @@ class _Writer:
 def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Located]:
     """The records and rejects of one input, in order, as it is read: of the file of that name, or of a stream.
 
-    CSP/1 behind a heredoc that is not closed may be no more than lines of it; in a JSON string, behind one in that.
+    CSP/1 after a heredoc that is not closed may be no more than lines of it; in a JSON string, after one in that.
     """
     from turnwire.read.located import located
 

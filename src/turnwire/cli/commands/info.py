@@ -52,7 +52,7 @@ def _abilities(wire: Wire) -> list[str]:
 
 
 def _extras() -> dict[str, list[str]]:
-    """Extra of those in ``all`` -> the distributions that it brings; none where turnwire is not installed."""
+    """Extra of those in ``all`` -> the distributions that it brings; none if turnwire is not installed."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:

@@ -136,7 +136,7 @@ def _scan(text: str, wire: str | None = None) -> dict[str, Any]:
 
 
 def _validate(text: str, wire: str | None = None) -> dict[str, Any]:
-    """Judges the agent messages in a text: what is damaged and where, and what is doubtful about the others."""
+    """Checks the agent messages in a text: what is damaged and where, and what is doubtful about the others."""
     found = _located(text, wire)
     faults, bad = _Bounded(), 0
     for one in found:

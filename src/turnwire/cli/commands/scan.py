@@ -164,7 +164,7 @@ def _check(settings: dict[str, Any]) -> None:
 
 
 def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
-    """The directory of a scan that goes on, where it writes one; None elsewhere."""
+    """The directory of a scan that continues, where it writes one; None elsewhere."""
     path, partition_by = settings["output"], settings["partition_by"]
     goes_on = settings["resume"] is not None or (settings["follow"] and partition_by is None)
     if path in (None, "-") or not goes_on:
@@ -177,7 +177,7 @@ def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
 
 
 def _begins(settings: dict[str, Any], parts: Any) -> Any:
-    """The position at which a scan goes on: behind what was written, if that is further than what --resume says."""
+    """The position at which a scan continues: after what was written, if that is further than what --resume says."""
     kept = options.position(settings["resume"])
     if parts is None:
         return kept
@@ -198,7 +198,7 @@ def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
 
 
 def _shown_sink(found: Scan, wire: str | None, choose: bool, files: int, settings: dict[str, Any]) -> NullSink:
-    """The sink of rows that are shown; none where the output is taken by the rejects alone."""
+    """The sink of rows that are shown; none if the output is taken by the rejects alone."""
     limit: int | None = settings["limit"]
     if settings["as_json"]:
         return JsonSink(found, standard_output(), limit)
@@ -241,7 +241,7 @@ class _Quarantine:
         self._rejects = self._gaps = 0
 
     def news(self) -> bool:
-        """True where there are gaps that were not told yet."""
+        """True if there are gaps that were not told yet."""
         return len(self._found.gaps) > self._gaps
 
     def take(self) -> None:

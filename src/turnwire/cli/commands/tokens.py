@@ -144,7 +144,7 @@ def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, 
 
 
 def _priced(row: dict[str, Any], price: Price | None) -> dict[str, Any]:
-    """A row with its cost, where there is a price, behind its tokens."""
+    """A row with its cost, where there is a price, after its tokens."""
     if price is None:
         return row
     names = list(row)

@@ -32,7 +32,7 @@ def _severity(reason: Reason | str) -> str:
 
 class Finding(NamedTuple):
     """A fault or an issue. offset: byte of the file; line: 1-based; severity: "error", "warning" or "info"; wire: None
-    where a line looks like none."""
+    if a line looks like none."""
 
     file: str
     line: int

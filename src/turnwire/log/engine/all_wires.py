@@ -385,7 +385,7 @@ class Engine:
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
     def follows(self, state: SearchState | None, found: BlockResult) -> bool:
-        """True if what was found in a block with a fresh state is right behind a block that left ``state``. If so,
+        """True if what was found in a block with a fresh state is right after a block that left ``state``. If so,
         ``found.state`` becomes what the block leaves there."""
         openings = [one.documents.opening for one in self._finder.documents]
         return state is None or state.follows(found.state, bytes(found.buffer), openings)
@@ -418,7 +418,7 @@ class Engine:
 
 
 def _begin_behind(given: tuple[int, int], table: Arrays) -> NDArray[np.bool_]:
-    """A mask of the rows that begin behind a place."""
+    """A mask of the rows that begin after a place."""
     offsets, inner = table["offset"], table.get("inner", np.zeros(1, np.int64))
     mask: NDArray[np.bool_] = (offsets > given[0]) | ((offsets == given[0]) & (inner > given[1]))
     return mask

@@ -36,7 +36,7 @@ CARRIER = Column("carrier", "enum", names=CARRIERS)
 
 
 def bulk_scanner(name: str) -> BulkScanner:
-    """The bulk scanner of a wire: its own, or one that is made of its text plan. Raises UnknownName where it cannot be
+    """The bulk scanner of a wire: its own, or one that is made of its text plan. Raises UnknownName if it cannot be
     scanned."""
     wire = registry.wire(name)
     if not wire.is_scanned:

@@ -110,8 +110,8 @@ class Run:
                 del batch
 
     def steps(self) -> Generator[Batch | None]:
-        """The same, with a None behind each block, also where it gave no batch: the tally has moved on. A scan that
-        follows gives a None as well behind each look at its files."""
+        """The same, with a None after each block, also where it gave no batch: the tally has moved on. A scan that
+        follows gives a None as well after each look at its files."""
         if self.stop:
             return
         bar, tell = self._progress()
@@ -141,13 +141,13 @@ class Run:
             bar.clear()
 
     def _gap(self, gap: Gap) -> None:
-        """Keeps a gap. Raises DecodeError where errors are raised."""
+        """Keeps a gap. Raises DecodeError if errors are raised."""
         self.gaps.append(gap)
         if self._errors == "raise":
             raise DecodeError(gap.why, gap.text, offset=gap.start, path=gap.file)
 
     def _refuse(self, error: OSError) -> None:
-        """Keeps the refusal of a file. Raises it where errors are raised."""
+        """Keeps the refusal of a file. Raises it if errors are raised."""
         if self._errors == "raise":
             raise error
         self.refused.append(error)
@@ -250,7 +250,7 @@ class Run:
         return bar, lambda: told(self.done, total, self.records, len(self.rejects))
 
     def _total(self) -> int | None:
-        """Bytes of all inputs as they are stored, or None where that cannot be told."""
+        """Bytes of all inputs as they are stored, or None if that cannot be told."""
         if self._follow:
             return None
         sizes = [source.bytes() for source in sources(self._source)]
@@ -273,7 +273,7 @@ class Run:
     def _results(
         self, reading: Reading, block: InputBlock, found: BlockResult | None
     ) -> Iterator[tuple[Batch | None, WireError | None]]:
-        """The batches of the next block, each with what is to be raised behind it. ``found``: the block scanned by
+        """The batches of the next block, each with what is to be raised after it. ``found``: the block scanned by
         itself, which does not count where the block before left something over, or ended within a line."""
         self._begin(reading)
         self.done += block.taken - reading.taken
@@ -288,7 +288,7 @@ class Run:
         yield from self._given(reading, whole, found)
 
     def _again(self) -> Iterator[tuple[Batch | None, WireError | None]]:
-        """The same of what was not searched yet, behind a look at the files: there is no more for now."""
+        """The same of what was not searched yet, after a look at the files: there is no more for now."""
         for reading in list(self._postponed.values()):
             yield from self._given(reading, self._join(reading), None)
 
@@ -359,13 +359,13 @@ class Run:
         del self._readings[:ended]
 
     def _mark(self, marks: dict[tuple[int, int], Bookmark], reading: Reading) -> None:
-        """Adds the bookmark of a file, behind all others. The inode of a file that is gone is used again, and a file
+        """Adds the bookmark of a file, after all others. The inode of a file that is gone is used again, and a file
         that was cut is begun again: the last one counts."""
         marks.pop(reading.file_id, None)
         marks[reading.file_id] = reading.searched()
 
     def _joined(self, reading: Reading, block: InputBlock) -> InputBlock | None:
-        """The block behind what the one before left over; None until as much has come, so that a record of any length
+        """The block after what the one before left over; None until as much has come, so that a record of any length
         costs linear time."""
         if reading.left is None:
             return block
@@ -452,7 +452,7 @@ def _most_in_flight(threads: int) -> int:
 
 
 def _tail(found: BlockResult, position: int) -> InputBlock:
-    """The part of a block behind a position."""
+    """The part of a block after a position."""
     block = found.block
     data = bytes(found.buffer[position:])
     return InputBlock(data, len(data), block.base + position, block.last, block.taken)

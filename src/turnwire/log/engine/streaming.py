@@ -69,7 +69,7 @@ def _as_bytes(data: Buffer) -> bytes:
 
 
 def _is_text(beginning: bytes) -> bool:
-    """True if a line that begins so is only text to CSP/1, however it goes on, where no message is open."""
+    """True if a line that begins so is only text to CSP/1, however it continues, where no message is open."""
     return _MARKED_LINE.match(beginning) is None and _UNDECIDED_LINE.fullmatch(beginning) is None
 
 
@@ -80,7 +80,7 @@ def _may_go_on(begun: bytes) -> bool:
 
 
 class _Braces:
-    """Counts braces to find where a message may be complete: behind an outermost JSON object, or behind a "#" that can
+    """Counts braces to find where a message may be complete: after an outermost JSON object, or after a "#" that can
     end an nSLIP record and is in no object.
 
     lines: whether an object may go on in the next line; otherwise a newline closes all.
@@ -94,7 +94,7 @@ class _Braces:
         self.last = b""  # the byte in front of the next ones
 
     def closed(self, data: bytes) -> int:
-        """Reads the next bytes of the stream: the offset in ``data`` behind the last place where a message may end, or
+        """Reads the next bytes of the stream: the offset in ``data`` after the last place where a message may end, or
         -1."""
         place, closed = int(self.escaped), -1
         self.escaped = False
@@ -194,7 +194,7 @@ class BlockStream:
         return self._messages()
 
     def close(self) -> list[Any]:
-        """Ends the input: the last messages. What is fed later starts afresh, but offsets and lines count on. Raises
+        """Ends the input: the last messages. Later input starts a new text, but offsets and lines continue. Raises
         DecodeError as :meth:`feed` does; then call it again for the rest."""
         self._final = True
         self._begin()
@@ -242,7 +242,7 @@ class BlockStream:
         return messages, data[size:]
 
     def _took(self, size: int, lines: int) -> None:
-        """Goes on behind lines that were decoded without a search."""
+        """Continues after lines that were decoded without a search."""
         state = self._state
         state.begun = state.touched = True
         self._final = False

@@ -50,7 +50,7 @@ def between(file: Any, start: int, stop: int) -> bytes:
 
 class Identity(NamedTuple):
     """The facts that tell a file from another of the same name: device and inode, size, first bytes (1024 at most),
-    when it was written last and when it was made (ns; 0 where the system does not say)."""
+    when it was written last and when it was made (ns; 0 if the system does not say)."""
 
     device: int
     inode: int
@@ -71,7 +71,7 @@ class Identity(NamedTuple):
 
 
 def identity(file: Any) -> Identity | None:
-    """The identity of an open file; None where it is not a regular one."""
+    """The identity of an open file; None if it is not a regular one."""
     found = os.fstat(file.fileno())
     if not stat.S_ISREG(found.st_mode):
         return None
@@ -80,7 +80,7 @@ def identity(file: Any) -> Identity | None:
 
 
 def creation_time(descriptor: int, status: Any) -> int:
-    """When an open file was made (ns), or 0 where the system or the file system does not say. ``status``: its own,
+    """When an open file was made (ns), or 0 if the system or the file system does not say. ``status``: its own,
     which has the time on macOS, BSD and Windows."""
     exact = getattr(status, "st_birthtime_ns", 0) or getattr(status, "st_birthtime", 0) * 1_000_000_000
     if exact or sys.platform != "linux":
@@ -108,10 +108,10 @@ def is_touched(file: Any) -> bool:
 
 class Bookmark(NamedTuple):
     """The identity of a file and how far it was read: the offset and line to go on at, and its size then; carried:
-    the state of the search there (``SearchState.kept``); read, tail_bytes, tail: the digest of the last bytes in
-    front of what was read last (of a file that is not compressed); written, born: when it was written last and made
+    the state of the search there (``SearchState.kept``); read, tail_bytes, tail: the digest of the last bytes
+    before what was read last (of a file that is not compressed); written, born: when it was written last and made
     (ns); ends: of a file that was written lately, where the last lines end that were read, each with the digest of
-    those last bytes up to there; given: the place of the last record behind the offset that was given though more may
+    those last bytes up to there; given: the place of the last record after the offset that was given though more may
     come at the end: its offset, and where it begins in what the outermost string around it says."""
 
     name: str
@@ -142,7 +142,7 @@ class Bookmark(NamedTuple):
         behind: tuple[int, bytes] = (0, b""),
     ) -> Self:
         """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed.
-        ``behind``: an offset, and the bytes in front of it."""
+        ``behind``: an offset, and the bytes before it."""
         stop, tail = behind
         head = who.head[:stop] if tail else who.head  # a copy may lack what is half-written there
         mark = cls(name, who.device, who.inode, max(size, who.size), len(head), digest(head), *place, carried)
@@ -172,12 +172,12 @@ class Bookmark(NamedTuple):
         return self._replace(name=name, **own)
 
     def behind(self, file: Any) -> tuple[int, bytes]:
-        """The byte up to which an open file was read that is not compressed, and the bytes in front of it."""
+        """The byte up to which an open file was read that is not compressed, and the bytes before it."""
         tail = between(file, self.read - self.tail_bytes, self.read)
         return self.read if tail else 0, tail
 
     def change(self, who: Identity, file: Any) -> Reason | None:
-        """The change of an open file that has the inode of this one: None where it holds all that was read. One that
+        """The change of an open file that has the inode of this one: None if it holds all that was read. One that
         was made at another time is another file."""
         if self.born and who.born and self.born != who.born:
             return Reason.FILE_GONE
@@ -263,7 +263,7 @@ _WORDS = {
 
 
 class Contents:
-    """What an open file holds, decompressed, from its start on, in a ``with`` block behind which the file is where it
+    """What an open file holds, decompressed, from its start on, in a ``with`` block after which the file is where it
     was."""
 
     def __init__(self, file: Any) -> None:
@@ -287,7 +287,7 @@ class Contents:
         return bytes(view[:size])
 
     def last(self, count: int, before: bytes = b"") -> tuple[int, bytes]:
-        """Reads so many bytes on: how many there were, and the last of them, behind those ``before``."""
+        """Reads so many bytes on: how many there were, and the last of them, after those ``before``."""
         left = count
         while left > 0 and (more := self.take(min(left, _PIECE))):
             before, left = (before + more)[-TAIL:], left - len(more)
@@ -316,7 +316,7 @@ def continued(file: Any, marks: Sequence[Bookmark], may: Callable[[Bookmark], bo
 
 def is_earlier(file: Any, mark: Bookmark) -> bool:
     """True if an open file, compressed or not, holds what another one held a while before all was read of it that a
-    bookmark says: it ends behind one of the last lines, by the digests there, or in the line after that."""
+    bookmark says: it ends after one of the last lines, by the digests there, or in the line after that."""
     start = mark.read - mark.tail_bytes
     whole = mark if start else mark._replace(head_bytes=0, head=digest(b""))
     ends = [whole._replace(read=end, tail_bytes=end - start, tail=short) for end, short in mark.ends or ()]

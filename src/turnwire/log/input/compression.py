@@ -67,7 +67,7 @@ class _Feed:
         self.ended = False
 
     def more(self) -> bool | None:
-        """Adds bytes to ``data``: whether there were any, or None where there are none for the moment."""
+        """Adds bytes to ``data``: whether there were any, or None if there are none for the moment."""
         count = self._source.into(self._scratch)
         if count is None:
             return None
@@ -114,7 +114,7 @@ class Decompressed:
         self._out = 0
 
     def into(self, view: memoryview, /) -> int | None:
-        """Fills a part of the view: how many bytes; 0 at the end, None where there are none for the moment."""
+        """Fills a part of the view: how many bytes; 0 at the end, None if there are none for the moment."""
         while not self._ready:
             if self.fault is not None:
                 return 0
@@ -182,7 +182,7 @@ def _member(feed: _Feed) -> _Chunks:
 
 
 def _until_broken(inflate: Any, feed: _Feed, text: str) -> _Chunks:
-    """The output of the bytes in front of the one at which inflating fails."""
+    """The output of the bytes before the one at which inflating fails."""
     out = bytearray()
     while feed.data:
         try:

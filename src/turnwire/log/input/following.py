@@ -40,7 +40,7 @@ class Follower:
 
     def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, InputBlock] | Idle]:
         """The blocks of these files, then of what comes, file by file as they have something new, with an
-        :class:`Idle` behind each look at all of them, until ``job.stop`` is set."""
+        :class:`Idle` after each look at all of them, until ``job.stop`` is set."""
         try:
             for source in first:
                 if source.mappable and not _is_other(source.name or ""):
@@ -135,7 +135,7 @@ class Follower:
             yield from self._news(tail)
 
     def _follow(self, tail: Reading, new: bool = False) -> bool:
-        """Follows a file under its name. False where it is followed already, was read, or is ``new`` and has nothing to
+        """Follows a file under its name. False if it is followed already, was read, or is ``new`` and has nothing to
         be read: then it is closed."""
         known = tail.identity is None or tail.file_id in self._marks.done or tail.file_id in self._marks.being_read()
         if known or (new and not self._is_new(tail)):
@@ -222,7 +222,7 @@ class Follower:
             yield from self._news(new)
 
     def _missed(self, found: Missed | None) -> Blocks:
-        """The files that had a name before, which are followed from now on, and the gap behind them."""
+        """The files that had a name before, which are followed from now on, and the gap after them."""
         if found is not None:
             for tail in found.tails:
                 tail.has_name = False

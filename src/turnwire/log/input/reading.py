@@ -81,7 +81,7 @@ class Input:
     """An open binary file as an input: ``into`` fills a part of a view, as :class:`compression.Bytes` says.
 
     Pipes are waited for without losing the power to stop; other errors are the file's own. grows: it has no end yet,
-    more may come behind it; gone: what was not read of it will never be.
+    more may come after it; gone: what was not read of it will never be.
     """
 
     def __init__(self, file: Any, stop: Stop, end: int | None = None) -> None:
@@ -103,7 +103,7 @@ class Input:
         self.grows = self.gone = False
 
     def into(self, view: memoryview, /) -> int | None:
-        """The number of bytes read; 0 at the end, None where a pipe had nothing for ``IDLE`` seconds, or where a file
+        """The number of bytes read; 0 at the end, None if a pipe had nothing for ``IDLE`` seconds, or where a file
         that grows has no more."""
         self._stop.check()
         if self._end is not None:
@@ -183,7 +183,7 @@ def _pipe(file: Any) -> int | None:
 
 
 def decompressed(raw: Input, limits: Limits) -> Any:
-    """The decompressed bytes of an input: the same thing where it is not compressed."""
+    """The decompressed bytes of an input: the same thing if it is not compressed."""
     head = raw.head()
     kind = format_of(head) if head[:1] in FIRST_BYTES else None
     return raw if kind is None else Decompressed(kind, raw, limits)
@@ -203,7 +203,7 @@ def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0) -> Iter
 
 
 def mapped(file: Any) -> NDArray[np.uint8] | None:
-    """A map of a whole file, which lives as long as somebody looks into it; None where only reading helps: pipes,
+    """A map of a whole file, which lives as long as somebody looks into it; None if only reading helps: pipes,
     devices, and files that are empty or made as they are read."""
     import mmap
 
@@ -237,7 +237,7 @@ class Reading:
     hold what was read of it.
 
     The scan moves offset and line, up to where everything is accounted for, and state, what the search knows there, and
-    behind, that offset and the last bytes in front of it (1024 at most); waiting: offset, line and kept state without
+    after, that offset and the last bytes before it (1024 at most); waiting: offset, line and kept state without
     what is open at the end, where something is, and given: what of that was given all the same; left, pending: a record
     that a block cut off, and the blocks after it; taken: bytes read, as stored.
 
@@ -372,7 +372,7 @@ class Reading:
             yield self, self._finished()
 
     def _next(self) -> InputBlock | None:
-        """The next block that ends with a line, or is full; None where there is none yet."""
+        """The next block that ends with a line, or is full; None if there is none yet."""
         # A line is carried over from nearly every block: with room for one, all of them are of one size.
         size, most = len(self._carried), self._job.batch_bytes
         data = self._job.pool.take(most + max(size, 1))
@@ -453,7 +453,7 @@ class Reading:
         return os.fstat(self.file.fileno()).st_mtime_ns
 
     def renamed(self) -> bool:
-        """True if the name leads to another file by now; where it does not, ``written`` is as new as can be."""
+        """True if the name leads to another file by now; if it does not, ``written`` is as new as can be."""
         seen = self._changed_at()
         try:
             there = os.stat(self.path)
@@ -487,7 +487,7 @@ class Reading:
         return self.lost is not None
 
     def _mixed(self, block: InputBlock | None, before: int) -> bool:
-        """True if what was just read is not in the file any more: it was cut between two reads of one block, or behind
+        """True if what was just read is not in the file any more: it was cut between two reads of one block, or after
         them. ``before``: how many bytes of it were read earlier, and were compared already."""
         if self.kind is not None or not is_touched(self.file):
             return False
@@ -497,7 +497,7 @@ class Reading:
         return self.lost is not None
 
     def _holds(self, stop: int, tail: bytes) -> bool:
-        """True if these bytes still are in front of that offset of the file."""
+        """True if these bytes still are before that offset of the file."""
         return between(self.file, stop - len(tail), stop) == tail
 
     def mark(self, written: int | None = None) -> Bookmark:

@@ -120,7 +120,7 @@ def _beside(name: str) -> set[str]:
 
 
 def rotated_files(name: str) -> tuple[list[Rotated], bool]:
-    """Files beside a log that are called as rotated ones of it, the oldest first, and False where one of them was
+    """Files beside a log that are called as rotated ones of it, the oldest first, and False if one of them was
     renamed meanwhile: that can happen again in each list. A compressed one beside the file that it is made from is not
     finished, and is not there yet."""
     try:

@@ -318,7 +318,7 @@ class Missed:
             self.tails.remove(tail)
 
     def _compare(self, listed: list[Rotated]) -> bool:
-        """Compares them all, but those that are read already, first by device and inode; False where one of them has
+        """Compares them all, but those that are read already, first by device and inode; False if one of them has
         another name by now."""
         unknown: list[tuple[Rotated, Any, Identity]] = []
         there, marks, log = True, self._marks, os.fstat(self._log.fileno())
@@ -420,7 +420,7 @@ class Missed:
 
 
 def open_as(one: Rotated) -> Any:
-    """A file that was found, open; None where it has another name by now."""
+    """A file that was found, open; None if it has another name by now."""
     try:
         file = open(one.path, "rb", buffering=0)  # noqa: SIM115 (who asked closes it)
     except FileNotFoundError:

@@ -83,7 +83,7 @@ def is_archive(head: bytes) -> bool:
 
 
 def refuse_binary(head: bytes, name: str | None = None, plain: bool = False) -> None:
-    """Raises NotALog where an input that begins so is a binary file, or an archive where ``plain``."""
+    """Raises NotALog if an input that begins so is a binary file, or an archive where ``plain``."""
     if plain and is_archive(head):
         raise NotALog("is an archive (unpack it first)", name)
     for magic, what in _BINARY.items():

@@ -1,4 +1,4 @@
-"""The blocks of a source: of a file from where its bookmark is, behind what is left of those that had its name."""
+"""The blocks of a source: of a file from where its bookmark is, after what is left of those that had its name."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Source(NamedTuple):
     such files can be resumed and followed. size: bytes as stored, where that is known without asking again. start,
     line: the offset at which reading begins, in what is opened, and the number of the line there; stop: where it ends,
     None for the end of what is opened. carried: the state of the search at the start, as ``SearchState.kept`` says.
-    cut: where more follows behind what is read: called at its end with the offset up to which all is decided and the
+    cut: where more follows after what is read: called at its end with the offset up to which all is decided and the
     state there, it gives the fault that is to be raised, if any. listed: whether it was found in a folder or by a glob:
     it may be gone by the time it is opened, and nothing is missing then.
     """
@@ -83,7 +83,7 @@ class Idle:
 
 
 def sources(source: Any) -> Iterator[Source]:
-    """The inputs that ``source`` names, in order. Raises the failure of :func:`found_sources` behind them."""
+    """The inputs that ``source`` names, in order. Raises the failure of :func:`found_sources` after them."""
     found, failure = found_sources(source)
     yield from found
     if failure is not None:
@@ -108,7 +108,7 @@ def found_sources(source: Any) -> tuple[list[Source], Exception | None]:
 
 
 def read_once(source: Any) -> str | None:
-    """Names what among the sources can be read only once; None where all of them can be read again.
+    """Names what among the sources can be read only once; None if all of them can be read again.
 
     Files, directories, URLs and bytes can; pipes, terminals, sockets and file objects, which are read from where they
     are, cannot.
@@ -165,7 +165,7 @@ class Starts:
         return "what follow=True follows" if self._follow else read_once(self._source)
 
     def check(self) -> None:
-        """Raises ValueError where there can be no further start."""
+        """Raises ValueError if there can be no further start."""
         if self.begun and (what := self.only_one()) is not None:
             raise ValueError(
                 f"{what} can be read only once, and this scan has already read from it: "
@@ -264,7 +264,7 @@ def _refuse(error: OSError) -> None:
 
 
 def _is_file(name: str) -> bool:
-    """True for a regular file; False where a name leads to nothing, by a link to nowhere, or to itself."""
+    """True for a regular file; False if a name leads to nothing, by a link to nowhere, or to itself."""
     try:
         return stat.S_ISREG(os.stat(name).st_mode)
     except OSError as error:

@@ -66,7 +66,7 @@ def joined(batches: Iterator[Batch]) -> Iterator[Batch | JoinedBatches]:
 
 
 class JoinedBatches(Columns):
-    """Batches one behind the other, as far as the Arrow export asks: it owns copies and keeps none of them alive."""
+    """Batches one after the other, as far as the Arrow export asks: it owns copies and keeps none of them alive."""
 
     def __init__(self, batches: Sequence[Batch]) -> None:
         self.columns: tuple[Column, ...] = batches[0].columns
@@ -91,7 +91,7 @@ class JoinedBatches(Columns):
         return self._values[name]
 
     def validity_of(self, column: Column) -> NDArray[np.bool_] | None:
-        """The records that have a value in this column; None where all have."""
+        """The records that have a value in this column; None if all have."""
         return self._valid[column.name]
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:

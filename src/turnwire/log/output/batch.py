@@ -24,7 +24,7 @@ __all__ = ["DTYPES", "POSITIONS", "Batch", "Rows"]
 class Rows(NamedTuple):
     """The result of a block: the arrays with ``count`` rows, the bytes they point into, and where both come from.
 
-    ``arrays["arena"]`` (bytes), where it is there, goes on where the buffer ends: see ``_native/log/search.pyi``.
+    ``arrays["arena"]`` (bytes), where it is there, continues where the buffer ends: see ``_native/log/search.pyi``.
     """
 
     buffer: memoryview
@@ -107,7 +107,7 @@ class Batch(Columns):
     """Records of one input, as columns. A batch owns its memory (or keeps it alive) and is immutable.
 
     ``batch["src"]`` is a NumPy array, ``batch["tag"]`` a :class:`TextColumn`, ``batch["act"]`` an array of enum
-    names (None where absent), whose codes :meth:`codes` returns. Polars, DuckDB, pandas and pyarrow read batches
+    names (None if absent), whose codes :meth:`codes` returns. Polars, DuckDB, pandas and pyarrow read batches
     directly.
     """
 
@@ -258,7 +258,7 @@ class Batch(Columns):
         return there
 
     def _own_validity(self, name: str) -> Bits | None:
-        """The records that have a value in a column of the wire's own; None where all have."""
+        """The records that have a value in a column of the wire's own; None if all have."""
         return self._bits(self._scanner.bits[name]) if own(self._scanner)[name].nullable else None
 
     def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
@@ -275,7 +275,7 @@ class Batch(Columns):
 
     @cached_property
     def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The place where records begin in the buffer, or behind its end in the arena, and how many bytes they have."""
+        """The place where records begin in the buffer, or after its end in the arena, and how many bytes they have."""
         arrays, count = self._rows.arrays, self._rows.count
         if "place" in arrays:
             return arrays["place"][:count], arrays["size"][:count]

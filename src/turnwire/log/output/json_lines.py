@@ -20,14 +20,14 @@ SLICE = 4096
 
 
 def times(values: Sequence[int | None]) -> list[str | None]:
-    """Microseconds since 1970 as RFC 3339 in UTC, None where there are none."""
+    """Microseconds since 1970 as RFC 3339 in UTC, None if there are none."""
     filled = np.array([0 if value is None else value for value in values], "M8[us]")
     texts = np.datetime_as_string(filled).tolist()
     return [None if value is None else f"{text}Z" for value, text in zip(values, texts, strict=True)]
 
 
 def slices(batch: Batch, limit: int | None = None, raw_times: bool = False) -> Iterator[list[list[Any]]]:
-    """The first ``limit`` rows of a batch (all by default), a slice at a time: a list for each column, None where a
+    """The first ``limit`` rows of a batch (all by default), a slice at a time: a list for each column, None if a
     value is absent. Times are RFC 3339 text, or with ``raw_times`` microseconds since 1970."""
     columns = [
         (column, None, None)
@@ -115,7 +115,7 @@ def marked(key: str, value: bytes | str | None) -> tuple[str, str | None]:
 
 
 def json_line(fields: dict[str, Any]) -> bytes:
-    """One dict as a JSON line, safe for terminals; bytes and file names are marked where they are not UTF-8."""
+    """One dict as a JSON line, safe for terminals; bytes and file names are marked if they are not UTF-8."""
     import msgspec
 
     clean: dict[str, Any] = {}

@@ -2,7 +2,7 @@
 
 A run adds files to a directory by writing them to a hidden folder beside it, where no reader looks. It ends by writing
 ``.NAME.commit`` beside the directory, a list of the files to move there, and from then on the run counts; if the
-process dies while it moves them, the next writer goes on. The folder of the first run becomes the directory at once.
+process dies while it moves them, the next writer continues. The folder of the first run becomes the directory at once.
 ``.NAME.commit`` also keeps the position of a scan that is to be resumed, so the position always fits the files.
 """
 
@@ -156,7 +156,7 @@ class DirectoryOutput:
 
     ``paths``: the files of this run. ``position``: of the scan that was written last, which is kept with the files.
 
-    Raises OSError: FileExistsError or NotADirectoryError where there is something else, BlockingIOError where another
+    Raises OSError: FileExistsError or NotADirectoryError where there is something else, BlockingIOError if another
     process writes there.
     """
 
@@ -187,7 +187,7 @@ class DirectoryOutput:
         self._stack = ExitStack()
 
     def begin(self, columns: Sequence[Column]) -> None:
-        """Sets the columns of what is written. Raises ValueError where that of the partition is not among them."""
+        """Sets the columns of what is written. Raises ValueError if that of the partition is not among them."""
         # The file does not repeat what the name of the folder says: readers would find two columns of one name.
         self._columns = [column for column in columns if column.name != self._by]
         if self._by is not None:
@@ -276,7 +276,7 @@ class DirectoryOutput:
         return self._open[""].size >= PART_BYTES or time.monotonic() - self._began >= PART_SECONDS
 
     def commit(self, position: dict[str, Any]) -> None:
-        """Ends the open part; ``position`` is that of the scan behind it. Partitioned parts end, and come into
+        """Ends the open part; ``position`` is that of the scan after it. Partitioned parts end, and come into
         place, when the ``with`` block does."""
         if self._by is not None:
             self.position = position
@@ -379,7 +379,7 @@ def _write(file: Path, kept: dict[str, Any]) -> None:
 
 
 def later(one: dict[str, Any] | None, other: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The position behind more records: a kill can come between a run and the file that keeps the position."""
+    """The position after more records: a kill can come between a run and the file that keeps the position."""
     if not one or not other:
         return one or other
     return one if one.get("record", 0) > other.get("record", 0) else other

@@ -107,7 +107,7 @@ class Rejects(Columns):
 
     @property
     def kept(self) -> int:
-        """The number of ranges that are there with their bytes: none where they are only counted."""
+        """The number of ranges that are there with their bytes: none if they are only counted."""
         return sum(len(part["offset"]) for _, part in self._parts)
 
     def validity_of(self, column: Column) -> NDArray[np.bool_] | None:

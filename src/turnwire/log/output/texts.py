@@ -123,7 +123,7 @@ class TextColumn(Sequence["str | None"]):
 
 
 def column_of(texts: Sequence[bytes | None]) -> TextColumn:
-    """A column of these texts, None where there is no value."""
+    """A column of these texts, None if there is no value."""
     lengths = np.array([len(text or b"") for text in texts], np.int64)
     valid = Bits(np.array([text is not None for text in texts], np.uint16), 0)
     buffer = memoryview(b"".join(text or b"" for text in texts))
@@ -147,7 +147,7 @@ class PackedColumn(TextColumn):
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """The place where the texts begin in ``buffer``, i64; 0 where a row has none."""
+        """The place where the texts begin in ``buffer``, i64; 0 if a row has none."""
         return self._spans[0]
 
     @cached_property
@@ -196,14 +196,14 @@ class NumberColumn(TextColumn):
 
 
 def span_of(buffer: memoryview, arena: memoryview, start: int, length: int) -> memoryview:
-    """These bytes of a buffer, or of the arena that goes on where it ends."""
+    """These bytes of a buffer, or of the arena that continues where it ends."""
     if start < len(buffer):
         return buffer[start : start + length]
     return arena[start - len(buffer) : start - len(buffer) + length]
 
 
 def cut(buffer: memoryview, arena: memoryview, starts: NDArray[Any], lengths: NDArray[Any]) -> Iterator[bytes]:
-    """The bytes of several spans of a buffer, and of the arena behind it. All around them are copied at once: to cut
+    """The bytes of several spans of a buffer, and of the arena after it. All around them are copied at once: to cut
     these takes a fraction of the time that cutting memory does."""
     if not len(starts):
         return iter(())
@@ -229,7 +229,7 @@ _NO_SIZES: NDArray[np.int64] = np.empty(0, np.int64)
 
 
 def validity_bitmap(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple[Any, int]:
-    """A bitmap, or None where every row has a value, and how many have none."""
+    """A bitmap, or None if every row has a value, and how many have none."""
     if valid is None:
         return None, 0
     there = rows_of(valid, count)
@@ -261,7 +261,7 @@ def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
 
 
 def _masks(text: TextColumn) -> Any:
-    """The masks, one a row, that say which rows have a text and which texts have escapes; None where all have one, and
+    """The masks, one a row, that say which rows have a text and which texts have escapes; None if all have one, and
     none has escapes."""
     return next((one.masks for one in (text.validity, text.escapes) if one is not None), None)
 

@@ -39,7 +39,7 @@ _FORMULA = re.compile(f"'*(?:[\t\r\n]|[{_UNSEEN}]*[{_SIGNS}])")
 
 
 def format_of(path: str, named: str | None = None) -> str:
-    """The format of a file: the one that is named, or the one of its ending. Raises ValueError where neither says."""
+    """The format of a file: the one that is named, or the one of its ending. Raises ValueError if neither says."""
     if named is not None:
         if named not in FORMATS:
             raise UnknownName("format", named, FORMATS, f"the formats are {', '.join(FORMATS)}, not {named!r}")

@@ -44,7 +44,7 @@ OPEN: Any = object()
 
 
 def is_prefix(prefix: bytes) -> bool:
-    """True if what stands in front of something on its line can be a prefix of that."""
+    """True if what stands before something on its line can be a prefix of that."""
     if len(prefix) > MOST_PREFIX or prefix == BOM or _RECORD.search(prefix):
         return False
     last = _ANSI_SEQUENCES.sub(b"", prefix)[-4:].decode("utf-8", "replace")[-1:]
@@ -52,7 +52,7 @@ def is_prefix(prefix: bytes) -> bool:
 
 
 def is_sentence(prefix: bytes) -> bool:
-    """True if a prefix reads as the beginning of a sentence: a template behind it is only spoken of."""
+    """True if a prefix reads as the beginning of a sentence: a template after it is only spoken of."""
     last = prefix.rstrip(b" \t")[-1:]
     return last.isalnum() or last >= b"\x80" or prefix[-1:] not in _BEFORE_TEMPLATE
 
@@ -116,7 +116,7 @@ class EveryLinePrefix:
         self.foreign = MOST_FOREIGN_LINES if prefix.strip() else 0
 
     def taken(self, line: bytes) -> int:
-        """Bytes of a line that are the prefix, behind a byte order mark, or -1 for a line that has none."""
+        """Bytes of a line that are the prefix, after a byte order mark, or -1 for a line that has none."""
         mark = 3 * line.startswith(BOM)
         taken = self._prefix.taken(line[mark:])
         if taken >= 0 or self._blank is None:
@@ -142,7 +142,7 @@ class IndentPrefix:
 
 
 class FirstLinePrefix:
-    """Nothing in front of the lines behind the first one; one that begins like that ends the message."""
+    """Nothing before the lines after the first one; one that begins like that ends the message."""
 
     bare = True
     foreign = 0
@@ -156,8 +156,8 @@ class FirstLinePrefix:
 
 
 def form_of(text: Text, prefix: bytes, place: int, taken_lines: Taken) -> Any:
-    """The form that the lines behind a first one with that prefix have, told by the first of them that is not blank and
-    belongs to no other text; None where no message goes on there; OPEN."""
+    """The form that the lines after a first one with that prefix have, told by the first of them that is not blank and
+    belongs to no other text; None if no message continues there; OPEN."""
     repeated, hanging = EveryLinePrefix(prefix), IndentPrefix(len(prefix))
     foreign = size = 0
     marked = LETTERS.search(prefix) is None
@@ -315,7 +315,7 @@ def run_of(
 ) -> tuple[dict[tuple[str, ...], Joiner], list[tuple[int, int]], bool]:
     """The lines of a carrier from ``at`` on: (a text for each key, their lines, whether no more can follow). What is in
     parts has the time of the first one. An object that says several lines by itself is a text by itself, so that the
-    message in it ends there: it is none of these lines. others: of a run that goes on, the lines and bytes of others
+    message in it ends there: it is none of these lines. others: of a run that continues, the lines and bytes of others
     since its last line; any other one begins at ``at`` or nowhere."""
     joiners: dict[tuple[str, ...], Joiner] = {}
     times: dict[tuple[str, ...], int | None] = {}

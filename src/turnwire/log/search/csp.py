@@ -67,7 +67,7 @@ class _LogCursor(Cursor):
         self.closings = text.closings
 
     def ends(self, line: Line) -> bool:
-        """The same where a prefix stands in front of the first line: also at a line that begins so, where others do
+        """The same where a prefix stands before the first line: also at a line that begins so, where others do
         not. Where all do, also at any message of another wire, and at a fence with nothing behind it: nobody knows
         which one is open."""
         if self._form is None:
@@ -107,7 +107,7 @@ class _LogStream(Stream):
         return self.recover(first.start, ScanFault(reason, first.start, first.next))
 
     def template(self, first: Line) -> int:
-        """A template, which ends in front of any fence, where its first line is not a sentence."""
+        """A template, which ends before any fence, where its first line is not a sentence."""
         head = TEMPLATE_HEAD.match(first.text)
         assert head is not None, "or it is none"
         return super().template(first) if are_flags(first.text[head.end() :]) else self.near(first)
@@ -159,7 +159,7 @@ class CspLines:
 
     def matched(self, text: Text, at: int, end: int, form: Any = None, fence: bytes = b"") -> Matched | None:
         """The message that begins at ``at``, None for nothing. end: that of the text, or where lines of another one
-        begin; form: that of the lines behind the first one, where a prefix stands in front of that; fence: the one in
+        begin; form: that of the lines after the first one, where a prefix stands before that; fence: the one in
         which the line stands. Raises NeedMore."""
         cursor = _LogCursor(text, end, form, fence)
         stream = _LogStream(cursor, at, self._limits)
@@ -189,7 +189,7 @@ class CspLines:
         return start, len(text.data) if closing is None else closing.next
 
     def at_csp(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """A line that says CSP/1, or nearly, perhaps behind white space."""
+        """A line that says CSP/1, or nearly, perhaps after white space."""
         data = walk.text.data
         start = at + 3 * data.startswith(BOM, at)
         first = start + len(data[start : match.end()]) - len(data[start : match.end()].lstrip(b" \t"))
@@ -235,7 +235,7 @@ class CspLines:
         return closing.next
 
     def begin(self, text: Text, state: SearchState) -> None:
-        """The ranges of heredocs that were open in front of a text and never close."""
+        """The ranges of heredocs that were open before a text and never close."""
         state.unclosed, state.open_runs = [], []
         self._note_unclosed(state, [(run, *self.range_of(text, 0, run)) for run in state.runs])
 

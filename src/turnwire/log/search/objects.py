@@ -46,7 +46,7 @@ _WORTH = rb"[{@]|[Cc][Ss][Pp]|\\u00(?:40|7[bB]|[46]3)|\\+/"
 
 class Tried(NamedTuple):
     """An object that was read. what: RECORD, REJECT or OTHER, None for no good JSON; behind: where it ends; wire: the
-    number of its plan; reason: why it is refused; fault: where, or where reading failed; cut: it goes on behind what
+    number of its plan; reason: why it is refused; fault: where, or where reading failed; cut: it continues after what
     was there; value: what it says."""
 
     what: int | None
@@ -166,7 +166,7 @@ class Objects:
     # --- damage ---
 
     def _broken(self, walk: Walk, at: int, reach: int, edge: int, tried: Tried) -> int:
-        """An object that is no good JSON: it goes on behind a prefix on each line, or is damaged up to the end of its
+        """An object that is no good JSON: it continues after a prefix on each line, or is damaged up to the end of its
         line, or of the line that cannot go on. edge: where the text ends, or lines were taken."""
         text = walk.text
         line_end = min(text.line_end(at), walk.end)
@@ -200,7 +200,7 @@ class Objects:
 
     def damaged(self, walk: Walk, at: int, end: int, too_large: bool, *, one_line: bool = False) -> int:
         """Damaged bytes: the records in them, and between what holds these rejects where they carry the marks of a
-        wire; else what is damaged in their strings. Where they end: an object that begins in them may go on behind,
+        wire; else what is damaged in their strings. Where they end: an object that begins in them may go on after,
         a broken one only unless they are too large and of one line."""
         inner = Walk(walk.text, end, [], walk.state)
         piece, place = at, at + 1
@@ -230,7 +230,7 @@ class Objects:
         self, walk: Walk, inner: Walk, at: int, start: int, end: int, within: bool
     ) -> tuple[int, int]:
         """Adds the object at ``start`` of damage from ``at`` to ``end``: where to go on, and where the damage ends.
-        within: no broken object goes on behind it."""
+        within: no broken object continues after it."""
         state, text = walk.state, walk.text
         if start in state.hopeless:
             return start + 1, end
@@ -317,7 +317,7 @@ class Strings:
 
     def text_at(self, text: Text, first: int, behind: int, end: int) -> tuple[Text | None, int]:
         """The text of the string, the list of strings or the array of bytes at a place of JSON that is good up to
-        ``end`` (None where it holds nothing), and where that ends."""
+        ``end`` (None if it holds nothing), and where that ends."""
         data = text.data
         if text.depth >= DEEPEST_STRING:
             return None, behind
@@ -364,7 +364,7 @@ class Strings:
 
     def around(self, walk: Walk, at: int) -> int:
         """Searches the string around a place, in bytes that are not good JSON: what lies between the nearest quotes of
-        its line, behind what was found last. Where to go on."""
+        its line, after what was found last. Where to go on."""
         text, data = walk.text, walk.text.data
         walk.needs_line(at, self._search.longest_line)
         end = min(walk.end, text.line_end(at))

@@ -1,4 +1,4 @@
-"""Messages behind the prefixes of lines: CSP/1, and objects over several lines."""
+"""Messages after the prefixes of lines: CSP/1, and objects over several lines."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _FIRST_GATHERED = 1 << 8
 
 
 class Prefixed:
-    """Finds what begins behind the prefix of its line and goes on in lines that begin alike."""
+    """Finds what begins after the prefix of its line and continues in lines that begin alike."""
 
     def __init__(self, search: Search) -> None:
         self._search = search
 
     def at_magic(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """``CSP/1`` at the end of a line, or the head of a template; or in emphasis, with only signs in front of it."""
+        """``CSP/1`` at the end of a line, or the head of a template; or in emphasis, with only signs before it."""
         data = walk.text.data
         spoken = not _EXACT.match(data, at) and LETTERS.search(data, walk.text.line_start(at), at)
         return match.end() if spoken else self.at(walk, at) or match.end()
@@ -103,7 +103,7 @@ class Prefixed:
 
     def _read(self, walk: Walk, within: Walk) -> tuple[int, list[Match]]:
         """Reads the object with which joined lines begin: where it ends, 0 for none, and what it holds. Raises More
-        where it may go on in further lines."""
+        if it may go on in further lines."""
         inner, objects = within.text, self._search.objects
         tried = objects.tried(inner, 0, within.end, within.state)
         if tried.what is not None:

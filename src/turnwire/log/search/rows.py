@@ -139,7 +139,7 @@ class Rows:
         return CARRIERS.index(text.carrier)
 
     def _bit_of(self, column: str) -> int:
-        """The mask of the bit that says that a column has a value; 0 where it has none."""
+        """The mask of the bit that says that a column has a value; 0 if it has none."""
         valid = self._finder.valid
         return 1 << valid[column] if column in valid else 0
 

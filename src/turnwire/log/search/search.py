@@ -129,7 +129,7 @@ class Search:
 
 
 def _named(kind: str, texts: list[bytes]) -> bytes:
-    """A pattern for these texts, one that never matches where there are none; a byte order mark may come before those
+    """A pattern for these texts, one that never matches if there are none; a byte order mark may come before those
     that begin lines."""
     any_of = b"|".join(map(re.escape, texts)) or rb"(?!)"
     mark = rb"(?:\xef\xbb\xbf)?" if kind in ("head", "lines") else b""

@@ -68,7 +68,7 @@ def in_order(one: Match) -> int:
 
 
 class More(Exception):
-    """Raised where what began at ``place`` may go on behind the bytes at hand."""
+    """Raised where what began at ``place`` may go on after the bytes at hand."""
 
     def __init__(self, place: int) -> None:
         self.place = place
@@ -91,28 +91,28 @@ class Taken:
         return self._spans[number][1] if number >= 0 and at < self._spans[number][1] else at
 
     def last_end(self, at: int) -> int:
-        """The end of the last lines taken in front of a place, or 0."""
+        """The end of the last lines taken before a place, or 0."""
         number = bisect_left(self._spans, (at + 1,)) - 1
         return self._spans[number][1] if number >= 0 and self._spans[number][1] <= at else 0
 
     def up_to(self, at: int, end: int) -> int:
-        """Up to where a text goes on that begins at a place: to the next lines that were taken, or to ``end``."""
+        """Up to where a text continues that begins at a place: to the next lines that were taken, or to ``end``."""
         number = bisect_left(self._spans, (at,))
         return min(end, self._spans[number][0]) if number < len(self._spans) else end
 
 
 class SearchState:
-    """The state of a walk through one text, and the part of it that goes on behind a cut.
+    """The state of a walk through one text, and the part of it that continues after a cut.
 
-    What goes on behind a cut:
+    What continues after a cut:
 
     - begun: some of the input was read. touched: something was found in it. mid: the next block begins within a line.
     - fence: the run of the open code fence, b"" for none; fence_touched: something was found in it.
     - tail: a CSP/1 message came before, so trailing text may open heredocs; None: as it was before the block.
     - runs: those of heredocs that never close.
-    - pieces: a run of a carrier's lines was met: no document begins behind that.
+    - pieces: a run of a carrier's lines was met: no document begins after that.
     - foreign: carrier whose run of lines is open (CRI, Docker, journald) -> the lines, and bytes, of others since its
-      last line. streams: (carrier, key) -> the state of a text of it, where something in that goes on.
+      last line. streams: (carrier, key) -> the state of a text of it, where something in that continues.
     - inside: headers of documents in code fences are content.
 
     What belongs to one text alone:
@@ -122,7 +122,7 @@ class SearchState:
     - unclosed: the ranges of heredocs that never close.
     - runs_of_lines: those that were met. open_from: where a text of one is open, which the walk does not pass.
       begun_with: the carrier of the one with which the block that was searched last began.
-    - since: how much was found before the open fence. found_behind: where the walk went on behind the last find.
+    - since: how much was found before the open fence. found_behind: where the walk went on after the last find.
     """
 
     def __init__(self, inside: bool = False) -> None:
@@ -167,7 +167,7 @@ class SearchState:
         self.begun = self.touched = True
 
     def copy(self) -> SearchState:
-        """An independent copy of what goes on behind a cut."""
+        """An independent copy of what continues after a cut."""
         other = copy(self)
         other.begin()
         other.runs, other.foreign = set(self.runs), dict(self.foreign)
@@ -175,7 +175,7 @@ class SearchState:
         return other
 
     def kept(self) -> dict[str, Any] | None:
-        """All that goes on behind a cut, as JSON has it, for a bookmark or a plan; None: as :meth:`within`."""
+        """All that continues after a cut, as JSON has it, for a bookmark or a plan; None: as :meth:`within`."""
         said = self._said()
         return None if not self.begun or said == {"touched": True} else {"version": _VERSION, **said}
 
@@ -216,7 +216,7 @@ class SearchState:
             one._take_said(inner)
 
     def follows(self, left: SearchState, block: bytes, openings: Sequence[bytes]) -> bool:
-        """True if what was found in a block behind :meth:`within`, which left ``left``, is what is found behind this
+        """True if what was found in a block after :meth:`within`, which left ``left``, is what is found after this
         state; ``left`` becomes what that leaves. openings: those of documents."""
         if self.mid or self.streams or self.foreign.keys() - {left.begun_with}:
             return False
@@ -231,7 +231,7 @@ class SearchState:
         return True
 
     def is_plain(self) -> bool:
-        """True if nothing of a text that comes in pieces goes on behind them."""
+        """True if nothing of a text that comes in pieces continues after them."""
         return not (self.fence or self.tail or self.runs or self.streams or self.foreign)
 
     def stop_at(self, place: int) -> None:
@@ -257,7 +257,7 @@ class Walk(NamedTuple):
         return max(self.text.line_start(at), self.state.taken.last_end(at), found if found <= at else 0)
 
     def needs_line(self, at: int, longest: int = sys.maxsize) -> None:
-        """Raises More where the line of a place goes on behind the bytes at hand, unless these are too many."""
+        """Raises More if the line of a place continues after the bytes at hand, unless these are too many."""
         data = self.text.data
         if not self.text.final and len(data) - at <= longest and data.find(b"\n", at) < 0:
             raise More(at)

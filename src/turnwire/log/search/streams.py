@@ -51,8 +51,8 @@ class Streams:
             self.at(walk, start, carrier, (lines + (start > 0), size + start))
 
     def at(self, walk: Walk, at: int, carrier: str, foreign: tuple[int, int] | None = None) -> int:
-        """The run of a carrier's lines from ``at`` on: behind its first line, 0 where there is none. foreign: of one
-        that goes on, the lines and bytes of others since its last line."""
+        """The run of a carrier's lines from ``at`` on: after its first line, 0 if there is none. foreign: of one
+        that continues, the lines and bytes of others since its last line."""
         text, state = walk.text, walk.state
         joiners, spans, ended = carriers.run_of(text, at, carrier, state.taken, foreign)
         if not spans and foreign is None:
@@ -76,7 +76,7 @@ class Streams:
         return spans[0][1] if spans else 0
 
     def open_over(self, state: SearchState, position: int) -> list[int]:
-        """Places where lines begin that are in parts in front of and behind a position, also in texts of texts."""
+        """Places where lines begin that are in parts before and after a position, also in texts of texts."""
         found: list[int] = []
         for run in state.runs_of_lines:
             for _, after, one in run.texts.values():
@@ -96,7 +96,7 @@ class Streams:
         return one
 
     def open_line(self, one: Text, position: int) -> int:
-        """The place where the line of a text begins that is in parts in front of and behind a position, or -1."""
+        """The place where the line of a text begins that is in parts before and after a position, or -1."""
         count, left, _ = self.pieces_before(one, position)
         if not count or not left:
             return -1
@@ -111,7 +111,7 @@ class Streams:
 
     @staticmethod
     def pieces_before(one: Text, position: int) -> tuple[int, int, int]:
-        """The numbers of pieces of a text before and behind a position, and the place of the last one before it."""
+        """The numbers of pieces of a text before and after a position, and the place of the last one before it."""
         count = bisect_left(one.stretches, position, key=attrgetter("outer"))
         return count, len(one.stretches) - count, one.stretches[count - 1].outer if count else 0
 
@@ -140,7 +140,7 @@ class Streams:
         state.begun_with = next((run.carrier for run in state.runs_of_lines if not run.first), None)
 
     def state_behind(self, one: Text, count: int, before: SearchState) -> SearchState:
-        """The state behind the first pieces of a text, of which there are more."""
+        """The state after the first pieces of a text, of which there are more."""
         stretches, size = one.stretches[:count], one.stretches[count].start
         after = before.copy()
         self._search.run(Text(one.data[:size], one.outer, stretches, final=False, in_string=one.in_string), after)

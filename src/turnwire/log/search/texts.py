@@ -1,6 +1,6 @@
 """A text that is searched, and the map of its places: which bytes of the file each stretch of it is.
 
-The file is a text; so is what a JSON string says, what the lines of one service say behind their prefix, or the parts
+The file is a text; so is what a JSON string says, what the lines of one service say after their prefix, or the parts
 that a container engine cut, joined. A text knows the text around it, so that each of its places has one in the
 file, and each record the bytes that are its own there.
 """
@@ -28,7 +28,7 @@ class Stretch(NamedTuple):
     """A part of a text that stands in one piece in the text around it.
 
     start: where it begins in the text; outer: where in the text around it; written: the map of its places where it is
-    written with escapes (a JSON string) or as numbers (an array of bytes), None where it is there as such; size: how
+    written with escapes (a JSON string) or as numbers (an array of bytes), None if it is there as such; size: how
     many bytes it says; time: that of its line or of its object, in microseconds since 1970, or None.
     """
 
@@ -214,7 +214,7 @@ class Joiner:
 
 
 def lines_of(data: bytes, start: int) -> Iterator[tuple[int, int]]:
-    """The start of each line from ``start`` on, and of the line behind it."""
+    """The start of each line from ``start`` on, and of the line after it."""
     while start < len(data):
         behind = data.find(b"\n", start) + 1 or len(data)
         yield start, behind

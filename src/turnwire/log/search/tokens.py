@@ -128,7 +128,7 @@ class TextWires:
         return at + 1
 
     def at_lines(self, walk: Walk, line: int, limit: int) -> int:
-        """Matches what begins with a line that opens a record of several; 0 where nothing does."""
+        """Matches what begins with a line that opens a record of several; 0 if nothing does."""
         data = walk.text.data
         stop = walk.state.taken.up_to(line, walk.end)
         final = walk.text.final or stop < len(data)
@@ -180,5 +180,5 @@ def _upper(digits: re.Match[bytes]) -> bytes:
 
 
 def _any_of(texts: Iterable[bytes]) -> re.Pattern[bytes]:
-    """A pattern for these texts; one that never matches where there are none."""
+    """A pattern for these texts; one that never matches if there are none."""
     return re.compile(b"|".join(map(re.escape, texts)) or rb"(?!)")

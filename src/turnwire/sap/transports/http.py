@@ -100,7 +100,7 @@ class _Problem(Refused):
 
 
 def bearer(table: Mapping[str, Named]) -> Identify:
-    """An ``identify`` by ``Authorization: Bearer <token>``: the principal of the token, None where it is unknown."""
+    """An ``identify`` by ``Authorization: Bearer <token>``: the principal of the token, None if it is unknown."""
     known = [(token.encode(), principal) for token, principal in table.items()]
 
     def identify(request: Request) -> Named:
@@ -473,7 +473,7 @@ async def _split(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:
 
 
 def _message_of(response: httpx.Response, content: bytes) -> Any:
-    """The message of an answer, None where it has none.
+    """The message of an answer, None if it has none.
 
     Raises BadAnswer, and Unreachable where a gateway says that it reaches nobody.
     """

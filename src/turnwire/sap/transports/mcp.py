@@ -4,7 +4,7 @@ A tool is for a model: its arguments are the payload, by the capability's own sc
 envelope is made by the server: fresh ids, the principal of the session as issuer, the context that the server was given
 (pressureLevel instant by default), and ``meta`` that says so. Whoever has an envelope sends it in ``_meta``:
 
-    urn:ubos:sap/task             a whole Task; its payload stands for the arguments where there are none
+    urn:ubos:sap/task             a whole Task; its payload stands for the arguments if there are none
     urn:ubos:sap/context          a constitutionalContext
     urn:ubos:sap/correlationId    the correlationId
     urn:ubos:sap/receipt          true: the answer is the receipt, at once; the same task called again has the Result

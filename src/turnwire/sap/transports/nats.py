@@ -91,7 +91,7 @@ def by_subject(message: Any) -> Named:
 
 
 def signed(keys: Mapping[str, bytes]) -> Identify:
-    """The principal whose Ed25519 signature of the message is in its headers, None where it does not fit.
+    """The principal whose Ed25519 signature of the message is in its headers, None if it does not fit.
 
     keys: name of each principal -> its public key, 32 raw bytes. Extra ``sign``.
     """
@@ -173,7 +173,7 @@ class Link:
     async def publish(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
         """Puts a message into a stream; again where the server did not confirm that: it may have been lost meanwhile.
 
-        Raises PermissionError where the server does not let this client do that, and what nats-py raises.
+        Raises PermissionError if the server does not let this client do that, and what nats-py raises.
         """
         while True:
             with contextlib.suppress(NatsTimeout):
@@ -268,7 +268,7 @@ class Worker:
         return max(AT_ONCE, self.agent.capabilities[capability].queue)
 
     async def _subscribed(self) -> Any:
-        """The pull subscription of the queue, which all its workers share; made where it is not there."""
+        """The pull subscription of the queue, which all its workers share; made if it is not there."""
         stream, name = self._link.tasks_stream, f"{self._link.queue}-workers"
         jetstream = self._link.stream
         try:
@@ -544,7 +544,7 @@ class Client(Caller):
             await subscription.unsubscribe()
 
     async def _heard(self, subscription: Any, losses: int, end: float = float("inf")) -> Any:
-        """The next message; None where the server was lost since ``losses``: it may have come meanwhile. Raises
+        """The next message; None if the server was lost since ``losses``: it may have come meanwhile. Raises
         TimeoutError at the ``end`` by the clock, Unreachable."""
         while (left := end - _clock()) > 0:
             try:
@@ -560,7 +560,7 @@ class Client(Caller):
         self, task_id: str, results: Any, check: Callable[[Any], Result], seconds: float, losses: int
     ) -> Result | None:
         """The next Result of the task; what others publish there is not taken, and named where nothing else comes. None
-        where the server was lost."""
+        if the server was lost."""
         strange: list[str] = []
         end = _clock() + seconds
         try:
