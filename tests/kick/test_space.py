@@ -364,9 +364,18 @@ def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
         parsed.name = "b"
     with pytest.raises(TypeError):
         built.replace(colour="red")
-    for wrong in ({"name": 7}, {"index": "1"}, {"qualifier": "a/b", "place": "c"}, {"inline": "x", "qualifier": "y"}):
+    raws = [{"raw": raw} for raw in ("b", "⫻b\n", "⫻a\nx\n", "⫻a\n\n⫻b\n", "⫻a\ud800\n", "")]
+    for wrong in [
+        {"name": 7},
+        {"index": "1"},
+        {"qualifier": "a/b", "place": "c"},
+        {"inline": "x", "qualifier": "y"},
+        *raws,
+    ]:
         with pytest.raises(EncodeError):
             made(**{"name": "a", **wrong})
+    with pytest.raises(DecodeError):  # an edit of one of two that say the same
+        made.from_dict({**parsed.to_dict(), "content": "y"})
 
 
 @pytest.mark.parametrize("tail", ["\n", "\r\n", " \n", "\n\n", "\n \t\n", "\n\u2003"])

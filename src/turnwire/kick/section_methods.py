@@ -53,7 +53,7 @@ def built_parts(*values: Any, trim: bool = False) -> tuple[Any, ...]:
 
     trim: cuts line ends and blank lines off the end of the content, which no reader would return. Raises
     EncodeError(trailing_blank) for them otherwise, wrong_type for a part that is not a str, mismatch for a qualifier
-    that contradicts the others.
+    or a ``raw`` that contradicts the others.
     """
     for part, value in zip(PARTS, values, strict=True):
         if value is None and part not in ("name", "content"):
@@ -80,7 +80,19 @@ def built_parts(*values: Any, trim: bool = False) -> tuple[Any, ...]:
         place, index = split
     if inline is not None and qualifier != "":
         raise encode_fault(Reason.MISMATCH, "inline text and a qualifier exclude each other", "/inline")
+    if raw is not None and not _says(raw, (name, type_, qualifier, place, index, inline), content):
+        raise encode_fault(Reason.MISMATCH, "raw and the other parts contradict each other", "/raw")
     return name, type_, qualifier, place, index, inline, content, raw
+
+
+def _says(raw: str, parts: tuple[str | None, ...], content: str) -> bool:
+    """True if the text of a section, which alone is written, has these parts and this content."""
+    from turnwire.kick._format_py import header_line, split
+
+    line, newline, rest = raw.partition("\n")
+    read = rest[: content_end(rest, 0, len(rest))]
+    header = split(header_line(line + newline, 0, len(line + newline)))
+    return line.startswith(SIGIL) and header[:6] == parts and content in (read, unstuffed(read))
 
 
 def split_qualifier(qualifier: str) -> tuple[str | None, str | None]:
