@@ -95,7 +95,7 @@ def _sources(names: Sequence[str]) -> list[Source]:
 
 
 def is_url(name: str) -> bool:
-    """A name with the scheme of a URL; "C:/x" and "::" are none."""
+    """True if a name has the scheme of a URL; "C:/x" and "::" do not."""
     if ":/" not in name and "::" not in name:  # no reader of logs is loaded to see that a file is not there
         return False
     from turnwire.log.input.urls import URL

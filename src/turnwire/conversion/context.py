@@ -76,7 +76,7 @@ class Context:
             raise bad_context("a context must be a table")
         known = {one.name for one in fields(cls) if one.init} - {"new_id"}
         if unknown := sorted(map(str, values.keys() - known)):
-            raise bad_context(f"{unknown[0]!r} is none of {', '.join(sorted(known))}", unknown[0])
+            raise bad_context(f"{unknown[0]!r} is not one of {', '.join(sorted(known))}", unknown[0])
         if not isinstance(values.get("now"), (str, type(None))):
             raise bad_context("now must be a time as text", "now")
         return cls(**values)

@@ -197,7 +197,7 @@ class KickChecklist(checklists.RecordChecklist):
             self._overdue = {name: texts for name, texts in self._overdue.items() if name in left}
 
     def as_of(self, now: float) -> None:
-        """The moment as of which the rest is judged."""
+        """The time for which unfinished work is checked."""
         self._now = now
 
     def end(self) -> None:

@@ -337,7 +337,7 @@ def _member(enum: Any, value: Any, reason: Reason, path: str) -> Any:
             return enum(value)
     except (KeyError, ValueError):
         pass
-    raise _fault(reason, f"{value!r} is none of {', '.join(enum.__members__)}", path)
+    raise _fault(reason, f"{value!r} is not one of {', '.join(enum.__members__)}", path)
 
 
 def _fault(reason: Reason, text: str, path: str) -> DecodeError:

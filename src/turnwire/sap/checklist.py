@@ -259,7 +259,7 @@ class SapChecklist(checklists.RecordChecklist):
                 self._lifecycle.forget(early.task_id)
 
     def as_of(self, now: float) -> None:
-        """The moment as of which the rest is judged."""
+        """The time for which unfinished work is checked."""
         self._now = datetime.fromtimestamp(now, UTC)
 
     def end(self) -> None:

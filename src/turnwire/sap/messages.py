@@ -41,7 +41,7 @@ class JsonObject(contract.Serialisable):
     """An object of SAP: a view of a dict, which keeps unknown fields, nulls and the order of keys.
 
     Attributes:
-        fields: the dict itself, by the names of the wire; what is changed there is changed here.
+        fields: the dict itself, by the names of the wire; changes to it change the object.
 
     A field is an attribute (``task.task_id``), None when it is absent; setting one to None removes it, except for the
     fields where null has a meaning (parentTaskId, output), which ``del`` removes. Unknown fields are reached by

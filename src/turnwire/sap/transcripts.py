@@ -191,7 +191,7 @@ class Transcript(Batching):
 
     Args:
         ledger: where the rows go; it stays open when the transcript is closed.
-        lease: seconds for which a started task is an agent's before it must say so again.
+        lease: seconds after which an agent must renew its claim to a started task.
     """
 
     def __init__(self, ledger: Ledger, *, lease: float = 10.0) -> None:

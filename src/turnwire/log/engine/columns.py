@@ -94,7 +94,7 @@ def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, .
     result: list[Column] = []
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"columns must be a list of names; {name!r} is none")
+            raise TypeError(f"columns must be a list of names; {name!r} is not a name")
         if name not in there:
             raise no_column(scanner, name, there, f"{told(scanner)} has no column {name!r}; it has {', '.join(there)}")
         if there[name] in result:

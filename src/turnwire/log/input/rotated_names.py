@@ -121,8 +121,8 @@ def _beside(name: str) -> set[str]:
 
 def rotated_files(name: str) -> tuple[list[Rotated], bool]:
     """Files beside a log that are called as rotated ones of it, the oldest first, and False if one of them was
-    renamed meanwhile: that can happen again in each list. A compressed one beside the file that it is made from is not
-    finished, and is not there yet."""
+    renamed meanwhile: that can happen again in each list. A compressed file next to its original is incomplete and not
+    counted."""
     try:
         there = _beside(name)
     except FileNotFoundError:

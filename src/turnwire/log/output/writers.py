@@ -46,7 +46,7 @@ def format_of(path: str, named: str | None = None) -> str:
         return named
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
-        text = f"{path!r} does not determine the format: its extension is none of {', '.join(ENDINGS)}"
+        text = f"{path!r} does not determine the format: its extension is not one of {', '.join(ENDINGS)}"
         raise UnknownName("ending", ending, ENDINGS, text)
     return ENDINGS[ending]
 

@@ -217,7 +217,7 @@ class _Endpoint:
                     if len(body) + len(chunk) > self.max_body:
                         raise too_large
                     if not self.agent.reserve(len(chunk)):
-                        raise _Problem(request, ErrorCode.RATE_LIMIT, "there is no memory for the body now")
+                        raise _Problem(request, ErrorCode.RATE_LIMIT, "there is not enough memory for the body now")
                     body += chunk
             request.scope[_READ] = True
             correlation = request.headers.get(CORRELATION)

@@ -2,7 +2,7 @@
 
 A tool is for a model: its arguments are the payload, by the capability's own schema, and it gives the output. The
 envelope is made by the server: fresh ids, the principal of the session as issuer, the context that the server was given
-(pressureLevel instant by default), and ``meta`` that says so. Whoever has an envelope sends it in ``_meta``:
+(pressureLevel instant by default), and ``meta`` with its origin. Whoever has an envelope sends it in ``_meta``:
 
     urn:ubos:sap/task             a whole Task; its payload stands for the arguments if there are none
     urn:ubos:sap/context          a constitutionalContext

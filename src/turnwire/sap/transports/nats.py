@@ -171,7 +171,7 @@ class Link:
             _log.error("the connection to %s: %s: %s", self.url, type(error).__name__, error)
 
     async def publish(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
-        """Puts a message into a stream; again where the server did not confirm that: it may have been lost meanwhile.
+        """Adds a message to a stream, again if the server did not confirm it, since it may have been lost.
 
         Raises PermissionError if the server does not let this client do that, and what nats-py raises.
         """
