@@ -123,7 +123,7 @@ def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None
     given.write_text("agents = 3")
     refused = turnwire("tokens", good, "--wire", "nslip", "--context", given)
     assert refused.code == 2
-    assert "context.toml: bad_context: agents maps names to values" in refused.err
+    assert "context.toml: bad_context: agents must map names to values" in refused.err
 
 
 def test_standard_input() -> None:

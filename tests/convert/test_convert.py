@@ -192,7 +192,7 @@ def test_a_context_that_is_none(wrong: dict[str, Any]) -> None:
         ({"new_id": ID}, "new_id must be a function that returns a fresh UUID, not str"),
         ({"uuids": {"3": "7fbb32b6"}}, "'3' is mapped to '7fbb32b6', which is not a UUID"),
         ({"uuids": {"3": 3}}, "'3' is mapped to 3; a str is required"),
-        ({"uuids": [ID]}, "uuids maps names to values"),
+        ({"uuids": [ID]}, "uuids must map names to values"),
     ],
 )
 def test_a_context_is_refused_when_it_is_made(wrong: dict[str, Any], said: str) -> None:

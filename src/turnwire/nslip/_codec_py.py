@@ -258,7 +258,7 @@ def encode_many(messages: Iterable[SlipMessage]) -> bytes:
         try:
             line = encode(message)
             if "\n" in line:
-                raise encode_fault(Reason.NEWLINE_IN_STRING, "a line cannot contain a newline")
+                raise encode_fault(Reason.NEWLINE_IN_STRING, "a line cannot hold a newline")
         except EncodeError as error:
             error.path = f"/{index}{error.path or ''}"
             raise error.relocated() from None
