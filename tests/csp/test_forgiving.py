@@ -244,3 +244,15 @@ def test_what_is_read_out_of_markdown_is_at_least_a_reject_of_a_scan(title: str,
 def test_ordinary_markdown_is_no_reject(text: str) -> None:
     found = turnwire.scan(text.encode())
     assert sum(len(batch) for batch in found) + len(list(found.rejects.rows())) == 0
+
+
+@pytest.mark.parametrize("prefix", ["> ", "[12:00:01] bot: ", "12 | "])
+def test_messages_behind_a_prefix_are_parsed_and_the_text_around_them_is_kept(prefix: str) -> None:
+    quoted = "".join(f"{prefix}{line}".rstrip() + "\n" for line in (GOOD + "\n" + GOOD).splitlines())
+    document = csp.parse(f"He wrote:\n{quoted}Thanks\n", mode="lenient")
+    texts = [one.text for one in document.records if isinstance(one, csp.Junk)]
+    assert ([one for one in document.records if isinstance(one, csp.CspMessage)], texts) == (
+        [csp.decode(GOOD)] * 2,
+        ["He wrote:", "Thanks"],
+    )
+    assert [(str(found.reason), found.where) for found in document.issues] == [("bad_magic", 2)]

@@ -10,7 +10,7 @@ from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
 from turnwire.csp._lines_py import has_title
 from turnwire.csp._objects_py import Spans
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
-from turnwire.csp.lenient import parse_leniently, without_prefix
+from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.messages import AnyBlock, CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Template
 from turnwire.csp.spec import FIELDS, FILE_OPS, MAGIC, MIN_HEREDOC, PREAMBLE, REASONS
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect, expect_one_of
@@ -108,12 +108,6 @@ def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS)
         told += [issue(Reason.RESTATE, one.line, "info") for one in behind if isinstance(one, Preamble)]
         told += [issue(Reason.JUNK, one.line, "info", "the text around the message was ignored") for one in texts[:1]]
         found.issues = tuple(sorted((*found.issues, *told), key=lambda one: int(one.where)))
-        return found
-    raw = input_bytes(text)
-    plain = without_prefix(raw) if mode == "lenient" else raw
-    if plain != raw:
-        found = decode_closely(plain, mode=mode, limits=limits)
-        found.issues = (issue(Reason.BAD_MAGIC, found.line), *found.issues)
         return found
     if document.issues:
         reason, line, _, words = document.issues[0]

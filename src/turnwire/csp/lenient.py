@@ -15,7 +15,7 @@ from turnwire.csp._lines_py import MAGIC, Cursor, Line, ScanFault, Table, has_ti
 from turnwire.csp._objects_py import Spans
 from turnwire.csp._scanner_py import Stream
 from turnwire.csp.faults import issue
-from turnwire.csp.messages import Document, Junk, Record
+from turnwire.csp.messages import CspMessage, Document, Junk, Record
 from turnwire.csp.reader import MessageReader
 from turnwire.errors import Issue, Reason
 from turnwire.fences import is_fence
@@ -28,13 +28,33 @@ _NEAR_STATE = re.compile(rb"[ \t]*(?:DEF[ \t]+[A-Z{]|(?:-[ \t]*)?L[0-9]+[: \t])"
 
 
 def parse_leniently(raw: bytes, limits: Limits) -> Document:
-    """All records of a text that is valid UTF-8, and what was forgiven, by line. Never raises."""
+    """All records of a text that is valid UTF-8, and what was forgiven, by line. If it has no message, but one that is
+    quoted or has a prefix (bad_magic), the records of that, and all other text as Junk. Never raises."""
+    records, issues = _read(raw, limits)
+    plain = raw if any(isinstance(one, CspMessage) for one in records) else _without_prefix(raw)
+    if plain != raw:
+        inside, blamed = _read(plain, limits)
+        meant = next((one for one in inside if not isinstance(one, Junk) or one.reason), None)
+        if meant is not None:
+            first, last = meant.line, plain.count(b"\n")
+            outside = (one for one in records if not first <= one.line <= last)
+            records = sorted((*outside, *inside), key=lambda one: one.line)
+            issues = [one for one in issues if not first <= int(one.where) <= last]
+            if isinstance(meant, CspMessage):
+                found = issue(Reason.BAD_MAGIC, first)
+                meant.issues = (found, *meant.issues)
+                issues.append(found)
+            issues += blamed
+    return Document(records, sorted(issues, key=lambda found: int(found.where)))
+
+
+def _read(raw: bytes, limits: Limits) -> tuple[list[Record], list[Issue]]:
     reader = LenientReader(raw, limits)
     reader.read()
-    return Document(reader.records, sorted(reader.issues, key=lambda found: int(found.where)))
+    return reader.records, reader.issues
 
 
-def without_prefix(raw: bytes) -> bytes:
+def _without_prefix(raw: bytes) -> bytes:
     """The first message that stands after the same text in each line, as a quote or a line of a log does, without it
     (numbers may differ, as in times); of a title (``# CSP/1``) that line alone. Lines before it are blank, so that
     numbers of lines stay; what follows the last line that begins so is left out. The same again if there is none.
