@@ -199,7 +199,7 @@ def test_workers_of_this_machine_are_not_watched(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_makes_no_sense_is_refused_before_anything_runs(client: Any, logs: Path) -> None:
-    with pytest.raises(ValueError, match="no first one"):
+    with pytest.raises(ValueError, match="collect"):
         run(client, logs, errors="raise")
     (logs.parent / "out").mkdir()
     (logs.parent / "out" / "something").touch()

@@ -188,7 +188,7 @@ def test_blocks_have_no_first_error_to_raise(tmp_path: Path, errors: str, monkey
     monkeypatch.setattr("turnwire.distributed.driver.distributed", lambda: None)
     (tmp_path / "logs").mkdir()
     if errors == "raise":
-        with pytest.raises(UnknownName, match='errors is "collect" or "skip"'):
+        with pytest.raises(UnknownName, match='"collect" or "skip"'):
             dask_scan(str(tmp_path / "logs"), out=tmp_path / "out", errors=errors)
         assert not (tmp_path / "out").exists()
         return

@@ -68,7 +68,7 @@ def test_progress_as_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     list(scan_nslip(LINES + b"@a3|f0 bad", progress=True))
     assert told[-1]["records"] == "100 records, 1 reject" and not bar.going
-    with pytest.raises(TypeError, match="progress is a function"):
+    with pytest.raises(TypeError, match=r"^progress "):
         scan_nslip(b"", progress=3)
 
 
