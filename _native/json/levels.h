@@ -109,12 +109,14 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     return tw_members_scalar(x, p, 0, 1, brace);
 }
 
-/* Forgets the templates if other nodes fill columns now than when they were made. */
+/* Forgets the templates if other nodes fill columns now than when they were made, or if none fitted in the last block. A block
+ * may have other objects than those before it: what was made and missed for those is no reason to make none for these. */
 static void tw_check_templates(tw_json *x)
 {
-    if (memcmp(x->asked, x->made_for, sizeof x->asked))
+    if (!x->fits || memcmp(x->asked, x->made_for, sizeof x->asked))
         while (x->template_count) free(x->templates[--x->template_count]);
     memcpy(x->made_for, x->asked, sizeof x->asked);
+    x->templates_made = x->fits = x->misfits = x->pause = 0;
     x->fitted = NULL;
     x->unfit = NULL;
 }
