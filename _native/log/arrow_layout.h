@@ -294,7 +294,7 @@ static inline void tw_number_view(uint64_t number, uint8_t *view)
     memcpy(view, words, TW_VIEW);
 }
 
-/* Numbers as texts: as tw_text_column, with masks of no width where all rows have one. Digits that do not fit into a view go
+/* Numbers as texts: as tw_text_columns, with masks of no width where all rows have one. Digits that do not fit into a view go
  * one behind the other into `side`, which has room for TW_DECIMAL bytes a row where there are any. How many are there. */
 static inline size_t tw_number_column(const uint64_t *numbers, size_t count, const void *masks, int width, int valid,
                                       uint8_t *out, uint8_t *bitmap, uint8_t *side)

@@ -172,11 +172,11 @@ class Notes:
         """True if the next one is written, not only counted."""
         return self._all or self._count < self.MOST
 
-    def add(self, line: str) -> None:
-        """One record."""
+    def add(self, line: str | Callable[[], str]) -> None:
+        """One record; a function makes the line only if it is written."""
+        if self.told:
+            self._write(line if isinstance(line, str) else line())
         self._count += 1
-        if self._all or self._count <= self.MOST:
-            self._write(line)
 
     def close(self) -> None:
         """Says how many were left out."""

@@ -189,14 +189,12 @@ class _Writer:
             text = f"\n{text}" if registry.wire(self._target).style == LINES else text
         self._first = False
         self.messages.add(text if text.endswith("\n") else f"{text}\n")
-        if self._quiet or not self.notes.told:
-            for _ in range(0 if self._quiet else (converted.nearest is not None) + bool(dropped)):
-                self.notes.add("")
+        if self._quiet:
             return
         if converted.nearest is not None:
-            self.notes.add(f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}")
+            self.notes.add(lambda: f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}")
         if dropped:
-            self.notes.add(f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}")
+            self.notes.add(lambda: f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}")
 
     def refuse(self, file: str, line: int, error: WireError) -> None:
         """One record that could not be read or has no form in the target."""
@@ -209,8 +207,7 @@ class _Writer:
             fault |= {"nearest": nearest} if nearest else {}
             self._line({"file": file, "line": line, "wire": self._target, **fault})
         else:
-            told = self.notes.told
-            self.notes.add(f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}" if told else "")
+            self.notes.add(lambda: f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}")
 
     def _line(self, values: dict[str, Any]) -> None:
         write_json([{**values, "file": inputs.shown(values["file"])}])
