@@ -350,7 +350,7 @@ def test_a_number_is_no_path_whatever_file_it_is_open_for(tmp_path: Path) -> Non
 
 
 @once
-def test_threads_share_commits(tmp_path: Path) -> None:
+def test_threads_write_one_chain(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "a")
     seqs: list[int] = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from turnwire.errors import RuleError
 from turnwire.ledger import Ledger, connection, writing
-from turnwire.ledger.writing import Writer, _Ticket
+from turnwire.ledger.writing import Writer
 
 pytestmark = pytest.mark.once
 
@@ -119,20 +119,7 @@ def test_tables_are_looked_at_where_somebody_changed_them(
     assert len(looked) == 4
 
 
-class Lock:
-    """A lock at which something happens to who waits for it."""
-
-    def __init__(self, meanwhile: Callable[[], object]) -> None:
-        self.meanwhile = meanwhile
-
-    def __enter__(self) -> None:
-        self.meanwhile()
-
-    def __exit__(self, *_: object) -> None:
-        """Nobody else waits."""
-
-
-def test_what_its_caller_was_told_has_failed_is_not_written_later(
+def test_what_was_interrupted_before_its_turn_is_not_written(
     two: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, _ = two
@@ -140,28 +127,22 @@ def test_what_its_caller_was_told_has_failed_is_not_written_later(
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    def refuse() -> None:
-        ticket = writer_of(one)._waiting.pop()
-        ticket.error = OSError("no room")
-
-    for meanwhile, error in ((interrupt, KeyboardInterrupt), (refuse, OSError)):
-        with monkeypatch.context() as patch:
-            patch.setattr(writer_of(one), "lock", Lock(meanwhile))
-            with pytest.raises(error):
-                one.append("k", "lost")
+    with monkeypatch.context() as patch:
+        patch.setattr(writer_of(one), "_catch_up", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            one.append("k", "lost")
     assert one.append("k", "kept") == 1
     assert [entry.body for entry in one] == [b"kept"]
 
 
-def test_who_shares_a_commit_with_a_conflict_has_a_number(two: tuple[Ledger, Ledger]) -> None:
-    one, _ = two
-    writer = writer_of(one)
-    tickets = [_Ticket([("k", b"v", "")] * 2, expected) for expected in (None, 7, None)]
-    writer._waiting.extend(tickets)
-    with pytest.raises(RuleError, match="the last entry is 0, not 9"):
-        one.append("k", "v", expect=9)
-    assert [(ticket.first, ticket.error is None) for ticket in tickets] == [(1, True), (0, False), (3, True)]
-    assert len(one) == 4
+def test_a_conflict_costs_nobody_anything(two: tuple[Ledger, Ledger]) -> None:
+    one, other = two
+    assert other.append("k", "v") == 1
+    for wrong in (0, 7):
+        with pytest.raises(RuleError, match=f"the last entry is 1, not {wrong}"):
+            one.append("k", "v", expect=wrong)
+    assert one.append("k", "v", expect=1) == 2
+    assert one.verify()
 
 
 def test_what_an_interruption_left_open_is_taken_back(two: tuple[Ledger, Ledger]) -> None:

@@ -64,7 +64,7 @@ class Ledger:
     """An append-only, tamper-evident store in one SQLite file (section 11 of SAP V2.0).
 
     Every entry has a link of a SHA-256 chain and is a leaf of an RFC 9162 Merkle tree. When ``append`` returns, the
-    entry is on disk; concurrent appends of several threads share a commit. Several processes may write.
+    entry is on disk. Several threads and processes may write; many entries at once (``append_many``) share a commit.
 
     Args:
         path: the file, which is created if necessary; ``":memory:"`` keeps the ledger in memory for this object until

@@ -1,13 +1,10 @@
-"""Writing a ledger: entries are sealed, inserted and committed for all who wait at the same time."""
+"""Writing a ledger: entries are sealed, inserted and committed, all of a call or none."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import time
-from collections import deque
-from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -28,16 +25,6 @@ _SURELY_SHORT = _NAME_LIMIT // 4  # characters
 Item = tuple[str, bytes, str]  # kind, body, key
 
 
-@dataclass(slots=True, eq=False)
-class _Ticket:
-    """The entries that one caller wants written, and their outcome."""
-
-    items: list[Item]
-    expected: int | None
-    first: int = 0
-    error: BaseException | None = None
-
-
 def item(kind: str, body: Any, key: str) -> Item:
     """An entry as it is written; see :meth:`Ledger.append`. Raises ValueError for a name that is too long."""
     for name, text in (("kind", kind), ("key", key)):
@@ -51,18 +38,17 @@ def item(kind: str, body: Any, key: str) -> Item:
 
 
 class Writer:
-    """Appends to a ledger, for several threads at a time.
+    """Appends to a ledger, for one thread at a time.
 
     Args:
-        connection: that writes. identity: the ledger's id. path: of its file.
-        lock: to hold while the connection is used; a thread that waits for it may find its entries written.
+        connection: that writes. identity: the ledger's id. path: of its file. lock: to hold while the connection is
+            used.
     """
 
     def __init__(self, connection: sqlite3.Connection, identity: str, path: str | os.PathLike[str], lock: Any) -> None:
         self.connection = connection
         self.lock = lock
         self._path = path
-        self._waiting: deque[_Ticket] = deque()
         self._known_version = -1  # of the file, as SQLite counts other connections' commits
         self._last, self._chain = 0, first_link(identity)
         self._first_link = self._chain
@@ -78,57 +64,27 @@ class Writer:
 
     def write(self, items: list[Item], expected: int | None) -> int:
         """Appends all or none and answers the number of the first (section 11 of SAP V2.0). ``expected``: the number
-        that the ledger must end with, or RuleError(append_conflict). The first thread to get the lock writes for all
-        waiting ones. RuleError(ledger_broken) if the last entry is not what was appended: nothing is sealed after
-        it."""
-        ticket = _Ticket(items, expected)
-        try:
-            self._waiting.append(ticket)
-            with self.lock:
-                if not ticket.first and ticket.error is None:
-                    self._commit(ticket)
-        except BaseException:
-            with suppress(ValueError):  # nobody writes what its caller was told has failed
-                self._waiting.remove(ticket)
-            raise
-        if ticket.error is not None:
-            raise ticket.error
-        return ticket.first
-
-    def _commit(self, own: _Ticket) -> None:
-        """Writes the caller's ticket and all that wait. What is taken gets its number or an error, whatever comes
-        between; a ticket that an interruption let fall is its own caller's to write."""
-        taken = [own]
-        firsts: list[int] = []
-        try:
-            while self._waiting:
-                ticket = self._waiting.popleft()
-                if ticket is not own:
-                    taken.append(ticket)
-            if self.connection.in_transaction:  # an interruption came between an error and its end
-                self.connection.execute("ROLLBACK")
-            with transaction(self.connection, "IMMEDIATE"):
-                self._catch_up()
-                now = time.time_ns() // 1000
-                for ticket in taken:
-                    if ticket.expected is not None and ticket.expected != self._last:
-                        text = f"the last entry is {self._last}, not {ticket.expected}: another writer has appended"
-                        ticket.error = RuleError(Reason.APPEND_CONFLICT, text, rule="expect")
-                        firsts.append(0)
-                        continue
-                    firsts.append(self._last + 1)
-                    rows, self._chain = seal(self._last, now, ticket.items, self._chain)
-                    self._insert(rows)
-                    self._last += len(rows)
-            for ticket, first in zip(taken, firsts, strict=True):
-                ticket.first = first
-        except BaseException as error:
-            self._known_version = -1  # what we believe about the end of the file may never have been written
-            for ticket in taken:
-                if not ticket.first and ticket.error is None:
-                    ticket.error = damage(error) or error
-            if not isinstance(error, Exception):
+        that the ledger must end with, or RuleError(append_conflict). RuleError(ledger_broken) if the last entry is not
+        what was appended: nothing is sealed after it."""
+        with self.lock:
+            try:
+                if self.connection.in_transaction:  # an interruption came between an error and its end
+                    self.connection.execute("ROLLBACK")
+                with transaction(self.connection, "IMMEDIATE"):
+                    self._catch_up()
+                    last = self._last
+                    if expected is None or expected == last:
+                        rows, self._chain = seal(last, time.time_ns() // 1000, items, self._chain)
+                        self._insert(rows)
+                        self._last += len(rows)
+                        return last + 1
+            except BaseException as error:
+                self._known_version = -1  # what we believe about the end of the file may never have been written
+                if (found := damage(error)) is not None:
+                    raise found from error
                 raise
+        text = f"the last entry is {last}, not {expected}: another writer has appended"
+        raise RuleError(Reason.APPEND_CONFLICT, text, rule="expect")
 
     def _catch_up(self) -> None:
         if self._file_now() != self._file:
