@@ -23,7 +23,7 @@ from turnwire.json import (
     _write_py as pure_write,
     lazy_object,
 )
-from turnwire.sap import codec as sap_codec, field_rules, messages as sap_messages, rules as sap_rules
+from turnwire.sap import codec as sap_codec, messages as sap_messages, rules as sap_rules
 from turnwire.sap.codec import kind_of
 from turnwire.sstp import codec as sstp_codec, messages as sstp_messages
 from turnwire.sstp.rules import findings
@@ -222,7 +222,7 @@ def issues_of(fields: dict[str, Any]) -> list[Any]:
     cls = kind_of(fields)
     assert cls is not None
     message = cls.from_dict(fields)
-    return [*field_rules.judge(fields, cls.TABLE), *sap_rules.conditions(message), *sap_rules.lint(message)]
+    return [*sap_rules.judge(fields, cls.TABLE), *sap_rules.conditions(message), *sap_rules.lint(message)]
 
 
 @needs_native

@@ -20,8 +20,8 @@ from turnwire.json import _codec_py as pure
 from turnwire.json.pointers import place_of
 from turnwire.json.text import reader
 from turnwire.sap import codec
-from turnwire.sap.field_rules import judge
 from turnwire.sap.messages import KEYS, MESSAGES
+from turnwire.sap.rules import judge
 from turnwire.sap.secrets import secrets
 from turnwire.sap.spec import WIRE
 

@@ -96,7 +96,7 @@ def findings(message: JsonObject) -> list[Issue]:
 def _judged(fields: Any, table: Table) -> list[Issue]:
     if _rules(table, _core).follows(fields):
         return []
-    from turnwire.sap.field_rules import judge
+    from turnwire.sap.rules import judge
 
     return list(judge(fields, table))
 
