@@ -22,7 +22,6 @@ INTERRUPTED = (
     "csp/store.py",
     "csp/state.py",
     "ledger/store.py",
-    "ledger/writing.py",
 )
 """Files of whose lines each is a place of an interruption."""
 

@@ -106,7 +106,7 @@ def test_a_hidden_trigger_is_found_and_nothing_acknowledged(path: Path, name: st
 def test_a_row_that_is_left_out_is_seen_at_the_insert(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where nothing looks at the schema: the insert says which rows there are."""
     hide_trigger(path, "BEFORE INSERT")
-    for module in ("connection", "writing"):
+    for module in ("connection", "store"):
         monkeypatch.setattr(f"turnwire.ledger.{module}.require_schema", lambda connection: None)
     with Ledger(path) as ledger:
         for items in ([("x", b"one")], [("x", b"many")] * 300):

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from turnwire.errors import RuleError
-from turnwire.ledger import Ledger, connection, writing
-from turnwire.ledger.writing import Writer
+from turnwire.ledger import Ledger, connection, store
+from turnwire.ledger.store import Writer
 
 pytestmark = pytest.mark.once
 
@@ -104,8 +104,8 @@ def test_tables_are_looked_at_where_somebody_changed_them(
     """Not each time that somebody else has written."""
     looked: list[Any] = []
     one, other = two
-    judge = writing.require_schema
-    monkeypatch.setattr(writing, "require_schema", lambda opened: looked.append(opened) or judge(opened))
+    judge = store.require_schema
+    monkeypatch.setattr(store, "require_schema", lambda opened: looked.append(opened) or judge(opened))
     for _ in range(5):
         one.append("k", "v")
         other.append("k", "v")

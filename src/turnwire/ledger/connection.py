@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from turnwire.errors import Reason, RuleError, expect_one_of
-from turnwire.ledger.rows import FORMAT, ProofFailed, broken
+from turnwire.ledger.rows import FORMAT, ProofFailed, broken, refused
 
 APPLICATION_ID = 0x7475726E  # "turn", in the header of the SQLite file
 SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
@@ -62,11 +62,9 @@ def _made() -> frozenset[tuple[str, ...]]:
         return frozenset(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql NOT NULL"))
 
 
-def strange_schema(connection: sqlite3.Connection) -> str | None:
-    """The first object of the file that is not as it was made (also under names that SQLite keeps for itself), or None.
-
-    A trigger under such a name, put there by ``writable_schema``, runs as any other.
-    """
+def require_schema(connection: sqlite3.Connection) -> None:
+    """Raises ProofFailed at the first object of the file that is not as it was made, also under names that SQLite keeps
+    for itself: a trigger under such a name, put there by ``writable_schema``, runs as any other."""
     found = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
     names = [row[1] for row in found]
     shared = connection.execute(
@@ -74,20 +72,13 @@ def strange_schema(connection: sqlite3.Connection) -> str | None:
         "(SELECT rootpage FROM sqlite_schema GROUP BY rootpage HAVING count(*) > 1)"
     ).fetchone()
     if shared is not None:
-        return f"{shared[0]} has its rows in the pages of another table"
-    for name in sorted(SCHEMA):
-        if name not in names:
-            return f"{name} is missing"
+        raise ProofFailed("schema", f"{shared[0]} has its rows in the pages of another table")
+    if missing := SCHEMA.keys() - names:
+        raise ProofFailed("schema", f"{min(missing)} is missing")
     for row in found:
         if (row not in _made() or names.count(row[1]) > 1) and row not in _STATISTICS:
-            return f"{row[1]} was changed" if row[1] in SCHEMA else f"{row[1]} is not part of a ledger"
-    return None
-
-
-def require_schema(connection: sqlite3.Connection) -> None:
-    """Raises ProofFailed if a table, a trigger or anything else is not as it was made."""
-    if (strange := strange_schema(connection)) is not None:
-        raise ProofFailed("schema", strange)
+            what = "was changed" if row[1] in SCHEMA else "is not part of a ledger"
+            raise ProofFailed("schema", f"{row[1]} {what}")
 
 
 NO_LEDGER = "no ledger"
@@ -152,32 +143,13 @@ def told(error: Exception) -> str:
 
 
 def damage(error: BaseException | None) -> RuleError | None:
-    """The RuleError(ledger_broken) of an error of SQLite that says the file is not as SQLite wrote it; else None."""
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
-        return None
-    return broken(f"the file is damaged: {error}")
-
-
-class LedgerErrors:
-    """Raises RuleError(ledger_broken) if a proof fails within, or SQLite finds the file damaged."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if error is not None:
-            tell_faults(error)
-
-
-def tell_faults(error: BaseException) -> None:
-    """Raises RuleError(ledger_broken) for the error of a proof that fails, or of a file that SQLite finds damaged."""
+    """The RuleError(ledger_broken) of a proof that failed, or of an error of SQLite that says the file is not as SQLite
+    wrote it; else None."""
     if isinstance(error, ProofFailed):
-        fault = error.fault
-        raise broken(f"{fault.where}{'' if fault.seq is None else f' at entry {fault.seq}'}: {fault.text}") from None
-    if isinstance(error, sqlite3.Error) and (found := damage(error)) is not None:
-        raise found from error
+        return refused(error.fault)
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+        return broken(f"the file is damaged: {error}")
+    return None
 
 
 # ---------------------------------------------------------------- opening
@@ -287,7 +259,7 @@ def open_ledger(
         except ProofFailed as failed:
             if failed.fault.where == NO_LEDGER:
                 raise _bad(path, failed.fault.text) from None
-            raise broken(f"schema: {failed.fault.text}") from None
+            raise refused(failed.fault) from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise

@@ -80,6 +80,11 @@ def broken(text: str) -> RuleError:
     return RuleError(Reason.LEDGER_BROKEN, text, rule="ledger")
 
 
+def refused(fault: Fault) -> RuleError:
+    """RuleError(ledger_broken) with the words of a fault."""
+    return broken(f"{fault.where}{'' if fault.seq is None else f' at entry {fault.seq}'}: {fault.text}")
+
+
 def first_link(ledger_id: str) -> bytes:
     """The start of a ledger's chain: two ledgers never share a chain."""
     return sha256(f"turnwire ledger {FORMAT}\n{ledger_id}".encode()).digest()

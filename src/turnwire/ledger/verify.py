@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import expect
 from turnwire.ledger import merkle
-from turnwire.ledger.connection import NO_LEDGER, LedgerErrors, identity_of, input_output, open_to_read, told
-from turnwire.ledger.rows import Fault, ProofFailed, ProvedRows
+from turnwire.ledger.connection import NO_LEDGER, identity_of, input_output, open_to_read, told
+from turnwire.ledger.rows import Fault, ProofFailed, ProvedRows, refused
 
 if TYPE_CHECKING:
     from turnwire.ledger.checkpoint import Checkpoint
@@ -144,6 +144,5 @@ def require(verdict: Verdict) -> Verdict:
     """Returns the verdict if nothing failed. Otherwise raises RuleError(ledger_broken) with the first fault."""
     expect(verdict, Verdict, "the Verdict of a ledger is required")
     if verdict.fault is not None:
-        with LedgerErrors():
-            raise ProofFailed(verdict.fault.where, verdict.fault.text, verdict.fault.seq)
+        raise refused(verdict.fault)
     return verdict
