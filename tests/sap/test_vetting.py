@@ -13,7 +13,7 @@ from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.errors import BadAnswer, CallError, Unanswered, Unreachable
 from turnwire.ledger import Ledger
-from turnwire.sap.calls import Caller
+from turnwire.sap.transports import Caller
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 
@@ -212,7 +212,7 @@ def test_a_call_that_met_a_full_queue_is_tried_again() -> None:
 def test_what_got_no_answer_is_sent_again(
     error: type[CallError], retries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnwire.sap.calls.FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("turnwire.sap.transports.FIRST_PAUSE", 0.0)
     tried: list[str] = []
 
     class Lost(Caller):

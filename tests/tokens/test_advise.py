@@ -14,9 +14,8 @@ from tests.cli.running import REAL
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, context
 from turnwire import tokens
 from turnwire.registry import WIRES, wire_of
-from turnwire.tokens.advice import NOTICEABLE
+from turnwire.tokens.advice import ALL, NOTICEABLE, means
 from turnwire.tokens.budget import Price, Sample, TokenUse, priced, spend
-from turnwire.tokens.means import ALL, means
 
 pytestmark = pytest.mark.once
 

@@ -26,7 +26,6 @@ from turnwire.sap.cache import (
     fingerprint as fingerprint,
     within as within,
 )
-from turnwire.sap.calls import Caller as Caller
 from turnwire.sap.checklist import Checklist as Checklist, conform_files as conform_files, conformance as conformance
 from turnwire.sap.codec import decode as decode, detect as detect, encode as encode
 from turnwire.sap.handlers import Capability as Capability, Context as Context, Refusal as Refusal
@@ -74,6 +73,6 @@ from turnwire.sap.spec import (
     RiskTolerance as RiskTolerance,
     Status as Status,
 )
-from turnwire.sap.transports import bus as bus, http as http, mcp as mcp, nats as nats
+from turnwire.sap.transports import Caller as Caller, bus as bus, http as http, mcp as mcp, nats as nats
 from turnwire.sap.transports.bus import Bus as Bus
 from turnwire.sap.vetting import Vetting as Vetting

@@ -17,8 +17,8 @@ from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
+    from turnwire.tokens.advice import Mean
     from turnwire.tokens.budget import CountedLog, Price, TokenUse
-    from turnwire.tokens.means import Mean
     from turnwire.tokens.tokenizer import Tokenizer
 
 SHOWN = 5
@@ -200,8 +200,7 @@ DIGITS = {"alone": 1, "ratio": 2, "together": 1, "ratio together": 2, "bytes": 1
 
 def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json: bool, advised: bool) -> None:
     """Shows what a message costs in each format; what was not tried is listed with the advice, where there is one."""
-    from turnwire.tokens.advice import untried
-    from turnwire.tokens.means import means
+    from turnwire.tokens.advice import means, untried
 
     for one in means(found, counters, context=context):
         if as_json:

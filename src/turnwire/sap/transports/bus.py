@@ -18,12 +18,11 @@ from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, principal_of
 from turnwire.sap.agent import Agent
 from turnwire.sap.builders import Refused, copy_of, expects_ack, nack, thaw
-from turnwire.sap.calls import Caller
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
 from turnwire.sap.spec import ErrorCode
-from turnwire.sap.transports import answered
+from turnwire.sap.transports import Caller, asked
 
 if TYPE_CHECKING:
     from typing import Self
@@ -99,7 +98,7 @@ class BusClient(Caller):
         return job if job is None or isinstance(job, Nack) else job.ack() if receipt else await job.wait()
 
     async def _told(self, action: Action, task_id: str) -> Any:
-        return await answered(self._bus, action, task_id, principal_of(self._principal))
+        return await asked(self._bus, action, task_id, principal_of(self._principal))
 
 
 class Bus(BusClient):

@@ -34,13 +34,23 @@ from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswere
 from turnwire.json import text as json_text
 from turnwire.sap.access import Action, Named, authorise
 from turnwire.sap.builders import Refused, expects_ack
-from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
 from turnwire.sap.codec import encode
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode
 from turnwire.sap.times import UUID
-from turnwire.sap.transports import Identify, M, Serving, answered, identified, read_message
+from turnwire.sap.transports import (
+    Caller,
+    CallerOptions,
+    Identify,
+    M,
+    Serving,
+    asked,
+    identified,
+    is_final,
+    read_answer,
+    read_message,
+)
 
 try:
     import httpx
@@ -173,7 +183,7 @@ class _Endpoint:
     async def ask_about_task(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
         action = Action.CANCEL if request.method == "DELETE" else Action.READ
-        found = await answered(self.agent, action, request.path_params["task_id"], caller)
+        found = await asked(self.agent, action, request.path_params["task_id"], caller)
         if isinstance(found, Nack):
             raise Refused(found)
         status = 202 if isinstance(found, Ack) else 200

@@ -28,14 +28,13 @@ from turnwire.errors import BadAnswer, DecodeError, EncodeError, MissingDependen
 from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack, unreadable
-from turnwire.sap.calls import USABLE, Caller, CallerOptions
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
 from turnwire.sap.objects import reference_of
 from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.times import UUID
-from turnwire.sap.transports import Identify, Serving, answered, identified, read_message
+from turnwire.sap.transports import USABLE, Caller, CallerOptions, Identify, Serving, asked, identified, read_message
 
 try:
     import anyio
@@ -149,7 +148,7 @@ async def _call(
     meta: Mapping[str, Any] = params.meta or {}
     for key, action in ((RESULT, Action.READ), (CANCEL, Action.CANCEL)):
         if isinstance(task_id := meta.get(key), str):
-            return _answered(await answered(agent, action, task_id, caller))
+            return _answered(await asked(agent, action, task_id, caller))
     try:
         task = _task_of(agent, params, caller, context, meta)
     except Refused as refused:

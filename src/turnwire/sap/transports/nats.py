@@ -31,13 +31,21 @@ from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.agent import cancel_and_wait, too_large
 from turnwire.sap.builders import Refused, code_of, expects_ack, nack, thaw
-from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
 from turnwire.sap.codec import encode
 from turnwire.sap.jobs import Job, key_of
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode
 from turnwire.sap.times import uuid_key
-from turnwire.sap.transports import Identify, Serving, identified, read_message
+from turnwire.sap.transports import (
+    Caller,
+    CallerOptions,
+    Identify,
+    Serving,
+    identified,
+    is_final,
+    read_answer,
+    read_message,
+)
 
 try:
     from nats.aio.client import Client as Connection
