@@ -298,6 +298,21 @@ class MissingDependency(ImportError):
     """An optional package is not installed; the text names the extra that brings it."""
 
 
+class needs:
+    """Raises MissingDependency if an import in its block fails: ``with needs("sign", "signatures need cryptography"):``
+    tells of the extra ``sign``."""
+
+    def __init__(self, extra: str, text: str) -> None:
+        self.text = f"{text}: pip install 'turnwire[{extra}]', or '.[{extra}]' in a checkout"
+
+    def __enter__(self) -> None:
+        """Does nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ImportError):
+            raise MissingDependency(self.text, name=error.name) from error
+
+
 def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str) -> None:
     """Rejects an argument of the wrong type: TypeError("expected a SAP message, not int").
 

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
-from turnwire.errors import MissingDependency
+from turnwire.errors import needs
 from turnwire.json.text import write
 from turnwire.read.spans import Span, span_line
 
@@ -61,10 +61,8 @@ def langchain_callback(path: str | os.PathLike[str]) -> BaseCallbackHandler:
     A scan with ``wire="otlp"``, ``turnwire usage``, ``turnwire stats`` and collectors read the file. Runs of one
     root form one trace. Raises OSError for a file that cannot be written, MissingDependency without langchain-core.
     """
-    try:
+    with needs("langchain", "the callback needs langchain-core"):
         from langchain_core.callbacks import BaseCallbackHandler
-    except ModuleNotFoundError:
-        raise MissingDependency("the callback needs langchain-core: pip install 'turnwire[langchain]'") from None
 
     class Callback(BaseCallbackHandler):
         """Writes the spans of the runs that it is told of."""

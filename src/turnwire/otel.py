@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import MissingDependency
+from turnwire.errors import needs
 from turnwire.read.spans import Span, spans
 from turnwire.read.turns import merged, turns
 
@@ -26,10 +26,8 @@ def export_spans(
     the same ids. Raises OSError if the exporter rejects spans, MissingDependency without the SDK, and the errors of a
     scan.
     """
-    try:
+    with needs("otel", "spans for an exporter need OpenTelemetry"):
         from opentelemetry.sdk.trace.export import SpanExportResult
-    except ModuleNotFoundError:
-        raise MissingDependency("spans for an exporter need OpenTelemetry: pip install 'turnwire[otel]'") from None
     found = turns(source, wire=wire, conversation=conversation, **options)
     total = 0
     each = (one for one in spans(merged(found)) if isinstance(one, Span))

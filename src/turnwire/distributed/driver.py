@@ -13,7 +13,7 @@ from secrets import token_hex
 from typing import Any
 
 from turnwire.distributed.manifest import Manifest, run_block
-from turnwire.errors import MissingDependency, UnknownName
+from turnwire.errors import UnknownName, needs
 from turnwire.log.cluster_plan import BLOCK_BYTES, Block, planned
 from turnwire.log.output.writers import arrow
 
@@ -78,10 +78,8 @@ def dask_scan(
 
 def distributed() -> Any:
     """The package ``distributed``. Raises MissingDependency."""
-    try:
+    with needs("dask", "Dask is not installed"):
         import distributed as package
-    except ImportError as missing:
-        raise MissingDependency("Dask is not installed: pip install 'turnwire[dask]'") from missing
     return package
 
 

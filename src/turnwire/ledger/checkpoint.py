@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from turnwire.errors import MissingDependency, Reason, RuleError, expect
+from turnwire.errors import Reason, RuleError, expect, needs
 from turnwire.json.canonical import canonical
 from turnwire.ledger import merkle
 
@@ -150,12 +150,8 @@ def _bad_checkpoint(text: str) -> RuleError:
 
 def require_cryptography() -> Any:
     """The module of Ed25519. Raises MissingDependency without the extra ``sign``."""
-    try:
+    with needs("sign", "signatures need the package cryptography"):
         from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError as missing:
-        raise MissingDependency(
-            "signatures need the package cryptography: pip install 'turnwire[sign]', or '.[sign]' in a checkout"
-        ) from missing
     return ed25519
 
 

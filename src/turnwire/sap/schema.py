@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from turnwire.errors import Issue, MissingDependency, Reason
+from turnwire.errors import Issue, MissingDependency, Reason, needs
 from turnwire.json.pointers import pointer_step
 from turnwire.json.text import write
 from turnwire.message import without_dialect
@@ -110,11 +110,8 @@ _LONGEST = 300  # characters of the words about one
 
 def _library(what: str) -> Any:
     """The package jsonschema. Raises MissingDependency."""
-    try:
+    with needs("schema", f"{what} needs jsonschema"):
         import jsonschema
-    except ImportError as missing:
-        text = f"{what} needs jsonschema: pip install 'turnwire[schema]', or '.[schema]' in a checkout"
-        raise MissingDependency(text) from missing
     return jsonschema
 
 

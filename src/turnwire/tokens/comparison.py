@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.errors import MissingDependency, UnknownName, WireError, expect_one_of
+from turnwire.errors import MissingDependency, UnknownName, WireError, expect_one_of, needs
 from turnwire.phrases import counted
 from turnwire.registry import wire_of
 from turnwire.tokens.formats import FORMATS, lossless, messages_of, plain, text_of, version_of
@@ -109,12 +109,8 @@ class Comparison(Report):
 
     def to_arrow(self) -> Any:
         """The rows as a ``pyarrow.Table``. Raises MissingDependency without the extra ``arrow``."""
-        try:
+        with needs("files", "to_arrow needs pyarrow"):
             import pyarrow
-        except ImportError as missing:
-            raise MissingDependency(
-                "to_arrow needs pyarrow: pip install 'turnwire[files]'", name="pyarrow"
-            ) from missing
         text, number, floating = pyarrow.string(), pyarrow.int64(), pyarrow.float64()
         types = dict.fromkeys(Row._fields, text) | dict.fromkeys(
             ("messages", "bytes", "tokens", "legend", "shared", "rank"), number

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.errors import EncodeError, MissingDependency, Reason
+from turnwire.errors import EncodeError, MissingDependency, Reason, needs
 from turnwire.registry import decode, encode, wire_of
 
 
@@ -98,12 +98,8 @@ def _number(value: Any) -> Any:
 
 
 def _package(module: str, distribution: str) -> Any:
-    try:
+    with needs("formats", f"{distribution} is not installed"):
         return import_module(module)
-    except ImportError as missing:
-        raise MissingDependency(
-            f"{distribution} is not installed: pip install 'turnwire[formats]'", name=module
-        ) from missing
 
 
 def _package_format(

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from turnwire.errors import MissingDependency, UnknownName
+from turnwire.errors import UnknownName, needs
 from turnwire.tokens.tokenizer import Tokenizer
 
 DEFAULT = "o200k_base"
@@ -103,12 +103,8 @@ _ALIASES = {each.packed: each.name for each in VOCABULARIES.values()}
 
 def splintr() -> ModuleType:
     """The package that tokenizes. Raises MissingDependency without the extra ``tokens``."""
-    try:
+    with needs("tokens", "counting tokens needs splintr-rs"):
         import splintr as package
-    except ImportError as missing:
-        raise MissingDependency(
-            "counting tokens needs splintr-rs: pip install 'turnwire[tokens]'", name="splintr"
-        ) from missing
     module: ModuleType = package
     return module
 

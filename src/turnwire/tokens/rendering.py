@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire.atomic import AtomicFile
 from turnwire.characters import visible
-from turnwire.errors import MissingDependency
+from turnwire.errors import needs
 
 if TYPE_CHECKING:
     from turnwire.tokens.comparison import Comparison
@@ -160,12 +160,8 @@ def plot(comparison: Comparison, path: str | os.PathLike[str]) -> None:
     Grey bars are formats that leave something out. Raises MissingDependency without the extra ``plot``, ValueError for
     an ending that cannot be drawn, OSError.
     """
-    try:
+    with needs("plot", "pictures need matplotlib"):
         from matplotlib.figure import Figure
-    except ImportError as missing:
-        raise MissingDependency(
-            "pictures need matplotlib: pip install 'turnwire[plot]'", name="matplotlib"
-        ) from missing
     tokenizers = list(comparison.facts["tokenizers"])
     rows = max(len(comparison.sorted(name)) for name in tokenizers)
     figure = Figure(figsize=(9, len(tokenizers) * (0.9 + 0.32 * rows)), layout="constrained")

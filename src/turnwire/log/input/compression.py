@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, Protocol
 
 from turnwire.contract import Limits
-from turnwire.errors import MissingDependency, Reason
+from turnwire.errors import MissingDependency, Reason, needs
 from turnwire.log.input.signatures import LONGEST_MAGIC, ZSTD, format_of, may_become
 
 _CHUNK = 32 << 10
@@ -199,11 +199,8 @@ def _until_broken(inflate: Any, feed: _Feed, text: str) -> _Chunks:
 
 
 def _zstd(feed: _Feed, limits: Limits) -> _Chunks:
-    try:
+    with needs("zstd", "zstd needs the package zstandard"):
         import zstandard
-    except ImportError:
-        raise MissingDependency("zstd needs the package zstandard: pip install 'turnwire[zstd]'") from None
-
     decompressor = zstandard.ZstdDecompressor(max_window_size=max(limits.zstd_window, 1 << 10))
 
     def read(feed: _Feed) -> _Chunks:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from glob import has_magic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.errors import MissingDependency, UnknownName
+from turnwire.errors import MissingDependency, UnknownName, needs
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -141,9 +141,7 @@ def _storage(url: str) -> tuple[Any, str]:
 
 
 def _fsspec() -> ModuleType:
-    try:
+    with needs("fsspec", "URLs need the package fsspec"):
         import fsspec
-    except ImportError:
-        raise MissingDependency("URLs need the package fsspec: pip install 'turnwire[fsspec]'") from None
     module: ModuleType = fsspec
     return module

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import Column
-from turnwire.errors import MissingDependency, UnknownName, expect, expect_one_of
+from turnwire.errors import UnknownName, expect, expect_one_of, needs
 
 if TYPE_CHECKING:
     from turnwire.log.output.json_lines import JsonLines
@@ -181,11 +181,9 @@ class _Sink(RawIOBase):
 
 def arrow() -> Any:
     """pyarrow. Raises MissingDependency."""
-    try:
+    with needs("files", "Parquet, Arrow and CSV need pyarrow"):
         import pyarrow
         import pyarrow.ipc
-    except ImportError as missing:
-        raise MissingDependency("Parquet, Arrow and CSV need pyarrow: pip install 'turnwire[files]'") from missing
     return pyarrow
 
 

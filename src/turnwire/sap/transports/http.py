@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS
-from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
+from turnwire.errors import BadAnswer, DecodeError, Unanswered, Unreachable, needs
 from turnwire.json import text as json_text
 from turnwire.sap.access import Action, Named, authorise
 from turnwire.sap.builders import Refused, expects_ack
@@ -52,17 +52,13 @@ from turnwire.sap.transports import (
     read_message,
 )
 
-try:
+with needs("http", "HTTP needs starlette and httpx"):
     import httpx
     from starlette.applications import Starlette
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
     from starlette.types import Receive as Receiving, Scope, Send
-except ImportError as missing:
-    raise MissingDependency(
-        "HTTP needs starlette and httpx: pip install 'turnwire[http]', or '.[http]' in a checkout"
-    ) from missing
 
 if TYPE_CHECKING:
     from typing import Self

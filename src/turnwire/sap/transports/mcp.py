@@ -24,7 +24,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import BadAnswer, DecodeError, EncodeError, MissingDependency, Unanswered, Unreachable
+from turnwire.errors import BadAnswer, DecodeError, EncodeError, Unanswered, Unreachable, needs
 from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack, unreadable
@@ -36,7 +36,7 @@ from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.times import UUID
 from turnwire.sap.transports import USABLE, Caller, CallerOptions, Identify, Serving, asked, identified, read_message
 
-try:
+with needs("mcp", "MCP needs the SDK, version 2"):
     import anyio
     import mcp_types as types
     from mcp import Client as McpClient, MCPError
@@ -44,10 +44,6 @@ try:
     from mcp.server.stdio import stdio_server
     from mcp.shared.message import SessionMessage
     from pydantic import ValidationError
-except ImportError as missing:
-    raise MissingDependency(
-        "MCP needs the SDK, version 2: pip install 'turnwire[mcp]', or '.[mcp]' in a checkout"
-    ) from missing
 
 if TYPE_CHECKING:
     from typing import Self

@@ -26,7 +26,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
+from turnwire.errors import BadAnswer, DecodeError, Unanswered, Unreachable, needs
 from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.agent import cancel_and_wait, too_large
@@ -47,7 +47,7 @@ from turnwire.sap.transports import (
     read_message,
 )
 
-try:
+with needs("nats", "the queue needs nats-py"):
     from nats.aio.client import Client as Connection
     from nats.errors import (
         ConnectionClosedError,
@@ -58,10 +58,6 @@ try:
     )
     from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StreamConfig
     from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
-except ImportError as missing:
-    raise MissingDependency(
-        "the queue needs nats-py: pip install 'turnwire[nats]', or '.[nats]' in a checkout"
-    ) from missing
 
 if TYPE_CHECKING:
     from typing import Self
