@@ -1,8 +1,10 @@
-"""Characters that are escaped before text reaches a terminal, or a reader that splits lines at them."""
+"""Text for terminals: characters that are escaped, also for readers that split lines at them; widths and columns."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Sequence
 
 # Unicode categories Cc (without the C0 controls, which JSON escapes anyway), Cf, Zl, Zp and Cs: C1 controls,
 # bidirectional and invisible characters, line and paragraph separators, lone surrogates.
@@ -42,3 +44,36 @@ def escaped_json(lines: bytes) -> bytes:
     if lines.isascii() and b"\x7f" not in lines:
         return lines
     return _UNSAFE_IN_JSON.sub(_json_escape, lines.decode()).encode()
+
+
+GAP = 2
+"""Cells between two columns."""
+
+
+def width(text: str) -> int:
+    """Cells of a terminal that the (escaped) text takes: as rich has them, or where that is not installed, about."""
+    if text.isascii():
+        return len(text)
+    try:
+        from rich.cells import cell_len
+    except ImportError:
+        return sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in text if not unicodedata.combining(one))
+    return cell_len(text)
+
+
+def widest_of(names: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
+    """The cells of a terminal that each column takes, with its name."""
+    return [max(map(width, column)) for column in zip(names, *cells, strict=True)]
+
+
+def aligned(names: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """Rows of (escaped) text under their names, some columns to the right; a newline at the end."""
+    widest = widest_of(names, cells)
+    lines = []
+    for row in (names, *cells):
+        padded = []
+        for text, wide, number in zip(row, widest, right, strict=True):
+            gap = " " * (wide - width(text))
+            padded.append(gap + text if number else text + gap)
+        lines.append((" " * GAP).join(padded).rstrip() + "\n")
+    return "".join(lines)

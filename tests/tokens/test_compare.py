@@ -19,7 +19,7 @@ from turnwire.conversion import Context
 from turnwire.errors import EncodeError, MissingDependency, Reason
 from turnwire.tokens.comparison import OWN
 from turnwire.tokens.formats import FORMATS, Format, lossless, minified, plain
-from turnwire.tokens.rendering import aligned
+from turnwire.tokens.rendering import plain_table
 
 pytestmark = pytest.mark.once
 
@@ -272,5 +272,5 @@ def test_a_page_is_alone_and_escapes(tmp_path: Path) -> None:
 
 
 def test_columns_line_up_and_are_safe() -> None:
-    text = aligned(("a", "n", "empty"), [["x\ny", "1", ""], ["z", "100", ""]], frozenset({"n"}))
+    text = plain_table(("a", "n", "empty"), [["x\ny", "1", ""], ["z", "100", ""]], frozenset({"n"}))
     assert text == "a       n\nx\\ny    1\nz     100\n"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from shutil import get_terminal_size
 from typing import Any
 
-from turnwire.characters import UNSAFE, visible, visible_escape
+from turnwire.characters import GAP, UNSAFE, aligned, visible, visible_escape, widest_of, width
 from turnwire.phrases import counted
 
 printable = visible
@@ -21,8 +20,6 @@ WIDEST = 48
 """Cells of a terminal beyond which a value is cut."""
 NARROW = 12
 """Cells below which no text is cut to make room: then columns go."""
-GAP = 2
-"""Cells between two columns."""
 ELLIPSIS = "…"
 _PATHS = frozenset({"file", "where"})
 """Columns that are cut at their start: the end of a path says more."""
@@ -49,17 +46,6 @@ def file_name(name: str | bytes) -> str:
 def milliseconds(time: str | None) -> str | None:
     """A time as tables show it: to the millisecond, where JSON lines and files have microseconds."""
     return None if time is None else f"{time[:-4]}Z"
-
-
-def width(text: str) -> int:
-    """Cells of a terminal that the (escaped) text takes: as rich has them, or where that is not installed, about."""
-    if text.isascii():
-        return len(text)
-    try:
-        from rich.cells import cell_len
-    except ImportError:
-        return sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in text if not unicodedata.combining(one))
-    return cell_len(text)
 
 
 def shortened(text: str, cells: int, from_start: bool = False) -> str:
@@ -134,15 +120,7 @@ def _laid_out(
     if sys.stdout is not None and sys.stdout.isatty():
         with suppress(ImportError):  # without rich as in a pipe
             return _on_terminal(names, cells, right, option, get_terminal_size().columns)
-    lines = []
-    widest = _widest(names, cells)
-    for row in (names, *cells):
-        padded = []
-        for text, wide, number in zip(row, widest, right, strict=True):
-            gap = " " * (wide - width(text))
-            padded.append(gap + text if number else text + gap)
-        lines.append((" " * GAP).join(padded).rstrip() + "\n")
-    return "".join(lines)
+    return aligned(names, cells, right)
 
 
 def _number(value: float, amounts: bool, decimals: int | None = None) -> str:
@@ -152,16 +130,12 @@ def _number(value: float, amounts: bool, decimals: int | None = None) -> str:
     return f"{value:{separator}}" if separator else str(value)
 
 
-def _widest(names: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
-    return [max([width(name), *(width(row[place]) for row in cells)]) for place, name in enumerate(names)]
-
-
 def fitted(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], room: int) -> list[int]:
     """The widths of as many columns, from the left, as fit into ``room`` cells; of one at least.
 
     A number is never cut, a text not below NARROW cells; the remaining cells go to the columns that need them.
     """
-    widest = _widest(names, cells)
+    widest = widest_of(names, cells)
     widths = [wide if number else min(wide, NARROW) for wide, number in zip(widest, numbers, strict=True)]
     while len(widths) > 1 and sum(widths) + GAP * (len(widths) - 1) > room:
         widths.pop()
@@ -185,7 +159,7 @@ def _on_terminal(
     from rich.text import Text
 
     widths = fitted(names, cells, numbers, room)
-    if widths != _widest(names, cells):
+    if widths != widest_of(names, cells):
         cells = list(zip(*(_without_day([row[place] for row in cells]) for place in range(len(names))), strict=True))
         widths = fitted(names, cells, numbers, room)
     # The widths are set here, since rich would cut all columns alike. Its line between columns is one cell of the gap.

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire.atomic import AtomicFile
-from turnwire.characters import visible
+from turnwire.characters import aligned, visible
 from turnwire.errors import needs
 
 if TYPE_CHECKING:
@@ -50,23 +50,11 @@ def _said(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     return [place for place in range(len(names)) if not rows or any(row[place] for row in rows)]
 
 
-def aligned(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: frozenset[str]) -> str:
-    """The rows under their names, two spaces between columns; ``numbers`` to the right; a newline at the end.
-
-    Columns that say nothing in any row are left out.
-    """
+def plain_table(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: frozenset[str]) -> str:
+    """The rows under their names, ``numbers`` to the right; columns that say nothing in any row are left out."""
     kept = _said(names, rows)
-    lines = [[names[place] for place in kept], *([visible(row[place]) for place in kept] for row in rows)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(kept))]
-    right = [names[place] in numbers for place in kept]
-    return "".join(
-        "  ".join(
-            cell.rjust(wide) if number else cell.ljust(wide)
-            for cell, wide, number in zip(line, widths, right, strict=True)
-        ).rstrip()
-        + "\n"
-        for line in lines
-    )
+    cells = [[visible(row[place]) for place in kept] for row in rows]
+    return aligned([names[place] for place in kept], cells, [names[place] in numbers for place in kept])
 
 
 def shown(text: str) -> str:
@@ -112,7 +100,7 @@ class Report:
             parts += [table(one.title, one.names, one.rows), *(f"<p>{shown(line)}</p>" for line in one.lines if line)]
         return "".join(parts)
 
-    def table(self, layout: Layout = aligned) -> str:
+    def table(self, layout: Layout = plain_table) -> str:
         """Returns text for people: a table for each tokenizer, its conclusions, and alternatives that could not be
         tried.
 
