@@ -303,7 +303,7 @@ class needs:
     tells of the extra ``sign``."""
 
     def __init__(self, extra: str, text: str) -> None:
-        self.text = f"{text}: pip install 'turnwire[{extra}]', or '.[{extra}]' in a checkout"
+        self.text = f"{text}: pip install 'turnwire[{extra}]'"
 
     def __enter__(self) -> None:
         """Does nothing."""

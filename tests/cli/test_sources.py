@@ -111,7 +111,6 @@ def test_a_storage_that_needs_a_package_of_its_own(monkeypatch: pytest.MonkeyPat
     [
         ("verify", "URL"),
         ("ledger", "head", "URL"),
-        ("bench", "--data", "URL"),
         ("scan", "-o", "URL", "a.log"),
         ("report", "-o", "URL", "a.log"),
         ("session", "pack", "-o", "URL", "a.log"),

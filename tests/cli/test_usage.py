@@ -159,7 +159,6 @@ DEEP = "[" * 200_000
         ["verify", "{log}", "--head", ""],
         ["replay", "{log}", "--at", ""],
         ["replay", "{log}", "--name", ""],
-        ["bench", "--data", ""],
     ],
     ids=" ".join,
 )
