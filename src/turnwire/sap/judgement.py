@@ -86,12 +86,10 @@ def judge(
     violations: Iterable[Mapping[str, Any]] = (),
     *,
     cached: bool = False,
-    same_task: bool = True,
 ) -> Judgement:
     """The judgement of an outcome by its status and its evidence.
 
-    cached: it came from the cache, so it proves nothing new. same_task: it is the outcome of the task in question;
-    another task's outcome proves nothing, nor does an invalid status or alignment.
+    cached: it came from the cache, so it proves nothing new. An invalid status or alignment proves nothing, either.
     """
     found = _VIOLATION if violations else _NOTHING
     if found is _NOTHING:
@@ -100,9 +98,7 @@ def judge(
                 found = _CHECK
                 break
     answers = _TABLE.get((status, alignment, found), _SILENT)
-    if cached or not same_task:
-        return answers._replace(valid=answers.valid and same_task, stored=False, lesson=Lesson.SILENT)
-    return answers
+    return answers._replace(stored=False, lesson=Lesson.SILENT) if cached else answers
 
 
 def judged(result: Result) -> Judgement:
