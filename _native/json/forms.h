@@ -84,17 +84,12 @@ static inline int tw_is_channel(const uint8_t *p, size_t size)
     return slash > 3 && slash + 1 < size;
 }
 
-/* Why a text is surely no channel; 0 where that is not sure. */
-enum { TW_CHANNEL_NO_SIGIL = 1, TW_CHANNEL_NO_SLASH, TW_CHANNEL_NO_FAMILY, TW_CHANNEL_NO_NAME, TW_CHANNEL_SPACE };
-
-static inline int tw_why_no_channel(const uint8_t *p, size_t size)
+/* Whether a text is surely no channel. */
+static inline int tw_is_no_channel(const uint8_t *p, size_t size)
 {
-    if (size < 3 || memcmp(p, "\xE2\xAB\xBB", 3)) return TW_CHANNEL_NO_SIGIL;
+    if (size < 3 || memcmp(p, "\xE2\xAB\xBB", 3)) return 1;
     const uint8_t *slash = (const uint8_t *)memchr(p, '/', size);
-    if (!slash) return TW_CHANNEL_NO_SLASH;
-    if (slash == p + 3) return TW_CHANNEL_NO_FAMILY;
-    if (slash == p + size - 1) return TW_CHANNEL_NO_NAME;
-    return memchr(p, ' ', size) ? TW_CHANNEL_SPACE : 0;
+    return !slash || slash == p + 3 || slash == p + size - 1 || memchr(p, ' ', size);
 }
 
 #endif

@@ -8,9 +8,15 @@
 enum { TW_NO_NODE = 0xFFFF };
 
 /* One demand of a variant: where `parent` is an object (TW_NO_NODE: always), `node` is one of the kinds `is` and its
- * word one of `words` (0: no matter), or absent unless `needed`. */
+ * word one of `words` (0: no matter), or absent unless `needed`. The reasons (their codes, 0: only decode can tell) where it is
+ * missing, of a wrong kind, or bad: a text of another form or word, a count below zero. instead: TW_NO_NODE, or the node of an
+ * object that stands in its place in look-alikes. */
 enum { TW_WORD_SETS = 4 };                   /* sets of 64 bits for the numbers of words */
-typedef struct { uint16_t node, parent, is; uint8_t needed, worded; uint64_t words[TW_WORD_SETS]; } tw_need;
+typedef struct {
+    uint16_t node, parent, is, instead;
+    uint8_t needed, worded, missing, wrong, bad;
+    uint64_t words[TW_WORD_SETS];
+} tw_need;
 
 /* What fills a column: the first of two nodes that is there. numbers: what each word of TW_FILL_NUMBERED stands for. */
 enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER, TW_FILL_TIME, TW_FILL_COUNT,
@@ -37,7 +43,7 @@ typedef struct { uint16_t nodes[4]; uint8_t count; } tw_clue;
 typedef struct {
     uint8_t code;                            /* of the wire, in contract.WIRES */
     uint8_t choose;                          /* how the variant is found */
-    uint8_t exact;                           /* decode takes what meets the needs of a variant, and nothing else */
+    uint8_t schemas;                         /* what has no text of its own may be a schema of a message: ask decode */
     uint16_t word;                           /* TW_CHOOSE_WORD: its word says it */
     uint16_t marks[2][TW_MOST_MARKS];        /* TW_CHOOSE_MARKS: of variants 0 and 1; the one with more of them it is, */
     uint8_t mark_count[2];
@@ -48,15 +54,15 @@ typedef struct {
     uint8_t doubt_count;
     tw_clue clues[TW_MOST_CLUES];
     uint8_t clue_count;
+    uint16_t first_claim, claims;
 } tw_wire;
 
 typedef struct { const uint8_t *text; uint32_t size; } tw_token;
 
-/* What matters of the value of a node for what a wire's own reading says of an object that the plan is not sure of: `claims` asks
- * whether it is one of some words, or how it begins, or for all of it; and of some kinds (TW_IS_GOOD, _NUMBERS, _TEXTS,
- * _RECORDS) `decode` takes only such. */
-enum { TW_ASK_NOTHING, TW_ASK_WORDS, TW_ASK_OPENING, TW_ASK_ALL };
-typedef struct { uint8_t how; uint16_t parts, first_word, words; tw_token opening; } tw_ask;
+/* A sign by which an object that is no message is claimed as a damaged one (Sign in json/plan.py): of these nodes at least `least`
+ * and at most `most` are there (and begin with one of `word`), and at most `others` further members (255: any number).
+ * last: of an alternative, all of whose signs have to be there. */
+typedef struct { const uint16_t *node; const tw_token *word; uint8_t nodes, words, least, most, others, cased, last; } tw_claim;
 
 typedef struct {
     tw_shape shape;
@@ -65,7 +71,8 @@ typedef struct {
     const tw_variant *variants;
     const tw_fill *fills;
     const tw_wire *wires;
-    const tw_ask *asks;                      /* of each node, or NULL: nobody knows (json/verdicts.h) */
+    const tw_claim *claims;                  /* of all wires, or NULL: one has none, ask Python */
+    uint8_t unknown_kind, look_alike;        /* codes of these reasons */
     int wire_count, variant_count;
     const tw_token *inside;                  /* without one of these bytes nothing is a message inside an object */
     int inside_count;
@@ -100,6 +107,12 @@ static inline int tw_asked(const tw_json *x, const tw_need *need)
     return need->parent == TW_NO_NODE || (v && v->b.is & TW_IS_OBJECT);
 }
 
+/* Whether a value that is a string is one of the words that are wanted. */
+static inline int tw_has_word(const tw_need *need, const tw_value *v)
+{
+    return !(v->b.is & TW_IS_STRING) || (v->b.word != TW_NO_WORD && need->words[v->b.word >> 6] >> (v->b.word & 63) & 1);
+}
+
 static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *variant)
 {
     for (int w = 0; w < x->shape->node_words; w++) {
@@ -109,9 +122,7 @@ static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *var
         }
         for (uint64_t there = variant->worded[w] & x->noted[w]; there; there &= there - 1) {
             int node = w * 64 + tw_low_zeros(there);
-            const tw_value *v = &x->v[node];
-            const uint64_t *words = plan->needs[variant->need_of[node]].words;
-            if (v->b.is & TW_IS_STRING && (v->b.word == TW_NO_WORD || !(words[v->b.word >> 6] >> (v->b.word & 63) & 1))) return 0;
+            if (!tw_has_word(&plan->needs[variant->need_of[node]], &x->v[node])) return 0;
         }
         for (uint64_t missing = variant->must[w] & ~x->noted[w]; missing; missing &= missing - 1)
             if (tw_asked(x, &plan->needs[variant->need_of[w * 64 + tw_low_zeros(missing)]])) return 0;
@@ -152,34 +163,12 @@ static int tw_may_be(const tw_json *x, const tw_wire *wire)
     return 0;
 }
 
-/* Whether only decode can tell whether an object is a message, by more than what the plan knows. */
-static int tw_doubtful(const tw_json *x, const tw_plan *plan)
+/* Whether only decode can tell whether an object is a message of a wire, by more than what the plan knows. */
+static int tw_doubtful(const tw_json *x, const tw_wire *wire)
 {
-    for (int w = 0; w < plan->wire_count; w++)
-        for (int i = 0; i < plan->wires[w].doubt_count; i++)
-            if (tw_noted(x, plan->wires[w].doubts[i][0]) && tw_noted(x, plan->wires[w].doubts[i][1])) return 1;
+    for (int i = 0; i < wire->doubt_count; i++)
+        if (tw_noted(x, wire->doubts[i][0]) && tw_noted(x, wire->doubts[i][1])) return 1;
     return 0;
-}
-
-enum { TW_SURELY, TW_MAYBE, TW_NOT };
-
-/* Whether the object that was read is a message: surely, with its wire (its place in the plan) and variant; or perhaps. */
-static int tw_judge(const tw_json *x, const tw_plan *plan, int *wire_place, int *variant)
-{
-    int found = TW_NOT;
-    for (int w = 0; w < plan->wire_count; w++) {
-        const tw_wire *wire = &plan->wires[w];
-        int sure = !x->odd;
-        if (!tw_may_be(x, wire)) continue;
-        for (int i = 0; i < wire->doubt_count; i++)
-            if (tw_noted(x, wire->doubts[i][0]) && tw_noted(x, wire->doubts[i][1])) sure = 0;
-        *variant = tw_variant_of(x, wire);
-        *wire_place = w;
-        if (sure && *variant >= 0 && tw_meets(x, plan, &plan->variants[wire->first_variant + *variant])) return TW_SURELY;
-        if (!sure || !wire->exact) return TW_MAYBE;
-        found = TW_MAYBE;                    /* a damaged one of this wire, unless it is one of the next */
-    }
-    return found;
 }
 
 /* Whether one of the tokens stands in [p, end). */

@@ -45,8 +45,12 @@ cdef extern from "_native/json/scan.h" nogil:
         uint16_t node
         uint16_t parent
         uint16_t kinds "is"
+        uint16_t instead
         uint8_t needed
         uint8_t worded
+        uint8_t missing
+        uint8_t wrong
+        uint8_t bad
         uint64_t words[4]
     enum:
         TW_FILL_NUMBERED
@@ -68,7 +72,7 @@ cdef extern from "_native/json/scan.h" nogil:
     ctypedef struct tw_wire:
         uint8_t code
         uint8_t choose
-        uint8_t exact
+        uint8_t schemas
         uint16_t word
         uint16_t marks[2][8]
         uint8_t mark_count[2]
@@ -82,15 +86,15 @@ cdef extern from "_native/json/scan.h" nogil:
         uint8_t doubt_count
         tw_clue clues[8]
         uint8_t clue_count
+        uint16_t first_claim
+        uint16_t claims
     ctypedef struct tw_token:
         const uint8_t *text
         uint32_t size
-    ctypedef struct tw_ask:
-        uint8_t how
-        uint16_t parts
-        uint16_t first_word
-        uint16_t words
-        tw_token opening
+    ctypedef struct tw_claim:
+        const uint16_t *node
+        const tw_token *word
+        uint8_t nodes, words, least, most, others, cased, last
     ctypedef struct tw_torn_table:
         pass
     ctypedef struct tw_plan:
@@ -100,7 +104,8 @@ cdef extern from "_native/json/scan.h" nogil:
         const tw_variant *variants
         const tw_fill *fills
         const tw_wire *wires
-        const tw_ask *asks
+        const tw_claim *claims
+        uint8_t unknown_kind, look_alike
         int wire_count
         int variant_count
         const tw_token *inside
@@ -210,7 +215,6 @@ cdef extern from "_native/json/scan.h" nogil:
         int (*go_on)(void *) except 0 nogil
         int (*number)(void *, const uint8_t *, size_t, double *) except 0 nogil
         void *others
-        void *verdicts
     uint64_t tw_names_key[2]
     int tw_json_level
     int tw_best_level(int allowed)
@@ -294,11 +298,10 @@ SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else 
 
 
 cdef class Learnt:
-    """What searches learnt of the objects of a log, for the search of one block at a time: their keys and templates, and what
-    the wires' own reading said of refusals. digits: the limit under which that holds."""
+    """What searches learnt of the objects of a log, for the search of one block at a time: their keys and templates. digits:
+    the limit under which that holds."""
 
     cdef tw_json json
-    cdef void *verdicts
     cdef size_t digits
 
     def __dealloc__(self):
@@ -306,20 +309,17 @@ cdef class Learnt:
 
     cdef void forget(self) noexcept:
         tw_json_free(&self.json)
-        free(self.verdicts)
         memset(&self.json, 0, sizeof(tw_json))
-        self.verdicts = NULL
 
     cdef void lend(self, tw_lines *k, size_t digits) noexcept:
         if self.digits != digits:
             self.forget()
         self.digits = digits
-        k.json, k.verdicts = self.json, self.verdicts
+        k.json = self.json
         memset(&self.json, 0, sizeof(tw_json))
-        self.verdicts = NULL
 
     cdef void give_back(self, tw_lines *k) noexcept:
-        self.json, self.verdicts = k.json, k.verdicts
+        self.json = k.json
         memset(&k.json, 0, sizeof(tw_json))
         if self.json.no_memory or self.json.stamp >> 31:  # stamps would come again
             self.forget()
@@ -357,7 +357,7 @@ cdef class Plan:
         self.tables(found)
         self.demands(found)
         self.wires(found)
-        self.asks(found)
+        self.claims(found)
         self.c.inside_count = len(found.inside)
         self.c.inside = self.tokens(found.inside)
         self.c.torn_count = len(found.torn)
@@ -430,8 +430,9 @@ cdef class Plan:
         cdef tw_fill *fills = <tw_fill *>self.take(len(found.fills), sizeof(tw_fill))
         cdef tw_variant *variants = <tw_variant *>self.take(len(found.variants), sizeof(tw_variant))
         cdef Py_ssize_t place, part
-        for place, (node, parent, kinds, needed, words) in enumerate(found.needs):
-            needs[place].node, needs[place].parent, needs[place].kinds = node, parent, kinds
+        for place, (node, parent, kinds, needed, words, instead, *reasons) in enumerate(found.needs):
+            needs[place].node, needs[place].parent, needs[place].kinds, needs[place].instead = node, parent, kinds, instead
+            needs[place].missing, needs[place].wrong, needs[place].bad = map(self.code_of, reasons)
             needs[place].needed, needs[place].worded = needed, words != 0
             for part in range(4):
                 needs[place].words[part] = words >> 64 * part & 0xFFFFFFFFFFFFFFFF
@@ -454,7 +455,8 @@ cdef class Plan:
         cdef Py_ssize_t place, which, item, node
         for place, wire in enumerate(found.wires):
             wires[place].code, wires[place].choose, wires[place].word = wire["code"], wire["choose"], wire["word"]
-            wires[place].exact = wire["exact"]
+            wires[place].schemas = wire["schemas"]
+            wires[place].first_claim, wires[place].claims = wire["first_claim"], wire["claims"]
             wires[place].receipt, wires[place].task = wire["receipt"], wire["task"]
             wires[place].status, wires[place].nack = wire["status"], wire["nack"]
             wires[place].first_variant, wires[place].variants = wire["first"], wire["variants"]
@@ -485,8 +487,8 @@ cdef class Plan:
         cdef tw_torn_sign *sign
         memset(t.first, TW_NO_SIGN, sizeof(t.first))
         for place, reason in enumerate(REASONS):
-            t.reasons[place] = self.reasons.index(reason) if reason in self.reasons else TW_NO_SIGN
-        signs = [plan.signs if plan.asks is not None else None for plan in self.plans]
+            t.reasons[place] = self.code_of(reason) or TW_NO_SIGN
+        signs = [plan.signs if plan.claimed is not None else None for plan in self.plans]
         keys = list(dict.fromkeys([f'"{key}"'.encode() for there, plan in zip(signs, self.plans) for one in
                                    [*(sign for group in there or () for sign in group), *[Sign(plan.doubt)]] for key in one.keys]))
         values = list(dict.fromkeys([(one.keys, text.encode(), one.cased) for there in signs for group in there or () for one in group
@@ -520,17 +522,28 @@ cdef class Plan:
             t.doubts[place] = sum([<uint64_t>1 << numbers[name] for name in plan.doubt])
         return 0
 
-    cdef int asks(self, found) except -1:
-        cdef tw_ask *asks
-        cdef Py_ssize_t place
-        if found.asks is None:
+    cdef int claims(self, found) except -1:
+        cdef tw_claim *claims
+        cdef tw_claim *claim
+        cdef uint16_t *numbers
+        cdef Py_ssize_t place, item
+        self.c.unknown_kind, self.c.look_alike = self.code_of(Reason.UNKNOWN_KIND), self.code_of(Reason.LOOK_ALIKE)
+        if any([plan.claimed is None for plan in self.plans]):
             return 0
-        asks = <tw_ask *>self.take(len(found.asks), sizeof(tw_ask))
-        for place, (parts, how, first, count, opening) in enumerate(found.asks):
-            asks[place].parts, asks[place].how, asks[place].first_word, asks[place].words = parts, how, first, count
-            asks[place].opening = self.tokens([opening])[0]
-        self.c.asks = asks
+        claims = <tw_claim *>self.take(len(found.claims), sizeof(tw_claim))
+        for place, (nodes, words, least, most, others, cased, last) in enumerate(found.claims):
+            claim = &claims[place]
+            numbers = <uint16_t *>self.take(len(nodes), sizeof(uint16_t))
+            for item in range(len(nodes)):
+                numbers[item] = nodes[item]
+            claim.node, claim.nodes, claim.word, claim.words = numbers, len(nodes), self.tokens(words), len(words)
+            claim.least, claim.most, claim.others, claim.cased, claim.last = least, most, others, cased, last
+        self.c.claims = claims
         return 0
+
+    def code_of(self, reason):
+        """The code of a reason; 0: it has none."""
+        return self.reasons.index(reason) if reason in self.reasons else 0
 
 
 # A callback that raises returns 0 and leaves its error set, which the search raises: without memory there may be none, and

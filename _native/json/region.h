@@ -61,8 +61,6 @@ typedef struct { int what, wire, variant, reason, cut; size_t end, fault; } tw_t
 /* What the wires' own reading says: what (TW_TRIED_*, OTHER for nobody's), the place of the wire, reason and fault. */
 typedef struct { int what, wire, reason; size_t fault; } tw_verdict;
 
-struct tw_kept_verdict;
-
 typedef struct tw_lines {
     const uint8_t *s;
     size_t size, limit, position;
@@ -87,8 +85,6 @@ typedef struct tw_lines {
     tw_spans firsts;                         /* rows in strings, and where their first bytes stand */
     int mixed;                               /* not all is stored in the order in which it begins */
     size_t string_rejects;                   /* stored since the outermost string began */
-    struct tw_kept_verdict *verdicts;        /* of json/verdicts.h */
-    size_t verdicts_made;
     void *context;
     int (*whole)(void *context, const uint8_t *p, size_t size, tw_verdict *verdict);
     int (*torn)(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict);

@@ -5,7 +5,7 @@
 
 #include "region.h"
 #include "fills.h"
-#include "verdicts.h"
+#include "refusals.h"
 
 /* --- rows and rejects --- */
 
@@ -173,23 +173,12 @@ static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end
 
 /* --- one candidate --- */
 
-/* What the wires' own reading says of the object [p, p + size), which was read last: asked once for all that have its signature. */
-static int tw_ask_wires(tw_lines *k, const uint8_t *p, size_t size, tw_verdict *verdict)
-{
-    tw_signature sign;
-    int doubtful = tw_doubtful(&k->json, k->plan), signed_so = !doubtful && tw_sign(&k->json, k->plan, p, p + size, &sign);
-    if (signed_so && tw_said_before(k, &sign, p, verdict)) return TW_FINE;
-    if (!k->whole(k->context, p, size, verdict)) return TW_STOPPED;
-    if (verdict->what == TW_TRIED_RECORD || doubtful) return TW_FINE;
-    if (signed_so) tw_keep_said(k, &sign, p, verdict);
-    return TW_FINE;
-}
-
 static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tried *t)
 {
     const uint8_t *s = tw_text(k, r);
     const uint8_t *behind = tw_json_parse(&k->json, s + at, s + end, s + tw_hard(k, r));
     tw_verdict verdict = { TW_TRIED_OTHER, 0, 0, 0 };
+    tw_judged found = { 0 };
     t->cut = k->json.cut;
     if (!behind) {
         if (k->json.no_memory) return TW_STOPPED;
@@ -204,17 +193,25 @@ static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tr
         t->variant = k->json.fitted->variant;
         return TW_FINE;
     }
-    switch (tw_judge(&k->json, k->plan, &t->wire, &t->variant)) {
+    int what = tw_judge(&k->json, k->plan, s + at, behind, &found);
+    t->wire = found.wire;
+    switch (what) {
     case TW_SURELY:
         t->what = TW_TRIED_RECORD;
+        t->variant = found.variant;
         if (k->json.fitted) tw_keep_verdict(&k->json, t->wire, t->variant);
         else tw_learn_template(&k->json, s + at, t->end - at, t->wire, t->variant);
+        return TW_FINE;
+    case TW_REFUSED:
+        t->what = TW_TRIED_REJECT;
+        t->reason = found.reason;
+        t->fault = (size_t)(found.fault - s);
         return TW_FINE;
     case TW_NOT:
         t->what = TW_TRIED_OTHER;
         return TW_FINE;
     }
-    if (tw_ask_wires(k, s + at, t->end - at, &verdict) != TW_FINE) return TW_STOPPED;
+    if (!k->whole(k->context, s + at, t->end - at, &verdict)) return TW_STOPPED;
     t->what = verdict.what;
     t->wire = verdict.wire;
     t->reason = verdict.reason;

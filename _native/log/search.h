@@ -688,8 +688,9 @@ static int tw_object_run(tw_search *w, tw_region *r, size_t *at)
         t.variant = x->fitted->variant;
         t.end = end;
         if (!x->surely) {
-            if (tw_judge(x, k->plan, &t.wire, &t.variant) != TW_SURELY) break;
-            tw_keep_verdict(x, t.wire, t.variant);
+            tw_judged found;
+            if (tw_judge(x, k->plan, s + p, behind, &found) != TW_SURELY) break;
+            tw_keep_verdict(x, t.wire = found.wire, t.variant = found.variant);
         }
         k->head = p;
         k->head_known = 0;

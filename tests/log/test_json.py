@@ -22,6 +22,7 @@ from tests.log.json_engines import (
 from turnwire import registry
 from turnwire._backend import core_module
 from turnwire.errors import DecodeError
+from turnwire.json.plan import MISSING
 
 GOOD = RECORDS["sstp"][0]
 on_each_core = pytest.mark.usefixtures("scan_core")
@@ -72,6 +73,59 @@ def test_every_vector_is_what_decode_says(wire: str) -> None:
             assert rejects == []
             assert [one.message for one in turnwire.scan(text, wire=wire).messages()] == [package.decode(text)]
     assert refused >= 4
+
+
+ODD = (
+    *(None, True, -1, 0, 1.5, 10**30, "", "x", [], ["a"], ["a", 1], [{}], [{"uri": 1}], [{"name": {}, "type": 2}]),
+    *(
+        {},
+        {"a": 1},
+        {"a": 1, "b": "c"},
+        {"type": "string"},
+        "ACK",
+        "query",
+        "Alert",
+        "\u2afba/b",
+        "\u2afb/b",
+        "\u2afb\xe4/b",
+    ),
+    *("2016-12-31T23:59:60Z", "2026-11-22T07:00:60Z", "0001-01-01T00:00:00+05:00", "2.1", "VALID"),
+)
+
+
+def places_of(value: Any) -> list[tuple[Any, Any]]:
+    """Each member and item in a value of JSON: what holds it, and its key or index."""
+    inner = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
+    return [place for key, one in inner for place in [(value, key), *places_of(one)]]
+
+
+@on_each_core
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_a_scan_refuses_as_decode_does_whatever_stands_in_a_field(wire: str) -> None:
+    """Also where the field is missing: the same reason at the same place."""
+    package = registry.wire(wire)
+    good = [json.loads(text) for text in RECORDS[wire] if refusal(package, text) is None]
+    wanted, rejected, log = [], [], b""
+    for message in good[:: len(good) // 5]:
+        for holder, key in places_of(message):
+            kept = holder[key]
+            for odd in (*ODD, MISSING):
+                if odd is MISSING:
+                    del holder[key]
+                else:
+                    holder[key] = odd
+                line = json.dumps(message).encode()
+                error = refusal(package, line)
+                if error is None:
+                    wanted.append((len(log), len(line)))
+                elif package.plan.is_claimed(json.loads(line)):
+                    rejected.append((len(log), error.reason, len(log) + (error.offset or 0)))
+                log += line + b"\n"
+            holder.insert(key, kept) if isinstance(holder, list) else holder.update({key: kept})
+    found, rejects, _ = rows(log, wire)
+    assert [(one["offset"], one["length"]) for one in found] == wanted
+    assert [(one["offset"], one["reason"], one["fault"]) for one in rejects] == rejected
+    assert len(rejected) > 400 and len({reason for _, reason, _ in rejected}) > 3
 
 
 @on_each_core

@@ -18,7 +18,7 @@ from turnwire import LIMITS, sap
 from turnwire.errors import DecodeError
 from turnwire.sap import messages
 from turnwire.sap.builders import unreadable
-from turnwire.sap.bulk import claims
+from turnwire.sap.bulk import PLAN
 from turnwire.sap.codec import kind_of
 from turnwire.sap.messages import JsonObject
 from turnwire.sap.secrets import MOST_TOLD, SHORTEST, is_certain, secrets
@@ -196,7 +196,7 @@ def test_what_claims_to_be_a_task_or_a_result(strong, versioned, further, first)
     names = [*strong, *["protocolVersion"] * versioned, *FURTHER[first : first + further]]
     wanted = bool(strong) and len(names) >= 2
     wanted = wanted or (versioned and (further >= 3 or "taskId" in names))
-    assert claims(dict.fromkeys(names, 1)) is wanted
+    assert PLAN.is_claimed(dict.fromkeys(names, 1)) is wanted
 
 
 @pytest.mark.parametrize("more", range(4))
@@ -204,8 +204,8 @@ def test_what_claims_to_be_a_receipt_has_one_other_key_at_most(more):
     fields = {"messageId": 1, "correlationId": 1, "status": "ACK"}
     others = {f"other{number}": 1 for number in range(more)}
     for status in ("ACK", "NACK"):
-        assert claims(fields | others | {"status": status}) is (more <= 1)
-    assert not claims(fields | {"status": "DONE"}) and not claims({"messageId": 1, "status": "ACK"})
+        assert PLAN.is_claimed(fields | others | {"status": status}) is (more <= 1)
+    assert not PLAN.is_claimed(fields | {"status": "DONE"}) and not PLAN.is_claimed({"messageId": 1, "status": "ACK"})
 
 
 def test_the_shortest_secret_is_one():

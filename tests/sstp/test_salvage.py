@@ -14,7 +14,7 @@ from turnwire import sstp
 from turnwire.errors import Reason, UnknownName
 from turnwire.read.extraction import extract
 from turnwire.registry import WIRES
-from turnwire.sstp.bulk import PLAN, claims
+from turnwire.sstp.bulk import PLAN
 from turnwire.sstp.checklist import near
 from turnwire.sstp.spec import HEADER, Kind
 
@@ -240,7 +240,7 @@ MARKS = {"actor_id": "a", "schema_id": "x", "logical_clock": 1}
     ],
 )
 def test_what_claims_to_be_a_message(fields, claimed):
-    assert claims(fields) is claimed
+    assert PLAN.is_claimed(fields) is claimed
     found = sstp.salvage(json.dumps(fields))
     assert [one.message for one in found] == []
 

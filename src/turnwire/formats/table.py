@@ -283,15 +283,21 @@ class Compiled:
             choose="only",
             detect=partial(reading.is_of, self),
             decode=partial(reading.decode, layout=self),
-            claims=self.is_signed,
+            claimed=(self.claimed,),
             variant_of=lambda fields: 0,
             clues=self.clues,
             inside=self.keys[:1] if self.layout.nested else (),
             torn=keys,
-            asks=(),
             signs=(*marks, *((signs,) if self.layout.signs else ())),
-            exact=True,
         )
+
+    @property
+    def claimed(self) -> tuple[Sign, ...]:
+        """The signs of the layout, as of an object."""
+        words = self.layout.signs.items()
+        found = [Sign((path,), values=tuple(f'{word}"' for word in known)) for path, known in words]
+        found += [Sign(paths, *counts) for paths, *counts in ((self.layout.one_of, 1),) if paths]
+        return (*found, *([Sign(tuple(self.layout.without), 0, most=0)] if self.layout.without else ()))
 
     def is_signed(self, fields: dict[str, Any]) -> bool:
         """True if an object has the identifying members of the layout."""

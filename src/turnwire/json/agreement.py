@@ -50,18 +50,10 @@ def _adapted(plan: WirePlan, merged: Mapping[str, Value]) -> WirePlan:
         )
         for variant in plan.variants
     )
-    if any(_is_left_open(need, changed, merged) for variant in plan.variants for need in variant.needs):
-        plan = plan._replace(asks=None)
     plan = plan._replace(values=tuple(merged.get(value.path, value) for value in plan.values), variants=variants)
     if plan.choose == "word" and plan.word in changed:
         return _chosen(plan, changed[plan.word].words, merged[plan.word].words)
     return plan
-
-
-def _is_left_open(need: Need, changed: Mapping[str, Value], merged: Mapping[str, Value]) -> bool:
-    """True if the form that a plan asks for is not looked at, since others ask for another."""
-    value = changed.get(need.path)
-    return value is not None and "good" in need.kinds and value.form not in ("word", merged[need.path].form)
 
 
 def _need(need: Need, changed: Mapping[str, Value], merged: Mapping[str, Value]) -> Need:
@@ -73,7 +65,7 @@ def _need(need: Need, changed: Mapping[str, Value], merged: Mapping[str, Value])
         return need._replace(words=need.words or value.words)
     if value.form == merged[need.path].form:
         return need
-    return need._replace(kinds=tuple(kind for kind in need.kinds if kind != "good"))
+    return need._replace(kinds=tuple(kind for kind in need.kinds if kind != "good"), wrong=None)
 
 
 def _fill(fill: Fill, changed: Mapping[str, Value], merged: Mapping[str, Value]) -> Fill:

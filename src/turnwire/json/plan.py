@@ -82,12 +82,21 @@ class Value(NamedTuple):
 
 class Need(NamedTuple):
     """A requirement: the value is one of ``kinds`` (and of ``words``, if given), or missing unless ``needed``; it
-    applies only if the surrounding object is present."""
+    applies only if the surrounding object is present.
+
+    With ``WirePlan.claimed``, the reasons of ``decode`` (None: only ``decode`` knows): ``missing``; ``wrong``: of
+    another kind; ``bad``: a string that is not "good" or none of ``words``, or a negative integer instead of a "count".
+    instead: if the value is missing and an object is at this path, the reason is ``look_alike`` there.
+    """
 
     path: str
     kinds: tuple[str, ...]
     needed: bool = False
     words: tuple[str, ...] = ()
+    missing: Reason | None = Reason.MISSING_FIELD
+    wrong: Reason | None = Reason.WRONG_TYPE
+    bad: Reason | None = Reason.WRONG_TYPE
+    instead: str = ""
 
 
 class Fill(NamedTuple):
@@ -114,32 +123,43 @@ class Variant(NamedTuple):
     fills: tuple[Fill, ...]
 
 
-class Ask(NamedTuple):
-    """A condition of ``claims`` on the string at ``path``: it is one of ``words``, or begins with ``opening``; with
-    neither of these, its value."""
-
-    path: str
-    words: tuple[str, ...] = ()
-    opening: str = ""
-
-
 class Sign(NamedTuple):
-    """A sign by which damaged bytes show of which wire they were: ``least`` of these keys are in them, in quotes.
+    """A sign by which damaged bytes, or an object, show of which wire they were: ``least`` of these keys are in them.
 
-    values: instead, one of the keys has a string that begins with one of these, as written; a closing quote at the end
-    asks for the whole string. cased: whether capital letters differ from small ones there.
+    In bytes, keys are in quotes. values: instead, one of the keys has a string that begins with one of these, as
+    written; a closing quote at the end asks for the whole string. cased: whether capital letters of ASCII differ from
+    small ones there.
+
+    In an object, keys are paths, of which ``most`` are there at most, and ``others`` further members at most (255: any
+    number). With ``values``, only strings count that begin so, and for the value "{" objects.
     """
 
     keys: tuple[str, ...]
     least: int = 1
     values: tuple[str, ...] = ()
     cased: bool = True
+    most: int = 255
+    others: int = 255
 
     def stands_in(self, raw: bytes) -> bool:
         """True if the bytes contain the sign."""
         if self.values:
             return _value_pattern(self).search(raw) is not None
         return sum(f'"{key}"'.encode() in raw for key in self.keys) >= self.least
+
+    def is_in(self, fields: dict[str, Any]) -> bool:
+        """True if an object has the sign."""
+        found = [value for path in self.keys if (value := value_at(fields, path)) is not MISSING]
+        count = sum(map(self._begins, found)) if self.values else len(found)
+        return self.least <= count <= self.most and (self.others == 255 or len(fields) - count <= self.others)
+
+    def _begins(self, value: Any) -> bool:
+        if not isinstance(value, str) or "{" in self.values:
+            return isinstance(value, dict) and "{" in self.values
+        text, values = value.encode("utf-8", "surrogatepass"), [value.encode() for value in self.values]
+        if not self.cased:
+            text, values = text.lower(), [value.lower() for value in values]
+        return text + b'"' in values or text.startswith(tuple(value for value in values if value[-1:] != b'"'))
 
 
 Signs = tuple[tuple[Sign, ...], ...]
@@ -187,7 +207,6 @@ class WirePlan(NamedTuple):
     - choose: how the variant of an object is found. "only": there is one. "word": its number is that of the word at
       ``word``. "marks": it is the one of the first two of whose ``marks`` more are there; but if ``receipt`` is there
       and ``task`` is not, it is the fourth where the word at ``status`` is ``nack``, else the third.
-    - exact: whether ``decode`` accepts all objects that meet the needs of their variant, and no others.
     - doubts: pairs of paths; an object that has both of a pair is left to ``decode``.
     - detect, decode: as in ``turnwire.contract.Wire``; ``decode`` accepts ``limits=``.
     - variant_of: (members of an object that ``decode`` accepts) -> the number of its variant, as determined by
@@ -202,21 +221,20 @@ class WirePlan(NamedTuple):
 
     Damage:
 
-    - claims: (members of a valid object that is not a message) -> whether it is a damaged message.
+    - claimed: alternatives; a valid object that is not a message, but has all signs of one of them, is a damaged
+      message. None: only ``claims`` knows, (members of such an object) -> whether it is one.
     - signs: alternatives; damaged bytes with all signs of one of them were a message. None: only ``marked`` knows.
     - marked: (damaged bytes) -> whether they were a message, where ``signs`` do not tell all; None: they do. doubt:
       keys; damaged bytes with none of these and no alternative were no message, so ``marked`` is not asked.
-    - asks: None, or everything that ``claims`` uses besides the properties listed next.
+    - schemas: whether ``decode`` recognises a JSON Schema, in which each text of a message is an object.
 
-    With ``asks``, an object gets the verdict of an earlier one that has the same keys of ``values``, as many others,
-    the same kinds of values, the same words of form "word", and the same answers to ``asks``. So a wire promises:
+    With ``claimed``, a wire promises:
 
-    - ``claims`` uses nothing else. Neither it nor the reason of an error depends on which valid UUID, time or number a
-      value is (even without ``asks``).
-    - ``decode`` does not depend on the contents of a value whose kind every variant takes or none does, nor on what
-      stands in place of a UUID, a word, a channel or a time of RFC 3339 (section 5.6).
-    - ``decode`` rejects arrays of texts, records and numbers at the first invalid item or member, and checks only its
-      kind or the kinds of its known members.
+    - ``decode`` rejects an object with the reason of the first need of its variant, in their order, that is not met. If
+      something is missing, the fault is at the object around it; in arrays of texts and records and objects of numbers,
+      at the first invalid item or member, of records at the first in the order of ``values``. If ``choose`` is "marks"
+      and there are none, the reason is ``unknown_kind``. Only times that may be of RFC 3339 (section 5.6), and
+      channels, may be accepted nevertheless.
     - ``detect`` accepts everything that ``decode`` accepts.
     - For text that is not JSON, ``decode`` raises the error of ``turnwire.json.text.read_object``.
     """
@@ -227,7 +245,6 @@ class WirePlan(NamedTuple):
     choose: str
     detect: Callable[[bytes], bool]
     decode: Callable[..., Any]
-    claims: Callable[[dict[str, Any]], bool]
     variant_of: Callable[[dict[str, Any]], int]
     clues: tuple[tuple[str, ...], ...]
     inside: tuple[str, ...]
@@ -240,15 +257,26 @@ class WirePlan(NamedTuple):
     status: str = ""
     nack: str = ""
     code: int = 0
-    asks: tuple[Ask, ...] | None = None
+    claims: Callable[[dict[str, Any]], bool] = lambda fields: False
+    claimed: Signs | None = None
     signs: Signs | None = None
     doubt: tuple[str, ...] = ()
-    exact: bool = False
+    schemas: bool = False
     marked: Callable[[bytes], bool] | None = None
 
     def is_marked(self, raw: bytes) -> bool:
         """True if damaged bytes were a message."""
         return are_signed(self.signs or (), raw) if self.marked is None else self.marked(raw)
+
+    def is_claimed(self, fields: dict[str, Any]) -> bool:
+        """True if an object that is no message is a damaged one."""
+        if self.claimed is None:
+            return self.claims(fields)
+        return any(all(sign.is_in(fields) for sign in every) for every in self.claimed)
+
+    def may_be(self, fields: dict[str, Any]) -> bool:
+        """True if an object is worth a closer look."""
+        return any(all(value_at(fields, path) is not MISSING for path in clue) for clue in self.clues)
 
 
 RECORD, REJECT, OTHER = 0, 1, 2
@@ -295,7 +323,7 @@ class Judgement:
             if claim[0] != OTHER:
                 continue
             fields = self.reader.read(raw, self.limits) if fields is None else fields
-            if not plan.claims(fields):
+            if not plan.is_claimed(fields):
                 continue
             fault = self._fault(plan, raw) if fault is None else fault
             if fault is not None:
@@ -328,13 +356,13 @@ class FlatPlan(NamedTuple):
     nodes: Sequence[tuple[int, ...]]  # table, items, form, text, first word, words, node of the first key, is a key
     tables: list[list[tuple[bytes, int]]]  # (key, node) in the order of their bits
     words: list[bytes]
-    needs: list[tuple[int, int, int, int, int]]  # node, parent, kinds, needed, mask of words
+    needs: list[tuple[Any, ...]]  # node, parent, kinds, needed, mask of words, instead, reasons: missing, wrong, bad
     variants: list[tuple[int, int, int, int]]  # first need, needs, first fill, fills
     fills: list[tuple[int, int, int, int, int, bytes]]  # column, node, other, how, constant, numbers
     wires: list[dict[str, Any]]
     inside: list[bytes]
     torn: list[bytes]
-    asks: list[tuple[int, int, int, int, bytes]] | None  # of each node: parts, how, first word, words, opening
+    claims: list[tuple[Any, ...]]  # nodes, values, least, most, others, cased, whether the last of an alternative
 
 
 def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
@@ -391,10 +419,12 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> FlatPlan:
         is_key = path.endswith("/*/key") and path.removesuffix("/*/key") in keyed
         nodes.append((*place, form, int(value.text), len(words), len(value.words), first, int(is_key)))
         words += [word.encode() for word in value.words]
-    asks = _asks(plans, values, words)
-    result = FlatPlan(nodes, tables, words, [], [], [], [], [], [], asks)
+    result = FlatPlan(nodes, tables, words, [], [], [], [], [], [], [])
     for plan in plans:
-        result.wires.append(_wire(plan, numbers, len(result.variants)))
+        first = len(result.claims)
+        result.claims.extend(_claims(plan, numbers))
+        own = {"first_claim": first, "claims": len(result.claims) - first}
+        result.wires.append(_wire(plan, numbers, len(result.variants)) | own)
         for variant in plan.variants:
             _variant(variant, result, values, numbers, [column.name for column in columns])
         result.inside.extend(f'"{key}"'.encode() for key in plan.inside)
@@ -429,40 +459,18 @@ def _keyed(values: dict[str, Value]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-_PARTS = {"string": ("good",), "object": ("numbers",), "array": ("texts", "records")}
-"""What a variant may ask of a value of a kind if it does not take all of them."""
-_WORDS, _OPENING, _ALL = 1, 2, 3
-
-
-def _asks(
-    plans: Sequence[WirePlan], values: Iterable[str], words: list[bytes]
-) -> list[tuple[int, int, int, int, bytes]] | None:
-    """The tests of each node (see ``FlatPlan``), or None if a wire does not say. Words are added to ``words``."""
-    asked: dict[str, list[Ask]] = {}
-    parts: dict[str, int] = {}
-    for plan in plans:
-        if plan.asks is None:
-            return None
-        for ask in plan.asks:
-            asked.setdefault(ask.path, []).append(ask)
-        for need in (need for variant in plan.variants for need in variant.needs):
-            some = (part for kind, kinds in _PARTS.items() if kind not in need.kinds for part in kinds)
-            mask = sum(KINDS[part] for part in some if part in need.kinds)
-            parts[need.path] = parts.get(need.path, 0) | mask
-    result = []
-    for path in values:
-        found = asked.get(path, [])
-        if not found:
-            how, first, count, opening = 0, 0, 0, b""
-        elif len(found) > 1 or not (found[0].words or found[0].opening):
-            how, first, count, opening = _ALL, 0, 0, b""
-        elif found[0].words:
-            how, first, count, opening = _WORDS, len(words), len(found[0].words), b""
-            words += [word.encode() for word in found[0].words]
-        else:
-            how, first, count, opening = _OPENING, 0, 0, found[0].opening.encode()
-        result.append((parts.get(path, 0), how, first, count, opening))
-    return result
+def _claims(plan: WirePlan, numbers: dict[str, int]) -> list[tuple[Any, ...]]:
+    """The signs of one wire, alternative by alternative."""
+    return [
+        (
+            [numbers[path] for path in sign.keys],
+            [value.encode() for value in sign.values],
+            *(sign.least, sign.most, sign.others, sign.cased),
+            place == len(every) - 1,
+        )
+        for every in plan.claimed or ()
+        for place, sign in enumerate(every)
+    ]
 
 
 def _wire(plan: WirePlan, numbers: dict[str, int], first: int) -> dict[str, Any]:
@@ -470,7 +478,7 @@ def _wire(plan: WirePlan, numbers: dict[str, int], first: int) -> dict[str, Any]
     return {
         "code": plan.code,
         "choose": CHOICES.index(plan.choose),
-        "exact": plan.exact,
+        "schemas": plan.schemas,
         "word": numbers.get(plan.word, NO_NODE),
         "marks": [[numbers[path] for path in marks] for marks in plan.marks],
         "receipt": numbers.get(plan.receipt, NO_NODE),
@@ -496,7 +504,9 @@ def _variant(
         parent = need.path.rpartition("/")[0]
         kinds = sum(KINDS[kind] for kind in set(need.kinds))
         mask = sum(1 << known.index(word) for word in need.words)
-        result.needs.append((numbers[need.path], numbers.get(parent, NO_NODE), kinds, int(need.needed), mask))
+        nodes = (numbers[need.path], numbers.get(parent, NO_NODE))
+        instead = numbers.get(need.instead, NO_NODE)
+        result.needs.append((*nodes, kinds, int(need.needed), mask, instead, need.missing, need.wrong, need.bad))
     for fill in fills:
         column = TIME_COLUMN if fill.column == "time" else columns.index(fill.column)
         node = numbers.get(fill.path, NO_NODE if fill.how != "constant" else 0)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
-from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan
+from turnwire.errors import Reason
+from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.kick.spec import DOCUMENT, FIELDS, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
+from turnwire.kick.spec import BAD_TYPE, DOCUMENT, FIELDS, MISSING, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
 
 COLUMNS = (
     Column("id", "text", nullable=True),
@@ -29,11 +28,19 @@ _FORMS = {
     "type": ("word", tuple(TYPES)),
     "channel": ("channel", ()),
 }
+_BAD = {"type": Reason.BAD_ENUM_TYPE, "channel": Reason.BAD_CHANNEL}
 _TEXTS = ("id", "sender", "receiver", "channel", "correlation_id", "timestamp", "content")
 _VARIANT = Variant(
     "envelope",
     tuple(
-        Need(name, ("good",) if name in ("type", "channel") else ("string",), name in REQUIRED_FIELDS)
+        Need(
+            name,
+            ("good",) if name in _FORMS else ("string",),
+            name in REQUIRED_FIELDS,
+            missing=MISSING.get(name),
+            wrong=BAD_TYPE[name],
+            bad=_BAD.get(name),
+        )
         for name in FIELDS
     ),
     (
@@ -47,30 +54,17 @@ _VARIANT = Variant(
 )
 _OWN_ROLES = frozenset(ROLES) - {"Human", "Supervisor", "Dima"}
 """Roles that nobody else has."""
-_HALF = 4
-_REQUIRED = frozenset(REQUIRED_FIELDS)
-
-
-def claims(fields: dict[str, Any]) -> bool:
-    """True if an object that is no envelope is a damaged one: its channel starts with the sigil and it has a further
-    field; or its content does and it has four fields; or it has all seven and a type of KickLang, or but one and a role
-    of it. A sender, a receiver and a channel are anybody's."""
-    known = len(_REQUIRED & fields.keys())
-    if _has_sigil(fields.get("channel")) and known > 1:
-        return True
-    if _has_sigil(fields.get("content")) and known >= _HALF and ("sender" in fields or "receiver" in fields):
-        return True
-    if known < len(REQUIRED_FIELDS) - 1:
-        return False
-    if any(isinstance(role := fields.get(name), str) and role in _OWN_ROLES for name in ("sender", "receiver")):
-        return True
-    kind = fields.get("type")
-    return known == len(REQUIRED_FIELDS) and isinstance(kind, str) and kind in TYPES
-
-
-def _has_sigil(text: Any) -> bool:
-    return isinstance(text, str) and text.startswith(SIGIL)
-
+_ROLE_VALUES = tuple(f'{role}"' for role in sorted(_OWN_ROLES))
+_TYPE_VALUES = tuple(f'{kind}"' for kind in TYPES)
+_CLAIMED = (
+    (Sign(("channel",), values=(SIGIL,)), Sign(REQUIRED_FIELDS, 2)),
+    (Sign(("content",), values=(SIGIL,)), Sign(REQUIRED_FIELDS, 4), Sign(("sender", "receiver"))),
+    (Sign(REQUIRED_FIELDS, len(REQUIRED_FIELDS) - 1), Sign(("sender", "receiver"), values=_ROLE_VALUES)),
+    (Sign(REQUIRED_FIELDS, len(REQUIRED_FIELDS)), Sign(("type",), values=_TYPE_VALUES)),
+)
+"""An object that is not an envelope is a damaged one: its channel starts with the sigil and it has a further field; or
+its content does and it has four fields; or it has all seven and a type of KickLang, or all but one and a role of it. A
+sender, a receiver and a channel are anybody's."""
 
 _WRITTEN_SIGIL = (SIGIL, "\\u2afb")
 _BOTH = Sign(("sender", "receiver"), 2)
@@ -82,10 +76,10 @@ SIGNS = (
     (
         Sign(("sender",)),
         Sign(("timestamp",)),
-        Sign(("sender", "receiver"), values=tuple(f'{role}"' for role in sorted(_OWN_ROLES))),
+        Sign(("sender", "receiver"), values=_ROLE_VALUES),
     ),
     (_BOTH, Sign(("content",), values=_WRITTEN_SIGIL, cased=False)),
-    (_BOTH, Sign(("channel",)), Sign(("type",), values=tuple(f'{kind}"' for kind in TYPES))),
+    (_BOTH, Sign(("channel",)), Sign(("type",), values=_TYPE_VALUES)),
 )
 """Damaged bytes were an envelope: a channel that starts with the sigil and a further key; or a sender, a role of
 KickLang and a timestamp; or sender and receiver with a content that starts with the sigil, or with a channel and a type
@@ -99,16 +93,12 @@ PLAN = WirePlan(
     choose="only",
     detect=Deferred("turnwire.kick.codec", "detect"),
     decode=Deferred("turnwire.kick.codec", "decode"),
-    claims=claims,
+    claimed=_CLAIMED,
     signs=SIGNS,
     variant_of=lambda fields: 0,
     clues=(("channel",), ("sender", "receiver", "content")),
     inside=("channel", "sender"),
     torn=("channel", "sender"),
-    asks=(
-        *(Ask(name, words=tuple(sorted(_OWN_ROLES))) for name in ("sender", "receiver")),
-        *(Ask(name, opening=SIGIL) for name in ("channel", "content")),
-    ),
 )
 
 

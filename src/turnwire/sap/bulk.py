@@ -79,7 +79,7 @@ def _needs(table: Table, path: str = "") -> Iterator[Need]:
     for field in table.fields:
         where = f"{path}{field.name}"
         kinds = FORMS[field.kind].scanned + (("null",) if field.nullable else ())
-        yield Need(where, kinds, field.need == MUST and not field.late, field.values)
+        yield Need(where, kinds, field.need == MUST and not field.late, field.values, bad=FORMS[field.kind].bad)
         if field.kind is Kind.RECORD and field.table is not None:
             yield from _needs(field.table, f"{where}/")
 
@@ -100,9 +100,6 @@ def _words(path: str, field: Field) -> tuple[str, ...]:
 
 _STRONG = ("constitutionalContext", "constitutionalEvidence")
 _FURTHER = ("taskId", "correlationId", "issuedAt", "reportedAt", "issuer", "producer", "target")
-_STRONG_KEYS, _FURTHER_KEYS = frozenset(_STRONG), frozenset(_FURTHER)
-_RECEIPTS = tuple(receipt.value for receipt in Receipt)
-_RECEIPT_FIELDS = frozenset(field.name for table in MESSAGES[2:] for field in table.fields)
 SIGNS = (
     (Sign(_STRONG), Sign((*_FURTHER, "protocolVersion"))),
     (Sign(_STRONG, 2),),
@@ -111,20 +108,16 @@ SIGNS = (
 )
 """An object, or damaged bytes, were a Task or a Result: constitutionalContext or constitutionalEvidence and one more,
 or protocolVersion with taskId or three others. protocolVersion alone is the key of many protocols."""
-
-
-def claims(fields: dict[str, Any]) -> bool:
-    """True if an object that is no message is a damaged one: by its keys, or it has those and the status of a receipt
-    and at most one more. Such keys among others are a message queue's own."""
-    names, versioned = fields.keys(), "protocolVersion" in fields
-    strong, further = len(_STRONG_KEYS & names), len(_FURTHER_KEYS & names)
-    if strong and strong + versioned + further >= 2:  # as SIGNS have it; this is quicker
-        return True
-    if versioned and ("taskId" in fields or further >= 3):
-        return True
-    if not ("messageId" in fields and "correlationId" in fields):
-        return False
-    return fields.get("status") in _RECEIPTS and len(fields.keys() - _RECEIPT_FIELDS) <= 1
+_CLAIMED = (
+    *SIGNS,
+    (
+        Sign(("messageId", "correlationId"), 2),
+        Sign(("status",), values=tuple(f'{receipt.value}"' for receipt in Receipt)),
+        Sign(tuple(dict.fromkeys(field.name for table in MESSAGES[2:] for field in table.fields)), others=1),
+    ),
+)
+"""Or an object was a receipt: it has the keys and the status of one and at most one more. Such keys among others are a
+message queue's own."""
 
 
 _RECEIPT = re.compile(
@@ -154,7 +147,7 @@ PLAN = WirePlan(
     choose="marks",
     detect=Deferred("turnwire.sap.codec", "detect"),
     decode=_DECODE,
-    claims=claims,
+    claimed=_CLAIMED,
     marked=marked,
     signs=SIGNS,
     doubt=("messageId",),
@@ -167,7 +160,7 @@ PLAN = WirePlan(
     task="taskId",
     status="status",
     nack=Receipt.NACK.value,
-    asks=(),
+    schemas=True,
 )
 
 SCANNER: BulkScanner = scanner(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum, StrEnum
 from typing import Any, NamedTuple
 
+from turnwire.errors import Reason
 from turnwire.sap.times import DIGEST, UUID
 
 WIRE = "sap"
@@ -131,32 +132,38 @@ class Kind(int, Enum):
 
 class Form(NamedTuple):
     """The form of a kind of value: as JSON Schema, in words for a model, as the JSON kinds that reading surely takes,
-    and the form of its text (of ``turnwire.json.plan``)."""
+    the form of its text (of ``turnwire.json.plan``), and why reading refuses a value of the right type."""
 
     schema: dict[str, Any]
     words: str
     scanned: tuple[str, ...]
     text: str = ""
+    bad: Reason = Reason.WRONG_TYPE
 
 
-_TIME = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$"
+_UUID = {"type": "string", "format": "uuid", "pattern": f"^{UUID.pattern}$"}
+_TIME = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$",
+}
 _OBJECT = {"type": "object"}
 _PSI = {"type": "integer", "minimum": 0, "maximum": 100}
 _ANYTHING = ("string", "object", "array", "boolean", "null", "count", "negative", "fraction")
 FORMS: dict[Kind, Form] = {
     Kind.ANY: Form({}, "any value", _ANYTHING),
     Kind.TEXT: Form({"type": "string"}, "string", ("string",)),
-    Kind.UUID: Form({"type": "string", "format": "uuid", "pattern": f"^{UUID.pattern}$"}, "UUID", ("good",), "uuid"),
-    Kind.TIME: Form({"type": "string", "format": "date-time", "pattern": _TIME}, "time", ("good",), "time"),
-    Kind.VERSION: Form({"const": VERSION}, "string", ("good",), "word"),
+    Kind.UUID: Form(_UUID, "UUID", ("good",), "uuid", Reason.BAD_UUID),
+    Kind.TIME: Form(_TIME, "time", ("good",), "time", Reason.BAD_TIMESTAMP),
+    Kind.VERSION: Form({"const": VERSION}, "string", ("good",), "word", Reason.UNSUPPORTED_VERSION),
     Kind.BOOLEAN: Form({"type": "boolean"}, "true or false", ("boolean",)),
-    Kind.COUNT: Form({"type": "integer", "minimum": 0}, "integer from 0", ("count",)),
+    Kind.COUNT: Form({"type": "integer", "minimum": 0}, "integer from 0", ("count",), bad=Reason.OUT_OF_RANGE),
     Kind.OBJECT: Form(_OBJECT, "object", ("object",)),
     Kind.OBJECTS: Form({"type": "array", "items": _OBJECT}, "array of objects", ("records",)),
     Kind.TEXTS: Form({"type": "array", "items": {"type": "string"}}, "array of strings", ("texts",)),
     Kind.NUMBERS: Form({**_OBJECT, "additionalProperties": {"type": "number"}}, "object of numbers", ("numbers",)),
     Kind.PRESSURE: Form({**_OBJECT, "additionalProperties": _PSI}, "object of integers from 0 to 100", ("numbers",)),
-    Kind.ENUM: Form({}, "", ("good",), "word"),  # of these three a field says the rest
+    Kind.ENUM: Form({}, "", ("good",), "word", Reason.UNKNOWN_VALUE),  # of these three a field says the rest
     Kind.RECORD: Form({}, "", ("object",)),
     Kind.RECORDS: Form({}, "", ("records",)),
     Kind.DIGEST: Form({"type": "string", "pattern": f"^{DIGEST.pattern}$"}, "sha256: and 64 hex digits", ("string",)),

@@ -7,7 +7,8 @@ from typing import Any
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
-from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan
+from turnwire.errors import Reason
+from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, PairRule
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, TYPES, WIRE, Field, Kind
@@ -38,19 +39,20 @@ _FILLED = {column.name for column in COLUMNS} - {"kind", "directed_to"}
 
 
 def _need(part: str, field: Field) -> Need:
-    return Need(f"{part}/{field.name}", TYPES[field.type].scanned, field.need == "read")
+    form = TYPES[field.type]
+    return Need(f"{part}/{field.name}", form.scanned, field.need == "read", bad=form.bad)
 
 
 def _variant(kind: Kind) -> Variant:
     header = [_need("header", field) for field in HEADER if field.name != "kind"]
     payload = [_need("payload", field) for field in PAYLOADS[kind]]
     needs = (
-        Need("header", ("object",), True),
+        Need("header", ("object",), True, instead="origin"),
         Need("payload", ("object",), True),
-        Need("header/kind", ("good",), True),
-        Need("header/directed_to", ("string",)),
+        Need("header/kind", ("good",), True, bad=Reason.UNKNOWN_KIND),
         *header,
         *payload,
+        *([Need("header/directed_to", ("string",))] if kind is Kind.QUERY else ()),
     )
     fills = [Fill("kind", "word", "header/kind"), Fill("text", "text", f"payload/{MAIN_TEXT[kind]}")]
     fills += [
@@ -87,48 +89,28 @@ def _values() -> tuple[Value, ...]:
 
 
 _MARKS = ("actor_id", "schema_id", "logical_clock")
-_KIND_WORDS = frozenset(kind.value for kind in Kind)
 _FOREIGN = {"question", "content", "task", "decision", "scope", "claim", "artifacts", "verdict", "summary", "goal"}
 _FOREIGN |= {"confidence", "uncertainty", "constraints", "assumptions"}
 _SSTP_ONLY = frozenset(field.name for fields in PAYLOADS.values() for field in fields) - _FOREIGN
 """Names in payloads that other protocols hardly have."""
-_DIALECTS = ("sstp", "l9")
-
-
-def claims(fields: dict[str, Any]) -> bool:
-    """True if a JSON object that ``decode`` refuses is a damaged SSTP message (a reject), not a foreign object.
-
-    So it is if its header has two of actor_id, schema_id and logical_clock, or a schema_id of SSTP, or a kind of SSTP
-    while there is a payload; if its payload has two names that only SSTP has; or if it is of a dialect that shares the
-    name. Any other object with a header and a payload belongs to another protocol.
-    """
-    header, payload = fields.get("header"), fields.get("payload")
-    if isinstance(header, dict):
-        marks = sum(name in header for name in _MARKS)
-        schema, protocol = header.get("schema_id"), header.get("protocol")
-        if marks >= 2 or (isinstance(schema, str) and schema.startswith("ioc.")):
-            return True
-        if isinstance(protocol, str) and protocol.casefold() in _DIALECTS:
-            return True
-        if "payload" in fields and _is_kind(header.get("kind")):
-            return True
-    if "header" in fields:
-        return isinstance(payload, dict) and len(_SSTP_ONLY & payload.keys()) >= 2
-    return isinstance(fields.get("origin"), dict) and (_is_kind(fields.get("kind")) or _names_dialect(fields))
-
-
-def _is_kind(kind: Any) -> bool:
-    return isinstance(kind, str) and kind in _KIND_WORDS
-
-
-def _names_dialect(fields: dict[str, Any]) -> bool:
-    names = (fields.get("protocol"), fields.get("version"))
-    return any(isinstance(name, str) and name.casefold().startswith("sstp") for name in names)
-
-
+_KIND_VALUES = tuple(f'{kind.value}"' for kind in Kind)
+_FLAT = (Sign(("header",), 0, most=0), Sign(("origin",), values=("{",)))
+_CLAIMED = (
+    (Sign(tuple(f"header/{name}" for name in _MARKS), 2),),
+    (Sign(("header/schema_id",), values=("ioc.",)),),
+    (Sign(("header/protocol",), values=('sstp"', 'l9"'), cased=False),),
+    (Sign(("payload",)), Sign(("header/kind",), values=_KIND_VALUES)),
+    (Sign(("header",)), Sign(tuple(f"payload/{name}" for name in sorted(_SSTP_ONLY)), 2)),
+    (*_FLAT, Sign(("kind",), values=_KIND_VALUES)),
+    (*_FLAT, Sign(("protocol", "version"), values=("sstp",), cased=False)),
+)
+"""An object that ``decode`` refuses is a damaged message, not a foreign object: its header has two of actor_id,
+schema_id and logical_clock, or a schema_id of SSTP, or a kind of SSTP while there is a payload; or its payload has two
+names that only SSTP has; or it is of a dialect that shares the name. Any other object with a header and a payload
+belongs to another protocol."""
 SIGNS = (
     (Sign(_MARKS, 2),),
-    (Sign(("header",)), Sign(("kind",), values=tuple(f'{kind}"' for kind in _KIND_WORDS))),
+    (Sign(("header",)), Sign(("kind",), values=_KIND_VALUES)),
     (Sign(("origin",)), Sign(("protocol", "version"), values=("SSTP",), cased=False)),
 )
 """Damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock are in them; or a header and a
@@ -149,17 +131,13 @@ PLAN = WirePlan(
     word="header/kind",
     detect=Deferred("turnwire.sstp.codec", "detect"),
     decode=_DECODE,
-    claims=claims,
+    claimed=_CLAIMED,
     signs=SIGNS,
     variant_of=variant_of,
     clues=(("header",), ("kind", "origin")),
     inside=("header", "origin"),
     torn=("header", "origin", *_MARKS),
     doubts=(("header/protocol", "header/protocol"), ("header/directed_to", "payload/directed_to")),
-    asks=(
-        Ask("header/schema_id", opening="ioc."),
-        *(Ask(path) for path in ("header/protocol", "protocol", "version", "kind")),
-    ),
 )
 
 SCANNER: BulkScanner = scanner(

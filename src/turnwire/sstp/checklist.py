@@ -12,7 +12,7 @@ from turnwire.checklists import Checklist, Clause, Specification, Untested, log_
 from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
-from turnwire.sstp.bulk import claims
+from turnwire.sstp.bulk import PLAN
 from turnwire.sstp.codec import check, decode
 from turnwire.sstp.messages import Message
 from turnwire.sstp.session import Session
@@ -254,7 +254,7 @@ def near_misses(found: Any) -> Iterator[tuple[int, int, str]]:
 
 def _objects_in(one: Any, value: dict[str, Any]) -> Iterator[tuple[int, int, str]]:
     for fields in reading("surroundings").within(value, _WORDS):
-        if near(fields) and not claims(fields):
+        if near(fields) and not PLAN.is_claimed(fields):
             wrong = _wrong(fields)
             if wrong is not None:
                 yield one.offset, one.line, wrong

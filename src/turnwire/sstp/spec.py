@@ -8,6 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from turnwire.errors import Reason
+
 WIRE = "sstp"
 
 
@@ -25,7 +27,7 @@ class Kind(StrEnum):
 
 class Type(NamedTuple):
     """A type of values: in Python, in words, as JSON Schema when read and (what it adds) when written strictly, the
-    kinds of JSON values that a scan takes for it, and how it fills a column of a scan."""
+    kinds of JSON values that a scan takes for it, how it fills a column, and why a negative one is refused."""
 
     types: tuple[type, ...]
     words: str
@@ -33,13 +35,22 @@ class Type(NamedTuple):
     strict: dict[str, Any]
     scanned: tuple[str, ...]
     fills: str = ""
+    bad: Reason = Reason.WRONG_TYPE
 
 
 _TEXT: dict[str, Any] = {"type": "string"}
 TYPES: dict[str, Type] = {
     "text": Type((str,), "a string", _TEXT, {}, ("string",), "text"),
     "text_or_null": Type((str,), "a string", {"type": ["string", "null"]}, {}, ("string", "null")),
-    "clock": Type((int,), "an integer", {"type": "integer", "minimum": 0}, {"minimum": 1}, ("count",), "integer"),
+    "clock": Type(
+        (int,),
+        "an integer",
+        {"type": "integer", "minimum": 0},
+        {"minimum": 1},
+        ("count",),
+        "integer",
+        Reason.NEGATIVE,
+    ),
     "fraction": Type(
         (int, float),
         "a number",

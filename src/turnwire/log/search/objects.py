@@ -12,7 +12,7 @@ from turnwire.json._objects_py import are_values, opened_at, parse, quote_before
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import Reader, plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
-from turnwire.json.plan import MISSING, OTHER, RECORD, REJECT, Judgement, value_at
+from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
 from turnwire.log.engine.columns import REASONS
 from turnwire.log.search import carriers
 from turnwire.log.search.state import Match, More, SearchState, Walk
@@ -90,9 +90,7 @@ class Objects:
                 if not cut or whole:  # one that the limit cuts off may hold whole ones
                     state.hopeless |= {at + place for place in opened_at(data[at:stop], 0, fault)}
                 return Tried(None, fault=at + fault, cut=cut)
-        if not any(
-            all(value_at(value, path) is not MISSING for path in clue) for plan in self._plans for clue in plan.clues
-        ):
+        if not any(plan.may_be(value) for plan in self._plans):
             return Tried(OTHER, at + size, value=value)
         what, wire, reason, fault = self._judgement.whole(data[at : at + size], value)
         return Tried(what, at + size, wire, REASONS[reason], at + fault, value=value)
