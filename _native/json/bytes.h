@@ -11,39 +11,45 @@ static inline uint32_t turnwire_hex(const unsigned char *p) {
     return code;
 }
 
+/* The character at *p of good UTF-8, which is not ASCII. Moves *p behind it. */
+static inline uint32_t json_character(const unsigned char **p) {
+    const unsigned char *at = *p;
+    if (*at < 0xE0) {
+        *p = at + 2;
+        return (uint32_t)(at[0] & 0x1F) << 6 | (at[1] & 0x3F);
+    }
+    if (*at < 0xF0) {
+        *p = at + 3;
+        return (uint32_t)(at[0] & 0x0F) << 12 | (uint32_t)(at[1] & 0x3F) << 6 | (at[2] & 0x3F);
+    }
+    *p = at + 4;
+    return (uint32_t)(at[0] & 0x07) << 18 | (uint32_t)(at[1] & 0x3F) << 12 | (uint32_t)(at[2] & 0x3F) << 6 | (at[3] & 0x3F);
+}
+
+/* What the good escape at *p says. Moves *p behind it. */
+static inline uint32_t json_escaped(const unsigned char **p) {
+    const unsigned char *at = *p;
+    uint32_t code;
+    *p = at + 2;
+    if (at[1] != 'u') return tw_letters[at[1]];
+    code = turnwire_hex(at + 2);
+    *p = at + 6;
+    if (code < 0xD800 || code > 0xDBFF) return code;
+    *p = at + 12;
+    return 0x10000 + ((code - 0xD800) << 10) + turnwire_hex(at + 8) - 0xDC00;
+}
+
 /* Writes what the inside [p, end) of a judged JSON string says into units that are known to hold it. */
 #define TURNWIRE_PUT(NAME, UNIT)                                                                                    \
     static void NAME(UNIT *out, const unsigned char *p, const unsigned char *end) {                                  \
         while (p < end) {                                                                                            \
-            unsigned char c = *p;                                                                                    \
-            if (c < 0x80 && c != '\\') {                                                                             \
-                const unsigned char *behind = tw_plain(p, end);                                                \
+            if (*p == '\\') *out++ = (UNIT)json_escaped(&p);                                                         \
+            else if (*p >= 0x80) *out++ = (UNIT)json_character(&p);                                                  \
+            else {                                                                                                   \
+                const unsigned char *behind = tw_plain(p, end);                                                      \
                 for (ptrdiff_t k = 0; k < behind - p; k++) out[k] = p[k];                                            \
                 out += behind - p;                                                                                   \
                 p = behind;                                                                                          \
-            } else if (c == '\\') {                                                                                  \
-                c = p[1];                                                                                            \
-                p += 2;                                                                                              \
-                if (c == 'u') {                                                                                      \
-                    uint32_t code = turnwire_hex(p);                                                                 \
-                    p += 4;                                                                                          \
-                    if (code >= 0xD800 && code <= 0xDBFF) {                                                          \
-                        code = 0x10000 + ((code - 0xD800) << 10) + turnwire_hex(p + 2) - 0xDC00;                     \
-                        p += 6;                                                                                      \
-                    }                                                                                                \
-                    *out++ = (UNIT)code;                                                                             \
-                } else {                                                                                             \
-                    *out++ = c == 'n' ? 10 : c == 't' ? 9 : c == 'r' ? 13 : c == 'b' ? 8 : c == 'f' ? 12 : c;        \
-                }                                                                                                    \
-            } else if (c < 0xE0) {                                                                                   \
-                *out++ = (UNIT)((c & 0x1F) << 6 | (p[1] & 0x3F));                                                    \
-                p += 2;                                                                                              \
-            } else if (c < 0xF0) {                                                                                   \
-                *out++ = (UNIT)((c & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F));                              \
-                p += 3;                                                                                              \
-            } else {                                                                                                 \
-                *out++ = (UNIT)((c & 0x07) << 18 | (p[1] & 0x3F) << 12 | (p[2] & 0x3F) << 6 | (p[3] & 0x3F));        \
-                p += 4;                                                                                              \
             }                                                                                                        \
         }                                                                                                            \
     }

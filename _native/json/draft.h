@@ -158,23 +158,24 @@ static inline int json_text(json_draft *d, PyObject *value) {
     return json_any_text(d, value);
 }
 
-static inline int json_digits(json_draft *d, unsigned long long number, int negative) {
+static inline int json_small_integer(json_draft *d, long long number) {
     uint8_t digits[1 + TW_DECIMAL_ROOM];
-    digits[0] = '-';
-    return json_ascii(d, (const char *)digits + !negative, (Py_ssize_t)tw_put_decimal(digits + 1, number) + negative);
-}
-
-static int json_integer(json_draft *d, PyObject *value) {
-    int overflow = 0;
-    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (number >= 0 && number < 10 && !overflow) {  /* in the slack, as a comma or a bracket */
+    const int negative = number < 0;
+    if (number >= 0 && number < 10) {  /* in the slack, as a comma or a bracket */
         if (json_room(d, 1, 1)) return JSON_ERROR;
         json_letter(d, (unsigned char)('0' + number));
         return JSON_WRITTEN;
     }
+    digits[0] = '-';
+    return json_ascii(d, (const char *)digits + !negative,
+                      (Py_ssize_t)tw_put_decimal(digits + 1, negative ? 0 - (uint64_t)number : (uint64_t)number) + negative);
+}
+
+static int json_integer(json_draft *d, PyObject *value) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow || (d->canonical && (number > JSON_SAFE || number < -JSON_SAFE))) return JSON_DOUBT;
-    if (number == -1 && PyErr_Occurred()) return JSON_ERROR;
-    return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0);
+    return number == -1 && PyErr_Occurred() ? JSON_ERROR : json_small_integer(d, number);
 }
 
 /* The shortest decimal that is read as this number. */

@@ -159,13 +159,10 @@ static inline void tw_put_look(tw_put *w, PyObject *text)
 /* An integer that is from `least` to `most`. */
 static int tw_put_integer(tw_put *w, PyObject *value, long long least, long long most)
 {
-    json_draft *d = &w->draft;
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow || number < least || number > most) return JSON_DOUBT;
-    if (w->only_judged) return JSON_WRITTEN;
-    if (number < 10 && number >= 0) return tw_put_letter(w, (unsigned char)('0' + number));
-    return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0);
+    return w->only_judged ? JSON_WRITTEN : json_small_integer(&w->draft, number);
 }
 
 static int tw_put_number(tw_put *w, PyObject *value, int kind)

@@ -213,21 +213,6 @@ static inline Py_ssize_t json_copy(int kind, const void *from, int wide, void *t
 
 /* --- UTF-8 that is known to be good --- */
 
-/* One character at *p, which is not ASCII. */
-static inline Py_UCS4 json_character(const unsigned char **p) {
-    const unsigned char *at = *p;
-    if (*at < 0xE0) {
-        *p = at + 2;
-        return (Py_UCS4)(at[0] & 0x1F) << 6 | (at[1] & 0x3F);
-    }
-    if (*at < 0xF0) {
-        *p = at + 3;
-        return (Py_UCS4)(at[0] & 0x0F) << 12 | (Py_UCS4)(at[1] & 0x3F) << 6 | (at[2] & 0x3F);
-    }
-    *p = at + 4;
-    return (Py_UCS4)(at[0] & 0x07) << 18 | (Py_UCS4)(at[1] & 0x3F) << 12 | (Py_UCS4)(at[2] & 0x3F) << 6 | (at[3] & 0x3F);
-}
-
 #ifdef TW_SSE2
 /* Where sixteen bytes are ASCII the next place does not wait for the mask; the last sixteen are written at once, over what
    stands there already. */

@@ -1,7 +1,7 @@
 """Writing JSON text, plain and canonical. The rules are those of ``json/_write_py.py``, which also writes rare values
 and explains every refusal."""
 
-from _native.json.draft cimport json_text_of, json_written
+from _native.json.draft cimport json_written
 from _native.json.rules cimport tw_compacted
 from turnwire.json._write_py import canonical as _pure_canonical, write as _pure_write
 from turnwire.contract import LIMITS
@@ -21,13 +21,6 @@ def write(value, wire=None, limits=LIMITS):
         return _pure_write(value, wire, limits)
     text = json_written(value, nesting, ITEMS, False)
     return _pure_write(value, wire, limits) if text is None else text
-
-
-def text_of(source):
-    """Text that was read and is valid: a str, or its UTF-8."""
-    if type(source) is not bytes and type(source) is not str:
-        raise TypeError(f"expected text or its bytes, not {type(source).__name__}")
-    return json_text_of(source)
 
 
 def compacted(source):

@@ -18,7 +18,7 @@ from tests.sstp.examples import example, real
 from turnwire import sap, sstp
 from turnwire.contract import LIMITS
 from turnwire.json import (
-    _lazy_object_py as pure_lazy_object,
+    _codec_py as pure_codec,
     _text_py as pure_text,
     _write_py as pure_write,
     lazy_object,
@@ -278,7 +278,7 @@ def test_copies_are_json_values_through_and_through(monkeypatch: pytest.MonkeyPa
         deep = [deep]
     value = {"a": [1, 2.5, {"b": None}], "kinds": (Kind.COMMIT,), "record": TASK, "numbers": {1: {"x": [True]}}}
     plain = {"a": [1, 2.5, {"b": None}], "kinds": ["commit"], "record": TASK, "numbers": {"1": {"x": [True]}}}
-    for copied in {lazy_object.copied, pure_lazy_object.copied}:
+    for copied in {lazy_object.copied, pure_codec.copied}:
         monkeypatch.setattr(sap_messages, "copied", copied)
         made = sap_messages.plain(value)
         assert made == plain

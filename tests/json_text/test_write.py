@@ -84,7 +84,7 @@ def test_a_long_way_to_what_is_too_deep_is_cut_off(core):
             core("json.write").write(held)
         assert len(caught.value.path) == 1024 and caught.value.path.startswith("/" + names[-1])
     with pytest.raises(TypeError, match="int"):
-        core("json.write").text_of(3)
+        core("json.write").compacted(3)
 
 
 def test_circular_and_deep_values(core):

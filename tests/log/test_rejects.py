@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import gc
 import io
 import json
 import random
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,12 +17,8 @@ import turnwire
 from tests.log.engines import ENGINES, GOOD, LIMIT, damaged_log, read
 from tests.log.found import fed, in_pieces
 from tests.log.test_scan import LINES, scan_nslip
-from tests.vectors import load
 from turnwire import LIMITS, DecodeError, Decoder, extract, scan
-from turnwire.kick.spec import REQUIRED_FIELDS
 from turnwire.log.output import rejects as quarantine
-from turnwire.sap import Result, Task, spec as sap
-from turnwire.sstp.spec import HEADER, PAYLOADS, Kind
 
 DATA = GOOD + b"\n@a3|q\xff \n" + GOOD + b'@a1|t"x\n@c0|'
 
@@ -235,69 +229,6 @@ def test_a_number_is_too_large_by_the_digits_within_the_limit_of_a_scan(name: st
     whole, cut, free = (read(name, BIG + b"\n", limit=limit)[1] for limit in (at + 1, at, LIMIT))
     assert [[one["length"] for one in found] for found in (whole, cut)] == [[at + 1], [at]]
     assert [one["reason"] for one in whole] == [one["reason"] for one in free] != [one["reason"] for one in cut]
-
-
-FieldPath = tuple[str, ...]
-
-
-def sap_paths(table: Any, fields: Any, before: FieldPath = ()) -> Iterator[FieldPath]:
-    for field in table.fields:
-        if field.need == sap.MUST and not field.late:
-            yield (*before, field.name)
-        if field.table is not None and isinstance(fields.get(field.name), dict):
-            yield from sap_paths(field.table, fields[field.name], (*before, field.name))
-
-
-def required(wire: str, message: dict[str, Any]) -> list[FieldPath]:
-    """Where the fields stand without which ``decode`` refuses a message."""
-    if wire == "sstp":
-        payload = PAYLOADS[Kind(message["header"]["kind"])]
-        parts = (("header", HEADER), ("payload", payload))
-        return [("payload",), *((part, one.name) for part, fields in parts for one in fields if one.need == "read")]
-    if wire == "sap":
-        return list(sap_paths((Task if "payload" in message else Result).TABLE, message))
-    return [(name,) for name in REQUIRED_FIELDS]
-
-
-def faults(message: dict[str, Any], path: FieldPath) -> Iterator[dict[str, Any]]:
-    """The message without the field, with it under another name, and with a value of another type."""
-    for way in ("drop", "rename", "mistype"):
-        changed = copy.deepcopy(message)
-        part = changed
-        for name in path[:-1]:
-            part = part[name]
-        value = part.pop(path[-1])
-        if way == "rename":
-            part[f"{path[-1]}_x"] = value
-        elif way == "mistype":
-            part[path[-1]] = 5 if isinstance(value, str) else "five"
-        yield changed
-
-
-def good(wire: str) -> list[dict[str, Any]]:
-    cases = [case for case in load(wire) if case.get("kind", "envelope") == "envelope" and "error" not in case]
-    return [json.loads(case["text"]) for case in cases if case.get("read", "ok") in ("ok", "issue")]
-
-
-@pytest.mark.usefixtures("scan_core")
-@pytest.mark.parametrize("wire", ["sstp", "sap", "kick"])
-def test_one_fault_in_a_required_field_is_a_reject(wire: str) -> None:
-    decode = import_module(f"turnwire.{wire}").decode
-    met = 0
-    for message in good(wire):
-        decode(json.dumps(message))
-        for path in required(wire, message):
-            for changed in faults(message, path):
-                text = json.dumps(changed, ensure_ascii=bool(met % 2))
-                with pytest.raises(DecodeError) as caught:
-                    decode(text)
-                found = scan(f"INFO {text}\n".encode(), wire=(None, wire)[met % 2])
-                assert sum(map(len, found)) == 0
-                assert [(one["wire"], one["reason"]) for one in found.rejects.rows()] == [
-                    (wire, str(caught.value.reason))
-                ], (path, text)
-                met += 1
-    assert met > 60
 
 
 LOOK_ALIKES = [

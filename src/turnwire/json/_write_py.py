@@ -29,17 +29,12 @@ def write(value: Any, wire: str | None = None, limits: Limits = LIMITS) -> str:
         raise EncodeError(Reason.TOO_DEEP, "the value is nested too deep for the interpreter", wire=wire) from None
 
 
-def text_of(source: str | bytes) -> str:
-    """Text that was read and is valid: a str, or its UTF-8."""
-    if type(source) is not bytes and type(source) is not str:
-        raise TypeError(f"expected text or its bytes, not {type(source).__name__}")
-    return source if isinstance(source, str) else source.decode()
-
-
 def compacted(source: str | bytes) -> str:
     """Returns a valid text in the form in which an unmodified message is written: without white space, with the escapes
     of the writer, and with numbers as they were read."""
-    return _SPACE_OR_STRING.sub(_compact, text_of(source))
+    if type(source) is not bytes and type(source) is not str:
+        raise TypeError(f"expected text or its bytes, not {type(source).__name__}")
+    return _SPACE_OR_STRING.sub(_compact, source if isinstance(source, str) else source.decode())
 
 
 _SPACE_OR_STRING = re.compile(r'[ \t\n\r]+|"[^"\\]*+(?:\\.[^"\\]*+)*+"')

@@ -9,9 +9,9 @@ from turnwire import _backend
 from turnwire.json.text import reader
 
 if TYPE_CHECKING:
-    from turnwire.json import _lazy_object_py as _core
+    from turnwire.json import _codec_py as _core
 else:
-    _core = _backend.load("json.lazy_object")
+    _core = _backend.load("json.codec")
 
 copied = _core.copied
 

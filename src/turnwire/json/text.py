@@ -25,7 +25,7 @@ else:
     _core = _backend.load("json.text")
     _writer = _backend.load("json.write")
 
-__all__ = ["compacted", "input_bytes", "locate", "read_object", "reader", "refusal", "text_of", "write"]
+__all__ = ["compacted", "input_bytes", "locate", "read_object", "reader", "refusal", "write"]
 
 
 def read_object(data: str | Buffer, wire: str, *, limits: Limits = LIMITS) -> dict[str, Any]:
@@ -63,12 +63,6 @@ def write(value: Any, wire: str | None = None, *, limits: Limits = LIMITS) -> st
     based on. Raises EncodeError(wrong_type|not_finite|lone_surrogate|too_deep|number_too_long) with ``path``.
     """
     result: str = _writer.write(value, wire, checked_limits(limits))
-    return result
-
-
-def text_of(source: str | bytes) -> str:
-    """Returns the text of a result of :meth:`Reader.read_source`."""
-    result: str = _writer.text_of(source)
     return result
 
 

@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any
 
 from turnwire.errors import Issue, Reason, expect
+from turnwire.json.faults import kind_of
 from turnwire.json.pointers import pointer_step
 from turnwire.sap.codec import conditions, findings, is_clean, is_quiet
 from turnwire.sap.messages import Ack, JsonObject, Nack, Result, Task
@@ -189,9 +190,5 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-_JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
-
-
 def _wrong_type(where: str, wanted: str, value: Any) -> Issue:
-    found = _JSON_NAMES.get(type(value), "a number" if isinstance(value, (int, float)) else type(value).__name__)
-    return Issue(Reason.WRONG_TYPE, where, ERROR, f"{wanted} is expected here, not {found}")
+    return Issue(Reason.WRONG_TYPE, where, ERROR, f"{wanted} is expected here, not {kind_of(value)}")

@@ -1,1 +1,7 @@
-from turnwire.json._codec_py import Codec as Codec, Rules as Rules, quiet as quiet
+from turnwire.json._codec_py import (
+    Codec as Codec,
+    Maker as Maker,
+    Rules as Rules,
+    copied as copied,
+    quiet as quiet,
+)
