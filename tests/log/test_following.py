@@ -20,14 +20,13 @@ from tests.log.engines import GOOD
 from tests.log.rotating import record
 from tests.log.test_scan import scan_nslip, table
 from turnwire import Scan
-from turnwire.log.input import following
-from turnwire.log.input.reading import Reading
+from turnwire.log.input import following, rotation
 
 pytestmark = pytest.mark.once
 LONG = 120
 """Seconds to wait for what must come; it comes at once, however slow the machine is."""
 ENDLESS = 10**9
-"""Looks for which a renamed file is read on, until a test says that nobody writes to it any more: a test that comes
+"""Seconds for which a renamed file is read on, until a test says that nobody writes to it any more: a test that comes
 late, on a slow machine, is not too late."""
 
 
@@ -99,7 +98,7 @@ def followed(source: Any, **options: Any) -> Iterator[Follower]:
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "INTERVAL", 0.03)
-    monkeypatch.setattr(following, "PATIENCE", ENDLESS)
+    monkeypatch.setattr(rotation, "SETTLED", ENDLESS)
 
 
 def soon(condition: Callable[[], bool]) -> bool:
@@ -157,7 +156,7 @@ def test_rotation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert log.next() == [(6, 6)], "the old file's writer had not noticed"
         append(tmp_path / "a.log.1", b"@a3|f0|c2")
         assert log.quiet(), "its writer may go on with it"
-        monkeypatch.setattr(following, "PATIENCE", 8)
+        monkeypatch.setattr(rotation, "SETTLED", 0.2)
         assert soon(lambda: len(log.scan.rejects) == 2), "it has no more to wait for"
     assert [row["raw"] for row in log.scan.rejects.rows()] == [b"@a3|f0|c1", b"@a3|f0|c2"]
     assert log.scan.gaps == ()
@@ -228,26 +227,20 @@ def test_a_file_that_is_written_anew_between_two_looks(
     """Right after the look that found it as it was: what is read then is none of the old text."""
     path = tmp_path / "a.log"
     path.write_bytes(pack(record(0) + record(1)[:5]))
-    looked = Reading.renamed
+    begin: Any = rotation.begin
     new: list[bytes] = []
 
-    def renamed(tail: Any) -> bool:
-        found, rewritten = looked(tail), tail.rewritten
+    def begun(*arguments: Any) -> Any:
+        found = begin(*arguments)
         if new:
-
-            def once() -> bool:
-                before: bool = rewritten()
-                path.write_bytes(new.pop())
-                del tail.rewritten
-                return before
-
-            tail.rewritten = once
+            path.write_bytes(new.pop())
         return found
 
-    monkeypatch.setattr(Reading, "renamed", renamed)
+    monkeypatch.setattr(rotation, "begin", begun)
     with followed(path) as log:
         assert log.next() == [(0, 1)]
         new.append(pack(b"a new beginning\n" + record(9) * 50))
+        os.utime(path)
         assert log.next(50) == [(9, line) for line in range(2, 52)]
         assert log.quiet()
     reasons = [row["reason"] for row in log.scan.rejects.rows()]
@@ -389,7 +382,7 @@ def test_rotation_and_truncation_of_compressed_files(
         assert log.next(50) == [(1, line) for line in range(2, 52)] if pack is gzip.compress else log.quiet()
         path.write_bytes(record(2))
         assert log.next() == [(2, 1)], "the new file is not compressed"
-        monkeypatch.setattr(following, "PATIENCE", 8)
+        monkeypatch.setattr(rotation, "SETTLED", 0.2)
         assert soon(lambda: len(log.scan.rejects) == 1)
         rejects = log.scan.rejects.rows()
         assert [row["reason"] for row in rejects] == ["cut_off"], "nobody goes on with the old file"

@@ -16,8 +16,7 @@ from tests.log.test_following import append
 from tests.log.test_mixed import HEAD
 from tests.log.test_scan import scan_nslip
 from turnwire import scan
-from turnwire.log.input import following
-from turnwire.log.input.reading import Reading
+from turnwire.log.input import following, rotation
 
 pytestmark = pytest.mark.once
 ENDED = 8
@@ -28,7 +27,7 @@ LATER = 1 << 31
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "PATIENCE", ENDED - 2)
+    monkeypatch.setattr(rotation, "SETTLED", 0.0)
 
 
 def stepped(
@@ -42,7 +41,7 @@ def stepped(
 
     def sleep(seconds: float) -> None:
         nonlocal quiet
-        quiet += seconds == following.INTERVAL
+        quiet += seconds >= following.INTERVAL
         if quiet < ENDED:
             return
         quiet = 0
@@ -209,15 +208,17 @@ def test_a_file_that_was_read_as_what_had_a_name_before_is_read_on_from_there(tm
 
 def at_next_read(monkeypatch: pytest.MonkeyPatch, step: Any) -> Any:
     """Has something done between the next look at a name and that at what the file holds."""
-    real, asked = Reading._changed_at, []
+    real, asked = following.Follower._is_changed, []
 
-    def changed_at(tail: Reading) -> int:
+    def is_changed(follower: Any, name: str) -> bool:
+        found = real(follower, name)
         if asked:
             asked.pop()
             step()
-        return real(tail)
+            return True
+        return found
 
-    monkeypatch.setattr(Reading, "_changed_at", changed_at)
+    monkeypatch.setattr(following.Follower, "_is_changed", is_changed)
     return lambda: asked.append(True)
 
 
@@ -249,7 +250,7 @@ def test_a_log_that_is_rotated_between_two_questions_goes_on_in_what_was_rotated
 
 def test_a_copy_that_is_older_than_what_was_read_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More came between the copy and the cut than is kept of what was read."""
-    path, renamed = tmp_path / "app.log", Reading.renamed
+    path, real = tmp_path / "app.log", following.Follower._is_changed
     written(path, record(0), 1)
     more = record(0) + record(1) + b"#" * 70_000 + b"\n"
 
@@ -257,12 +258,12 @@ def test_a_copy_that_is_older_than_what_was_read_is_not_read(tmp_path: Path, mon
         written(tmp_path / "app.log.1", record(0), 2)
         written(path, more, 3)
 
-    def cut(tail: Reading) -> bool:
+    def cut(follower: Any, name: str) -> bool:
         if path.stat().st_size == len(more):
             written(path, record(2), 4)
-        return renamed(tail)
+        return real(follower, name)
 
-    monkeypatch.setattr(Reading, "renamed", cut)
+    monkeypatch.setattr(following.Follower, "_is_changed", cut)
     found = stepped(path, at_next_read(monkeypatch, copy))
     assert found == ([[0], [1, 2]], [("app.log", "file_shrunk")])
 
@@ -303,17 +304,15 @@ def test_a_log_that_is_copied_and_cut_while_the_folder_is_listed_goes_on_in_the_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was read of it is in the copy, too."""
-    path, copy, real = tmp_path / "app.log", tmp_path / "app.log.1", following.Follower._is_new
+    path, copy = tmp_path / "app.log", tmp_path / "app.log.1"
     path.write_bytes(record(0))
     os.utime(path, (1, 1))
 
-    def is_new(follower: Any, tail: Any) -> bool:
-        if path.read_bytes() == record(0):
-            path.write_bytes(record(2))
-        return real(follower, tail)
+    def rotate() -> None:
+        copy.write_bytes(record(0) + record(1))
+        path.write_bytes(record(2))
 
-    monkeypatch.setattr(following.Follower, "_is_new", is_new)
-    seen, gaps = stepped(tmp_path, lambda: copy.write_bytes(record(0) + record(1)))
+    seen, gaps = stepped(tmp_path, at_next_read(monkeypatch, rotate))
     assert (seen, len(gaps)) == ([[0], [1, 2]], 1)
 
 
@@ -339,20 +338,20 @@ def shift(folder: Path) -> None:
 def test_new_files_of_a_folder_that_are_renamed_while_it_is_listed_come_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, real = tmp_path / "app.log", following.Follower._is_new
+    path, real = tmp_path / "app.log", following.named
 
     def make() -> None:
         path.write_bytes(record(1))
         (tmp_path / "app.log.1").write_bytes(record(0))
 
-    def is_new(follower: Any, tail: Any) -> bool:
-        found = real(follower, tail)
-        if not (tmp_path / "app.log.2").exists():
+    def named(source: Any) -> Any:
+        found = real(source)
+        if path.exists() and not (tmp_path / "app.log.2").exists():
             shift(tmp_path)
         return found
 
     (tmp_path / "other").write_bytes(b"")
-    monkeypatch.setattr(following.Follower, "_is_new", is_new)
+    monkeypatch.setattr(following, "named", named)
     seen, gaps = stepped(tmp_path, make)
     assert ([sorted(numbers) for numbers in seen], gaps) == ([[], [0, 1]], [])
 

@@ -27,7 +27,7 @@ RENAMED = ("rename", "late", "compressed")
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "INTERVAL", 0.02)
-    monkeypatch.setattr(following, "PATIENCE", ENDLESS)
+    monkeypatch.setattr(rotation, "SETTLED", ENDLESS)
 
 
 def judge(numbers: list[int], gaps: Any, written: int, kind: str) -> None:

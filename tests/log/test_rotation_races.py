@@ -16,15 +16,15 @@ from tests.log.test_following import followed
 from tests.log.test_rotation import numbers_of
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import reading, rotation
-from turnwire.log.input.following import LISTED, PATIENCE
+from turnwire.log.input.following import LISTED
 from turnwire.log.input.reading import Stop, Stopped
 
 pytestmark = pytest.mark.once
 KINDS = (("rename", "late", "pack"), ("copytruncate", "pack"), ("rename", "late", "copytruncate", "pack"))
 SEEDS = (0, 1, 102)
 """In the last one old files are renamed and compressed while following begins."""
-LOOKS = PATIENCE + 3 * LISTED
-"""So many looks behind the last step: files that were renamed are let go of, and the folder is listed a few times."""
+LOOKS = 5 * LISTED
+"""So many looks behind the last step: the folder is listed a few times."""
 
 
 def judge(seen: list[int], gaps: list[Any], written: int) -> None:

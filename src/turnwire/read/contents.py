@@ -73,15 +73,14 @@ def beginning(source: Any, most: int) -> bytes:
 def _pieces(source: Any, limits: Limits, refused: list[OSError]) -> Iterator[tuple[Any, Any]]:
     """The blocks of all inputs, each with the reading that it is of; and the files that are no logs."""
     from turnwire.log.input.memory import Pool
-    from turnwire.log.input.reading import Stop
-    from turnwire.log.input.rotation import Bookmarks
-    from turnwire.log.input.source_blocks import blocks
+    from turnwire.log.input.reading import Stop, stream_blocks
+    from turnwire.log.input.rotation import Bookmarks, file_blocks
     from turnwire.log.input.sources import ReadOptions, sources
 
     job = ReadOptions(Pool(), _PIECE, False, limits, Stop(), Bookmarks(), lambda gap: None, refused.append)
     for found in sources(source):
         if found.data is not None:  # an archive that is cut off is refused, not read as text
             found = found._replace(data=None, open=partial(io.BytesIO, memoryview(found.data).tobytes()))
-        for reading, block in blocks(found, job):
+        for reading, block in (file_blocks if found.mappable else stream_blocks)(found, job):
             if reading.kind != "zip" or reading.identity is None:  # the end of an archive, whose files came before
                 yield reading, block

@@ -24,15 +24,13 @@ from turnwire.log.engine.all_wires import BlockResult, Engine, Finder
 from turnwire.log.engine.columns import REASONS
 from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import InputBlock, Reading, Stop, Stopped
+from turnwire.log.input.reading import Blocks, InputBlock, Reading, Stop, Stopped, stream_blocks
 from turnwire.log.input.rotated_names import forget
-from turnwire.log.input.rotation import Bookmarks
-from turnwire.log.input.source_blocks import blocks
-from turnwire.log.input.sources import Idle, ReadOptions, found_sources, sources
+from turnwire.log.input.rotation import Bookmarks, file_blocks
+from turnwire.log.input.sources import ReadOptions, found_sources, sources
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.rows import REJECT_DTYPES
-from turnwire.progress import Progress
 
 _THREAD = "turnwire-scan"
 _PATIENCE = 1.0
@@ -43,7 +41,7 @@ USUAL_RECORD = 32
 
 _MOST_READINGS = 64
 """So many files are kept with all by which they were read."""
-Piece = tuple[Reading, InputBlock] | Idle
+Piece = tuple[Reading, InputBlock]
 Tell = Callable[[int, "int | None", int, int], Any]
 
 
@@ -68,8 +66,11 @@ class Run:
         self._tell: Tell | bool | None = options["progress"]
         self.refused: list[OSError] = []
         self._warned = 0  # of so many of these
-        self._bookmarks = Bookmarks(options["resume"])
-        self._bookmarks.waits |= self._follow
+        self._waits: bool = self._follow or options["resume"] is not None
+        is_data = isinstance(source, (bytes, bytearray, memoryview)) and not self._waits
+        marks = None if is_data else Bookmarks(options["resume"], self._waits)
+        self._bookmarks: Any = marks  # None: no input is a file
+        self._first = 0 if marks is None else marks.record
         # As many blocks as are in flight, and those that the consumer has not let go of yet.
         kept = _most_in_flight(self._threads) + 2
         self._pool = Pool(kept)
@@ -84,7 +85,6 @@ class Run:
             fences=options["fences"],
         )
         self.latest: Reading | None = None
-        self._postponed: dict[int, Reading] = {}  # of which something came that was not searched yet
         self._readings: list[Reading] = []
         self._marks: dict[tuple[int, int], Bookmark] = {}  # of readings that came before all those
         self.wires: Counter[str] = Counter(dict.fromkeys(self._engine.wires, 0))
@@ -95,7 +95,7 @@ class Run:
             options["borrow"],
             options["limits"],
             self.stop,
-            self._bookmarks,
+            marks,
             self._gap,
             self._refuse,
             self._follow,
@@ -114,23 +114,29 @@ class Run:
         follows gives a None as well after each look at its files."""
         if self.stop:
             return
-        bar, tell = self._progress()
+        tell, clear = self._progress()
         try:
-            for piece, found in self._scanned():
-                taken = self._again() if isinstance(piece, Idle) else self._results(*piece, found)
-                del piece, found
-                for batch, error in taken:
+            for look in self._looks():
+                for piece, found in () if look is None else self._scanned(look):
+                    taken = self._results(*piece, found)
+                    del piece, found
+                    for batch, error in taken:
+                        tell()
+                        if batch is not None:
+                            yield batch
+                            del batch
+                        if error is not None:
+                            raise error
+                        if self.stop:
+                            return
                     tell()
-                    if batch is not None:
-                        yield batch
-                        del batch
-                    if error is not None:
-                        raise error
-                    if self.stop:
-                        return
-                tell()
-                self._warn()
-                yield None
+                    self._warn()
+                    yield None
+                if self._follow:
+                    self._fold()
+                    self._bookmarks.add(*self._marks.values())
+                    self._marks.clear()
+                    yield None
             self._warn()
             if self._warned < len(self.refused):
                 raise self.refused[0]  # there was nothing else
@@ -138,7 +144,7 @@ class Run:
             return
         finally:
             self.stop.set()
-            bar.clear()
+            clear()
 
     def _gap(self, gap: Gap) -> None:
         """Keeps a gap. Raises DecodeError if errors are raised."""
@@ -154,35 +160,36 @@ class Run:
 
     def _warn(self) -> None:
         """Warns of the files that were refused, once something else was read."""
-        if self.bytes or self._bookmarks.waits:
+        if self.bytes or self._waits:
             for error in self.refused[self._warned :]:
                 self._warned += 1
                 warnings.warn(FileRefused(error), stacklevel=2)
 
-    def _pieces(self) -> Iterator[Piece]:
-        """The blocks of all sources, in order, from where the bookmarks are; what could not be had is told as a gap."""
+    def _looks(self) -> Iterator[Blocks | None]:
+        """The blocks of all sources, in order, from where the bookmarks are; what could not be had is told as a gap. Of
+        sources that are followed those of one look after the other, None where there was nothing new."""
         found, failure = found_sources(self._source)
         marks = self._bookmarks
-        if marks.files or len(found) > 1:
+        if marks is not None and (marks.files or len(found) > 1):
             marks.expect([one.name for one in found if one.mappable and one.name is not None])
         try:
             if self._follow:
                 from turnwire.log.input.following import Follower  # which most scans do without
 
-                yield from Follower(self._source, self._job).blocks(found)
+                yield from Follower(self._source, self._job).looks(found)
             else:
-                for one in found:
-                    yield from blocks(one, self._job)
+                yield (
+                    piece for one in found for piece in (file_blocks if one.mappable else stream_blocks)(one, self._job)
+                )
             if failure is not None:
                 raise failure
         finally:
-            if marks.waits or len(found) > 1:
+            if marks is not None:
                 forget()
 
-    def _scanned(self) -> Iterator[tuple[Piece, BlockResult | None]]:
+    def _scanned(self, pieces: Blocks) -> Iterator[tuple[Piece, BlockResult | None]]:
         """Every block, in order, with what was found in it where another thread has scanned it already."""
         self._process = os.getpid()
-        pieces = self._pieces()
         if self._threads == 1:
             for piece in pieces:
                 yield piece, None
@@ -194,7 +201,7 @@ class Run:
         most = max(2, min(_most_in_flight(self._threads), int(IN_FLIGHT / size)))
         yield from self._side_by_side(pieces, most)
 
-    def _side_by_side(self, pieces: Iterator[Piece], most: int) -> Iterator[tuple[Piece, BlockResult | None]]:
+    def _side_by_side(self, pieces: Blocks, most: int) -> Iterator[tuple[Piece, BlockResult | None]]:
         """The same from several threads, of which one reads. At most so many pieces are taken and not yet released by
         the consumer. What reading or the search raises comes out at its place in the order."""
         from concurrent.futures import ThreadPoolExecutor
@@ -224,8 +231,10 @@ class Run:
                 self._check_process()
             if following is not None:
                 raise following
-        finally:
+        except BaseException:
             self.stop.set()
+            raise
+        finally:
             if os.getpid() == self._process:  # in a fork there is nothing to end, and locks may stay locked
                 room.release()
                 reader.join(_PATIENCE)
@@ -238,16 +247,20 @@ class Run:
             raise RuntimeError("this scan was begun in another process: begin a new one after a fork")
 
     def _work(self, piece: Piece) -> BlockResult | None:
-        if isinstance(piece, Idle) or piece[1].within:
+        if piece[1].within:
             return None
         return self._engine.scan(piece[1], self._is_final(*piece))
 
-    def _progress(self) -> tuple[Progress, Callable[[], None]]:
-        """The bar, and the function that reports how far the scan is."""
-        total = self._total() if self._tell else None
+    def _progress(self) -> tuple[Callable[[], None], Callable[[], None]]:
+        """The function that reports how far the scan is, and the one that removes the bar."""
+        if not self._tell:
+            return _nothing, _nothing
+        from turnwire.progress import Progress
+
+        total = self._total()
         bar = Progress(total, self._tell is True)
-        told: Any = bar.of_scan if self._tell is True else self._tell or (lambda *_: None)
-        return bar, lambda: told(self.done, total, self.records, len(self.rejects))
+        told: Any = bar.of_scan if self._tell is True else self._tell
+        return lambda: told(self.done, total, self.records, len(self.rejects)), bar.clear
 
     def _total(self) -> int | None:
         """Bytes of all inputs as they are stored, or None if that cannot be told."""
@@ -287,11 +300,6 @@ class Run:
             found = None
         yield from self._given(reading, whole, found)
 
-    def _again(self) -> Iterator[tuple[Batch | None, WireError | None]]:
-        """The same of what was not searched yet, after a look at the files: there is no more for now."""
-        for reading in list(self._postponed.values()):
-            yield from self._given(reading, self._join(reading), None)
-
     def _given(
         self, reading: Reading, whole: InputBlock | None, found: BlockResult | None
     ) -> Iterator[tuple[Batch | None, WireError | None]]:
@@ -324,11 +332,11 @@ class Run:
         rest = None if found.position == block.size else _tail(found, found.position)
         if not block.last:
             reading.left, rest = rest, None
-        elif not final and reading.source.cut is None and not self._bookmarks.waits:
+        elif not final and reading.source.cut is None and not self._waits:
             reading.waiting = reading.offset, reading.line, reading.kept()
             reading.given = reading.given or (-1, 0)
         elif not final:
-            rest = None
+            reading.left, rest = rest if self._follow else None, None
         if reading.waiting is not None and found.last is not None:
             reading.given = found.last  # is not given again
         elif reading.waiting is None and reading.given is not None and reading.offset > reading.given[0]:
@@ -341,6 +349,8 @@ class Run:
         if reading.begun:
             return
         reading.begun = True
+        if self._follow and (mark := reading.mark) is not None:  # what it has read before counts no more
+            reading.taken = mark.offset if mark.tail else mark.size
         if reading.carried is not None:
             reading.state = self._engine.restored(reading.carried)
         if reading.identity is not None:
@@ -350,9 +360,7 @@ class Run:
 
     def _fold(self) -> None:
         """Keeps no more than bookmarks of the files that are read to their ends, as far as all before them are: of many
-        small files, what was read by would be larger than they are. A file that is followed has no end."""
-        if self._follow:
-            return
+        small files, what was read by would be larger than they are."""
         ended = next((at for at, reading in enumerate(self._readings) if not reading.finished), len(self._readings))
         for reading in self._readings[:ended]:
             self._mark(self._marks, reading)
@@ -373,14 +381,11 @@ class Run:
         reading.pending_bytes += block.size
         if block.last or reading.pending_bytes >= reading.left.size:
             return self._join(reading)
-        if self._follow:
-            self._postponed[id(reading)] = reading
         return None
 
     def _join(self, reading: Reading) -> InputBlock:
         left, block = reading.left, reading.pending[-1]
         assert left is not None
-        self._postponed.pop(id(reading), None)
         size = left.size + reading.pending_bytes
         data: Any
         if reading.memory is not None:
@@ -405,7 +410,7 @@ class Run:
         return quarantine.first_error(found.rejects[0][0], reading.name, found.buffer, base)
 
     def _batch(self, reading: Reading, found: BlockResult) -> Batch | None:
-        first = self._bookmarks.record + self.records
+        first = self._first + self.records
         for wire, count in found.wires.items():
             self.records += count
             self.wires[wire] += count
@@ -425,8 +430,9 @@ class Run:
         if reading.source.cut is not None:
             return reading.source.cut(reading.offset, reading.kept())
         fault = reading.fault
-        if fault is None or (self._bookmarks.waits and not reading.closed and fault.reason is Reason.CUT_OFF):
+        if fault is None or (self._waits and not reading.closed and fault.reason is Reason.CUT_OFF):
             return None
+        reading.broken = True
         row = {"offset": reading.offset, "line": reading.line, "fault": fault.place, "inner": -1}
         row["reason"] = REASONS.index(fault.reason)
         table = {name: np.array([row.get(name, 0)], dtype) for name, dtype in REJECT_DTYPES.items()}
@@ -443,7 +449,11 @@ class Run:
         marks = dict(self._marks)
         for reading in self._readings:
             self._mark(marks, reading)
-        return self._bookmarks.token(self._bookmarks.record + self.records, marks)
+        return (self._bookmarks or Bookmarks()).token(self._first + self.records, marks)
+
+
+def _nothing() -> None:
+    """Nobody wants to be told how far the scan is."""
 
 
 def _most_in_flight(threads: int) -> int:

@@ -1,4 +1,4 @@
-"""Inputs: open files, pipes and bytes, the blocks that are cut from them, and how far each is read."""
+"""Inputs: open files, pipes, archives and bytes, the blocks that are cut from them, and how far each is read."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import select
 import stat
 import threading
 from collections.abc import Iterator
+from contextlib import closing, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import is_zipfile
 
 import numpy as np
 
 from turnwire.contract import Limits
 from turnwire.errors import Reason
-from turnwire.log.input.archives import Member
+from turnwire.log.input.archives import Member, can_seek, members
 from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap, Identity, between, identity, is_touched
 from turnwire.log.input.compression import Decompressed, StreamDamage
-from turnwire.log.input.signatures import FIRST_BYTES, HEAD, UNDECIDED, format_of, may_become, refuse_binary
+from turnwire.log.input.signatures import FIRST_BYTES, HEAD, UNDECIDED, NotALog, format_of, is_archive, refuse_binary
+from turnwire.log.input.sources import ReadOptions, Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.log.input.sources import ReadOptions, Source
     from turnwire.log.search.state import SearchState
 
 _BACK = 1 << 16
@@ -80,8 +83,7 @@ class Stop:
 class Input:
     """An open binary file as an input: ``into`` fills a part of a view, as :class:`compression.Bytes` says.
 
-    Pipes are waited for without losing the power to stop; other errors are the file's own. grows: it has no end yet,
-    more may come after it; gone: what was not read of it will never be.
+    Pipes are waited for without losing the power to stop; other errors are the file's own.
     """
 
     def __init__(self, file: Any, stop: Stop, end: int | None = None) -> None:
@@ -100,15 +102,13 @@ class Input:
             self._poll = select.poll()
             self._poll.register(pipe, select.POLLIN)
         self.taken = 0
-        self.grows = self.gone = False
 
     def into(self, view: memoryview, /) -> int | None:
-        """The number of bytes read; 0 at the end, None if a pipe had nothing for ``IDLE`` seconds, or where a file
-        that grows has no more."""
+        """The number of bytes read; 0 at the end, None if a pipe had nothing for ``IDLE`` seconds."""
         self._stop.check()
         if self._end is not None:
             view = view[: max(self._end - self.taken + len(self._pushed), 0)]
-        if self.gone or not len(view):
+        if not len(view):
             return 0
         if self._pushed:
             count = min(len(view), len(self._pushed))
@@ -125,7 +125,7 @@ class Input:
             return None
         count = self._read(view)
         self.taken += count
-        return count or (None if self.grows else 0)
+        return count
 
     @property
     def fault(self) -> StreamDamage | None:
@@ -167,8 +167,6 @@ class Input:
         if bytes(self._pushed[:HEAD]) in UNDECIDED:
             scratch, size = memoryview(bytearray(_FIRST_READ)), 0
             while bytes(scratch[: min(size, HEAD)]) in UNDECIDED and (count := self.into(scratch[size:])) != 0:
-                if count is None and self.grows:
-                    break
                 size += count or 0
             self._pushed = scratch[:size]
         return bytes(self._pushed[:HEAD])
@@ -229,24 +227,19 @@ def line_end(view: memoryview, start: int, stop: int) -> int:
 
 
 class Reading:
-    """The state of reading one input, from a bookmark or a place of a plan on, or from its start. A block ends with a
-    line if there is one.
-
-    A file that grows is followed: what is there by now is read, and a half-written line, member or frame waits; its
-    end is where nobody writes to it any more. Where bookmarks are kept, each block is given once the file is seen to
-    hold what was read of it.
+    """The state of reading one input, from a bookmark or a place of a plan on, or from its start, to the end that it
+    has by then. A block ends with a line if there is one. Where bookmarks are kept, each block is given once the file
+    is seen to hold what was read of it.
 
     The scan moves offset and line, up to where everything is accounted for, and state, what the search knows there, and
     after, that offset and the last bytes before it (1024 at most); waiting: offset, line and kept state without
     what is open at the end, where something is, and given: what of that was given all the same; left, pending: a record
-    that a block cut off, and the blocks after it; taken: bytes read, as stored.
+    that a block cut off, and the blocks after it; taken: bytes read, as stored; broken: the file is damaged, and that
+    was told.
 
     What reads sets the rest. kind: "gzip", "bzip2", "xz", "zstd", "zip" or None; fault: why decompressing ended before
     its time; memory: the whole input, where it is there at once; closed: nobody will write to it any more; carried: the
-    state of the search where it begins; written: when it was written last, as it was known to have its name (ns);
-    read_at: the same when it was read last: what was copied before that holds nothing else; lost: why what was read is
-    not in it any more; idle: looks since it had something new; has_name: whether its name leads to it, as far as is
-    known.
+    state of the search where it begins.
     """
 
     def __init__(
@@ -269,25 +262,20 @@ class Reading:
         self.given = None if mark is None or mark.given is None else (mark.given[0], mark.given[1])
         self.left: InputBlock | None = None
         self.pending: list[InputBlock] = []
-        self.pending_bytes = self.taken = self.idle = 0
+        self.pending_bytes = self.taken = 0
         self.kind: str | None = None
         self.fault: Any = None
         self.memory: Any = None
-        self.lost: Reason | None = None
-        self.begun = self.finished = self.closed = False
-        self.has_name = True
-        self.written = self.read_at = self._seen = 0 if who is None else who.written
-        self._job, self._grows = job, job.grows and who is not None
+        self.begun = self.finished = self.closed = self.broken = self.vain = False
+        self.mark = mark
+        self._job = job
         self._watched = who is not None and job.bookmarks.waits
         self.raw = Input(file, job.stop, source.stop)
-        self.raw.grows = self._grows
-        self._source: Any = None  # of bytes as decompressed, once its kind is known
-        self._base, self._line = self.offset, self.line  # behind the last block
+        self._base = self.offset  # behind the last block
         place, tail = self.behind
         self._last_bytes = self._base, tail if place == self._base else b""  # those that were read last
         self._carried = b""
         self._within = False
-        self._ended = False  # nothing more comes of this file
 
     def kept(self) -> dict[str, Any] | None:
         """The state of the search up to where the input is accounted for, as bookmarks and plans have it."""
@@ -311,82 +299,54 @@ class Reading:
 
     # --- blocks -----------------------------------------------------------------------------------------------------
 
-    def _begin(self, certain: bool) -> bool:
-        """Seeks the place to read from; False as long as the first bytes of a file do not say whether it is compressed.
-        ``certain``: nothing follows them."""
-        if self._source is not None:
-            return True
-        if self._grows:
-            head = self.raw.head()
-            if may_become(head) and not certain:
-                return False
-            refuse_binary(head, self.path)
-        self._source = decompressed(self.raw, self._job.limits)
-        self.kind = getattr(self._source, "kind", None)
-        if not self._base:
-            return True
-        if self.kind is None:
-            self.raw.seek(self._base)
-        elif (found := self._skip(self._base)) < self._base:
-            self.lost = Reason.FILE_REPLACED if self._grows else None
-            if not self._grows:
-                self._job.tell(Gap(self.path, found, None, Reason.FILE_REPLACED))
-                self._base = found
-        return True
-
-    def _skip(self, count: int) -> int:
-        """Skips so many bytes; returns how many there were."""
-        scratch, left = memoryview(bytearray(1 << 20)), count
-        while left:
-            done = self._source.into(scratch[: min(left, len(scratch))])
-            if done == 0 or (done is None and self._grows):
-                break
-            left -= done or 0
-        return count - left
-
-    def news(self, certain: bool = False) -> Blocks:
-        """The blocks that are there by now; where nothing can come any more, the end and why."""
-        if self._ended or not self._begin(certain):
-            return
-        self.idle += 1
-        while self.lost is None and not self._ended:
-            carried, written = self._carried, self._changed_at() if self._watched else 0
-            block = self._next()
-            if self._watched and not self.raw.gone and (self.rewritten() or self._mixed(block, len(carried))):
+    def news(self) -> Blocks:
+        """The blocks that are there, and the end and why."""
+        source = decompressed(self.raw, self._job.limits)
+        self.kind = getattr(source, "kind", None)
+        if self._base:
+            self._seek(source)
+        block: InputBlock | None = None
+        while block is None or not block.last:
+            carried = self._carried
+            block = self._next(source)
+            if self._watched and (self._is_rewritten() or self._is_mixed(block, len(carried))):
                 # It was cut since the last look: some of what was read belongs to another text.
                 self._base -= 0 if block is None else block.size
-                self._carried, self._within = carried, False
-                break
-            self.read_at = max(self.read_at, written)
+                self._carried = b""
+                yield self, self._cut_just_now()
+                return
             self._taken(block)
-            if block is None:
-                if self._grows:
-                    break
-                continue  # a pipe paused
-            if block.last:
-                self.fault, self._ended = getattr(self._source, "fault", None), True
-            yield self, block
-        if not self._grows and not self._ended:
-            yield self, self._cut_just_now()
-        elif self._grows and self.lost is None and getattr(self._source, "fault", None) is not None:
-            yield self, self._finished()
+            if block is not None:  # else a pipe paused
+                self.fault = getattr(source, "fault", None) if block.last else None
+                yield self, block
 
-    def _next(self) -> InputBlock | None:
+    def _seek(self, source: Any) -> None:
+        """Goes to the place to read from."""
+        if self.kind is None:
+            self.raw.seek(self._base)
+            return
+        scratch, left = memoryview(bytearray(1 << 20)), self._base
+        while left and (done := source.into(scratch[: min(left, len(scratch))])) != 0:
+            left -= done or 0
+        if left:
+            self._base -= left
+            self._job.tell(Gap(self.path, self._base, None, Reason.FILE_REPLACED))
+
+    def _next(self, source: Any) -> InputBlock | None:
         """The next block that ends with a line, or is full; None if there is none yet."""
         # A line is carried over from nearly every block: with room for one, all of them are of one size.
         size, most = len(self._carried), self._job.batch_bytes
         data = self._job.pool.take(most + max(size, 1))
         view = memoryview(data.data)[: most + size]
         view[:size] = self._carried
-        ended, full = False, True
+        last, full = False, True
         while size < len(view):
-            count = self._source.into(view[size:])
+            count = source.into(view[size:])
             if not count:
-                full, ended = False, count == 0
+                full, last = False, count == 0
                 break
             size += count
         stop = line_end(view, 0, size)
-        last = ended and not self._grows
         if stop < 0 or last:
             stop = size if full or last else 0
         self._carried = bytes(view[stop:size])
@@ -399,115 +359,57 @@ class Reading:
         return InputBlock(data, stop, self._base - stop, last, self.raw.taken, within)
 
     def _taken(self, block: InputBlock | None) -> None:
-        """Keeps the last bytes that were read, and counts lines."""
+        """Keeps the last bytes that were read."""
         if not self._watched:
             return
         data = b"" if block is None else bytes(memoryview(block.data)[max(block.size - TAIL, 0) : block.size])
         start, tail = self._last_bytes
         tail = tail[: max(self._base - (0 if block is None else block.size) - start + len(tail), 0)]
         self._last_bytes = self.read, (tail + data + self._carried)[-TAIL:]
-        if block is not None:
-            self.idle = 0
-            self._line += memoryview(block.data)[: block.size].tobytes().count(b"\n") if self._grows else 0
 
     def _cut_just_now(self) -> InputBlock:
         """The end of what is read of a file: the next scan finds what it held. Where nothing was read of it, no more is
         known of it than before: a copy of it may be older than what was written to it last."""
-        who = self.identity
-        before = [] if who is None else self._job.bookmarks.files.get(who.file, [])
-        if who is not None and before and self._base == before[-1].read:
-            self.identity = who._replace(written=before[-1].written)
-        return InputBlock(b"", 0, self._base, True)
+        who, mark = self.identity, self.mark
+        if who is not None and mark is not None and mark.file == who.file and mark.offset == self._base:
+            self.identity, self.vain = who._replace(written=mark.written), True
+        return self.ending()
 
-    def end(self, gone: bool) -> Blocks:
-        """The rest of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
-        is half-written has no end to wait for."""
-        self.raw.grows, self.raw.gone = False, gone
-        yield from self.news(certain=True)
-        if not self._ended and self._source is not None:
-            yield self, self._finished()
-
-    def _finished(self) -> InputBlock:
-        self.fault = None if self.lost is not None else getattr(self._source, "fault", None)
-        self.closed = self._ended = True
-        data, self._carried = self._carried, b""
-        self._base += len(data)
-        block = InputBlock(data, len(data), self._base - len(data), True, self.raw.taken)
-        self._taken(block)
-        return block
-
-    def go_on_in(self, copy: Reading) -> None:
-        """Reads on in another file, which holds a copy of what was read of this one, from where that was begun."""
-        self.file.close()
-        self.file, self.identity, self.raw, self._source = copy.file, copy.identity, copy.raw, copy._source
-        self._base, self._line, self._carried, self._last_bytes = copy._base, copy._line, b"", copy._last_bytes
-        self.written, self.read_at, self._seen, self.lost = copy.written, copy.read_at, copy._seen, None
+    def ending(self) -> InputBlock:
+        """The end of what was read, as a block."""
+        return InputBlock(b"", 0, self._base, True, self.taken)
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
     def opened_again(self) -> Any:
-        """The file, open once more, whatever name it has by now: both are at the same place of it."""
-        return os.fdopen(os.dup(self.file.fileno()), "rb", buffering=0)
+        """The file, open once more, whatever name it has by now."""
+        file = os.fdopen(os.dup(self.file.fileno()), "rb", buffering=0)
+        file.seek(0)
+        return file
 
-    def _changed_at(self) -> int:
-        return os.fstat(self.file.fileno()).st_mtime_ns
-
-    def renamed(self) -> bool:
-        """True if the name leads to another file by now; if it does not, ``written`` is as new as can be."""
-        seen = self._changed_at()
-        try:
-            there = os.stat(self.path)
-        except FileNotFoundError:
-            return False  # rotation is under way, or the file is gone: it may still be written to
-        if (there.st_dev, there.st_ino) != self.file_id:
-            return True
-        self._seen = seen
-        return False
-
-    def is_touched(self) -> bool:
-        """True if somebody may have written to the file since the last look, or cut it."""
-        return self._seen > self.written or is_touched(self.file)
-
-    def looked(self) -> None:
-        """The look is over, and it was still the file of its name and held what was read."""
-        assert self.identity is not None
-        self.written = max(self.written, self._seen)
-        self.identity = self.identity._replace(written=self.written)
-
-    def rewritten(self) -> bool:
+    def _is_rewritten(self) -> bool:
         """True if the file was cut, or holds other bytes than were read: what is in it was not read yet."""
         now, who, packed = identity(self.file), self.identity, self.kind is not None
         assert now is not None and who is not None
-        if now.size < (self.raw.taken if packed or self._source is None else self.read):
-            self.lost = Reason.FILE_SHRUNK
-        elif not now.head.startswith(who.head) or not (packed or self._holds(*self._last_bytes)):
-            self.lost = Reason.FILE_REPLACED
-        elif len(now.head) > len(who.head):  # it was shorter when it was opened
-            self.identity = now._replace(written=self.written)
-        return self.lost is not None
+        if now.size < (self.raw.taken if packed else self.read):
+            return True
+        if not now.head.startswith(who.head) or not (packed or self._holds(*self._last_bytes)):
+            return True
+        if len(now.head) > len(who.head):  # it was shorter when it was opened
+            self.identity = now._replace(written=who.written)
+        return False
 
-    def _mixed(self, block: InputBlock | None, before: int) -> bool:
+    def _is_mixed(self, block: InputBlock | None, before: int) -> bool:
         """True if what was just read is not in the file any more: it was cut between two reads of one block, or after
         them. ``before``: how many bytes of it were read earlier, and were compared already."""
         if self.kind is not None or not is_touched(self.file):
             return False
         data = b"" if block is None else bytes(memoryview(block.data)[: block.size])
-        if not self._holds(self.read, (data + self._carried)[before:]):
-            self.lost = Reason.FILE_REPLACED
-        return self.lost is not None
+        return not self._holds(self.read, (data + self._carried)[before:])
 
     def _holds(self, stop: int, tail: bytes) -> bool:
         """True if these bytes still are before that offset of the file."""
         return between(self.file, stop - len(tail), stop) == tail
-
-    def mark(self, written: int | None = None) -> Bookmark:
-        """The bookmark of what was read, of a file that was ``written`` then (None: when it was known to have its
-        name). A compressed file has no bytes by which a copy is told."""
-        assert self.identity is not None
-        who = self.identity._replace(written=self.written if written is None else written)
-        packed = self._source is None or self.kind is not None
-        size, behind = (self.raw.taken, (0, b"")) if packed else (self.read, self._last_bytes)
-        return Bookmark.of(self.path, who, (self._base, self._line), size, None, behind)
 
     def searched(self) -> Bookmark:
         """The bookmark of what was searched, without what is open at the end and waits."""
@@ -520,3 +422,84 @@ class Reading:
 
 Blocks = Iterator[tuple[Reading, InputBlock]]
 """Blocks, each with the input that it is of."""
+
+
+# --- the blocks of an input -----------------------------------------------------------------------------------------
+
+
+def stream_blocks(source: Source, job: ReadOptions) -> Blocks:
+    """The blocks of one input that is no file of its own, in order; the last one is marked as such."""
+    return refusing(source, job, _of_data(source, job) if source.data is not None else _of_stream(source, job))
+
+
+def refusing(source: Source, job: ReadOptions, found: Blocks) -> Blocks:
+    """The same blocks. Keeps the refusal of what is no log and was found in a folder; raises any other error."""
+    try:
+        yield from found
+    except OSError as failure:
+        _refuse(source, job, failure)
+
+
+def _refuse(source: Source, job: ReadOptions, failure: OSError) -> None:
+    if failure.filename is None and source.name is not None:  # None would be shown
+        failure.filename = source.name
+    if not (isinstance(failure, NotALog) and source.listed):
+        raise failure
+    job.refuse(failure)
+
+
+def _of_stream(source: Source, job: ReadOptions) -> Blocks:
+    with source.open() as file:
+        yield from of_whole(Reading(source, job, file), job)
+
+
+def _of_data(source: Source, job: ReadOptions) -> Blocks:
+    view = memoryview(source.data)
+    if not view.contiguous:
+        raise TypeError("the bytes to scan must be contiguous")
+    head = bytes(view.cast("B")[:HEAD])
+    if head[:1] in FIRST_BYTES and (is_archive(head) or format_of(head)):
+        file = io.BytesIO(view.cast("B"))
+        if not is_archive(head) or is_zipfile(file):
+            yield from of_whole(Reading(source, job, file), job)
+            return
+    reading = Reading(source, job)
+    reading.memory = memoryview(source.data if job.borrow or isinstance(source.data, bytes) else bytes(view)).cast("B")
+    for block in blocks_of_memory(reading.memory, job.batch_bytes):
+        yield reading, block
+
+
+def _of_archive(reading: Reading, file: Any, job: ReadOptions) -> Blocks:
+    """The blocks of the files in an archive, each with a reading of its own, and the end of the archive, which a
+    bookmark needs: one that was read is not read again until it has another size."""
+    source, name = reading.source, reading.name
+    size = source.bytes() or 0
+    if not 0 < reading.offset == size:
+        with closing(members(file, job.limits, partial(_refuse, source, job))) as found:
+            for inside, member in found:
+                path = inside if name is None else f"{name}/{inside}"
+                one = Source(path, open=partial(nullcontext, member), listed=source.listed)
+                for part, block in stream_blocks(one, job):
+                    yield part, block._replace(taken=block.taken * member.stored // max(member.size, 1))
+    if reading.identity is not None:
+        reading.kind, reading.offset = "zip", size
+        yield reading, InputBlock(b"", 0, size, True)
+
+
+def of_whole(reading: Reading, job: ReadOptions) -> Blocks:
+    """The blocks of an open input, whatever it is. Raises NotALog."""
+    file, raw = reading.file, reading.raw
+    memory = mapped(file) if job.borrow and reading.source.mappable else None
+    head = raw.head()
+    is_text = head[:1] not in FIRST_BYTES
+    if not is_text:
+        refuse_binary(head, plain=isinstance(file, Member))
+        if is_archive(head):
+            yield from _of_archive(reading, file if can_seek(file) else raw, job)
+            return
+    if memory is None or not (is_text or format_of(head) is None):
+        yield from reading.news()
+        return
+    reading.memory = memory.data
+    for block in blocks_of_memory(reading.memory, job.batch_bytes, reading.offset):
+        yield reading, block

@@ -48,6 +48,11 @@ def added(path: str, log: str) -> str | None:
     return dict(logs_named(plain_name(os.path.basename(path)))).get(os.path.basename(log))
 
 
+def had_name(path: str, log: str) -> bool:
+    """True if a file is a log, by its name, or a rotated one of it."""
+    return path == log or (os.path.dirname(path) == os.path.dirname(log) and added(path, log) is not None)
+
+
 def log_of(path: str, there: Collection[str | None]) -> str | None:
     """The log of which a file is a rotated one, by its name: one that is there, or one that was (of ``app.log.1``,
     though not of ``app-1.log``, which may be the log of another agent)."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
@@ -26,8 +27,16 @@ from turnwire.log.input.bookmarks import (
     is_prefix,
     reaches,
 )
-from turnwire.log.input.reading import Blocks, Reading
-from turnwire.log.input.rotated_names import COMPRESSED, Rotated, is_rotated, logs_named, plain_name, rotated_files
+from turnwire.log.input.reading import Blocks, Reading, of_whole, refusing
+from turnwire.log.input.rotated_names import (
+    COMPRESSED,
+    Rotated,
+    had_name,
+    is_rotated,
+    logs_named,
+    plain_name,
+    rotated_files,
+)
 from turnwire.log.input.sources import file_source
 
 if TYPE_CHECKING:
@@ -52,13 +61,11 @@ SETTLED = 5.0
 class FileComparison(NamedTuple):
     """A comparison of a file with what was read before. mark: the bookmark from which it goes on; latest: the bookmark
     of what was read last under its name, or of itself; why: what became of that, None where the file holds it: it may
-    have been cut since then, and begin with the same bytes again; since: what was written before that time (ns) and is
-    not known was read."""
+    have been cut since then, and begin with the same bytes again."""
 
     mark: Bookmark | None = None
     latest: Bookmark | None = None
     why: Reason | None = None
-    since: int = 0
 
 
 class Bookmarks:
@@ -66,25 +73,27 @@ class Bookmarks:
     come to the end.
 
     waits: whether a last record without its end is left for the next time; files: the bookmarks of each device and
-    inode, the newest last (one that is used again has several); done: files that this run has read to their ends;
-    dismissed: when files were written, and their sizes, of which there is nothing to be read; followed: the files that
-    are open, as they may grow.
+    inode, the newest last (one that is used again has several); done: files that this look has read to their ends;
+    dismissed: when files were written, and their sizes, of which there is nothing to be read; held: files that are
+    followed, as they were read last, open whatever their names are now; passed_over: the names of files that are just
+    being made.
     """
 
-    def __init__(self, token: Any = None) -> None:
-        self.waits = token is not None
+    def __init__(self, token: Any = None, waits: bool = False) -> None:
+        self.waits = waits
         self.record = 0
         self.files: dict[tuple[int, int], list[Bookmark]] = {}
         self.done: set[tuple[int, int]] = set()
         self.dismissed: dict[tuple[int, int], tuple[int, int]] = {}
-        self.followed: list[Reading] = []
+        self.held: dict[tuple[int, int], Reading] = {}
+        self.passed_over: set[str] = set()
         self._paths: dict[tuple[int, int], str] = {}
         self._named: dict[tuple[int, int], str] = {}  # those that the sources name
         self._listed: dict[str, tuple[int, int, int]] = {}  # device, inode and time of writing, as they were listed
         self._listed_at = 0
+        self._names: dict[str, Bookmark] = {}
         if token is not None:
             self._read(token)
-        self._names = {mark.name: mark for mark in self._all()}
 
     def _read(self, token: Any) -> None:
         try:
@@ -103,8 +112,7 @@ class Bookmarks:
             raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: it has no {missing}") from None
         except (TypeError, ValueError, OverflowError, RecursionError) as problem:
             raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: {problem}") from None
-        for mark in marks:
-            self.add(mark)
+        self.add(*marks)
 
     def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
         """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do
@@ -118,15 +126,12 @@ class Bookmarks:
     def _all(self) -> list[Bookmark]:
         return [mark for marks in self.files.values() for mark in marks]
 
-    def add(self, mark: Bookmark) -> None:
-        """Takes the bookmark of a file, in place of an older one of it."""
-        others = [other for other in self.files.pop(mark.file, ()) if not other.is_same(mark)]
-        self.files[mark.file] = [*others, mark]
-
-    def forget(self, file: tuple[int, int]) -> None:
-        """Forgets what was read of a file, by device and inode."""
-        self.files.pop(file, None)
-        self.dismissed.pop(file, None)
+    def add(self, *marks: Bookmark) -> None:
+        """Takes bookmarks of files, each in place of an older one of it."""
+        for mark in marks:
+            others = [other for other in self.files.pop(mark.file, ()) if not other.is_same(mark)]
+            self.files[mark.file] = [*others, mark]
+            self._names[mark.name] = mark
 
     def expect(self, names: Iterable[str]) -> None:
         """Remembers which files exist, to distinguish a renamed file from a removed one, and a listed file from another
@@ -147,15 +152,51 @@ class Bookmarks:
         if named:
             self._named[file] = name
 
-    def being_read(self, log: str = "", but: Reading | None = None) -> dict[tuple[int, int], Any]:
-        """The files that are followed, open: all, or those of one log, whatever their names are now."""
-        stem, _ = os.path.splitext(log)
-        return {one.file_id: one.file for one in self.followed if one.path.startswith(stem) and one is not but}
+    def end(self, reading: Reading, follows: bool) -> None:
+        """Remembers that a file was read to its end under a name: it may have another one by now that is read later.
+        It stays open where it is followed."""
+        self.done.add(reading.file_id)
+        self._listed.pop(reading.path, None)
+        if follows and reading.vain and reading.file_id in self.held:
+            reading.file.close()
+            return
+        self.let_go(reading.file_id)
+        if follows and not reading.closed:
+            self.held[reading.file_id] = reading
+        else:
+            reading.file.close()
 
-    def end(self, name: str, file: tuple[int, int]) -> None:
-        """Remembers that a file was read to its end under a name: it may have another one by now that is read later."""
-        self.done.add(file)
-        self._listed.pop(name, None)
+    def open(self, source: Source) -> tuple[Any, bool | None]:
+        """The file of a name, open, and True; the one that had it, and None, where that is held and nothing has its
+        name."""
+        try:
+            return source.open(), True
+        except FileNotFoundError:
+            latest = self._names.get(source.name or "")
+            if latest is None or (held := self.held.get(latest.file)) is None:
+                raise
+            return held.opened_again(), None
+
+    def let_go(self, file: tuple[int, int]) -> None:
+        """Closes a file that was held."""
+        if (one := self.held.pop(file, None)) is not None:
+            one.file.close()
+
+    def beside(self, log: str) -> tuple[list[Rotated], bool]:
+        """The files beside a log that are called as rotated ones of it, see :func:`rotated_files`, and before them
+        those that are held and may have other names by now."""
+        listed, settled = rotated_files(log)
+        there = {one.file for one in listed}
+        held = [one for one in self.held.values() if one.file_id not in there and had_name(one.path, log)]
+        found = [(one, os.fstat(one.file.fileno())) for one in held]
+        return [Rotated(one.path, one.file_id, now.st_mtime_ns, now.st_size) for one, now in found] + listed, settled
+
+    def opened(self, one: Rotated) -> Any:
+        """A file beside a log, open; None if it has another name by now and is not held."""
+        file = open_as(one)
+        if file is None and (held := self.held.get(one.file)) is not None:
+            file = held.opened_again()
+        return file
 
     def _is_there(self, mark: Bookmark, paths: Mapping[tuple[int, int], str]) -> bool:
         """True if the file of a bookmark is at its path, and not another one that has its name, or its inode."""
@@ -204,34 +245,67 @@ class Bookmarks:
 # --- what had a name before -----------------------------------------------------------------------------------------
 
 
-def begin(
-    source: Source, job: ReadOptions, read: FileComparison | None = None, again: Reading | None = None
-) -> tuple[Reading, Missed | None]:
+def file_blocks(source: Source, job: ReadOptions) -> Blocks:
+    """The blocks of a file from where its bookmark is; the last one is marked as such. Where another file has its name
+    by now, or what was read of it is not in it any more, what is left of that comes first."""
+    return refusing(source, job, _of_file(source, job))
+
+
+def _of_file(source: Source, job: ReadOptions) -> Blocks:
+    marks = job.bookmarks
+    reading, before = begin(source, job)
+    try:
+        if before is not None:
+            with closing(before):
+                marks.done.update(one.file_id for one in before.tails)
+                yield from before.blocks()
+        if reading.identity is None:
+            yield from of_whole(reading, job)
+            return
+        if reading.file_id in marks.done:
+            return
+        held = marks.held.get(reading.file_id)
+        if held is not None and reading.mark is None and (before is None or before.kept is None):
+            held.closed, held.fault = True, None  # nobody goes on with what was half-written there
+            yield held, held.ending()
+        is_new = before is None and marks.waits and source.listed and reading.file_id not in marks.files
+        if is_new and is_being_made(reading.file, reading.path, copied=bool(marks.files)):
+            marks.passed_over.add(reading.path)
+            return  # what is in it is read where it is made from, and the next scan knows it by that
+        if held is not None and held.broken and reading.mark is not None:
+            return  # nothing after the damage can be trusted
+        yield from of_whole(reading, job)
+        marks.end(reading, job.follows)
+    finally:
+        if reading.identity is None or marks.held.get(reading.file_id) is not reading:
+            reading.file.close()
+
+
+def begin(source: Source, job: ReadOptions) -> tuple[Reading, Missed | None]:
     """Opens a file to go on in, and finds what had its name before, as both are at one moment: where the file is
-    renamed, copied or cut meanwhile, it is looked at again, but not for ever. ``read``: what was read of the name so
-    far, where that is not what the bookmarks say; ``again``: a file that is open, from its start. Raises OSError."""
+    renamed, copied or cut meanwhile, it is looked at again, but not for ever. One that is held is read on while nothing
+    has its name. Raises OSError."""
     name, marks, looks, until = source.name or "", job.bookmarks, MOVES, time.monotonic() + MOVING
     while True:
-        file = source.open() if again is None else again.opened_again()
+        file, named = marks.open(source)
         try:
             who = identity(file)
             if who is None:
                 return Reading(source, job, file), None
             if marks.files:
                 marks.found(name, who.file)
-            found = read or marks.stands(name, who, file)
-            followed = marks.being_read(name, again)
-            before = None
-            if found.latest is not None and who.file not in followed:
-                before = Missed(name, file, found, job, followed)
-            if before is None or not before.any:
+            found = marks.stands(name, who, file)
+            if found.latest is None:
                 return Reading(source, job, file, who, found.mark), None
+            before = Missed(name, file, found, job)
             looks = looks - 1 if time.monotonic() < until else 0
-            moved = before.again or not leads_to(name, file) or _is_cut(file, who)
+            moved = before.any and (before.again or leads_to(name, file) is not named or _is_cut(file, who))
             if moved and not looks:
                 before.leave_out(file)
             if not moved or not looks:
-                return Reading(source, job, file, who, None if before.anew else found.mark), before
+                before.settle()
+                mark = None if before.anew else found.mark
+                return Reading(source, job, file, who, mark), before if before.any else None
         except BaseException:
             file.close()
             raise
@@ -246,12 +320,12 @@ def _is_cut(file: Any, who: Identity) -> bool:
     return now is None or now.size < who.size or not now.head.startswith(who.head)
 
 
-def leads_to(name: str, file: Any) -> bool:
-    """True if a name leads to an open file just now."""
+def leads_to(name: str, file: Any) -> bool | None:
+    """True if a name leads to an open file just now; None if it leads nowhere."""
     try:
         return os.path.samestat(os.stat(name), os.fstat(file.fileno()))
     except FileNotFoundError:
-        return False
+        return None
 
 
 class Missed:
@@ -265,25 +339,21 @@ class Missed:
     were looked at.
     """
 
-    def __init__(
-        self, name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Mapping[tuple[int, int], Any]
-    ) -> None:
+    def __init__(self, name: str, log: Any, found: FileComparison, job: ReadOptions) -> None:
         assert found.latest is not None
         self.tails: list[Reading] = []
         self.kept: Reading | None = None
         self.anew = False
         self._new: list[Reading] = []  # of which nothing was read
+        self._through: list[tuple[int, int]] = []  # files that nobody writes to any more, and all of which was read
         self._fitted: list[Bookmark] = []
         self._log, self._latest, self._why = log, found.latest, found.why
-        self._job, self._marks, self._followed = job, job.bookmarks, followed
+        self._job, self._marks = job, job.bookmarks
         self._since = self._latest.written + (found.why is None)
-        self._unknown_since = max(self._since, found.since)
         self._certain = is_rotated(name)  # that nothing that came after what was read last is missing
-        if found.why is not None and (own := followed.get(self._latest.file)) is not None:  # it is read itself
-            self._fit(self._latest, certain=os.fstat(own.fileno()).st_nlink > 0)
-        listed, settled = rotated_files(name)
+        listed, settled = self._marks.beside(name)
         settled = self._compare(listed) and settled
-        later, still = rotated_files(name)
+        later, still = self._marks.beside(name)
         moved = not (settled and still) or {one.file for one in listed} != {one.file for one in later}
         self.again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
         why = self._missing(found.why) or (found.why or Reason.FILE_GONE if moved else None)
@@ -294,15 +364,22 @@ class Missed:
         """True if there is something to be read, to be told or to be looked at again."""
         return bool(self.tails) or self.gap is not None or self.again
 
+    def settle(self) -> None:
+        """Lets go of the files of which nothing more comes."""
+        for file in self._through:
+            self._marks.let_go(file)
+
     def close(self) -> None:
         """Closes the files, unread."""
         for tail in self.tails:
             tail.file.close()
 
-    def blocks(self, read: Callable[[Reading], Blocks] = Reading.news) -> Blocks:
-        """The blocks of these files, which ``read`` gives; then the gap is told."""
-        for tail in self.tails:
-            yield from read(tail)
+    def blocks(self) -> Blocks:
+        """The blocks of these files; then the gap is told."""
+        for tail in list(self.tails):
+            yield from tail.news()
+            self.tails.remove(tail)
+            self._marks.end(tail, self._job.follows)
         if self.gap is not None:
             start = self.gap.start if self.kept is None else self.kept.read
             self._job.tell(self.gap._replace(start=start))
@@ -325,10 +402,10 @@ class Missed:
         for one in listed:
             marks.found(one.path, one.file, named=False)
             known = one.file in marks.files or one.written >= self._since
-            read = one.file in self._followed or one.file in marks.done or one.file == (log.st_dev, log.st_ino)
+            read = one.file in marks.done or one.file == (log.st_dev, log.st_ino)
             if not known or read or marks.dismissed.get(one.file) == (one.written, one.size):
                 continue
-            if (file := open_as(one)) is None:
+            if (file := marks.opened(one)) is None:
                 there = False
                 continue
             who = identity(file)
@@ -338,8 +415,8 @@ class Missed:
         for one, file, who in unknown:
             if not self._is_unread(one, file, who, listed):
                 file.close()
-        order = {one.path: place for place, one in enumerate(listed)}
-        self.tails.sort(key=lambda tail: order[tail.path])
+        order = {one.file: place for place, one in enumerate(listed)}
+        self.tails.sort(key=lambda tail: order[tail.file_id])
         return there
 
     def _fit(self, mark: Bookmark, certain: bool = True) -> None:
@@ -357,11 +434,14 @@ class Missed:
             self._why = change if latest.born == who.born > 0 and change else self._why  # it was cut, and renamed then
         if mark is None:
             return False
-        self._fit(mark)
-        if who.size > (mark.size if who.packed else mark.offset):
+        self._fit(mark, certain=os.fstat(file.fileno()).st_nlink > 0)
+        held, settled = self._marks.held.get(one.file), self._is_settled(one)
+        waits = held is not None and held.fault is not None and not held.broken and settled
+        if waits or who.size > (mark.size if who.packed else mark.offset):
             self._take(one, file, who, mark)
-        else:
-            file.close()
+            return True
+        file.close()
+        self._through += [one.file] if settled else []
         return True
 
     def _is_unread(self, one: Rotated, file: Any, who: Identity, listed: list[Rotated]) -> bool:
@@ -369,9 +449,9 @@ class Missed:
         latest, marks = self._latest, self._marks
         if _is_made_of(one, file, self._log):
             return False  # the log is about to be cut: what is in it is read there
-        made_of = [key for key, other in self._followed.items() if one.packed and _is_made_of(one, file, other)]
-        self._certain = self._certain or latest.file in made_of
-        if made_of or (one.packed and _is_backup(one, file, listed)):
+        held = [key for key, other in marks.held.items() if one.packed and _is_made_of(one, file, other.file)]
+        self._certain = self._certain or latest.file in held
+        if held or (one.packed and _is_backup(one, file, listed)):
             marks.dismissed[one.file] = one.written, one.size
             return False
         fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self._fitted]
@@ -382,7 +462,7 @@ class Missed:
         elif latest not in self._fitted and is_earlier(file, latest):
             mark, unread = latest, False
         else:
-            unread = one.written >= self._unknown_since
+            unread = one.written >= self._since
         if unread:
             self._take(one, file, who, mark)
         elif mark is not None:
@@ -393,12 +473,15 @@ class Missed:
     def _take(self, one: Rotated, file: Any, who: Identity, mark: Bookmark | None) -> None:
         tail = Reading(file_source(one.path, listed=True), self._job, file, who, mark)
         # A last line without its end waits where somebody may still write it.
-        tail.closed = not self._job.grows and (one.packed or time.time_ns() - one.written > SETTLED * 1e9)
+        tail.closed = one.packed or self._is_settled(one)
         self.tails.append(tail)
         if mark is self._latest:
             self.kept = tail
         elif mark is None:
             self._new.append(tail)
+
+    def _is_settled(self, one: Rotated) -> bool:
+        return time.time_ns() - one.written > SETTLED * 1e9
 
     def _missing(self, why: Reason | None) -> Reason | None:
         """The reason why something is missing: each cut is a gap, as of what was written between a copy and the cut

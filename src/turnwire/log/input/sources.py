@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from turnwire.log.input.bookmarks import Gap
     from turnwire.log.input.memory import Pool
     from turnwire.log.input.reading import Stop
-    from turnwire.log.input.rotation import Bookmarks
     from turnwire.log.input.signatures import Refuse
 
 
@@ -76,10 +75,6 @@ class Source(NamedTuple):
         except OSError:
             return None  # reading it will say why
         return found.st_size if stat.S_ISREG(found.st_mode) else None
-
-
-class Idle:
-    """Stands among the blocks of sources that grow for the end of a look at all of them."""
 
 
 def sources(source: Any) -> Iterator[Source]:
@@ -310,14 +305,15 @@ def _once(names: Iterable[str]) -> dict[str, str]:
 
 
 class ReadOptions(NamedTuple):
-    """The settings of reading beside the source: see :func:`turnwire.scan`; grows: files are followed."""
+    """The settings of reading beside the source: see :func:`turnwire.scan`; bookmarks: None where no input is a file;
+    follows: files are followed."""
 
     pool: Pool
     batch_bytes: int
     borrow: bool
     limits: Limits
     stop: Stop
-    bookmarks: Bookmarks
+    bookmarks: Any
     tell: Callable[[Gap], None]
     refuse: Refuse
-    grows: bool = False
+    follows: bool = False
