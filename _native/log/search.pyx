@@ -735,7 +735,10 @@ cdef class Block:
         state.since = self.w.since
         state.commit_state(SimpleNamespace(data=self.data), position, rows + bad if alone else len(own.here) + len(own.refused) + len(asked))
         state.runs = {run for run, end in state.open_runs if end == stop and not k.final}
-        self.search.streams.commit_state(self.top.whole() if state.runs_of_lines else None, state, position)
+        if state.runs_of_lines:
+            self.search.streams.commit_state(self.top.whole(), state, position)
+        else:
+            state.begun_with = None
         state.forget()
         core.density, core.reject_room = max(<double>rows / <double>max(size, 1), core.density * 0.75), max(bad + bad // 8, LEAST_ROWS)
         parts = [own]
@@ -850,7 +853,7 @@ cdef class Part:
 def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, memory=None):
     """(columns, rows, tables of rejects with how many there are in each, position, line) of a block: see
     ``log/_search_py.py``."""
-    if finder.tokens or finder.lines or len(finder.documents) > 1:  # of which the readable twin alone knows
+    if finder.tokens.openings or finder.lines.openings or len(finder.documents) > 1:  # of which the readable twin alone knows
         return _search_py.searched(finder, block, final, line, state, keep, limit, dtypes)
     cdef Core core = finder._core if getattr(finder, "_core", None) is not None else Core(finder)
     finder._core = core

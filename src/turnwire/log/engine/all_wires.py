@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from turnwire import _backend, registry
 from turnwire.contract import COMMON, FORMATS, LINES, MATCHED, OBJECT, TOKEN, BulkScanner, Column, FormatWire, Wire
-from turnwire.log.engine.columns import REASONS, bulk_scanner, table_dtypes
+from turnwire.log.engine.columns import REASONS, bulk_scanner, chosen, table_dtypes
 from turnwire.log.input.memory import Pool, carve
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output.batch import Batch, Rows
@@ -116,6 +116,11 @@ class Finder:
             json=True,
             reasons=REASONS,
         )
+
+    @cached_property
+    def every(self) -> tuple[Column, ...]:
+        """All columns of a scan."""
+        return chosen(self.scanner, None)
 
     def dtypes(self, columns: tuple[Column, ...]) -> dict[str, str]:
         """The arrays that a scan for these columns fills."""
@@ -329,7 +334,7 @@ class Engine:
         self,
         finder: Finder,
         columns: tuple[Column, ...],
-        chosen: Filter | None,
+        wanted: Filter | None,
         *,
         first_error: bool,
         keep: bool,
@@ -340,12 +345,12 @@ class Engine:
         self.scanner, self.wires = finder.scanner, finder.wires
         self._finder = finder
         self.keep = keep
-        self._filter = chosen
+        self._filter = wanted
         self._first_error = first_error
         self._limit = limit
         self._fences = fences
         self._pools = pools
-        extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
+        extra = () if wanted is None else tuple(column for column in wanted.columns if column not in columns)
         self._columns = columns + extra
         self._tables = _by_use(finder, self._columns, columns)
         self.row_bytes = sum(dtype.itemsize for dtypes in self._tables for dtype in dtypes.values())
@@ -409,11 +414,11 @@ class Engine:
         places = {name: dtype for name, dtype in dtypes.items() if name not in values}
         return carve(self._pools[0], values, rows) | carve(self._pools[1], places, rows)
 
-    def _chosen(self, chosen: Filter, found: BlockResult) -> BlockResult:
+    def _chosen(self, wanted: Filter, found: BlockResult) -> BlockResult:
         """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
         rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep)
         batch = Batch(self.scanner, self._columns, rows)
-        kept = batch.picked(chosen.mask(batch))._rows
+        kept = batch.picked(wanted.mask(batch))._rows
         return found._replace(arrays=kept.arrays, rows=kept.count)
 
 

@@ -80,9 +80,6 @@ class TextWires:
         self.marks = list(dict.fromkeys(mark for opening in self.openings for mark in as_written(opening)))
         self._opening = _any_of(self.openings)
 
-    def __bool__(self) -> bool:
-        return bool(self._wires)
-
     def goes_on(self, rest: bytes) -> bool:
         """True if a text begins as an opening does, or may when more of it is there."""
         return any(rest.startswith(opening) or opening.startswith(rest) for opening in self.openings)
