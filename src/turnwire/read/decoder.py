@@ -72,7 +72,7 @@ class Decoder(Generic[M]):
         # fmt: on
 
     def __init__(self, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS) -> None:
-        from turnwire.log.engine.streaming import BlockStream  # NumPy is imported where it is used
+        from turnwire.read.streaming import BlockStream  # NumPy is imported where it is used
 
         checked_limits(limits)
         self._stream = BlockStream(wire, unknown, limits)
