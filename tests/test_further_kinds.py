@@ -78,7 +78,6 @@ PLAN = WirePlan(
     decode=decode,
     claims=lambda fields: "sign" in fields,
     marked=lambda raw: b'"sign"' in raw,
-    variant_of=lambda fields: KINDS.index(fields["type"]),
     clues=(("sign",),),
     inside=("sign",),
     torn=("sign",),

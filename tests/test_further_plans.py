@@ -61,7 +61,6 @@ PLAN = WirePlan(
     decode=decode,
     claims=lambda fields: "ticket" in fields,
     marked=lambda raw: b'"ticket"' in raw,
-    variant_of=lambda fields: 0,
     clues=(("ticket",),),
     inside=("ticket",),
     torn=("ticket",),

@@ -284,7 +284,6 @@ class Compiled:
             detect=partial(reading.is_of, self),
             decode=partial(reading.decode, layout=self),
             claimed=(self.claimed,),
-            variant_of=lambda fields: 0,
             clues=self.clues,
             inside=self.keys[:1] if self.layout.nested else (),
             torn=keys,

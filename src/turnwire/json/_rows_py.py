@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from turnwire.json._text_py import places, plain
 from turnwire.json._wrapper_py import epoch
 from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan
-from turnwire.json.pointers import skip_space, value_end
+from turnwire.json.pointers import items, skip_space, value_end
 from turnwire.json.times import read_time
 
 _TEXT = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'
@@ -69,7 +69,7 @@ class MessageSpans:
                 else:
                     place = value_end(raw, start)
                     if raw[start] == 0x5B and f"{path}/*" in self.parents:
-                        for item in _items(raw, start):
+                        for item in items(raw, start):
                             if raw[item] == 0x7B:
                                 self._members(raw, item, f"{path}/*/", found)
                 span = ValueSpan(raw[start], start, place)
@@ -158,15 +158,6 @@ def _numeral(raw: bytes, first: int, start: int, end: int) -> int | None:
     return _integer(raw, first, start, end) if first == 0x22 and raw[start:end].isdigit() else None
 
 
-def _items(raw: bytes, place: int) -> Iterator[int]:
-    place = skip_space(raw, place + 1)
-    while raw[place] != 0x5D:
-        yield place
-        place = skip_space(raw, value_end(raw, place))
-        if raw[place] == 0x2C:
-            place = skip_space(raw, place + 1)
-
-
 def _sections(raw: bytes, first: int, start: int, end: int) -> int | None:
     lines = plain(raw[start:end]).removeprefix(_BOM).split(b"\n")
     return sum(line.startswith(_SIGIL) for line in lines) if first == 0x22 else None
@@ -191,7 +182,7 @@ _FILLS: dict[str, Callable[[bytes, int, int, int], Any]] = {
     "epoch": lambda raw, first, start, end: epoch(raw[start:end]),
     "truth": lambda raw, first, start, end: first == 0x74 if first in b"tf" else None,
     "numeral": _numeral,
-    "count": lambda raw, first, start, end: sum(1 for _ in _items(raw, start)) if first == 0x5B else None,
+    "count": lambda raw, first, start, end: sum(1 for _ in items(raw, start)) if first == 0x5B else None,
     "sections": _sections,
     "family": _family,
 }

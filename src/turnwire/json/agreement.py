@@ -6,8 +6,7 @@ asked for another leaves objects with such a value to its ``decode``, which is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from turnwire.json.plan import NO_NUMBER, Fill, Need, Value, Variant, WirePlan
 
@@ -83,18 +82,6 @@ def _fill(fill: Fill, changed: Mapping[str, Value], merged: Mapping[str, Value])
 
 def _chosen(plan: WirePlan, words: tuple[str, ...], every: tuple[str, ...]) -> WirePlan:
     """The plan with a variant for each word of ``every``; that of a foreign word never holds."""
-    places = [every.index(word) for word in words]
     never = Variant(plan.wire, (Need(plan.word, ("object",), True),), ())
     variants = tuple(plan.variants[words.index(word)] if word in words else never for word in every)
-    return plan._replace(variants=variants, variant_of=_Moved(plan.variant_of, places))
-
-
-class _Moved:
-    """The ``variant_of`` of a plan whose variants were given other numbers."""
-
-    def __init__(self, variant_of: Callable[[dict[str, Any]], int], places: Sequence[int]) -> None:
-        self.variant_of = variant_of
-        self.places = places
-
-    def __call__(self, fields: dict[str, Any], /) -> int:
-        return self.places[self.variant_of(fields)]
+    return plan._replace(variants=variants)

@@ -209,8 +209,6 @@ class WirePlan(NamedTuple):
       and ``task`` is not, it is the fourth where the word at ``status`` is ``nack``, else the third.
     - doubts: pairs of paths; an object that has both of a pair is left to ``decode``.
     - detect, decode: as in ``turnwire.contract.Wire``; ``decode`` accepts ``limits=``.
-    - variant_of: (members of an object that ``decode`` accepts) -> the number of its variant, as determined by
-      ``choose``.
     - code: the number of the wire in the column "wire" of a scan of several wires.
 
     Objects that can be skipped:
@@ -245,7 +243,6 @@ class WirePlan(NamedTuple):
     choose: str
     detect: Callable[[bytes], bool]
     decode: Callable[..., Any]
-    variant_of: Callable[[dict[str, Any]], int]
     clues: tuple[tuple[str, ...], ...]
     inside: tuple[str, ...]
     torn: tuple[str, ...]
@@ -267,6 +264,18 @@ class WirePlan(NamedTuple):
     def is_marked(self, raw: bytes) -> bool:
         """True if damaged bytes were a message."""
         return are_signed(self.signs or (), raw) if self.marked is None else self.marked(raw)
+
+    def variant_of(self, fields: dict[str, Any]) -> int:
+        """The number of the variant of an object that ``decode`` accepts, as ``choose`` says."""
+        if self.choose == "word":
+            words = next(value.words for value in self.values if value.path == self.word)
+            return words.index(value_at(fields, self.word))
+        if self.choose == "only":
+            return 0
+        if self.receipt and self.receipt in fields and self.task not in fields:
+            return 3 if fields.get(self.status) == self.nack else 2
+        first, second = (sum(path in fields for path in paths) for paths in self.marks)
+        return int(first < second)
 
     def is_claimed(self, fields: dict[str, Any]) -> bool:
         """True if an object that is no message is a damaged one."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 _SPACE = re.compile(rb"[ \t\n\r]*+")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
@@ -58,14 +60,15 @@ def _is_nowhere(data: bytes, key: bytes) -> bool:
 
 
 def _item(data: bytes, at: int, step: str) -> int | None:
-    if _INDEX.fullmatch(step) is None:
-        return None
+    return next(islice(items(data, at), int(step), None), None) if _INDEX.fullmatch(step) else None
+
+
+def items(data: bytes, at: int) -> Iterator[int]:
+    """The offsets of the items of the good array at ``at``."""
     at = skip_space(data, at + 1)
-    for _ in range(int(step)):
-        if data[at : at + 1] in (b"]", b""):
-            return None
+    while data[at : at + 1] not in (b"]", b""):
+        yield at
         at = _behind(data, at)
-    return at if data[at : at + 1] not in (b"]", b"") else None
 
 
 def _behind(data: bytes, at: int) -> int:

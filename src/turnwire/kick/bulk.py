@@ -95,7 +95,6 @@ PLAN = WirePlan(
     decode=Deferred("turnwire.kick.codec", "decode"),
     claimed=_CLAIMED,
     signs=SIGNS,
-    variant_of=lambda fields: 0,
     clues=(("channel",), ("sender", "receiver", "content")),
     inside=("channel", "sender"),
     torn=("channel", "sender"),

@@ -37,7 +37,6 @@ from turnwire.sap.spec import (
 )
 
 _DECODE = Deferred("turnwire.sap.codec", "decode")
-_KIND_OF = Deferred("turnwire.sap.codec", "kind_of")
 
 _STATUSES = (*(status.value for status in Status), *(receipt.value for receipt in Receipt))
 _WORDS = {
@@ -131,12 +130,6 @@ def marked(raw: bytes) -> bool:
     return are_signed(SIGNS, raw) or _RECEIPT.match(raw) is not None
 
 
-def variant_of(fields: dict[str, Any]) -> int:
-    """The number of a message's object."""
-    found: Any = _KIND_OF(fields)
-    return MESSAGES.index(found.TABLE)
-
-
 PLAN = WirePlan(
     wire=WIRE,
     values=tuple({value.path: value for table in MESSAGES for value in _values(table)}.values()),
@@ -151,7 +144,6 @@ PLAN = WirePlan(
     marked=marked,
     signs=SIGNS,
     doubt=("messageId",),
-    variant_of=variant_of,
     clues=(*((name,) for name in (*_STRONG, "protocolVersion")), ("messageId", "correlationId")),
     inside=(*_STRONG, "protocolVersion", "messageId"),
     torn=(*_STRONG, "protocolVersion", "messageId"),

@@ -3,8 +3,6 @@ messages answer each other."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import Reason
@@ -117,11 +115,6 @@ SIGNS = (
 kind of SSTP; or a dialect's name beside an origin."""
 
 
-def variant_of(fields: dict[str, Any]) -> int:
-    """The number of a message's kind."""
-    return _NAMES.index(fields["header"]["kind"])
-
-
 _DECODE = Deferred("turnwire.sstp.codec", "decode")
 PLAN = WirePlan(
     wire=WIRE,
@@ -133,7 +126,6 @@ PLAN = WirePlan(
     decode=_DECODE,
     claimed=_CLAIMED,
     signs=SIGNS,
-    variant_of=variant_of,
     clues=(("header",), ("kind", "origin")),
     inside=("header", "origin"),
     torn=("header", "origin", *_MARKS),

@@ -41,7 +41,6 @@ PLAN = WirePlan(
     decode=decode,
     claims=claims,
     marked=marked,
-    variant_of=lambda fields: 0,
     clues=(("note",),),
     inside=("note",),
     torn=("note",),
