@@ -13,6 +13,7 @@ import turnwire
 from tests import vectors
 from tests.fuzz.messages import MESSAGES
 from turnwire import nslip
+from turnwire._backend import load
 from turnwire.errors import WireError
 
 pytestmark = [
@@ -48,7 +49,7 @@ def outcome(function: Any, *arguments: Any) -> Any:
 
 def agree(data: Any) -> None:
     """The door and the registry do the same with data, whichever wire is named."""
-    door, closely = turnwire.decode, turnwire.decode.__wrapped__  # type: ignore[attr-defined]
+    door, (closely, *_) = turnwire.decode, load("common.door").closely
     for arguments in ((data,), *((data, wire) for wire in (*turnwire.WIRES, "mors", 5))):
         assert outcome(door, *arguments) == outcome(closely, *arguments), arguments
 
@@ -91,7 +92,7 @@ def test_writing_and_checking(wire: str) -> None:
     class Own(nslip.SlipMessage):
         """A class of somebody else's."""
 
-    encode, check = turnwire.encode.__wrapped__, turnwire.check.__wrapped__  # type: ignore[attr-defined]
+    _, encode, check = load("common.door").closely
     found: list[Any] = [turnwire.decode(text, wire) for text in MESSAGES[wire]]
     found += [Own(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK), object(), None, int]
     for message in found:

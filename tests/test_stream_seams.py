@@ -34,6 +34,7 @@ def put_together(decoder: Decoder, pieces: Iterable[bytes]) -> int:
     held, copied = stream._data, 0
     for piece in pieces:
         decoder.feed(piece)
+        copied += len(stream.front.held)
         if stream._data is not held:
             held = stream._data
             copied += len(held)

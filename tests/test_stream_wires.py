@@ -103,26 +103,45 @@ def test_what_is_held_has_a_bound() -> None:
     assert decoder.feed(b" " * 100) == []
 
 
-def test_long_messages_in_small_pieces_take_linear_time() -> None:
-    """Counted in scans, not in seconds: as many as doublings, not as many as pieces."""
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one for each search."""
     from turnwire.log.engine import all_wires
 
-    calls = 0
+    found: list[int] = []
     whole = all_wires.Engine.scan
 
     def counted(self: Any, *args: Any, **options: Any) -> Any:
-        nonlocal calls
-        calls += 1
+        found.append(1)
         return whole(self, *args, **options)
 
+    monkeypatch.setattr(all_wires.Engine, "scan", counted)
+    return found
+
+
+def test_long_messages_in_small_pieces_take_linear_time(searches: list[int]) -> None:
+    """Counted in scans, not in seconds: as many as doublings, not as many as pieces."""
     body = "".join(f"line {number} of a long text\n" for number in range(4000))
     data = CSP.replace("hello\n", body) % 1 + "CSP/1\n"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(all_wires.Engine, "scan", counted)
-        decoder = Decoder("csp")
-        messages = [message for piece in cut(data.encode(), 50) for message in decoder.feed(piece)]
+    decoder = Decoder("csp")
+    messages = [message for piece in cut(data.encode(), 50) for message in decoder.feed(piece)]
     assert [message.block.id for message in messages] == ["T1"]
-    assert calls < 200
+    assert len(searches) < 200
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("wire", ["nslip", "csp", *JSON_WIRES])
+def test_whole_messages_need_no_search(wire: str, named: bool, searches: list[int]) -> None:
+    """One a call or many, with an end of their line or without; one of CSP/1 comes with the line that ends it."""
+    good = {"nslip": NSLIP % 1, "csp": (CSP % 1).encode()}
+    one = good.get(wire) or next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
+    searches.clear()
+    decoder = Decoder(wire if named else None)
+    for pieces in ([one + b"\n"], [one, b"\n"], [b"\n", one + b"\n" + one + b"\n"], [one[:9], one[9:] + b"\n"]):
+        found = [wire_of(message) for piece in pieces for message in decoder.feed(piece)]
+        assert found == [wire] * b"".join(pieces).count(one)
+    assert len(decoder.feed(bytearray(one + b"\n"))) == 1
+    assert not searches
 
 
 def log_of_all(chance: random.Random) -> bytes:

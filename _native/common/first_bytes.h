@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "portable.h"
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -16,9 +17,10 @@ enum { TW_NSLIP, TW_CSP, TW_SSTP, TW_SAP, TW_KICK, TW_UNSURE };
  * as it does for "detect". TW_SIGIL: "channel" is there, and its value begins with the sigil of KickLang. */
 enum {
     TW_HEADER = 1, TW_ORIGIN = 2, TW_VERSION = 4, TW_TASK_ID = 8, TW_MESSAGE_ID = 16, TW_CORRELATION_ID = 32,
-    TW_ACK = 64, TW_NACK = 128, TW_SENDER = 256, TW_RECEIVER = 512, TW_CHANNEL = 1024, TW_SIGIL = 2048
+    TW_ACK = 64, TW_NACK = 128, TW_SENDER = 256, TW_RECEIVER = 512, TW_CHANNEL = 1024, TW_SIGIL = 2048,
+    TW_PIECE = 4096                          /* a line may be one of Docker or journald, see json/_wrapper_py.py, may_be_piece */
 };
-static inline int tw_is_blank(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static inline int tw_is_white(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static inline int tw_is_json_blank(uint8_t c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 static inline int tw_is_letter(uint8_t c) { return (uint8_t)((c | 32) - 'a') < 26; }
 
@@ -26,9 +28,9 @@ static inline int tw_is_letter(uint8_t c) { return (uint8_t)((c | 32) - 'a') < 2
  * at p. */
 static int tw_sigil_follows(const uint8_t *p, const uint8_t *end)
 {
-    while (p < end && tw_is_blank(*p)) p++;
+    while (p < end && tw_is_white(*p)) p++;
     if (p == end || *p++ != ':') return 0;
-    while (p < end && tw_is_blank(*p)) p++;
+    while (p < end && tw_is_white(*p)) p++;
     if (p == end || *p++ != '"') return 0;
     if (end - p >= 3 && memcmp(p, "\xe2\xab\xbb", 3) == 0) return 1;
     return end - p >= 6 && memcmp(p, "\\u2", 3) == 0 && (p[3] | 32) == 'a' && (p[4] | 32) == 'f' && (p[5] | 32) == 'b';
@@ -38,7 +40,7 @@ static int tw_sigil_follows(const uint8_t *p, const uint8_t *end)
     if ((size_t)(end - p) >= sizeof name - 1 && memcmp(p, name, sizeof name - 1) == 0) return bit
 
 /* The bit of the key that begins at p, behind its quote; 0 for a key of no wire. */
-static inline unsigned tw_mark(const uint8_t *p, const uint8_t *end)
+static inline unsigned tw_key_mark(const uint8_t *p, const uint8_t *end)
 {
     switch (*p) {
     case 'h': TW_MARK("header\"", TW_HEADER); return 0;
@@ -48,7 +50,12 @@ static inline unsigned tw_mark(const uint8_t *p, const uint8_t *end)
     case 'm': TW_MARK("messageId\"", TW_MESSAGE_ID); return 0;
     case 'A': TW_MARK("ACK\"", TW_ACK); return 0;
     case 'N': TW_MARK("NACK\"", TW_NACK); return 0;
-    case 's': TW_MARK("sender\"", TW_SENDER); return 0;
+    case 's':
+        TW_MARK("sender\"", TW_SENDER);
+        TW_MARK("stream\"", TW_PIECE);
+        return 0;
+    case '_': TW_MARK("__REALTIME_TIMESTAMP\"", TW_PIECE); return 0;
+    case '\\': TW_MARK("\\u", TW_PIECE); return 0;
     case 'r': TW_MARK("receiver\"", TW_RECEIVER); return 0;
     case 'c':
         TW_MARK("correlationId\"", TW_CORRELATION_ID);
@@ -64,7 +71,7 @@ static unsigned tw_marks_in(const uint8_t *p, const uint8_t *end)
 #if defined(__SSE2__)
     const __m128i quote = _mm_set1_epi8('"');
     for (; end - p > 16; p += 16) {
-        /* A quote, and behind it a byte from "A" to DEL: all keys of the table begin with a letter. */
+        /* A quote, and behind it a byte from "A" to DEL: all keys of the table begin with one of these. */
         __m128i here = _mm_loadu_si128((const __m128i *)p), next = _mm_loadu_si128((const __m128i *)(p + 1));
         __m128i quotes = _mm_cmpeq_epi8(here, quote);
         if (_mm_movemask_epi8(quotes) == 0) continue;
@@ -73,22 +80,22 @@ static unsigned tw_marks_in(const uint8_t *p, const uint8_t *end)
         while (hits) {
             unsigned at = (unsigned)__builtin_ctz(hits);
             hits &= hits - 1;
-            found |= tw_mark(p + at + 1, end);
+            found |= tw_key_mark(p + at + 1, end);
         }
     }
 #endif
     for (; end - p > 1; p++)
-        if (*p == '"') found |= tw_mark(p + 1, end);
+        if (*p == '"') found |= tw_key_mark(p + 1, end);
     return found;
 }
 
-/* The wire of the text at p, which begins with a brace. */
-static int tw_json_wire(const uint8_t *p, const uint8_t *end)
+/* The wire of the text at p, which begins with a brace. marks: of the keys in it; NULL: they are looked for where they are needed. */
+static int tw_json_wire(const uint8_t *p, const uint8_t *end, const unsigned *marks)
 {
     for (p++; p < end && tw_is_json_blank(*p); p++) {}
     if (end - p >= 8 && memcmp(p, "\"header\"", 8) == 0) return TW_SSTP;
     if (p == end || *p != '"') return TW_UNSURE;
-    unsigned found = tw_marks_in(p, end);
+    unsigned found = marks ? *marks : tw_marks_in(p, end);
     if (found & (TW_HEADER | TW_ORIGIN)) return TW_UNSURE;
     if ((found & TW_VERSION) && (found & TW_TASK_ID)) return TW_SAP;
     if ((found & TW_MESSAGE_ID) && (found & TW_CORRELATION_ID) && (found & (TW_ACK | TW_NACK))) return TW_SAP;
@@ -96,8 +103,20 @@ static int tw_json_wire(const uint8_t *p, const uint8_t *end)
     return (found & TW_SENDER) && (found & TW_RECEIVER) && (found & TW_CHANNEL) ? TW_KICK : TW_UNSURE;
 }
 
+/* Behind the object that opens at p; NULL where it does not close. */
+static TW_UNUSED const uint8_t *tw_behind_object(const uint8_t *p, const uint8_t *end)
+{
+    for (size_t depth = 0; p < end; p++) {
+        if (*p == '{') depth++;
+        else if (*p == '}' && --depth == 0) return p + 1;
+        else if (*p == '"')
+            while (++p < end && *p != '"') p += *p == '\\';
+    }
+    return NULL;
+}
+
 /* The wire of the record [p, p + size). */
-static int tw_wire_of(const uint8_t *p, size_t size)
+static TW_UNUSED int tw_wire_of(const uint8_t *p, size_t size)
 {
     const uint8_t *end = p + size;
     if (size >= 5 && memcmp(p, "CSP/1", 5) == 0) {
@@ -106,8 +125,8 @@ static int tw_wire_of(const uint8_t *p, size_t size)
         return end - p >= 6 && memcmp(p, " MODE;", 6) == 0 ? TW_CSP : TW_UNSURE;
     }
     while (p < end && tw_is_json_blank(*p)) p++;
-    if (p < end && *p == '{') return tw_json_wire(p, end);
-    while (p < end && tw_is_blank(*p)) p++;
+    if (p < end && *p == '{') return tw_json_wire(p, end, NULL);
+    while (p < end && tw_is_white(*p)) p++;
     if (end - p >= 3 && *p == '@' && tw_is_letter(p[1]) && (tw_is_letter(p[2]) || (uint8_t)(p[2] - '0') < 10 || p[2] == '"'))
         return TW_NSLIP;
     return TW_UNSURE;

@@ -27,6 +27,8 @@ typedef struct {
     int tail;
     int32_t row[TW_CSP_ROW];
 } tw_matched;
+typedef void (*csp_match)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, const csp_around *around,
+                          tw_matched *m);
 
 typedef struct {
     tw_lines k;
@@ -50,8 +52,7 @@ typedef struct {
     int filled[2];                           /* whether they are of these yet */
     csp_lister lister;
     csp_reading reading;
-    void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, const csp_around *around,
-                          tw_matched *m);
+    csp_match match_message;
     uint8_t csp_reasons[256];                /* its own reasons -> those of all wires */
     tw_stretch *spare_stretches;             /* memory for lines behind a prefix, where nobody has it */
     tw_span *spare_lines;

@@ -13,13 +13,13 @@ from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memset
 
 from turnwire._native.csp import codec as _csp
 from turnwire.contract import LIMITS
 from turnwire.csp.bulk import SCANNER as CSP
 from turnwire.csp.spec import REASONS as CSP_REASONS
-from turnwire.errors import Reason
+from turnwire.errors import DecodeError, Reason
 from turnwire.json.faults import REASONS
 from turnwire.json.plan import Judgement, Sign, flat
 from turnwire.json.text import reader
@@ -45,12 +45,17 @@ cdef extern from "_native/log/streams.h" nogil:
         pass
     ctypedef struct csp_around:
         pass
+    enum:
+        TW_CSP_RECORD, TW_CSP_OPEN
     ctypedef struct tw_matched:
-        pass
+        int what
+        int64_t stop
     ctypedef struct csp_reading:
         const csp_keys *keys
         int64_t most_bytes, most_fields, most_key
         int log
+    ctypedef void (*csp_match)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes,
+                               const csp_around *around, tw_matched *m) noexcept
     ctypedef struct tw_search:
         tw_lines k
         tw_region *top
@@ -72,8 +77,7 @@ cdef extern from "_native/log/streams.h" nogil:
         int filled[2]
         tw_stretch *spare_stretches
         tw_span *spare_lines
-        void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes,
-                              const csp_around *around, tw_matched *m) noexcept
+        csp_match match_message
         uint8_t csp_reasons[256]
     ctypedef struct tw_stream:
         uint8_t key[256]
@@ -106,8 +110,17 @@ cdef extern from "_native/log/streams.h" nogil:
     int64_t tw_line_of(tw_lines *k, size_t at)
     void tw_set_head(tw_lines *k, size_t at)
 
+cdef extern from "_native/common/first_bytes.h" nogil:
+    enum:
+        TW_NSLIP, TW_CSP, TW_UNSURE, TW_PIECE
+    unsigned tw_marks_in(const uint8_t *p, const uint8_t *end)
+    int tw_json_wire(const uint8_t *p, const uint8_t *end, const unsigned *marks)
+    const uint8_t *tw_behind_object(const uint8_t *p, const uint8_t *end)
+    bint tw_is_json_blank(uint8_t byte)
+
 tw_opening_tables()
 
+cdef csp_match match_message = <csp_match>PyCapsule_GetPointer(_csp.match_pointer, "turnwire.csp_match")
 cdef tuple CARRIERS = ("cri", "docker", "journald")
 cdef tuple CSP_TEXTS = ("from", "to", "ctx", "id")
 cdef tuple NSLIP_HEAD = (None, None, "conv_id", "src", "dst", "turn")
@@ -189,9 +202,7 @@ cdef int attach_csp(tw_search *w, Core core) except -1:
     w.csp_store = <void (*)(void *, const uint8_t *, int32_t *, int64_t, int64_t) noexcept nogil>PyCapsule_GetPointer(
         _csp.store_pointer, "turnwire.csp_store"
     )
-    w.match_message = <void (*)(const uint8_t *, int64_t, int64_t, int, int64_t, const csp_around *, tw_matched *) noexcept nogil>PyCapsule_GetPointer(
-        _csp.match_pointer, "turnwire.csp_match"
-    )
+    w.match_message = match_message
     memcpy(w.csp_reasons, <const char *>core.csp_reasons, len(core.csp_reasons))
     return 0
 
@@ -878,3 +889,147 @@ def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, mem
     finally:
         b.end()
         PyBuffer_Release(&view)
+
+
+cdef Py_ssize_t most_held = _search_py.MOST_HELD
+
+
+cdef class Beginning:
+    """Reads whole messages at the beginning of what is fed: see ``log/_search_py.py``. A lock would cost more than a message:
+    what was read counts only if no other thread has fed in the meantime."""
+
+    cdef list decoders
+    cdef object load, decode
+    cdef int code
+    cdef Py_ssize_t limit, room
+    cdef size_t version
+    cdef public bytes held
+    cdef public list messages
+    cdef public bint plain, mid, passed, touched, tail
+    cdef public Py_ssize_t offset, line
+
+    def __init__(self, finder, load, decode, code, Py_ssize_t limit, Py_ssize_t room, lock):
+        self.load, self.decode, self.limit, self.room = load, decode, limit, room
+        self.code = TW_UNSURE if code is None else code
+        self.decoders = [None] * TW_UNSURE
+        self.held, self.messages = b"", []
+        self.plain, self.mid = True, False
+        self.passed = self.touched = self.tail = False
+        self.offset, self.line = 0, 1
+
+    def leave(self):
+        self.plain = False
+        self.version += 1
+        held, self.held = self.held, b""
+        return held
+
+    def feed(self, data):
+        cdef const uint8_t *s
+        cdef const uint8_t *p
+        cdef const uint8_t *end
+        cdef const uint8_t *stop
+        cdef const uint8_t *newline
+        cdef int code, waits = 0
+        cdef bint mid = self.mid, touched = False, tail = False
+        cdef Py_ssize_t line = self.line
+        cdef size_t version = self.version
+        cdef list found = []
+        cdef bytes text
+        if type(data) is not bytes or not self.plain or len(<bytes>data) + len(self.held) > self.room:
+            return False
+        text = self.held + <bytes>data if self.held else <bytes>data
+        s = p = text
+        end = s + len(text)
+        while p < end:
+            newline = <const uint8_t *>memchr(p, c"\n", <size_t>(end - p))
+            stop = end if newline is NULL else newline
+            code = TW_UNSURE
+            if p[0] == c"{":
+                if newline is NULL:
+                    stop = tw_behind_object(p, end)
+                    waits = stop is NULL
+                    if stop is not end:
+                        break
+                code = json_wire(p, stop)
+            elif p[0] == c"@":
+                if newline is NULL and (end - 1)[0] != c"#":
+                    waits = memchr(p, c"#", <size_t>(end - p)) is NULL
+                    break
+                code = TW_NSLIP if stop - p > 1 and p[1] == c"a" else -1
+            elif p[0] == c"C" and not mid:
+                stop = csp_message(s, p, end, self.limit, &waits)
+                code = -1 if stop is NULL else TW_CSP
+            elif newline is not NULL and is_blank(p, stop):
+                p, mid = stop + 1, False
+                line += 1
+                continue
+            else:
+                break
+            if code < 0 or stop - p > self.limit or not self.read(found, text, p - s, stop - s, code):
+                break
+            touched = True
+            if code == TW_CSP:
+                tail = True
+                while p < stop:
+                    line += p[0] == c"\n"
+                    p += 1
+            else:
+                mid = newline is NULL
+                line += not mid
+                p = stop + (not mid)
+        if version != self.version or not self.plain:  # another thread has fed
+            return False
+        self.version += 1
+        self.held = b"" if p is end else text[p - s :] if p > s else text
+        self.mid, self.line = mid, line
+        self.offset += p - s
+        self.passed, self.touched, self.tail = self.passed or p > s, self.touched or touched, self.tail or tail
+        if p is end or (waits and end - p <= most_held):
+            return found
+        self.plain, self.messages = False, found
+        return True
+
+    cdef bint read(self, list found, bytes text, Py_ssize_t start, Py_ssize_t stop, int code) except -1:
+        """Reads one message. False if it is damaged."""
+        cdef bint wanted = code == self.code or code == TW_UNSURE or self.code == TW_UNSURE
+        if self.code < 0 and code == TW_CSP:
+            return False
+        if not wanted and code == TW_CSP:
+            return True
+        decode = self.decode
+        if code != TW_UNSURE and self.code >= 0:
+            decode = self.decoders[code]
+            if decode is None:
+                decode = self.decoders[code] = self.load(code)
+        try:
+            message = decode(PyBytes_FromStringAndSize(<const char *>text + start, stop - start))
+        except DecodeError:
+            return False
+        if wanted or self.code < 0:
+            found.append(message)
+        return True
+
+
+cdef int json_wire(const uint8_t *p, const uint8_t *end) noexcept:
+    """The wire of an object, or -1 if it may be a line of Docker or journald."""
+    cdef unsigned marks = tw_marks_in(p, end)
+    return -1 if marks & TW_PIECE else tw_json_wire(p, end, &marks)
+
+
+cdef const uint8_t *csp_message(const uint8_t *s, const uint8_t *p, const uint8_t *end, int64_t limit, int *waits) noexcept:
+    """Behind the message that begins at p, or NULL. waits: more must be there to say so."""
+    cdef csp_around around
+    cdef tw_matched m
+    if end - p < 6:
+        waits[0] = memcmp(p, b"CSP/1\n", <size_t>(end - p)) == 0
+        return NULL
+    memset(&around, 0, sizeof(around))
+    match_message(s, p - s, end - s, False, limit, &around, &m)
+    waits[0] = m.what == TW_CSP_OPEN
+    return s + m.stop if m.what == TW_CSP_RECORD else NULL
+
+
+cdef bint is_blank(const uint8_t *p, const uint8_t *stop) noexcept:
+    while p < stop and tw_is_json_blank(p[0]):
+        p += 1
+    return p is stop

@@ -351,30 +351,27 @@ def prompt(wire: str, size: str = "full") -> str:
     return found(short=True) if size == "short" and "short" in signature(found).parameters else found()
 
 
-def _decoder(name: str) -> Any:
-    """The function that decodes one message, but no document, of a built-in wire."""
-    return import_module(f"{_BUILT_IN[name]}.codec").decode
+def own_decode(name: str) -> Any:
+    """The function that decodes one message, but no document, of a built-in wire; None for any other."""
+    return import_module(f"{_BUILT_IN[name]}.codec").decode if name in _BUILT_IN else None
 
 
-def _own_class(cls: type) -> tuple[Any, Any, bool, Any] | None:
-    """encode, check and ``always_strict`` of the wire of a class of turnwire, and what its core writes of a message
-    without doubts (the text, or None for what encode is to write), if it has that; None for any other class: what is
-    registered may be forgotten."""
-    if not cls.__module__.startswith("turnwire."):
-        return None
-    name = wire_of_class(cls)
+def _own_class(cls: type) -> tuple[Any, Any, bool, Any, Any] | None:
+    """encode, check and ``always_strict`` of the wire of a class of turnwire, and what its core has for most messages,
+    each None without it: (message, strict) -> the text, or None for what encode is to write; and (message) -> True if
+    check certainly finds nothing. None for any other class: what is registered may be forgotten."""
+    name = wire_of_class(cls) if cls.__module__.startswith("turnwire.") else None
     if name is None:
         return None
-    found = wire(name)
-    plain_text = None  # a wire in a folder of its own has the codec that its descriptor names
+    found, core = wire(name), None  # a wire in a folder of its own has the codec that its descriptor names
     if name in _BUILT_IN:
-        plain_text = getattr(import_module(f"{_BUILT_IN[name]}.codec"), "plain_text", None)
-    return found.encode, found.check, found.always_strict, None if plain_text is None else plain_text()
+        core = getattr(import_module(f"{_BUILT_IN[name]}.codec"), "core", lambda: None)()
+    return found.encode, found.check, found.always_strict, getattr(core, "text", None), getattr(core, "is_clean", None)
 
 
 if not TYPE_CHECKING and _backend.NAME == "native":  # the same, straight into the wire where that is sure
     decode, encode, check = _backend.load("common.door").doors(
-        tuple(_BUILT_IN), _decoder, _own_class, decode, encode, check
+        tuple(_BUILT_IN), own_decode, _own_class, decode, encode, check
     )
 
 

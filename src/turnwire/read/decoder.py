@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic
 
 from turnwire.contract import LIMITS, Limits, checked_limits
@@ -76,14 +75,17 @@ class Decoder(Generic[M]):
 
         checked_limits(limits)
         self._stream = BlockStream(wire, unknown, limits)
-        self._lock = RLock()
+        self._whole, self._lock = self._stream.front.feed, self._stream.lock
         self.wire = wire
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[M]:
         """Returns the messages that ``data`` completes, in order. Raises DecodeError for a damaged one (see the
         class), and buffer_full, which changes nothing, if more than ``limits.feed_buffer`` would be kept."""
+        found: list[M] | bool = self._whole(data)
+        if type(found) is list:
+            return found
         with self._lock:
-            return self._stream.feed(data)
+            return self._stream.feed(b"" if found else data)
 
     def close(self) -> list[M]:
         """Ends the input and returns the last messages. Raises DecodeError if one was cut off; call it again for

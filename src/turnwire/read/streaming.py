@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from functools import partial
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from turnwire import registry
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.fences import BEGINNING
-from turnwire.json._wrapper_py import may_be_piece
+from turnwire.log._search_py import MOST_HELD
+from turnwire.log.engine import all_wires
 from turnwire.log.engine.all_wires import BlockResult, Engine, finder
 from turnwire.log.engine.columns import bulk_scanner
 from turnwire.log.input.memory import Pool
@@ -25,15 +27,9 @@ from turnwire.log.search.state import SearchState
 from turnwire.log.search.texts import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
     from typing_extensions import Buffer
 
-_STARTS = (b"@a", b"{")
-"""Lines that begin so are mostly one message each, so ``decode`` is tried on them before the search."""
-_AT = ord("@")
-"""Begins a message of nSLIP, which has no such keys."""
 _OUTSIDE_STRING = re.compile(rb'["{}\n#]')
 """Bytes that matter outside of JSON strings."""
 _INSIDE_STRING = re.compile(rb'["\\\n]')
@@ -141,30 +137,32 @@ class BlockStream:
         every, keep = finder(None), unknown == "keep"
         self._wire = wire
         self._code = None if wire is None else finder(wire).code
+        self._keep = keep
         self._scanner, self._line_wires, self._csp_code = every.scanner, every.lines, every.csp
         self._limits = limits
-        self._line_limit = min(limits.message, limits.feed_buffer)
         pools = Pool(), Pool()
         self._engine = Engine(every, (), None, first_error=False, keep=keep, limit=limits.message, pools=pools)
-        decode = registry.decode if wire is None else bulk_scanner(wire).decode
-        self._decode: Callable[[bytes], Any] = partial(decode, unknown="keep") if keep and wire else decode
-        self._lines_first = not keep or wire is not None  # ``decode`` is tried on lines before the search
-        self._ready: list[Any] = []  # messages in front of an error, given with the next ones
+        code, decode = self._code, registry.decode
+        if wire is not None and registry.own_decode(wire) is None:
+            code, decode = -1, partial(bulk_scanner(wire).decode, unknown=unknown)
+        elif code is not None:
+            decode = self._decoder(code)
+        limit = min(limits.message, limits.feed_buffer)
+        self.lock = RLock()
+        self.front = all_wires._core.Beginning(every, self._decoder, decode, code, limit, limits.feed_buffer, self.lock)
         self._found: deque[tuple[Batch, int] | DecodeError] = deque()
         self._data = b""
         self._new_parts: list[bytes] = []
         self._size = 0
-        self._offset, self._line = 0, 1
-        self._try_size = 0  # a closed object is tried only when this many bytes wait
         self._reread_credit = 0  # bytes that may still be read again, see _REREADS
-        self._closed_at = 0  # place in what waits behind the last object that closed; 0: none
         self._state = SearchState()
         self._final = False
-        self._lines_now = self._lines_first  # the next bytes may be decoded as lines: nothing that was read goes on
         self._begin()
 
     def _begin(self) -> None:
         """Forgets what was noted of the bytes that wait."""
+        self._try_size = 0  # a closed object is tried only when this many bytes wait
+        self._closed_at = 0  # place in what waits behind the last object that closed; 0: none
         self._reread_size = 0  # lines that may go on are read again when this many bytes wait; 0: none wait for that
         self._braces = _Braces()
         self._last_line_head = b""  # of the line that came last, up to _LINE_HEAD bytes
@@ -175,30 +173,48 @@ class BlockStream:
         """The messages that these bytes complete. Raises DecodeError once for each damaged one; its ``pending`` is the
         number of messages before it, which the next call gives. Raises DecodeError(buffer_full), and takes nothing, if
         more bytes would wait than the limit allows, and TypeError for what is not bytes-like."""
-        waiting = self._size or self._ready or self._found
-        if self._lines_now and not waiting and type(data) is bytes and data.startswith(_STARTS):
-            size = len(data)
-            if data.find(b"\n") == size - 1 < self._line_limit and (data[0] == _AT or not may_be_piece(data)):
-                try:
-                    message = self._decode(data[:-1])
-                    self._took(size, 1)
-                    return [message]
-                except DecodeError:
-                    pass  # the search says what it is
-            elif size <= self._limits.feed_buffer:
-                messages, data = self._decode_lines(data)
-                if messages and not data:
-                    return messages
-                self._ready = messages
-        self._append(data if type(data) is bytes else _as_bytes(data))
-        return self._messages()
+        front = self.front
+        new = data if type(data) is bytes else _as_bytes(data)
+        found: list[Any] | bool = front.feed(new)
+        if type(found) is list:
+            return found
+        self._take_over()
+        before = front.offset
+        self._append(b"" if found else new)
+        messages = self._messages()
+        state = self._state
+        if not (state.fence or state.runs or state.streams or state.foreign):
+            waiting = self._joined() if self._size <= MOST_HELD else b"\n"
+            if not waiting or (b"\n" not in waiting and front.offset > before):
+                self._data, self._size = b"", 0
+                self._begin()
+                front.held, front.mid, front.plain = waiting, state.mid, True
+        return messages
+
+    def _take_over(self) -> None:
+        """Goes on after what ``front`` has read."""
+        front, state = self.front, self._state
+        held = front.leave()
+        if front.passed:
+            state.begun, state.touched = True, state.touched or front.touched
+            state.tail, state.mid = state.tail or front.tail, front.mid
+        front.passed = front.touched = front.tail = False
+        self._append(held)
+
+    def _decoder(self, code: int) -> Any:
+        """The decode of a built-in wire."""
+        decode = registry.own_decode(registry.names()[code])
+        return partial(decode, unknown="keep") if self._keep and code == finder(None).nslip else decode
 
     def close(self) -> list[Any]:
         """Ends the input: the last messages. Later input starts a new text, but offsets and lines continue. Raises
         DecodeError as :meth:`feed` does; then call it again for the rest."""
+        self._take_over()
         self._final = True
         self._begin()
-        return self._messages()
+        messages = self._messages()
+        self.front.plain, self.front.mid = True, False
+        return messages
 
     def _messages(self) -> list[Any]:
         """All messages that are complete. Raises the DecodeError of the first damaged one."""
@@ -208,46 +224,13 @@ class BlockStream:
                 if isinstance(found, DecodeError):
                     raise found
                 batch, row = found
-                self._ready.append(batch.message(row))
+                self.front.messages.append(batch.message(row))
         except DecodeError as error:
-            error.pending = len(self._ready)
+            error.pending = len(self.front.messages)
             raise
-        ready, self._ready = self._ready, []
+        ready: list[Any] = self.front.messages
+        self.front.messages = []
         return ready
-
-    def _decode_lines(self, data: bytes) -> tuple[list[Any], bytes]:
-        """Decodes the first lines of ``data`` as long as each is one message: these messages, and the rest of ``data``.
-        That takes a hundredth of the time of a search."""
-        decode, limit, size = self._decode, self._line_limit, len(data)
-        lines = data.split(b"\n")
-        size -= len(lines.pop())  # the last one has not ended
-        messages: list[Any] = []
-        try:
-            if data.startswith(b"@a") and size <= limit and data.count(b"\n@a", 0, size) == len(lines) - 1:
-                messages += map(decode, lines)
-            else:
-                starts = _STARTS[:1] if may_be_piece(data) else _STARTS
-                for line in lines:
-                    if not line.startswith(starts) or len(line) > limit:
-                        break
-                    messages.append(decode(line))
-        except DecodeError:
-            pass  # the search says what it is
-        count = len(messages)
-        if not count:
-            return [], data
-        if count < len(lines):
-            size = sum(map(len, lines[:count])) + count
-        self._took(size, count)
-        return messages, data[size:]
-
-    def _took(self, size: int, lines: int) -> None:
-        """Continues after lines that were decoded without a search."""
-        state = self._state
-        state.begun = state.touched = True
-        self._final = False
-        self._offset += size
-        self._line += lines
 
     def _append(self, new: bytes) -> None:
         """Adds bytes to those that wait, and notes what they may end."""
@@ -255,9 +238,10 @@ class BlockStream:
             waiting = self._size
             text = f"{waiting} bytes wait for the end of a message and {len(new)} come in, over the limit of "
             text += f"{self._limits.feed_buffer}; feed smaller pieces"
-            line = self._line + self._data.count(b"\n") + sum(part.count(b"\n") for part in self._new_parts)
-            error = DecodeError(Reason.BUFFER_FULL, text, offset=self._offset + waiting, line=line, wire=self._wire)
-            error.pending = len(self._ready)
+            line = self.front.line + self._joined().count(b"\n")
+            place = self.front.offset + waiting
+            error = DecodeError(Reason.BUFFER_FULL, text, offset=place, line=line, wire=self._wire)
+            error.pending = len(self.front.messages)
             raise error
         if not new:
             return
@@ -281,36 +265,21 @@ class BlockStream:
             while self._size and not self._found:
                 self._read(self._size, True)
             if not self._size:
-                self._state, self._lines_now = SearchState(), self._lines_first
+                self._state = SearchState()
             return bool(self._found)
         closed = self._braces.lines and not self._braces.depth
-        if self._line_ended and self._skip_blank():
-            self._line_ended = self._ender_came = False
-            return False
         ending = self._ender_came and self._size <= self._reread_credit
         if self._line_ended and (self._size <= _FREE_SIZE or self._size >= self._reread_size or ending or closed):
-            before = self._offset
+            before = self.front.offset
             self._reread_credit = max(self._reread_credit - self._size, 0)
             decided = self._read(self._joined().rfind(b"\n") + 1, False)
             self._reread_size = 0 if decided else 2 * self._size
-            self._follow_braces(self._braces.lines and not decided and self._offset == before)
+            self._follow_braces(self._braces.lines and not decided and self.front.offset == before)
             self._ender_came = False
         self._line_ended = False
         if self._closed_at and self._size >= self._try_size and (self._braces.lines or not self._reread_size):
             self._try_closed(self._closed_at)
         return bool(self._found)
-
-    def _skip_blank(self) -> bool:
-        """Drops what waits if it is only blank lines: a search of so little would cost more than the lines. True if
-        so."""
-        if self._size > _FREE_SIZE or self._state.mid:
-            return False
-        data = self._joined()
-        if not data.endswith(b"\n") or data.strip(b" \t\r\n"):
-            return False
-        self._state.begun = True
-        self._drop(self._size, self._line + data.count(b"\n"))
-        return True
 
     def _follow_braces(self, same: bool) -> None:
         """Counts the braces of what waits anew: of the object over several lines with which it begins, else of its last
@@ -335,7 +304,7 @@ class BlockStream:
     def _search(self, size: int, final: bool, state: SearchState) -> BlockResult:
         """Searches the first ``size`` bytes that wait; changes nothing but ``state``."""
         data = self._joined()[:size]
-        return self._engine.scan(InputBlock(data, size, self._offset, final), final, self._line, state)
+        return self._engine.scan(InputBlock(data, size, self.front.offset, final), final, self.front.line, state)
 
     def _read(self, size: int, final: bool) -> bool:
         """Reads the first ``size`` bytes and drops those that are decided. True if all of them are."""
@@ -360,7 +329,7 @@ class BlockStream:
         for _ in range(2):
             state = self._state.copy()
             found = self._search(size, True, state)
-            last = int(found.arrays["offset"][found.rows - 1]) - self._offset if found.rows else 0
+            last = int(found.arrays["offset"][found.rows - 1]) - self.front.offset if found.rows else 0
             last += int(found.arrays["length"][found.rows - 1]) if found.rows else 0
             if found.rows and last == size == found.position and self._is_final(found):
                 self._state = state
@@ -388,12 +357,10 @@ class BlockStream:
 
     def _drop(self, position: int, line: int) -> None:
         """Lets go of the first ``position`` bytes, which are decided; line: the number of the next line."""
-        state = self._state
-        self._lines_now = self._lines_first and not (state.fence or state.runs or state.foreign or state.mid)
         self._data = self._joined()[position:]
         self._size = len(self._data)
-        self._offset += position
-        self._line = line
+        self.front.offset += position
+        self.front.line = line
         self._closed_at = max(self._closed_at - position, 0)
         self._try_size = 0
 

@@ -211,9 +211,9 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
     return json_text.write(fields, WIRE)
 
 
-def plain_text() -> Any:
-    """The core's writer of messages without doubts: (message, strict) -> text, or None if ``encode`` must write."""
-    return _codec.text
+def core() -> Any:
+    """The means of the core that ``turnwire.encode`` and ``check`` use directly: ``text`` and ``is_clean``."""
+    return _codec
 
 
 def text_as_read(task: Task) -> str | None:

@@ -139,9 +139,9 @@ def encode(message: Message, strict: bool = True) -> str:
     return write(fields, WIRE) if message._text is None else compacted(message._text)
 
 
-def plain_text() -> Any:
-    """The core's writer of messages without doubts: (message, strict) -> text, or None if ``encode`` must write."""
-    return _codec.text
+def core() -> Any:
+    """The means of the core that ``turnwire.encode`` and ``check`` use directly: ``text`` and ``is_clean``."""
+    return _codec
 
 
 _read, _read_source = reader(WIRE, KEYS).read, reader(WIRE, KEYS).read_source

@@ -56,6 +56,23 @@ class Core: ...
 class Learnt: ...
 
 @disjoint_base
+class Beginning:
+    held: bytes
+    messages: list[Any]
+    plain: bool
+    mid: bool
+    passed: bool
+    touched: bool
+    tail: bool
+    offset: int
+    line: int
+    def __init__(
+        self, finder: Any, load: Any, decode: Any, code: int | None, limit: int, room: int, lock: Any
+    ) -> None: ...
+    def leave(self) -> bytes: ...
+    def feed(self, data: Any) -> list[Any] | bool: ...
+
+@disjoint_base
 class Block:
     def streams(self, walk: Any, at: int, carrier: str, foreign: tuple[int, int] | None) -> int: ...
 
