@@ -37,8 +37,24 @@ static inline int tw_goes_on(const uint8_t *p, size_t size)
     return 0;
 }
 
-/* Bytes at which a slot or a text may begin. */
-static const uint8_t tw_nslip_stops[256] = { ['|'] = 1, ['"'] = 1, ['@'] = 1 };
+/* The next byte at which a slot that matters or a text may begin. */
+static inline size_t tw_nslip_stop(const uint8_t *p, size_t i, size_t size)
+{
+#ifdef TW_SSE2
+    for (; i < size && size - i > 16; i += 16) {
+        const __m128i here = _mm_loadu_si128((const __m128i *)(p + i)), key = _mm_loadu_si128((const __m128i *)(p + i + 1));
+        __m128i found = _mm_or_si128(_mm_cmpeq_epi8(key, _mm_set1_epi8('k')), _mm_cmpeq_epi8(key, _mm_set1_epi8('a')));
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(key, _mm_set1_epi8('u')));
+        found = _mm_and_si128(found, _mm_cmpeq_epi8(here, _mm_set1_epi8('|')));
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(here, _mm_set1_epi8('"')));
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(here, _mm_set1_epi8('@')));
+        const unsigned mask = (unsigned)_mm_movemask_epi8(found);
+        if (mask) return i + (size_t)tw_low_zeros_32(mask);
+    }
+#endif
+    while (i < size && p[i] != '|' && p[i] != '"' && p[i] != '@') i++;
+    return i;
+}
 
 static inline void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
 {
@@ -46,7 +62,7 @@ static inline void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
     size_t act_size = 0;
     int status = 0, going_on = 0, marked = 0;
     for (size_t i = 0; i < size; i++) {
-        while (i < size && !tw_nslip_stops[p[i]]) i++;
+        i = tw_nslip_stop(p, i, size);
         if (i >= size) break;
         if (p[i] == '"') { /* to the end of a text */
             for (i++; i < size && p[i] != '"'; i++) i += p[i] == '\\';

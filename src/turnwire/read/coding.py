@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -94,10 +94,14 @@ def texts(batch: Batch, name: str, rows: NDArray[Any] | None = None) -> Texts:
     column = batch.column(name)
     if column.kind == "text":
         return _of_text(batch[name], rows)
-    codes = batch.codes(name)
-    return texts_of_codes(
-        column.names, np.where(batch.valid(name), codes, len(column.names)) if column.nullable else codes
-    )
+    return texts_of_codes(column.names, codes_of(batch, name))
+
+
+def codes_of(batch: Batch, name: str) -> NDArray[Any]:
+    """The codes of an enum of a batch; as many as it has names if a row has none."""
+    column = batch.column(name)
+    codes = np.minimum(batch.codes(name), len(column.names))
+    return np.where(batch.valid(name), codes, len(column.names)) if column.nullable else codes
 
 
 class TextColumns(dict[str, Texts]):
@@ -107,8 +111,19 @@ class TextColumns(dict[str, Texts]):
         self.batch = batch
 
     def __missing__(self, name: str) -> Texts:
-        found = self[name] = texts(self.batch, name)
+        kinds = texts_of_codes(self.batch.column(name).names, self.kinds) if name == "kind" else None
+        found = self[name] = texts(self.batch, name) if kinds is None else kinds
         return found
+
+    @cached_property
+    def kinds(self) -> NDArray[Any]:
+        """The codes of the kinds: see :func:`codes_of`."""
+        return codes_of(self.batch, "kind")
+
+    @cached_property
+    def times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The times, and the rows that have one."""
+        return self.batch["time"], self.batch.valid("time")
 
 
 def coded(values: Iterable[str | None]) -> Coded:

@@ -186,7 +186,7 @@ class Aggregation:
         wires = batch.codes("wire")
         if "call_id" in batch.names:
             self.calls.take(batch)
-        measures = batch["length"], batch["time"], batch.valid("time")
+        measures = batch["length"], *columns.times
         tokens = tokens_of(batch, self._tokenizer)
         keys = [groups.add(wires, _values_by(name, columns), *measures, tokens) for name, groups in self.groups.items()]
         first = next(iter(self.groups.values())) if self._latencies else None
@@ -213,7 +213,7 @@ def _values_by(by: str, columns: TextColumns) -> Texts:
     """The value of each record of a batch by which it is grouped."""
     batch = columns.batch
     if by == "day":
-        return texts_of_codes(*days(batch["time"], batch.valid("time")))
+        return texts_of_codes(*days(*columns.times))
     if by == "model":
         found = (_MODEL.search(raw) for raw in batch.raws())
         return texts_of_codes(*coded(None if match is None else match[1].decode() for match in found))

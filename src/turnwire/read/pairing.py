@@ -176,10 +176,7 @@ class Pairs:
         record."""
         batch = columns.batch
         kind, wire = batch.column("kind"), batch.column("wire")
-        wires = batch.codes("wire")
-        kinds = np.minimum(batch.codes("kind"), len(kind.names))
-        if kind.nullable:
-            kinds = np.where(batch.valid("kind"), kinds, len(kind.names))
+        wires, kinds = batch.codes("wire"), columns.kinds
         for code in np.flatnonzero(np.bincount(wires, minlength=1)).tolist():
             name = wire.names[code]
             if name not in self._wires and isinstance(found := registry.wire(name), FormatWire):
@@ -214,7 +211,8 @@ class Pairs:
         for place, field in enumerate(FIELDS[5:], 5):
             if field in used:
                 fields[place] = _folded(columns[field.removeprefix("folded ")], rows)
-        times, timed = batch["time"][rows], batch.valid("time")[rows].view(np.uint8)
+        times, timed = (column[rows] for column in columns.times)
+        timed = timed.view(np.uint8)
         tagged = np.zeros(len(rows), np.int64) if tags is None else tags[rows].view(np.int64)
         for rule, table in zip(wire.pairs, tables, strict=True):
             ways = table.ways[kinds]

@@ -44,8 +44,7 @@ class Chunk:
         self.texts = TextColumns(batch)
         self._columns: dict[str, Coded] = {}
         self.lengths: NDArray[np.int64] = batch["length"]
-        self.times: NDArray[np.int64] = batch["time"]
-        self.timed: NDArray[np.bool_] = batch.valid("time")
+        self.times, self.timed = self.texts.times
 
     def __len__(self) -> int:
         return len(self.batch)
