@@ -12,7 +12,7 @@ from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, Reason
 from turnwire.formats.parts import decoder, values_at
 from turnwire.json.plan import MISSING, value_at
-from turnwire.json.text import input_bytes, locate, read_object, write
+from turnwire.json.text import input_bytes, read_object, refusal, write
 from turnwire.message import Message
 from turnwire.pairs import Work
 
@@ -112,7 +112,7 @@ class Reading:
         fields = self._fields(data, limits) if layout else read_object(data, self.wire, limits=limits)
         refused = self._fault(layout, fields) if layout and layout.is_signed(fields) else self.fault(fields)
         if refused is not None:
-            raise self._error(data, *refused)
+            raise refusal(data, self.wire, *refused)
         return self.message(fields)
 
     def fault(self, fields: dict[str, Any]) -> Refusal | None:
@@ -135,12 +135,6 @@ class Reading:
         reason = Reason.WRONG_TYPE if there else Reason.MISSING_FIELD
         told = kind_of(value_at(fields, path)) if there else "missing"
         return reason, f"{path} is {told}; it must be {' or '.join(kinds)}", f"/{path}"
-
-    def _error(self, data: str | Buffer, reason: Reason, text: str, path: str | None) -> DecodeError:
-        raw = input_bytes(data, self.wire)
-        offset = locate(raw, path or "")
-        line = raw.count(b"\n", 0, offset) + 1
-        return DecodeError(reason, text, offset=offset, line=line, wire=self.wire, path=path)
 
     @cached_property
     def _calls(self) -> tuple[Callable[[bytes], Any], tuple[str, ...]]:
