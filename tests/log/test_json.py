@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from itertools import accumulate
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ def rows(data: bytes, wire: Any = "sstp", **options: Any) -> tuple[list[dict[str
     return found, scan.rejects.rows(), counts
 
 
-def refusal(package: ModuleType, text: bytes) -> DecodeError | None:
+def refusal(package: Any, text: bytes) -> DecodeError | None:
     """What decoding a message raises."""
     try:
         package.decode(text)
@@ -75,7 +74,7 @@ def test_every_vector_is_what_decode_says(wire: str) -> None:
     assert refused >= 4
 
 
-ODD = (
+ODD: tuple[Any, ...] = (
     *(None, True, -1, 0, 1.5, 10**30, "", "x", [], ["a"], ["a", 1], [{}], [{"uri": 1}], [{"name": {}, "type": 2}]),
     *(
         {},
@@ -105,7 +104,9 @@ def test_a_scan_refuses_as_decode_does_whatever_stands_in_a_field(wire: str) -> 
     """Also where the field is missing: the same reason at the same place."""
     package = registry.wire(wire)
     good = [json.loads(text) for text in RECORDS[wire] if refusal(package, text) is None]
-    wanted, rejected, log = [], [], b""
+    wanted: list[Any] = []
+    rejected: list[Any] = []
+    log = b""
     for message in good[:: len(good) // 4]:
         for holder, key in places_of(message):
             kept = holder[key]

@@ -295,8 +295,11 @@ class Compiled:
         """The signs of the layout, as of an object."""
         words = self.layout.signs.items()
         found = [Sign((path,), values=tuple(f'{word}"' for word in known)) for path, known in words]
-        found += [Sign(paths, *counts) for paths, *counts in ((self.layout.one_of, 1),) if paths]
-        return (*found, *([Sign(tuple(self.layout.without), 0, most=0)] if self.layout.without else ()))
+        if self.layout.one_of:
+            found.append(Sign(self.layout.one_of))
+        if self.layout.without:
+            found.append(Sign(self.layout.without, 0, most=0))
+        return tuple(found)
 
     def is_signed(self, fields: dict[str, Any]) -> bool:
         """True if an object has the identifying members of the layout."""
