@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from math import isnan, nan
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -220,7 +220,6 @@ def read_all(
 
 
 _NUMBERS = ("u64", "i64", "u8")
-_TRUTHS = {"true": True, "false": False}
 _SIGN = re.compile(r"[!<>~]")
 _ONLY = (
     "there is no 'not' and no comparison; COLUMN=A,B takes any of these values, COLUMN=FROM..TO numbers and times of a "
@@ -264,25 +263,27 @@ def _condition(name: str, kind: str, value: str) -> Any:
     return {_value(name, kind, one) for one in value.split(",")}
 
 
+def _number(text: str) -> float:
+    number = float(text)
+    if isnan(number):
+        raise ValueError
+    return number
+
+
+_READ: dict[str, tuple[Callable[[str], Any], str]] = {
+    **dict.fromkeys(_NUMBERS, (int, "a whole number")),
+    "f64": (_number, "a number"),
+    "bool": ({"true": True, "false": False}.__getitem__, "true or false"),
+}
+"""Kind of column -> how a value of it is read, and what it must be; other kinds take any text."""
+
+
 def _value(name: str, kind: str, text: str) -> Any:
-    if kind in _NUMBERS:
-        try:
-            return int(text)
-        except ValueError:
-            raise click.UsageError(f"--where: {name} must be a whole number, not {text!r}") from None
-    if kind == "f64":
-        try:
-            number = float(text)
-        except ValueError:
-            number = nan
-        if isnan(number):
-            raise click.UsageError(f"--where: {name} must be a number, not {text!r}")
-        return number
-    if kind == "bool":
-        if text not in _TRUTHS:
-            raise click.UsageError(f"--where: {name} must be true or false, not {text!r}")
-        return _TRUTHS[text]
-    return text
+    read, what = _READ.get(kind, (str, ""))
+    try:
+        return read(text)
+    except (ValueError, KeyError):
+        raise click.UsageError(f"--where: {name} must be {what}, not {text!r}") from None
 
 
 # --- files that options name ----------------------------------------------------------------------------------------

@@ -20,18 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError, Unreachable, expect, expect_one_of
 from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
-from turnwire.sap.builders import (
-    NOT_VETTED,
-    NOTHING,
-    Outcome,
-    Refused,
-    ack,
-    copy_of,
-    nack,
-    result_for,
-    said,
-    thaw,
-)
+from turnwire.sap.builders import NOT_VETTED, NOTHING, Outcome, Refused, copy_of, nack, result_for, said, thaw
 from turnwire.sap.cache import mode_of
 from turnwire.sap.codec import encode, text_as_read
 from turnwire.sap.handlers import (
@@ -205,11 +194,8 @@ class Agent:
             if "fork" not in multiprocessing.get_all_start_methods():
                 raise ValueError("an isolated handler needs a system with fork()")
         validate = None if schema is None else validator(schema)
-        limits = {
-            "queue": self.queue if queue is None else queue,
-            "workers": self.workers if workers is None else workers,
-            "handlers": self.handlers if handlers is None else handlers,
-        }
+        given = {"queue": queue, "workers": workers, "handlers": handlers}
+        limits: dict[str, int] = {name: getattr(self, name) if one is None else one for name, one in given.items()}
         if limits["handlers"] < 1:
             raise ValueError("handlers must be at least 1")
 
@@ -282,7 +268,7 @@ class Agent:
             return job
         if reply is not None:
             self._tell(job, reply)
-        return ack(task.task_id, task.correlation_id)
+        return job.ack()
 
     async def receive(
         self,
@@ -772,11 +758,13 @@ class Agent:
         """
         key, job = await self._accepted(principal, task_id)
         if job is not None:
-            return job.result() or ack(job.task_id, job.correlation_id)
+            return job.result() or job.ack()
         known = KnownTask() if self._transcript is None else await self._transcript.known(key)
         if known.content is None:
             raise KeyError(task_id)
-        return ack(task_id, known.correlation) if known.result is None else thaw(known.result)
+        if known.result is None:
+            return Ack(message_id=task_id, correlation_id=known.correlation)
+        return thaw(known.result)  # type: ignore[no-any-return]
 
     async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
         """Cancels a principal's task and returns its Result, which differs from CANCELLED if the task ended first.

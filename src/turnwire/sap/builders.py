@@ -17,7 +17,6 @@ from turnwire.json import text as json_text
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.judgement import judge
 from turnwire.sap.messages import (
-    Ack,
     AgentError,
     CacheEvidence,
     CachePolicy,
@@ -282,11 +281,6 @@ class Failed(CallError):
 def code_of(nack: Nack) -> str:
     """The code of section 8 with which the reason of a Nack begins."""
     return (nack.reason or "").partition(":")[0]
-
-
-def ack(task_id: str, correlation_id: str | None) -> Ack:
-    """The Ack of a task."""
-    return Ack(message_id=task_id, correlation_id=correlation_id)
 
 
 def nack(task: Task, code: ErrorCode | str, text: str) -> Nack:

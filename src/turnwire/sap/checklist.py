@@ -268,12 +268,8 @@ class SapChecklist(checklists.RecordChecklist):
             if not isinstance(early, Result):
                 if not self._receive(early, line, offset) and self._tasks:
                     kind = "an Ack" if isinstance(early, Ack) else "a Nack"
-                    self.fault(
-                        "correlation",
-                        line,
-                        f"{kind} answers {early.message_id}, which is the id of no task here",
-                        offset,
-                    )
+                    text = f"{kind} answers {early.message_id}, which is the id of no task here"
+                    self.fault("correlation", line, text, offset)
                 continue
             known = self._tasks.get(early.task_id.lower())
             if known is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from turnwire.errors import Unreachable
 from turnwire.sap.access import Principal
-from turnwire.sap.builders import ack, thaw
+from turnwire.sap.builders import thaw
 from turnwire.sap.handlers import ALLOWANCE
 from turnwire.sap.messages import Ack, CacheEvidence, Nack, Result, Task
 from turnwire.sap.spec import Priority
@@ -89,7 +89,7 @@ class Job:
 
     def ack(self) -> Ack:
         """The Ack of the task."""
-        return ack(self.task_id, self.correlation_id)
+        return Ack(message_id=self.task_id, correlation_id=self.correlation_id)
 
     def copy(self) -> Task:
         """A copy of the task, for a caller that may change it."""

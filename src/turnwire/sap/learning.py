@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from turnwire.atomic import AtomicFile
-from turnwire.errors import EncodeError, Reason, RuleError, expect
+from turnwire.errors import Reason, RuleError, expect
 from turnwire.json.canonical import canonical
 from turnwire.json.text import write
 from turnwire.ledger import Ledger
-from turnwire.sap.cache import WHOLE_PAYLOAD, Essence, Store, fingerprint, without
+from turnwire.sap.cache import WHOLE_PAYLOAD, Essence, Store, without
 from turnwire.sap.judgement import Lesson, is_cached, judge, require_answer
+from turnwire.sap.lifecycle import form_of
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import TERMINAL, WIRE, Alignment, Status
 from turnwire.sap.times import uuid_key
@@ -121,24 +122,16 @@ def from_result(task: Task, result: Result, *, essence: Essence = WHOLE_PAYLOAD)
 
 
 def _key_fields(task: Task, essence: Essence) -> dict[str, Any]:
-    try:
-        print_ = fingerprint(task, essence=essence)
-    except EncodeError:
-        print_ = _digest(task.fields["payload"])
     return {
         "capability": task.fields["target"]["capability"],
         "territory": task.fields["constitutionalContext"].get("territory"),
-        "fingerprint": print_,
+        "fingerprint": _digest(essence.of(task)),
         "task_id": task.fields["taskId"],
     }
 
 
 def _digest(value: Any) -> str:
-    try:
-        text = canonical(value)
-    except EncodeError:  # an integer beyond 2**53; its plain text does as well here
-        text = write(value).encode()
-    return "sha256:" + sha256(text).hexdigest()
+    return "sha256:" + sha256(form_of(value)).hexdigest()
 
 
 Numbered = Sequence[tuple[int, Signal]]

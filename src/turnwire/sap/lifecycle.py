@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any
 
 from turnwire.errors import EncodeError, Issue, Reason, RuleError
 from turnwire.json.canonical import canonical
@@ -14,17 +15,18 @@ from turnwire.sap.times import same_id, uuid_key
 
 
 def content_of(message: JsonObject) -> bytes:
-    """Bytes that are equal for equal messages, whatever the order of their keys and the case of their ids.
-
-    Canonical JSON; where that has no form (integers beyond 2**53), the plain text of the message.
-    """
+    """Bytes that are equal for equal messages, whatever the order of their keys and the case of their ids."""
     fields = message.fields
     ids = {name: fields[name].lower() for name in _IDS if isinstance(fields.get(name), str)}
-    fields = {**fields, **ids}
+    return form_of({**fields, **ids})
+
+
+def form_of(value: Any) -> bytes:
+    """Canonical JSON; where a value has no such form (integers beyond 2**53), its plain text."""
     try:
-        return canonical(fields)
+        return canonical(value)
     except EncodeError:
-        return write(fields).encode()
+        return write(value).encode()
 
 
 _IDS = ("taskId", "correlationId", "parentTaskId")

@@ -36,10 +36,8 @@ Vetter = Callable[[Task, Result], "Opinion | Awaitable[Opinion]"]
 Run = Callable[[Vetter], Awaitable[Any]]
 """Calls a vetter with copies of the task and its Result, within the task's time; raises what the vetter raises."""
 
-GRAVITY = (Alignment.VALID, Alignment.ESCALATE, Alignment.NON_CONSTITUTIONAL)
-"""The verdicts, the gravest last."""
 _CHECK_STATUS = {Alignment.VALID: "PASS", Alignment.ESCALATE: "ESCALATE", Alignment.NON_CONSTITUTIONAL: "FAIL"}
-"""The status of the policy check that is made for a verdict without one."""
+"""The status of the policy check that is made for a verdict without one; the gravest verdict last."""
 
 
 def vetters_of(vet: Vetter | Iterable[Vetter] | None) -> tuple[Vetter, ...]:
@@ -64,7 +62,7 @@ async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run
         return outcome if own is not Alignment.VALID else replace(outcome, alignment=None)
     if own is not None:
         words.append(own)
-    gravest = max(words, key=GRAVITY.index)
+    gravest = max(words, key=list(_CHECK_STATUS).index)
     return replace(
         outcome,
         status=Status.ESCALATED if gravest is Alignment.ESCALATE else outcome.status,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,8 +54,6 @@ def _abilities(wire: Wire) -> list[str]:
 
 def _extras() -> dict[str, list[str]]:
     """Extra of those in ``all`` -> the distributions that it brings; none if turnwire is not installed."""
-    from importlib.metadata import PackageNotFoundError, requires
-
     try:
         lines = requires("turnwire") or []
     except PackageNotFoundError:
@@ -67,8 +66,6 @@ def _extras() -> dict[str, list[str]]:
 
 
 def _version(distribution: str) -> str | None:
-    from importlib.metadata import PackageNotFoundError, version
-
     try:
         return version(distribution)
     except PackageNotFoundError:

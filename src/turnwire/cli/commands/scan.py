@@ -12,14 +12,7 @@ import click
 
 from turnwire.cli import cluster, inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, until_interrupted, usage_errors
-from turnwire.cli.output import (
-    STANDARD_OUTPUT,
-    complain,
-    complain_counts,
-    conclude,
-    opened,
-    standard_output,
-)
+from turnwire.cli.output import STANDARD_OUTPUT, complain, complain_counts, conclude, opened, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PipeSink, TableSink
 from turnwire.phrases import counted
 from turnwire.progress import Progress

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, overload
 
 from turnwire.errors import BadAnswer, DecodeError, Reason, RuleError, Unanswered, Unreachable
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, principal_of
-from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, ack, code_of, make_task, said, unreadable
+from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, code_of, make_task, said, unreadable
 from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects, output_of, reference_of
@@ -117,7 +117,7 @@ class Caller:
         """
         answer = await self._asked(task, receipt=True)
         if answer is None:  # the transport took the task without one
-            return ack(task.task_id, task.correlation_id)
+            return Ack(message_id=task.task_id, correlation_id=task.correlation_id)
         if not isinstance(answer, (Ack, Nack)):
             raise BadAnswer(f"a {type(answer).__name__} arrived instead of a receipt")
         return answer

@@ -16,15 +16,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import re
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,7 +27,6 @@ from turnwire.json import text as json_text
 from turnwire.sap.access import Action, Named, authorise
 from turnwire.sap.builders import Refused, expects_ack
 from turnwire.sap.codec import encode
-from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode
 from turnwire.sap.times import UUID
@@ -171,7 +162,8 @@ class _Endpoint:
             raise Refused(job)
         if LINES in request.headers.get("accept", ""):
             headers = {CORRELATION: job.correlation_id}
-            return StreamingResponse(_lines(job), 200, headers, media_type=LINES)
+            lines = (f"{text}\n" async for text in job.results())
+            return StreamingResponse(lines, 200, headers, media_type=LINES)
         if "respond-async" not in request.headers.get("prefer", ""):
             return self._answer(request, await job.text_of_result(), 200, job.correlation_id)
         return self._answer(request, encode(job.ack()) if job.expects_ack else "", 202, job.correlation_id)
@@ -235,11 +227,6 @@ class _Endpoint:
             raise _Problem(request, ErrorCode.INVALID_TASK, "the connection ended before the end of the body") from None
         finally:
             self.agent.release(len(body))
-
-
-async def _lines(job: Job) -> AsyncIterator[str]:
-    async for text in job.results():
-        yield f"{text}\n"
 
 
 class _Answer(Response):
