@@ -11,7 +11,7 @@ from turnwire import registry
 from turnwire.checklists import FAIL, OPEN, PASS
 from turnwire.read.judging import conform, specification
 
-JUDGED = [name for name in registry.WIRES if registry.wire(name).checklist is not None]
+JUDGED = [name for name in registry.names() if registry.wire(name).checklist is not None]
 
 
 @pytest.mark.parametrize("wire", JUDGED)

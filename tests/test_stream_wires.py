@@ -11,8 +11,8 @@ from tests.conftest import rounds
 from tests.cores import use
 from tests.log import mixed_logs
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
-from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
-from turnwire.registry import WIRES, wire_of
+from turnwire import LIMITS, WIRES, DecodeError, Decoder, Reason, scan
+from turnwire.registry import wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
 WITHOUT_CTX = "CSP/1\nFROM A\nTO B\n\n"

@@ -17,9 +17,8 @@ from tests.conftest import BACKENDS, needs_both
 from tests.fuzz.messages import MESSAGES
 from tests.levels import each_level, levels_of
 from tests.test_twins_at_edges import HEAD, both
-from turnwire import DecodeError, Reason, kick
+from turnwire import WIRES, DecodeError, Reason, kick
 from turnwire._backend import core_module
-from turnwire.registry import WIRES
 
 FIRST = (
     0x80,

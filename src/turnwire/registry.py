@@ -375,16 +375,6 @@ if not TYPE_CHECKING and _backend.NAME == "native":  # the same, straight into t
     )
 
 
-if TYPE_CHECKING:
-    WIRES: tuple[str, ...]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "WIRES":
-        return names()
-    raise AttributeError(f"module 'turnwire.registry' has no attribute {name!r}")
-
-
 def scanning() -> Any:
     """``turnwire.scan``, which is built on the protocols: what they are built on reaches it by its name only."""
     return import_module("turnwire.log.scanning").scan

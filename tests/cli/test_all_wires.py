@@ -9,7 +9,7 @@ import pytest
 
 from examples.mixed_log import Log, log
 from tests.cli.running import turnwire
-from turnwire.registry import WIRES
+from turnwire import WIRES
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from turnwire import WIRES
 from turnwire.conversion.tables import ACTS, FACTS, PLACES, PRIORITIES, STATUSES, Counterpart
-from turnwire.registry import WIRES
 
 TITLES = {"nslip": "nSLIP", "csp": "CSP/1", "sstp": "SSTP", "sap": "SAP", "kick": "KickLang"}
 

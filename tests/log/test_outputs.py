@@ -22,6 +22,7 @@ from pyarrow import dataset, ipc, parquet
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM
+from turnwire import WIRES
 from turnwire.atomic import PREFIX, SUFFIX, AtomicFile
 from turnwire.contract import Column
 from turnwire.errors import NotFlushed
@@ -33,7 +34,6 @@ from turnwire.log.output.json_lines import times
 from turnwire.log.output.outputs import DirectoryOutput
 from turnwire.log.output.writers import FORMATS
 from turnwire.nslip import base62
-from turnwire.registry import WIRES
 
 pytestmark = pytest.mark.once
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=x", "''@", "'plain", "plain", "", "a=b", 'über,\n"q"', "-"]

@@ -8,10 +8,10 @@ from importlib import import_module
 
 import pytest
 
-from turnwire import registry, sap, tokens
+from turnwire import WIRES, registry, sap, tokens
 from turnwire.errors import DecodeError, UnknownName
 from turnwire.read.extraction import extract
-from turnwire.registry import WIRES, prompt
+from turnwire.registry import prompt
 
 pytestmark = pytest.mark.once
 

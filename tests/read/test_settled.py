@@ -65,7 +65,7 @@ def found(path: Path, wire: str | None) -> list[validate.Finding]:
     return list(validate.findings(judge.scan([str(path)]), judge))
 
 
-@pytest.mark.parametrize("wire", registry.WIRES)
+@pytest.mark.parametrize("wire", registry.names())
 @pytest.mark.usefixtures("scan_core")
 def test_validate_finds_the_same_when_every_message_is_made(
     wire: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -107,10 +107,10 @@ def bent(value: Any, numbers: random.Random) -> Any:
     return numbers.choice([*values, *WORDS])
 
 
-@pytest.mark.parametrize("wire", [*registry.WIRES, None])
+@pytest.mark.parametrize("wire", [*registry.names(), None])
 @pytest.mark.usefixtures("scan_core")
 def test_records_read_together_are_those_read_one_by_one(wire: str | None) -> None:
-    names = registry.WIRES if wire is None else (wire,)
+    names = registry.names() if wire is None else (wire,)
     texts = [one.read_text("utf-8") for name in names for one in sorted((CLAUSES / name).glob("*.pass"))]
     data = "\n\n".join([*texts, *(json.dumps({"log": text}) for text in texts)]).encode()
     count = 0

@@ -8,9 +8,8 @@ import pytest
 
 import turnwire
 from examples import mixed_log
-from turnwire import registry
+from turnwire import WIRES, registry
 from turnwire.errors import DecodeError
-from turnwire.registry import WIRES
 
 pytestmark = pytest.mark.once
 

@@ -12,7 +12,7 @@ import pytest
 from examples.mixed_log import Entry, Log, log
 from tests.formats import samples
 from tests.report.browser import Page
-from turnwire.registry import WIRES
+from turnwire import WIRES
 from turnwire.report import report
 
 pytestmark = pytest.mark.once

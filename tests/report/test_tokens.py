@@ -10,8 +10,8 @@ import pytest
 
 from examples.mixed_log import log
 from tests.report.browser import Page
+from turnwire import WIRES
 from turnwire.errors import MissingDependency
-from turnwire.registry import WIRES
 from turnwire.report import report
 from turnwire.tokens import loading
 

@@ -22,7 +22,6 @@ from turnwire.sap.handlers import ALLOWANCE, Line
 from turnwire.sap.jobs import Job, key_of
 from turnwire.sap.transcripts import (
     REFUSED_KIND,
-    REFUSED_LIMIT,
     RESULT_KIND,
     TASK_KIND,
     Batching,
@@ -47,7 +46,7 @@ def test_refusals_hold_nothing_and_cost_a_bounded_row(tmp_path: Path) -> None:
             assert receipt.correlation_id == big.correlation_id
         assert not agent._jobs and not agent._ended
         assert [entry.kind for entry in ledger] == [REFUSED_KIND] * 4
-        assert max(len(entry.body) + len(entry.key) for entry in ledger) <= REFUSED_LIMIT
+        assert max(len(entry.body) + len(entry.key) for entry in ledger) <= 1024
         names = [entry.json()["principal"] for entry in ledger]
         assert names == ["mallory", "", "\\xe9" * 60, "\\U0001f642" * 30]
 

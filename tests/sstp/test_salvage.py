@@ -10,10 +10,9 @@ from hypothesis import given, strategies as st
 
 import turnwire
 from tests.sstp.examples import DATA, example, real
-from turnwire import sstp
+from turnwire import WIRES, sstp
 from turnwire.errors import Reason, UnknownName
 from turnwire.read.extraction import extract
-from turnwire.registry import WIRES
 from turnwire.sstp.bulk import PLAN
 from turnwire.sstp.checklist import near
 from turnwire.sstp.spec import HEADER, Kind

@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 import turnwire
 from tests.cli.running import REAL
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, context
-from turnwire import tokens
-from turnwire.registry import WIRES, wire_of
+from turnwire import WIRES, tokens
+from turnwire.registry import wire_of
 from turnwire.tokens.advice import ALL, NOTICEABLE, means
 from turnwire.tokens.budget import Price, Sample, TokenUse, priced, spend
 

@@ -130,7 +130,6 @@ def _look(prepare: Prepare) -> tuple[list[Row], Any]:
 
 
 TASK_KIND, STARTED_KIND, RESULT_KIND, REFUSED_KIND = "sap.task", "sap.started", "sap.result", "sap.refused"
-REFUSED_LIMIT = 1024  # bytes of a row about a refusal
 
 
 def refused_row(principal: str, task_id: str, correlation_id: str, code: str, text: str) -> Row:

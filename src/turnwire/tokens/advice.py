@@ -224,7 +224,8 @@ def advice_on(
             written = sum(counter.count_many([text_of(message) for message in kept.messages]))
             changes += _change(own.wire, name, "form", SPACES, own.tokens - written, own.tokens, price)
     for cost in costs:
-        for among in (_wires_alone(costs), [each for each in costs if each.wire in (cost.log, SESSION)]):
+        alone = [each for each in costs if each.wire not in (*BASELINES, SESSION)]
+        for among in (alone, [each for each in costs if each.wire in (cost.log, SESSION)]):
             changes += _to_other(cost, among, prices.get(cost.tokenizer))
     facts = {
         "messages": {wire: kept.seen for wire, kept in found.samples.items()},
@@ -290,10 +291,6 @@ def _cost(
         round_trip=row is None or row.round_trip,
         estimated=estimated,
     )
-
-
-def _wires_alone(costs: Sequence[Cost]) -> list[Cost]:
-    return [cost for cost in costs if cost.wire not in (*BASELINES, SESSION)]
 
 
 def _to_other(cost: Cost, costs: Sequence[Cost], price: Price | None) -> list[Change]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import platform
 import re
 from importlib.metadata import PackageNotFoundError, requires, version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from turnwire.cli.output import write_json, write_lines
 from turnwire.cli.terminal import printable
-
-if TYPE_CHECKING:
-    from turnwire.contract import Wire
 
 HINT = "(pip install 'turnwire[EXTRA]' installs a missing extra; '.[EXTRA]' in a checkout)"
 
@@ -41,15 +38,12 @@ def facts() -> dict[str, Any]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "platform": f"{platform.system()} {platform.machine()}",
         "cpu_features": list(_backend.cpu_features()),
-        "wires": {name: _abilities(wire) for name, wire in registry.wires().items()},
+        "wires": {
+            name: ["read", "write", *(["scan"] if wire.is_scanned else [])] for name, wire in registry.wires().items()
+        },
         "extras": {name: {each: _version(each) for each in needed} for name, needed in _extras().items()},
         "limits": turnwire.LIMITS._asdict(),
     }
-
-
-def _abilities(wire: Wire) -> list[str]:
-    """The abilities of a wire: read and write it, and where it can be, scan it in bulk."""
-    return ["read", "write", *(["scan"] if wire.is_scanned else [])]
 
 
 def _extras() -> dict[str, list[str]]:

@@ -193,15 +193,12 @@ def _issues_of_rows(batch: Batch, rows: Any, wire: str, validator: RecordValidat
         issues = check(message)
         offset, line = int(batch["offset"][row]), int(batch["line"][row])
         if own is None or not isinstance(message, own.message):
-            yield from (_of_issue(issue, file, line, offset, wire) for issue in issues)
+            for issue in issues:
+                place = f"{issue.where}: " if isinstance(issue.where, str) and issue.where else ""
+                yield Finding(file, line, offset, wire, issue.severity, str(issue.reason), place + issue.text)
             continue
         for one in document_findings(raw, own.faults(raw, fences=validator.fences), issues):
             yield one._replace(file=file, wire=wire, line=line + one.line - 1, offset=offset + one.offset)
-
-
-def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Finding:
-    place = f"{issue.where}: " if isinstance(issue.where, str) and issue.where else ""
-    return Finding(file, line, offset, wire, issue.severity, str(issue.reason), place + issue.text)
 
 
 def document_findings(raw: bytes, faults: list[DecodeError], issues: list[Issue]) -> list[Finding]:
