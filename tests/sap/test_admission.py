@@ -21,7 +21,6 @@ from turnwire.sap.access import ANONYMOUS
 from turnwire.sap.handlers import ALLOWANCE, Line
 from turnwire.sap.jobs import Job, key_of
 from turnwire.sap.transcripts import (
-    REFUSED_KIND,
     RESULT_KIND,
     TASK_KIND,
     Batching,
@@ -34,7 +33,7 @@ pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
 
 
-def test_refusals_hold_nothing_and_cost_a_bounded_row(tmp_path: Path) -> None:
+def test_refusals_hold_nothing_and_cost_no_row(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "t")
 
     async def what(agent: sap.Agent) -> None:
@@ -45,10 +44,7 @@ def test_refusals_hold_nothing_and_cost_a_bounded_row(tmp_path: Path) -> None:
             assert (receipt.reason or "").startswith("UNAUTHORIZED: ")
             assert receipt.correlation_id == big.correlation_id
         assert not agent._jobs and not agent._ended
-        assert [entry.kind for entry in ledger] == [REFUSED_KIND] * 4
-        assert max(len(entry.body) + len(entry.key) for entry in ledger) <= 1024
-        names = [entry.json()["principal"] for entry in ledger]
-        assert names == ["mallory", "", "\\xe9" * 60, "\\U0001f642" * 30]
+        assert len(ledger) == 0
 
     run(offering(lambda task, context: 1, access=RULES, transcript=ledger), what)
 

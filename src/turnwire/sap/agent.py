@@ -42,7 +42,7 @@ from turnwire.sap.objects import by_reference
 from turnwire.sap.schema import output_issues, validator
 from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
 from turnwire.sap.times import moment_of
-from turnwire.sap.transcripts import RESULT_KIND, Batching, KnownTask, Transcript, refused_row
+from turnwire.sap.transcripts import RESULT_KIND, Batching, KnownTask, Transcript
 from turnwire.sap.vetting import Vetter, vetted, vetters_of
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ class Agent:
             if capability not in self.capabilities:
                 return nack(task, ErrorCode.NOT_FOUND, f"{self.agent_id} has no capability {capability}")
         if denial is not None:
-            return await self._refuse(task, caller, *denial)
+            return nack(task, *denial)
         job = Job(task if given else thaw(text), text, caller or ANONYMOUS, kept=kept, limit=limit)
         known = self._jobs.get(job.key) or self._ended.get(job.key)
         if known is not None:
@@ -327,18 +327,6 @@ class Agent:
         del task
         self._begin(job, line, self._live(job, line))  # whoever asked may be cancelled meanwhile
         return await asyncio.shield(job.admission) or job
-
-    async def _refuse(self, task: Task, caller: Principal | None, code: ErrorCode, why: str) -> Nack:
-        """The Nack of whoever may not do this: no queue, no name in any table, one small row."""
-        if self._transcript is not None:
-            name = "" if caller is None else caller.name
-            row = refused_row(name, task.task_id, task.correlation_id, str(code), why)
-            try:
-                async with asyncio.timeout(seconds_to_record(task, self.seconds)):
-                    await self._transcript.append(row)
-            except Exception:  # a full disk, say; it is refused all the same
-                _log.exception("the rejection of task %s could not be recorded", task.task_id)
-        return nack(task, code, why)
 
     def _begin(self, job: Job, line: Line, life: Coroutine[Any, Any, None]) -> None:
         job.living = self._group.create_task(life)

@@ -3,7 +3,6 @@
     sap.task      key: a Task, as it was accepted
     sap.started   key: {"holder", "process", "until", …}: an agent begins the work, continues with it, or leaves it
     sap.result    key: a Result; the first terminal one of a task is its Result, whoever wrote a further one
-    sap.refused   {"taskId", "code", …}: somebody was refused; at most 1 KiB, and found by no key
 
 A key is the taskId in lower case, and after it the name of the principal, where there is one: tasks of different
 principals are kept apart. Agents that share a transcript execute a task once: the row ``sap.started`` that comes first
@@ -129,15 +128,7 @@ def _look(prepare: Prepare) -> tuple[list[Row], Any]:
         return [], error
 
 
-TASK_KIND, STARTED_KIND, RESULT_KIND, REFUSED_KIND = "sap.task", "sap.started", "sap.result", "sap.refused"
-
-
-def refused_row(principal: str, task_id: str, correlation_id: str, code: str, text: str) -> Row:
-    """The bounded row about a refusal."""
-    said = {"taskId": task_id, "correlationId": correlation_id, "code": code}
-    for name, value in (("principal", principal), ("reason", text)):
-        said[name] = value[:60].encode("ascii", "backslashreplace").decode()[:300]
-    return REFUSED_KIND, json_text.write(said, WIRE), ""
+TASK_KIND, STARTED_KIND, RESULT_KIND = "sap.task", "sap.started", "sap.result"
 
 
 class KnownTask(NamedTuple):
