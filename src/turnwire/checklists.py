@@ -228,9 +228,6 @@ class RecordChecklist:
         """Forgets the oldest items beyond ``room`` of each kind; later references to them are faults. By default does
         nothing."""
 
-    def as_of(self, now: float) -> None:
-        """Checks deadlines at the end as of this time, in seconds since 1970-01-01 UTC."""
-
     def end(self) -> None:
         """Ends the input."""
 

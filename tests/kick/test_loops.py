@@ -182,11 +182,8 @@ def test_a_document_without_sections_is_none() -> None:
 
 @pytest.mark.parametrize("now", [None, 1.0e9, 4.0e9])
 def test_what_is_late_at_a_moment_is_a_fault(now: float | None) -> None:
-    """Given with the judgement, or when all has been judged."""
-    judge = CHECKLIST.judge()
+    judge = CHECKLIST.judge(now=now)
     judge.message(dispatch("T-1"), 1)
-    if now is not None:
-        judge.as_of(now)
     judge.end()
     late = now is not None and now > 2e9
     assert failing(dispatch("T-1"), now=now) == ["loop"] * late == [fault.clause for fault in judge.faults]

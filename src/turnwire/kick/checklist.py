@@ -196,10 +196,6 @@ class KickChecklist(checklists.RecordChecklist):
             self._begun = {name: begun for name, begun in self._begun.items() if name in left}
             self._overdue = {name: texts for name, texts in self._overdue.items() if name in left}
 
-    def as_of(self, now: float) -> None:
-        """The time for which unfinished work is checked."""
-        self._now = now
-
     def end(self) -> None:
         """Checks what is unfinished."""
         for event in self._monitor.overdue(self._now) if self._now is not None else ():

@@ -258,10 +258,6 @@ class SapChecklist(checklists.RecordChecklist):
             if isinstance(early, Result) and early.task_id.lower() not in self._tasks:
                 self._lifecycle.forget(early.task_id)
 
-    def as_of(self, now: float) -> None:
-        """The time for which unfinished work is checked."""
-        self._now = datetime.fromtimestamp(now, UTC)
-
     def end(self) -> None:
         """Checks results by tasks that came later, and what is unfinished."""
         for line, offset, early in self._early:
