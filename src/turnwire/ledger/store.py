@@ -86,7 +86,7 @@ class _Reading:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         try:
             self.check()
-            if (found := damage(error)) is not None:
+            if error is not None and (found := damage(error)) is not None:
                 raise found from error
         finally:
             self.lock.__exit__(kind, error, trace)
