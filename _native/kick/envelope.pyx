@@ -163,7 +163,7 @@ cdef inline object unchanged(Envelope it):
 
 
 adopt(Envelope, methods.EnvelopeMethods)  # what both twins share
-called(Envelope, (*FIELDS, "extra"), methods.initialiser(Envelope.__init__))
+called(Envelope, (*FIELDS, "extra"), methods.EnvelopeMethods.__init__)
 
 
 cpdef build(dict fields, source=None, bint own=False):

@@ -1,7 +1,6 @@
 """Space Format, compiled: finds the sections of a document and judges their headers (see ``kick/_format_py.py``).
 
-A section keeps the document and three offsets, and cuts out its parts on access. Sections found in bytes
-keep the bytes, sections found in a string keep the string: nothing is converted or copied.
+A section keeps the document and three offsets, and cuts out its parts on access.
 """
 
 import os
@@ -9,34 +8,37 @@ import os
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_Substring
-from libc.stdint cimport uint32_t
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t
 
-from _native.common.adopt cimport adopt, called
+from _native.common.adopt cimport adopt, called, put
+from _native.common.text cimport exact_text
 
 from turnwire.errors import Reason
 from turnwire.kick import section_methods as methods
 from turnwire.kick.faults import space_fault, utf8_fault
 
 cdef extern from "_native/kick/format.h" nogil:
+    enum:
+        TW_PLACE
+        TW_INLINE
+        TW_PARTS
     ctypedef struct tw_header:
-        Py_ssize_t name, name_end, type, type_end, qualifier, qualifier_end, place_end, index, text, text_end
+        Py_ssize_t start[6]
+        Py_ssize_t end[6]
         int issues
     ctypedef struct tw_fence:
-        size_t count
-        uint32_t mark
+        size_t run
     int tw_level()
-    size_t tw_mark(int kind, const void *d, size_t n)
-    int tw_damaged(int kind, const void *d, size_t a, size_t b, int level)
-    size_t tw_boundary(int kind, const void *d, size_t b, size_t n)
-    size_t tw_next(int kind, const void *d, size_t first, size_t n, int level)
-    size_t tw_next_outside(int kind, const void *d, size_t first, size_t n, tw_fence *fence)
-    size_t tw_line_end(int kind, const void *d, size_t first, size_t n)
-    Py_ssize_t tw_judge(int kind, const void *d, size_t a, size_t b, int *empty)
-    int tw_split(int kind, const void *d, size_t a, size_t b, tw_header *header)
-    size_t tw_content_end(int kind, const void *d, size_t a, size_t b)
-    int tw_is_return(int kind, const void *d, size_t i)
-    int tw_sigil_at(int kind, const void *d, size_t i, size_t n)
+    size_t tw_mark(const uint8_t *d, size_t n)
+    bint tw_utf8_valid(const uint8_t *d, size_t n, int level)
+    size_t tw_next(const uint8_t *d, size_t first, size_t n)
+    size_t tw_next_outside(const uint8_t *d, size_t first, size_t n, tw_fence *fence)
+    size_t tw_line_end(const uint8_t *d, size_t first, size_t n)
+    Py_ssize_t tw_judge(const uint8_t *d, size_t a, size_t b, bint *empty)
+    int tw_split(const uint8_t *d, size_t a, size_t b, tw_header *header)
+    size_t tw_content_end(const uint8_t *d, size_t a, size_t b)
+    bint tw_sigil_at(const uint8_t *d, size_t i, size_t n)
 
 cdef int LEVEL
 
@@ -56,44 +58,21 @@ SIMD = choose_simd("avx2" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "s
 
 cdef enum:
     PATIENCE = 1 << 10  # sections between two looks for Ctrl-C
-
-cdef size_t WINDOW = 1 << 14  # units that are validated, then searched, while the cache holds them
-
-
-cdef struct Text:
-    int kind
-    const void *data
-    size_t size
-    size_t checked  # everything before is known to have a UTF-8 form
+    SIGIL = 3  # its bytes
 
 
-cdef inline Text view(object source) noexcept:
-    """The units of a str or bytes; they live as long as the object does."""
-    cdef Text text
-    text.checked = 0
-    if type(source) is bytes:
-        text.kind = 1
-        text.data = <const void *>PyBytes_AS_STRING(source)
-        text.size = <size_t>PyBytes_GET_SIZE(source)
-    else:
-        text.kind = PyUnicode_KIND(source)
-        text.data = <const void *>PyUnicode_DATA(source)
-        text.size = <size_t>PyUnicode_GET_LENGTH(source)
-    return text
+cdef inline str cut(const uint8_t *text, Py_ssize_t a, Py_ssize_t b):
+    return PyUnicode_DecodeUTF8(<const char *>text + a, b - a, NULL)
 
 
-cdef inline str cut(object source, Py_ssize_t a, Py_ssize_t b):
-    if type(source) is bytes:
-        return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(source) + a, b - a, NULL)
-    return PyUnicode_Substring(source, a, b)
+cdef inline int split(const uint8_t *text, size_t start, size_t body, tw_header *header) noexcept:
+    """Splits the header whose sigil is at ``start`` and whose line ending (if any) ends at ``body``; its issues."""
+    return tw_split(text, start + SIGIL, header_end(text, start, body), header)
 
 
-cdef inline size_t header_end(Text text, size_t start, size_t body) noexcept:
-    """The end of a header line whose line ending (if any) ends at ``body``."""
-    cdef size_t end = tw_line_end(text.kind, text.data, start, body)
-    if end < body and tw_is_return(text.kind, text.data, end - 1):
-        end -= 1
-    return end
+cdef inline size_t header_end(const uint8_t *text, size_t start, size_t body) noexcept:
+    cdef size_t end = tw_line_end(text, start, body)
+    return end - 1 if end < body and text[end - 1] == c"\r" else end
 
 
 @cython.no_gc  # it refers to nothing but text
@@ -109,102 +88,44 @@ cdef class Section:
     true.
     """
 
-    cdef object source
-    cdef tuple parts
+    cdef public tuple _parts  # of a section that was built
+    cdef bytes source
     cdef Py_ssize_t start, body, end
     cdef bint stuffing
     cdef bint is_split
     cdef tw_header split  # of the header, once a part of it was asked for
 
-    def __init__(
-        self, name, type=None, qualifier=None, place=None, index=None, inline=None, content="", raw=None, *, trim=False
-    ):
-        self.source = None
-        self.parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw, trim=trim)
+    def __init__(self, *args, **named):
+        methods.SectionMethods.__init__(self, *args, **named)
 
-    cdef inline tw_header *header(self) except NULL:
-        cdef Text text
-        cdef size_t end
-        if not self.is_split:
-            self.expect_source()
-            text = view(self.source)
-            end = header_end(text, self.start, self.body)
-            tw_split(text.kind, text.data, self.start + (3 if text.kind == 1 else 1), end, &self.split)
-            self.is_split = True
-        return &self.split
-
-    cdef inline int expect_source(self) except -1:
+    cdef inline const uint8_t *text(self) except NULL:
         if self.source is None:
             raise AttributeError("a section that was made without its constructor has no parts")
-        return 0
+        return <const uint8_t *>PyBytes_AS_STRING(self.source)
 
-    @property
-    def name(self):
-        """The part before the first "/"."""
-        if self.parts is not None:
-            return self.parts[0]
-        cdef tw_header *header = self.header()
-        return cut(self.source, header.name, header.name_end)
-
-    @property
-    def type(self):
-        """The part after the first "/" of the head, or None."""
-        if self.parts is not None:
-            return self.parts[1]
-        cdef tw_header *header = self.header()
-        return None if header.type < 0 else cut(self.source, header.type, header.type_end)
-
-    @property
-    def qualifier(self):
-        """The text after the first ":" ("" before inline text), or None without a colon."""
-        if self.parts is not None:
-            return self.parts[2]
-        cdef tw_header *header = self.header()
-        return None if header.qualifier < 0 else cut(self.source, header.qualifier, header.qualifier_end)
-
-    @property
-    def place(self):
-        """The qualifier before its last "/", or None if the qualifier is empty or missing."""
-        if self.parts is not None:
-            return self.parts[3]
-        cdef tw_header *header = self.header()
-        if header.qualifier < 0 or header.qualifier == header.qualifier_end:
-            return None
-        return cut(self.source, header.qualifier, header.place_end)
-
-    @property
-    def index(self):
-        """The qualifier after its last "/", or None."""
-        if self.parts is not None:
-            return self.parts[4]
-        cdef tw_header *header = self.header()
-        return None if header.index < 0 else cut(self.source, header.index, header.qualifier_end)
-
-    @property
-    def inline(self):
-        """Text that follows ":" and white space in the header, or None."""
-        if self.parts is not None:
-            return self.parts[5]
-        cdef tw_header *header = self.header()
-        return None if header.text < 0 else cut(self.source, header.text, header.text_end)
+    cdef object part(self, int which):
+        """A part of the header, by its number."""
+        if self._parts is not None:
+            return self._parts[which]
+        cdef const uint8_t *text = self.text()
+        if not self.is_split:
+            split(text, self.start, self.body, &self.split)
+            self.is_split = True
+        return None if self.split.start[which] < 0 else cut(text, self.split.start[which], self.split.end[which])
 
     @property
     def content(self):
         """The body without its trailing blank lines."""
-        if self.parts is not None:
-            return self.parts[6]
-        self.expect_source()
-        cdef Text text = view(self.source)
-        content = cut(self.source, self.body, tw_content_end(text.kind, text.data, self.body, self.end))
+        if self._parts is not None:
+            return self._parts[TW_PARTS]
+        cdef const uint8_t *text = self.text()
+        content = cut(text, self.body, tw_content_end(text, self.body, self.end))
         return methods.unstuffed(content) if self.stuffing else content
 
     @property
     def raw(self):
         """The section exactly as it was read, including line endings and blank lines; None for a constructed one."""
-        if self.parts is not None:
-            return self.parts[7]
-        self.expect_source()
-        return cut(self.source, self.start, self.end)
+        return self._parts[TW_PARTS + 1] if self._parts is not None else cut(self.text(), self.start, self.end)
 
     def __repr__(self):
         return methods.represent(self)
@@ -219,130 +140,98 @@ cdef class Section:
         return type(self), methods.parts_of(self)
 
 
+@cython.final
+cdef class HeaderPart:
+    """A part of the header as an attribute of a section."""
+    cdef int which
+    cdef readonly str __doc__
+
+    def __cinit__(self, int which, str doc):
+        self.which, self.__doc__ = which, doc
+
+    def __get__(self, section, owner):
+        return self if section is None else (<Section?>section).part(self.which)
+
+    def __set__(self, section, value):
+        raise AttributeError("sections are immutable")
+
+
+for _which, (_name, _doc) in enumerate(methods.HEADER_PARTS.items()):
+    put(Section, _name, HeaderPart(_which, _doc))
 adopt(Section, methods.SectionMethods)
-called(Section, methods.PARTS, methods.initialiser(Section.__init__))
+called(Section, methods.PARTS, methods.SectionMethods.__init__)
 
 
-def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
-    """Finds the sections of a document given as bytes or str.
+cdef Section found(bytes source, size_t start, size_t body, size_t end, bint stuffing):
+    cdef Section section = Section.__new__(Section)  # without parts, and not split
+    section.source, section.stuffing = source, stuffing
+    section.start, section.body, section.end = start, body, end
+    return section
 
-    Returns (length of the byte order mark, end of the preamble, sections, marks), all in units of the source; marks are
+
+def parse(bytes source not None, bint lenient=False, bint fences=False, bint stuffing=False):
+    """Finds the sections of a document.
+
+    Returns (length of the byte order mark, end of the preamble, sections, marks), all in bytes; marks are
     (place of the sigil, bits) of the headers with issues, bits as in ``spec.HEADER_ISSUES``. Raises
     DecodeError(bad_utf8), and in strict mode bom, empty_header and bad_header, at the first fault; bad_utf8 is judged
-    before everything else (for a str it is lone_surrogate).
+    before everything else.
     """
-    cdef Text text = view(source)
+    cdef const uint8_t *text = <const uint8_t *>PyBytes_AS_STRING(source)
+    cdef size_t size = PyBytes_GET_SIZE(source), start, following, body
+    cdef size_t first = tw_mark(text, size), preamble_end
     cdef list sections = [], marks = []
     cdef tw_fence fence
     cdef tw_header header
-    cdef size_t first, start, following, body, preamble_end
-    cdef size_t sigil = 3 if text.kind == 1 else 1
     cdef Py_ssize_t fault
-    cdef int empty
-    cdef Section section
-    if type(source) is str and text.kind == 1:
-        return 0, text.size, sections, marks  # Latin-1 text holds no sigil
-    first = tw_mark(text.kind, text.data, text.size)
-    if first and not lenient:
-        raise refusal(source, text, Reason.BOM, 0)
-    fence.count = fence.mark = 0
-    if fences and not checked_up_to(&text, text.size):
+    cdef bint empty
+    if not tw_utf8_valid(text, size, LEVEL):
         raise utf8_fault(source)
-    preamble_end = start = begin(&text, first, &fence if fences else NULL)
-    while start < text.size:
-        body = tw_line_end(text.kind, text.data, start, text.size)
-        if body < text.size:
-            body += 1
-        following = begin(&text, body, &fence if fences else NULL)
-        if following == DAMAGED:
-            break
+    if first and not lenient:
+        raise space_fault(source, Reason.BOM, 0)
+    fence.run = 0
+    preamble_end = start = begin(text, first, size, &fence if fences else NULL)
+    while start < size:
+        body = min(tw_line_end(text, start, size) + 1, size)
+        following = begin(text, body, size, &fence if fences else NULL)
         if lenient:
-            if tw_split(text.kind, text.data, start + sigil, header_end(text, start, body), &header):
+            if split(text, start, body, &header):
                 marks.append((start, header.issues))
         else:
-            fault = tw_judge(text.kind, text.data, start + sigil, header_end(text, start, body), &empty)
+            fault = tw_judge(text, start + SIGIL, header_end(text, start, body), &empty)
             if fault >= 0:
-                raise refusal(source, text, Reason.EMPTY_HEADER if empty else Reason.BAD_HEADER, start if empty else fault)
-        section = Section.__new__(Section)  # without parts, and not split
-        section.source = source
-        section.start = start
-        section.body = body
-        section.end = following
-        section.stuffing = stuffing
-        sections.append(section)
+                raise space_fault(source, Reason.EMPTY_HEADER if empty else Reason.BAD_HEADER, start if empty else fault)
+        sections.append(found(source, start, body, following, stuffing))
         if len(sections) % PATIENCE == 0:
             PyErr_CheckSignals()
         start = following
-    if not checked_up_to(&text, text.size):
-        raise utf8_fault(source)
     return first, preamble_end, sections, marks
 
 
 def opening(str source not None):
     """Of the first section, read leniently, its place, and the inline text or else the first line of the content,
     without white space around it; None where there is no section, or the text cannot be read."""
-    cdef Text text = view(source)
-    cdef Section section
-    cdef size_t start, body
-    if text.kind == 1:
-        return None  # Latin-1 text holds no sigil
-    start = begin(&text, tw_mark(text.kind, text.data, text.size), NULL)
-    if start >= text.size or not checked_up_to(&text, text.size):
+    cdef Py_ssize_t length
+    cdef const uint8_t *text = exact_text(source, &length)
+    cdef size_t size = length, start, body
+    cdef tw_header header
+    if text == NULL:
         return None
-    body = min(tw_line_end(text.kind, text.data, start, text.size) + 1, text.size)
-    section = Section.__new__(Section)
-    section.source, section.parts = source, None
-    section.start, section.body, section.end = start, body, text.size
-    section.stuffing = section.is_split = False
-    said = section.inline
-    if not said:
-        if tw_sigil_at(text.kind, text.data, body, text.size):
-            return section.place, ""
-        said = cut(source, body, tw_line_end(text.kind, text.data, body, text.size))
-    return section.place, said.strip()
+    start = begin(text, tw_mark(text, size), size, NULL)
+    if start >= size:
+        return None
+    body = min(tw_line_end(text, start, size) + 1, size)
+    split(text, start, body, &header)
+    place = None if header.start[TW_PLACE] < 0 else cut(text, header.start[TW_PLACE], header.end[TW_PLACE])
+    if header.start[TW_INLINE] >= 0 and header.start[TW_INLINE] < header.end[TW_INLINE]:
+        return place, cut(text, header.start[TW_INLINE], header.end[TW_INLINE]).strip()
+    if tw_sigil_at(text, body, size):
+        return place, ""
+    return place, cut(text, body, tw_line_end(text, body, size)).strip()
 
 
-cdef size_t DAMAGED = <size_t>-1
-
-
-cdef object refusal(object source, Text text, object reason, size_t place):
-    """The error to raise for a fault, which is another one where the text is not UTF-8."""
-    return space_fault(source, reason, place) if checked_up_to(&text, text.size) else utf8_fault(source)
-
-
-cdef inline bint checked_up_to(Text *text, size_t stop) noexcept:
-    """Validates what is not yet validated before ``stop`` (or before the character that goes across it)."""
-    if stop <= text.checked:
-        return True
-    stop = tw_boundary(text.kind, text.data, stop, text.size)
-    if tw_damaged(text.kind, text.data, text.checked, stop, LEVEL):
-        return False
-    text.checked = stop
-    return True
-
-
-cdef size_t begin(Text *text, size_t line, tw_fence *fence) noexcept:
-    """The first header in the lines from ``line`` (the start of one) on, the size of the text, or DAMAGED."""
-    cdef size_t stop, found
+cdef size_t begin(const uint8_t *text, size_t line, size_t size, tw_fence *fence) noexcept:
+    """The first header in the lines from ``line`` (the start of one) on, or the size of the text."""
     if fence != NULL:
-        return tw_next_outside(text.kind, text.data, line, text.size, fence)
-    if tw_sigil_at(text.kind, text.data, line, text.size):
-        return line
-    while line < text.size:
-        stop = min(line + WINDOW, text.size)
-        if not checked_up_to(text, stop):
-            return DAMAGED
-        # Two units more, for a sigil that begins in this window and ends in the next.
-        found = tw_next(text.kind, text.data, line + 1, min(stop + 3, text.size), LEVEL)
-        if found < min(stop + 3, text.size):
-            return found
-        line = stop
-    return text.size
-
-
-def has_section(str source not None):
-    """True if lenient reading finds a section: the text has a UTF-8 form and a line that starts with the sigil."""
-    cdef Text text = view(source)
-    if text.kind == 1 or not checked_up_to(&text, text.size):
-        return False
-    return begin(&text, tw_mark(text.kind, text.data, text.size), NULL) < text.size
+        return tw_next_outside(text, line, size, fence)
+    return line if tw_sigil_at(text, line, size) else tw_next(text, line + 1, size)

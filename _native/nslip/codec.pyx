@@ -129,14 +129,13 @@ cdef class SlipMessage(MessageBase):
     __match_args__ = methods.FIELDS
     __hash__ = None
 
-    @cython.embedsignature(False)  # __signature__ says it
+    @cython.embedsignature(False)
     def __init__(self, conv_id=UNSET, turn=UNSET, src=UNSET, dst=UNSET, act=UNSET, frame=UNSET,
                  slots=None, *, extra=None):
         # Cython's own refusal would not say what is missing.
         if frame is UNSET or act is UNSET or dst is UNSET or src is UNSET or turn is UNSET or conv_id is UNSET:
-            raise methods.missing_arguments(
-                tuple([value is not UNSET for value in (conv_id, turn, src, dst, act, frame)])
-            )
+            given = zip(methods.FIELDS, (conv_id, turn, src, dst, act, frame))
+            methods.SlipMethods.__init__(self, **{name: value for name, value in given if value is not UNSET})
         self.touched = None
         self.set_field(TW_CONV, conv_id)
         self.set_field(TW_TURN, turn)
@@ -290,7 +289,7 @@ put(SlipMessage, "dst", HeaderField(TW_DST, "Destination agent id."))
 put(SlipMessage, "act", HeaderField(TW_ACT, "The speech act."))
 put(SlipMessage, "frame", HeaderField(TW_FRAME, 'The frame type; an int for one that ``unknown="keep"`` kept.'))
 adopt(MessageBase, methods.SlipMethods)
-called(SlipMessage, methods.FIELDS, methods.initialiser(SlipMessage.__init__))
+called(SlipMessage, methods.FIELDS, methods.SlipMethods.__init__)
 
 
 # --- encode and check ------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turnwire import registry
-from turnwire.contract import OBJECT, referred
+from turnwire.contract import OBJECT
 from turnwire.errors import DecodeError, Reason
 
 TYPE_CHECKING = False
@@ -135,32 +135,6 @@ class Message(Serialisable):
     def subject(self) -> str | None:
         """Its topic or main text."""
         return _scanned(self, "subject")  # type: ignore[no-any-return]
-
-
-class Signature:
-    """``__signature__`` of a compiled class and its twin, and of subclasses that do not replace the constructor.
-
-    twin: "module:class" of the twin in Python, whose constructor tells its arguments.
-    """
-
-    def __init__(self, twin: str) -> None:
-        self.twin = twin
-
-    def __get__(self, message: Any, owner: type) -> Any:
-        import inspect
-
-        made_by = next(base for base in owner.__mro__ if "__init__" in vars(base))
-        if message is not None or "__wire__" not in vars(made_by):
-            raise AttributeError("__signature__")
-        found = inspect.signature(referred(f"{self.twin}.__init__"))
-        return found.replace(parameters=list(found.parameters.values())[1:])
-
-
-def as_method(init: Callable[..., None], name: str) -> Callable[..., None]:
-    """A function as the ``__init__`` of the class of this name, typed as one is, except for ``self``."""
-    init.__qualname__ = f"{name}.__init__"
-    del init.__annotations__["self"]
-    return init
 
 
 def refuse_unknown(cls: type, changes: Mapping[str, Any], known: Any) -> None:

@@ -65,16 +65,10 @@ def views(package: ModuleType, data: bytes) -> Any:
 
 
 def sections(package: ModuleType, data: bytes) -> Any:
-    """Space documents of bytes and of texts of one, two or four bytes a character, with all options."""
-    core, (kind, options, level, _), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
+    """Space documents with all options, and the beginnings of texts."""
+    core, (_, options, level, _), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
     choose_simd(package, level)
     text = data.decode("utf-8", "replace")
-    source = (data, data.decode("latin-1"), text, f"{text}\n\U0001f600")[kind % 4]
-    said = core.parse(source, *(bool(options >> bit & 1) for bit in range(3)))
+    said = core.parse(data, *(bool(options >> bit & 1) for bit in range(3)))
     parts = [one for part in said for one in (part if isinstance(part, list | tuple) else [part])]
-    text = source if isinstance(source, str) else text
-    return (
-        [repr(one.to_dict()) if hasattr(one, "to_dict") else repr(one) for one in parts],
-        repr(core.opening(text)),
-        core.has_section(text),
-    )
+    return [repr(one.to_dict()) if hasattr(one, "to_dict") else repr(one) for one in parts], repr(core.opening(text))

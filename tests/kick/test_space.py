@@ -349,7 +349,7 @@ def test_buffers(twin: str) -> None:
 
 def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
     made = core("kick.format").Section
-    (parsed,) = core("kick.format").parse("⫻a/b:c/1\nx\n")[2]
+    (parsed,) = core("kick.format").parse("⫻a/b:c/1\nx\n".encode())[2]
     built = made("a", "b", "c/1", content="x", raw="⫻a/b:c/1\nx\n")
     assert parsed == built == pickle.loads(pickle.dumps(parsed)) == copy.copy(parsed)
     assert hash(parsed) == hash(built)

@@ -10,7 +10,7 @@ from turnwire.json._write_py import compacted
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.rules import judge, judge_other
-from turnwire.kick.spec import FIELDS, WIRE, MessageType
+from turnwire.kick.spec import FIELDS, WIRE
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -36,29 +36,9 @@ class Envelope(methods.EnvelopeMethods):
     __annotations__ = methods.ANNOTATIONS
     __match_args__ = ("id", "timestamp", "sender", "receiver", "type", "channel", "content", "correlation_id")
 
-    def __init__(
-        self,
-        id: str,
-        timestamp: str,
-        sender: str,
-        receiver: str,
-        type: MessageType | str,
-        channel: str,
-        content: str,
-        correlation_id: str | None = None,
-        extra: dict[str, Any] | None = None,
-    ) -> None:
-        self.id = id
-        self.timestamp = timestamp
-        self.sender = sender
-        self.receiver = receiver
-        self.type = methods.message_type(type)
-        self.channel = channel
-        self.content = content
-        self.correlation_id = correlation_id
-        self._extra: dict[str, Any] = {} if extra is None else extra
-        self._parsed = None
-        self._read: tuple[str | bytes, tuple[Any, ...]] | None = None
+    if TYPE_CHECKING:
+        _extra: dict[str, Any]
+        _read: tuple[str | bytes, tuple[Any, ...]] | None  # the text that was read, and the fields that it says
 
     @property
     def extra(self) -> dict[str, Any]:

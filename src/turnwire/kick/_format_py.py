@@ -14,7 +14,7 @@ import re
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import Reason
 from turnwire.fences import fence_behind
 from turnwire.kick import section_methods as methods
 from turnwire.kick.faults import space_fault, utf8_fault
@@ -38,11 +38,6 @@ class _Header(NamedTuple):
     issues: int
 
 
-def _part(number: int, words: str) -> Any:
-    """A property of sections that is one of their parts."""
-    return property(lambda section: section._parts[number], doc=words)
-
-
 class Section(methods.SectionMethods):
     """One section of a Space document: its header's parts and its content.
 
@@ -61,28 +56,15 @@ class Section(methods.SectionMethods):
         _parts: tuple[Any, ...]
         _stuffing: bool
 
-    def __init__(
-        self,
-        name: str,
-        type: str | None = None,
-        qualifier: str | None = None,
-        place: str | None = None,
-        index: str | None = None,
-        inline: str | None = None,
-        content: str = "",
-        raw: str | None = None,
-        *,
-        trim: bool = False,
-    ) -> None:
-        self._parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw, trim=trim)
+    name, type, qualifier, place, index, inline = (
+        property(lambda section, at=at: section._parts[at], doc=words)  # type: ignore[misc]
+        for at, words in enumerate(methods.HEADER_PARTS.values())
+    )
 
-    name = _part(0, 'The part before the first "/".')
-    type = _part(1, 'The part after the first "/" of the head, or None.')
-    qualifier = _part(2, 'The part after the first ":" ("" before inline text), or None without a colon.')
-    place = _part(3, 'The qualifier before its last "/", or None if it is empty or missing.')
-    index = _part(4, 'The qualifier after its last "/", or None.')
-    inline = _part(5, 'Text that follows ":" and white space in the header, or None.')
-    raw = _part(7, "The section exactly as it was read, blank lines included; None for a constructed one.")
+    @property
+    def raw(self) -> str | None:
+        """The section exactly as it was read, including line endings and blank lines; None for a constructed one."""
+        return self._parts[7]  # type: ignore[no-any-return]
 
     @property
     def content(self) -> str:
@@ -133,16 +115,19 @@ def judge(line: str) -> int:
 
 
 def parse(
-    source: str | bytes, lenient: bool = False, fences: bool = False, stuffing: bool = False
+    source: bytes, lenient: bool = False, fences: bool = False, stuffing: bool = False
 ) -> tuple[int, int, list[Section], list[tuple[int, int]]]:
-    """Finds the sections of a document given as bytes or str.
+    """Finds the sections of a document.
 
-    Returns (length of the byte order mark, end of the preamble, sections, marks), all in units of the source; marks are
+    Returns (length of the byte order mark, end of the preamble, sections, marks), all in bytes; marks are
     (place of the sigil, bits) of the headers with issues, bits as in ``spec.HEADER_ISSUES``. Raises
     DecodeError(bad_utf8), and in strict mode bom, empty_header and bad_header, at the first fault; bad_utf8 is judged
-    before everything else (for a str it is lone_surrogate).
+    before everything else.
     """
-    text = _text_of(source)
+    try:
+        text = source.decode()
+    except UnicodeDecodeError:
+        raise utf8_fault(source) from None
     first = 1 if text.startswith(_BOM) else 0
     if first and not lenient:
         raise space_fault(text, Reason.BOM, 0)
@@ -167,8 +152,6 @@ def parse(
         section._parts = *header[:6], None, text[start:end]
         section._body, section._stuffing = body - start, stuffing
         sections.append(section)
-    if source is text:
-        return first, starts[0], sections, marks
     places = _in_bytes(text, [first, starts[0], *(place for place, _ in marks)])
     return places[0], places[1], sections, [(place, bits) for place, (_, bits) in zip(places[2:], marks, strict=True)]
 
@@ -177,16 +160,6 @@ def _in_bytes(text: str, places: list[int]) -> list[int]:
     """The bytes before places that rise: each stretch of the text is written once."""
     stretches = (len(text[before:place].encode()) for before, place in pairwise([0, *places]))
     return list(accumulate(stretches))
-
-
-def _text_of(source: str | bytes) -> str:
-    try:
-        if isinstance(source, bytes):
-            return source.decode()
-        source.encode()
-    except UnicodeError:
-        raise utf8_fault(source) from None
-    return source
 
 
 def _starts(text: str, first: int) -> list[int]:
@@ -215,8 +188,8 @@ def opening(source: str) -> tuple[str | None, str] | None:
     """Of the first section, read leniently, its place, and the inline text or else the first line of the content,
     without white space around it; None if there is no section, or the text cannot be read."""
     try:
-        sections = parse(source, lenient=True)[2]
-    except DecodeError:
+        sections = parse(source.encode(), lenient=True)[2]
+    except UnicodeEncodeError:
         return None
     if not sections:
         return None

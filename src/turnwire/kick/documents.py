@@ -101,7 +101,7 @@ def columns(data: Buffer, *, fences: bool = False) -> dict[str, int | tuple[int,
     """Returns the columns that a document has in a scan: ``type`` (its code among the kinds), ``sections`` (their
     number), and, as (offset, length) in its bytes, ``content`` (the whole document) and ``subject`` (its first header
     line). Raises DecodeError(bad_utf8)."""
-    raw = bytes(input_source(data))  # type: ignore[arg-type]
+    raw = input_source(data)
     space = parse_space(raw, mode="lenient", fences=fences)
     start = len(_BOM) * space.bom + len(space.preamble.encode())
     stop = raw.find(b"\n", start)

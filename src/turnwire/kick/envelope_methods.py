@@ -15,8 +15,6 @@ from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL
 from turnwire.kick.times import seconds
 from turnwire.message import (
     Message,
-    Signature,
-    as_method,
     column,
     expect_mapping,
     moment,
@@ -150,26 +148,6 @@ def equal(left: Any, right: object) -> bool:
     return state(left) == state(right)
 
 
-def initialiser(init: Callable[..., None]) -> Callable[..., None]:
-    """``__init__`` of the compiled class as a function of Python, whose signature ``inspect`` and ``mock`` see."""
-
-    def __init__(
-        self: Any,
-        id: str,
-        timestamp: str,
-        sender: str,
-        receiver: str,
-        type: MessageType | str,
-        channel: str,
-        content: str,
-        correlation_id: str | None = None,
-        extra: dict[str, Any] | None = None,
-    ) -> None:
-        init(self, id, timestamp, sender, receiver, type, channel, content, correlation_id, extra)
-
-    return as_method(__init__, "Envelope")
-
-
 ANNOTATIONS: dict[str, Any] = {
     **dict.fromkeys(REQUIRED_FIELDS, str),
     "type": MessageType,
@@ -183,7 +161,6 @@ class EnvelopeMethods(Message):
     """The contract of messages for Envelope; its sender and receiver are fields of its own."""
 
     __slots__ = ()
-    __signature__ = Signature("turnwire.kick._envelope_py:Envelope")
     __hash__ = None  # type: ignore[assignment]
     if TYPE_CHECKING:
         id: str
@@ -200,6 +177,31 @@ class EnvelopeMethods(Message):
         _parsed: Any
     else:
         __annotations__ = ANNOTATIONS
+
+    def __init__(
+        self,
+        id: str,
+        timestamp: str,
+        sender: str,
+        receiver: str,
+        type: MessageType | str,
+        channel: str,
+        content: str,
+        correlation_id: str | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        self.id = id
+        self.timestamp = timestamp
+        self.sender = sender
+        self.receiver = receiver
+        self.type = message_type(type)
+        self.channel = channel
+        self.content = content
+        self.correlation_id = correlation_id
+        self.extra = {} if extra is None else extra
+        self._parsed = None
+
+    __init__.__qualname__ = "Envelope.__init__"
 
     wire = WIRE
     kind = column("type", name_of, "``type``.")

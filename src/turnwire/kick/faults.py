@@ -25,23 +25,23 @@ def space_fault(source: str | bytes, reason: Reason, place: int) -> DecodeError:
     return DecodeError(reason, SPACE_WORDS[reason], offset=offset, line=line, wire=WIRE)
 
 
-def utf8_fault(source: str | bytes) -> DecodeError:
-    """The DecodeError of a document that has no UTF-8 form: bad_utf8 at the first bad byte, lone_surrogate in a str."""
+def utf8_fault(source: bytes) -> DecodeError:
+    """The DecodeError bad_utf8 of bytes that are not UTF-8, at the first bad one."""
     try:
-        if isinstance(source, bytes):
-            source.decode()
-        else:
-            source.encode()
+        source.decode()
     except UnicodeDecodeError as error:
         return space_fault(source, Reason.BAD_UTF8, error.start)
+    raise AssertionError("utf8_fault is called for bytes that are not UTF-8")
+
+
+def input_source(data: object) -> bytes:
+    """The UTF-8 of a str, or the bytes of a contiguous buffer. Raises DecodeError(wrong_type|lone_surrogate)."""
+    if not isinstance(data, str):
+        return input_bytes(data, WIRE)
+    try:
+        return data.encode()
     except UnicodeEncodeError as error:
-        return space_fault(source, Reason.LONE_SURROGATE, error.start)
-    raise AssertionError("utf8_fault is called for texts that are not UTF-8")
-
-
-def input_source(data: object) -> str | bytes:
-    """A str or bytes as it is, any other contiguous buffer as bytes. Raises DecodeError(wrong_type)."""
-    return str(data) if isinstance(data, str) else input_bytes(data, WIRE)
+        raise space_fault(data, Reason.LONE_SURROGATE, error.start) from None
 
 
 def encode_fault(reason: Reason, text: str, path: str | None = None) -> EncodeError:

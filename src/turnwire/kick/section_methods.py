@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.spec import PARTS, SIGIL, WIRE
-from turnwire.message import Serialisable, Signature, as_method, expect_mapping
+from turnwire.message import Serialisable, expect_mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from turnwire.kick._format_py import Section
 
 _STUFFED = re.compile(rf"^\\(\\*{SIGIL})", re.M)
@@ -156,11 +154,42 @@ def equal(left: Section, right: object) -> Any:
     return parts_of(left) == parts_of(right)
 
 
-def initialiser(init: Callable[..., None]) -> Callable[..., None]:
-    """``__init__`` of the compiled class as a function of Python, whose signature ``inspect`` and ``mock`` see."""
+HEADER_PARTS = {
+    "name": 'The part before the first "/".',
+    "type": 'The part after the first "/" of the head, or None.',
+    "qualifier": 'The part after the first ":" ("" before inline text), or None without a colon.',
+    "place": 'The qualifier before its last "/", or None if it is empty or missing.',
+    "index": 'The qualifier after its last "/", or None.',
+    "inline": 'Text that follows ":" and white space in the header, or None.',
+}
+"""The attributes of a section that are parts of its header, with what each is."""
+ANNOTATIONS: dict[str, Any] = {part: str if part in ("name", "content") else str | None for part in PARTS}
+"""The parts of a section and their types."""
+
+
+class SectionMethods(Serialisable):
+    """The methods of Section that both twins have."""
+
+    __slots__ = ()
+    __wire__ = WIRE
+    __match_args__ = ("name", "type", "qualifier", "place", "index", "inline", "content", "raw")
+    if TYPE_CHECKING:
+        name: str
+        type: str | None
+        qualifier: str | None
+        place: str | None
+        index: str | None
+        inline: str | None
+        raw: str | None
+        _parts: tuple[Any, ...] | None
+
+        @property
+        def content(self) -> str: ...
+    else:
+        __annotations__ = ANNOTATIONS
 
     def __init__(
-        self: Any,
+        self,
         name: str,
         type: str | None = None,
         qualifier: str | None = None,
@@ -172,35 +201,9 @@ def initialiser(init: Callable[..., None]) -> Callable[..., None]:
         *,
         trim: bool = False,
     ) -> None:
-        init(self, name, type, qualifier, place, index, inline, content, raw, trim=trim)
+        self._parts = built_parts(name, type, qualifier, place, index, inline, content, raw, trim=trim)
 
-    return as_method(__init__, "Section")
-
-
-ANNOTATIONS: dict[str, Any] = {part: str if part in ("name", "content") else str | None for part in PARTS}
-"""The parts of a section and their types."""
-
-
-class SectionMethods(Serialisable):
-    """The methods of Section that both twins have."""
-
-    __slots__ = ()
-    __wire__ = WIRE
-    __match_args__ = ("name", "type", "qualifier", "place", "index", "inline", "content", "raw")
-    __signature__ = Signature("turnwire.kick._format_py:Section")
-    if TYPE_CHECKING:
-        name: str
-        type: str | None
-        qualifier: str | None
-        place: str | None
-        index: str | None
-        inline: str | None
-        raw: str | None
-
-        @property
-        def content(self) -> str: ...
-    else:
-        __annotations__ = ANNOTATIONS
+    __init__.__qualname__ = "Section.__init__"
 
     def replace(self: Any, **changes: Any) -> Section:
         """Returns a section with some parts replaced. For a section that was read, ``raw`` keeps the original header

@@ -179,8 +179,7 @@ def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = Fals
     lenient = mode == "lenient"
     source = input_source(text)
     first, start, sections, marks = _core.parse(source, lenient, fences, stuffing)
-    head = source[first:start]
-    preamble = head if isinstance(head, str) else head.decode()
+    preamble = source[first:start].decode()
     if not sections and not lenient and preamble and not preamble.isspace():
         raise space_fault(source, Reason.NO_SECTIONS, 0)
     issues = _issues(source, marks) if marks else []
@@ -192,8 +191,8 @@ def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = Fals
 def first_section(text: str) -> Section | None:
     """The first section of a text, read leniently; None if there is none, or no text to be read."""
     try:
-        sections: list[Section] = _core.parse(text, True)[2]
-    except DecodeError:
+        sections: list[Section] = _core.parse(text.encode(), True)[2]
+    except UnicodeEncodeError:
         return None
     return sections[0] if sections else None
 
@@ -262,13 +261,12 @@ def is_answer(name: str | None, content: str) -> bool:
     return name == ANSWER or (section is not None and section.type == ANSWER)
 
 
-def _issues(source: str | bytes, marks: list[tuple[int, int]]) -> list[Issue]:
+def _issues(source: bytes, marks: list[tuple[int, int]]) -> list[Issue]:
     issues: list[Issue] = []
-    feed: Any = "\n" if isinstance(source, str) else b"\n"
     line = 1
     seen = 0
     for place, bits in marks:
-        line += source.count(feed, seen, place)
+        line += source.count(b"\n", seen, place)
         seen = place
         for reason, words in _said(bits):
             issues.append(_new(Issue, (reason, line, "warning", words)))

@@ -44,27 +44,6 @@ class SlipMessage(methods.SlipMethods):
     __annotations__ = methods.ANNOTATIONS
     __match_args__ = ("conv_id", "turn", "src", "dst", "act", "frame", "slots")
 
-    def __init__(
-        self,
-        conv_id: int,
-        turn: int,
-        src: int,
-        dst: int,
-        act: Act,
-        frame: FrameType,
-        slots: dict[Slot, Any] | None = None,
-        *,
-        extra: dict[str, str] | None = None,
-    ) -> None:
-        self.conv_id = conv_id
-        self.turn = turn
-        self.src = src
-        self.dst = dst
-        self.act = act
-        self.frame = frame
-        self.slots = {} if slots is None else slots
-        self.extra = Extra() if extra is None else extra
-
     def __delattr__(self, name: str) -> None:
         if name in self.__match_args__ or name == "extra":
             raise methods.undeletable(name)

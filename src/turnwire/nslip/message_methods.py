@@ -8,8 +8,6 @@ from typing import Any
 from turnwire.errors import DecodeError, Reason
 from turnwire.message import (
     Message,
-    Signature,
-    as_method,
     column,
     expect_mapping,
     name_of,
@@ -21,7 +19,6 @@ from turnwire.nslip.spec import WIRE, Act, Extra, FrameType, Slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Self
 
 
@@ -36,15 +33,6 @@ ANNOTATIONS: dict[str, Any] = {
 }
 """The fields of slipcore 0.1.0 and their types."""
 FIELDS = tuple(ANNOTATIONS)
-
-
-def missing_arguments(given: tuple[bool, ...]) -> TypeError:
-    """Returns Python's error for a call that lacks required fields (the first six), with their names."""
-    names = [repr(name) for name, there in zip(FIELDS, given, strict=False) if not there]
-    *most, last = names
-    text = f"{', '.join(most)}{',' * (len(most) > 1)} and {last}" if most else last
-    plural = "s" * (len(names) > 1)
-    return TypeError(f"SlipMessage.__init__() missing {len(names)} required positional argument{plural}: {text}")
 
 
 def undeletable(name: str) -> AttributeError:
@@ -95,33 +83,12 @@ class DataclassAttribute:
         return vars(make_dataclass("SlipMessage", ANNOTATIONS.items()))[self.name]
 
 
-def initialiser(init: Callable[..., None]) -> Callable[..., None]:
-    """``__init__`` of the compiled class as a function of Python, whose signature ``inspect`` and ``mock`` see."""
-
-    def __init__(
-        self: Any,
-        conv_id: int,
-        turn: int,
-        src: int,
-        dst: int,
-        act: Act,
-        frame: FrameType,
-        slots: dict[Slot, Any] | None = None,
-        *,
-        extra: dict[str, str] | None = None,
-    ) -> None:
-        init(self, conv_id, turn, src, dst, act, frame, slots, extra=extra)
-
-    return as_method(__init__, "SlipMessage")
-
-
 class SlipMethods(Message):
     """The contract of messages for SlipMessage, and what makes it the dataclass that slipcore's is."""
 
     __slots__ = ()
     __dataclass_fields__ = DataclassAttribute("__dataclass_fields__")
     __dataclass_params__ = DataclassAttribute("__dataclass_params__")
-    __signature__ = Signature("turnwire.nslip._codec_py:SlipMessage")
     __hash__ = None  # type: ignore[assignment]
     conv_id: int
     turn: int
@@ -134,6 +101,29 @@ class SlipMethods(Message):
         extra: dict[str, str]
     else:
         __annotations__ = ANNOTATIONS
+
+    def __init__(
+        self,
+        conv_id: int,
+        turn: int,
+        src: int,
+        dst: int,
+        act: Act,
+        frame: FrameType,
+        slots: dict[Slot, Any] | None = None,
+        *,
+        extra: dict[str, str] | None = None,
+    ) -> None:
+        self.conv_id = conv_id
+        self.turn = turn
+        self.src = src
+        self.dst = dst
+        self.act = act
+        self.frame = frame
+        self.slots = {} if slots is None else slots
+        self.extra = Extra() if extra is None else extra
+
+    __init__.__qualname__ = "SlipMessage.__init__"
 
     def __post_init__(self) -> None:
         """For those who make a dataclass by its fields alone."""
