@@ -68,6 +68,8 @@ def test_correlation() -> None:
     ("call", "reason"),
     [
         (lambda: channels.dispatch("T 7", "WePlan", "x"), "bad_header"),
+        (lambda: channels.escalate(channels.dispatch("T-7", "WePlan", "x"), "x"), "channel_not_allowed"),
+        (lambda: channels.decision(channels.dispatch("T-7", "WePlan", "x"), "x"), "channel_not_allowed"),
         (lambda: channels.dispatch("T-7", "WePlan", "x\n⫻forged/x"), "sigil_in_body"),
         (lambda: channels.dispatch("T-7", "WePlan", "x\n"), "trailing_blank"),
         (lambda: channels.artifact(channels.dispatch("T-7", "WePlan", "x"), "out/a.md\r\n"), "trailing_blank"),

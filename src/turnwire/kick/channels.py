@@ -67,16 +67,19 @@ def escalate(
     sender: str = ORCHESTRATOR,
     **options: Unpack[EnvelopeOptions],
 ) -> Envelope:
-    """``⫻command/escalate``: escalates a violation to a human or supervisor."""
-    return _built("command/escalate", sender, receiver, alert, text, **options)
+    """``⫻command/escalate``: escalates a violation to a human or supervisor. Raises EncodeError(channel_not_allowed) if
+    ``alert`` is none."""
+    return _built("command/escalate", sender, receiver, _on(alert, "alert/"), text, **options)
 
 
 def decision(
     escalation: Envelope, text: str, *, sender: str | None = None, **options: Unpack[EnvelopeOptions]
 ) -> Envelope:
     """``⫻report/decision``: answers an escalation, from the human or supervisor who received it (an extension: the
-    specification does not define it). The Orchestrator then decides what happens to the tasks."""
-    return _built("report/decision", sender or escalation.receiver, escalation.sender, escalation, text, **options)
+    specification does not define it). The Orchestrator then decides what happens to the tasks. Raises
+    EncodeError(channel_not_allowed) for another request than an escalation."""
+    about = _on(escalation, "command/escalate")
+    return _built("report/decision", sender or about.receiver, about.sender, about, text, **options)
 
 
 def status(request: Envelope, word: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
@@ -116,6 +119,14 @@ def answer(request: Envelope, text: str, *, sender: str | None = None, **options
     """Answers a query on its channel, with its correlation; ``sender`` is required if the query was a broadcast."""
     channel = request.channel.removeprefix(SIGIL)
     return _built(channel, sender or request.receiver, request.sender, request, text, header="query/answer", **options)
+
+
+def _on(request: Envelope, channel: str) -> Envelope:
+    """The same envelope, whose channel must begin so."""
+    if not request.channel.startswith(SIGIL + channel):
+        text = f"the request must be on {SIGIL}{channel}, not on {request.channel}"
+        raise encode_fault(Reason.CHANNEL_NOT_ALLOWED, text, "/channel")
+    return request
 
 
 def _built(
