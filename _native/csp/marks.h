@@ -78,7 +78,7 @@ static int csp_header_like(const uint8_t *data, int64_t start, int64_t stop, int
     int plain = word == start;
     for (int i = 0; i < CSP_HEADERS; i++) {
         int64_t size = csp_word_at(data, word, stop, csp_headers[i]), at = word + size;
-        int sign = plain;
+        int sign = plain || size;
         if (size && plain && (at == stop || csp_is_space(data[at]) || data[at] == ':' || data[at] == '=')) return 1;
         if (!size) size = csp_loose_word_at(data, word, stop, csp_loose_headers[i]);
         if (!size) continue;

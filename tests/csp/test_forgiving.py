@@ -215,7 +215,32 @@ def test_prose_is_no_field(line: str, value: str | None) -> None:
     assert (message.sender, message.block.get("OWNER"), message.block.get("IN")) == ("MAIN", "CODE", value)  # type: ignore[union-attr]
 
 
-KEYS = ["**{}:** {}", "**{}** {}", "**{}**: {}", "- {}: {}", "* **{}:** {}", "`{}` {}", "1. {}: {}", "\u2022 {}: {}"]
+MISSPELT = ["DEF X y", " DEF X = y", "- L1 text", "-L2: text"]
+
+
+@pytest.mark.parametrize("line", MISSPELT)
+def test_a_misspelt_name_or_law_is_told_by_all_that_read_a_log(line: str) -> None:
+    text = f"DEF A = b\n{line}\n\n{GOOD}"
+    document = csp.parse(text, mode="lenient")
+    assert [one.where for one in document.issues] == [2]
+    assert [(one.reason, one.where) for one in csp.lint(document) if one.reason == "junk"] == [("junk", 2)]
+    assert [(error.reason, error.line) for _, error in csp.replay(document).refused] == [("junk", 2)]
+    log = csp.read_log(text)
+    assert [(error.reason, error.line, error.offset) for error in log.damaged] == [("junk", 2, 10)]
+    assert len(log.document) == 2 and not csp.read_log(text.replace(line, "L1 is a cache")).damaged
+
+
+KEYS = [
+    "- {} {}",
+    "**{}:** {}",
+    "**{}** {}",
+    "**{}**: {}",
+    "- {}: {}",
+    "* **{}:** {}",
+    "`{}` {}",
+    "1. {}: {}",
+    "\u2022 {}: {}",
+]
 MARKDOWN = [
     "# CSP/1\n\n- **FROM**: the sender\n- TO DO\n",
     "CSP/1 has a header:\n- FROM: sender\n- TO: receiver\n",

@@ -31,6 +31,7 @@ KEY = re.compile(rb"[A-Z][A-Z0-9_]*(?= |\Z)")
 CHECKPOINT = re.compile(rb"C[0-9]+")
 DEF_LINE = re.compile(rb"DEF ([A-Z_][A-Z0-9_]*) =(?: (.*))?", re.DOTALL)
 LAW_LINE = re.compile(rb"- (L[0-9]+):(?: (.*))?", re.DOTALL)
+_NEAR_STATE = re.compile(r"[ \t]*(?:DEF[ \t]+[A-Z{]|(?:-[ \t]*)?L[0-9]+[: \t])")
 _UPPER_CASE = frozenset(bytes([letter]) for letter in range(65, 91))
 _CLOSING_RUN = re.compile(rb"(?m)^(>{3,})\r?$")
 _LOOSE_CLOSING_RUN = re.compile(rb"(?m)^[ \t]*(>{3,})[ \t]*\r?$")
@@ -170,6 +171,11 @@ def is_preamble_line(text: bytes, laws: bool) -> bool:
     )
 
 
+def is_near_state(text: str) -> bool:
+    """True if junk was meant as a name or a law of C0, which would get lost without a word."""
+    return _NEAR_STATE.match(text) is not None
+
+
 # --- marks: a line that says CSP/1, or nearly -------------------------------------------------------------------------
 
 
@@ -187,7 +193,8 @@ _HEADER_LIKE = re.compile(
 )
 _MARKED = re.compile(
     rb"[ \t]*((?:[-*]|\xe2\x80\xa2|[0-9]{1,2}[.)])[ \t]+[*_`]{0,3}|[*_`]{1,3})?"
-    + rf"(?:{_NAMES}|{_LOOSE})(?(1)(?=[ \t]*[:=*_`])|(?=[:=]?[*_`]))[ \t:=*_`]++[^ \t]*[^ \t:=.,;!?][ \t]*".encode()
+    + rf"(?:{_NAMES}|(?:{_LOOSE})(?(1)(?=[ \t]*[:=*_`])))(?(1)|(?=[:=]?[*_`]))".encode()
+    + rb"[ \t:=*_`]++[^ \t]*[^ \t:=.,;!?][ \t]*"
 )
 """Such a line with one word, as an entry of a list or with emphasis, as Markdown has them."""
 LETTERS = re.compile(rb"[A-Za-z0-9\x80-\xff]")

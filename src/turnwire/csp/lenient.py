@@ -11,7 +11,7 @@ from bisect import bisect_left
 from itertools import takewhile
 
 from turnwire.contract import Limits
-from turnwire.csp._lines_py import MAGIC, Cursor, Line, ScanFault, Table, has_title
+from turnwire.csp._lines_py import MAGIC, Cursor, Line, ScanFault, Table, has_title, is_near_state
 from turnwire.csp._objects_py import Spans
 from turnwire.csp._scanner_py import Stream
 from turnwire.csp.faults import issue
@@ -23,8 +23,6 @@ from turnwire.fences import is_fence
 _BOM = b"\xef\xbb\xbf"
 _NUMBER = re.compile(rb"[ \t]*[0-9]+")
 _TITLE = re.compile(rb"(?mi)CSP/1[*`:. \t]*\r?$")
-_NEAR_STATE = re.compile(rb"[ \t]*(?:DEF[ \t]+[A-Z{]|(?:-[ \t]*)?L[0-9]+[: \t])")
-"""Junk that was meant as a name or a law of C0, which would get lost without a word."""
 
 
 def parse_leniently(raw: bytes, limits: Limits) -> Document:
@@ -130,9 +128,9 @@ class LenientReader(Stream):
     def reject(self, reason: Reason, start: int, stop: int, fault: int) -> int:
         if reason is Reason.JUNK and has_title(self.raw[start:stop]):
             reason = Reason.LOOK_ALIKE
-        if reason is not Reason.JUNK or _NEAR_STATE.match(self.raw, start, stop):
-            self.blame(reason, fault)
         self.junk(start, stop, None if reason in (Reason.JUNK, Reason.TRAILING_TEXT) else reason)
+        if reason is not Reason.JUNK or is_near_state(self.records[-1].text):  # type: ignore[union-attr]
+            self.blame(reason, fault)
         return stop
 
     def unclosed(self, run: int) -> None:

@@ -12,7 +12,8 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.csp.faults import explain
+from turnwire.csp._lines_py import is_near_state
+from turnwire.csp.faults import explain, issue
 from turnwire.csp.messages import (
     CspMessage,
     Document,
@@ -129,7 +130,7 @@ class Linter:
 
 def lint(document: Document | CspMessage, store: Store | None = None) -> list[Issue]:
     """Checks the token rules: facts are "warning" (undef of a defined name, ctx_stale, no_task, dup_result), heuristics
-    "info" (restate, expanded, filler, full_rewrite, synonym).
+    "info" (restate, expanded, filler, full_rewrite, synonym). A misspelt DEF or law is the "warning" junk.
 
     Uses the definitions of the document and of ``store`` (the state before it). ``where`` is the first line of the
     record. Raises TypeError for other objects.
@@ -137,7 +138,12 @@ def lint(document: Document | CspMessage, store: Store | None = None) -> list[Is
     expect(document, Record | Document, "expected a Document or a CSP/1 record")
     records: list[Record] = document.records if isinstance(document, Document) else [document]
     linter = Linter(store)
-    return [issue for record in records for issue in linter.feed(record)]
+    found: list[Issue] = []
+    for record in records:
+        if isinstance(record, Junk) and is_near_state(record.text):
+            found.append(issue(Reason.JUNK, record.line))
+        found += linter.feed(record)
+    return found
 
 
 def _tokens(value: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from glob import glob
 from itertools import groupby
@@ -11,8 +13,9 @@ from typing import Any, NamedTuple
 
 from turnwire.checklists import log_lines, spoken, statement
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes, type_fault
+from turnwire.csp._lines_py import is_near_state
 from turnwire.csp.codec import parse, preambles
-from turnwire.csp.faults import issue
+from turnwire.csp.faults import decode_fault, explain, issue
 from turnwire.csp.messages import CspMessage, Document, Junk, Preamble, Record, Task, task_of
 from turnwire.csp.spec import WIRE
 from turnwire.csp.state import State
@@ -26,6 +29,8 @@ _FENCES = (b"```", b"~~~")
 _NEWLINE = 0x0A
 _RECORD = b"\n\0\n"
 """What stands for each record in a text without them."""
+_NEAR_STATE = re.compile(rb"(?m)^[ \t]*(?:DEF[ \t]+[A-Z{]|-[ \t]*L[0-9]+[: \t])")
+"""Such lines of a log; without the dash a law is not told from text."""
 _ANSWERED = {"OK": "answered", "FAIL": "failed", "ERROR": "failed"}
 
 
@@ -93,9 +98,10 @@ def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeErr
     several = list(reading("located").pieces(raw, WIRE, limits=limits))
     records: list[tuple[tuple[int, int], Record]] = []
     damaged: list[DecodeError] = []
-    for start, _, line, beside in FilePreambles(
-        reading("surroundings").LocatedRecords(raw, several), limits
-    ).preambles():
+    around = FilePreambles(reading("surroundings").LocatedRecords(raw, several), limits)
+    found = around.preambles()
+    damaged += around.misspelt(found)
+    for start, _, line, beside in found:
         if isinstance(beside, DecodeError):
             damaged.append(DecodeError(beside.reason, beside.text, offset=start, line=line, wire=WIRE))
         elif isinstance(beside, Preamble):
@@ -173,6 +179,16 @@ class FilePreambles:
                 row = rows[(record.line or 1) - 1]
                 yield SurroundingText(row.offset, 0, row.line, record)
 
+    def misspelt(self, taken: list[SurroundingText]) -> Iterator[DecodeError]:
+        """The fault of each line beside the preambles that was meant as a name or a law of C0."""
+        spans = sorted((one.offset, one.offset + one.length) for one in taken)
+        for start, stop in self._found.gaps if self.any or taken else ():
+            for match in _NEAR_STATE.finditer(self._data, start, stop):
+                at = match.start()
+                place = bisect_right(spans, at, key=itemgetter(0)) - 1
+                if place < 0 or spans[place][1] <= at:
+                    yield decode_fault(Reason.JUNK, at, self._found.line_of(at))
+
     def junk(self, taken: list[SurroundingText]) -> Iterator[SurroundingText]:
         """The lines that are not blank, no fence and no part of others."""
         spans = iter([(one.offset, one.length) for one in taken] + [(len(self._data) + 1, 0)])
@@ -205,7 +221,7 @@ class Replay(NamedTuple):
     """The store built from a document, and the rejected records with their errors."""
 
     store: Store
-    refused: list[tuple[CspMessage | Preamble, WireError]]
+    refused: list[tuple[CspMessage | Preamble | Junk, WireError]]
 
 
 class Replaying:
@@ -240,11 +256,14 @@ def replay(source: Any, *, mode: str = "strict") -> Replay:
 
     source: a Document, or the result of ``read_log``; text or bytes of one (read by ``parse`` with ``mode``); or any
     source of :func:`turnwire.scan`, whose messages form one history. Preambles before the first message are C0.
-    Messages are applied in order; a rejected message or a later preamble (restate) changes nothing and is listed.
+    Messages are applied in order; a rejected message, a later preamble (restate) and a misspelt DEF or law (junk) are
+    listed and change nothing.
     """
     replaying = Replaying()
-    refused = []
+    refused: list[tuple[CspMessage | Preamble | Junk, WireError]] = []
     for record in _document(source, mode).records:
+        if isinstance(record, Junk) and is_near_state(record.text):
+            refused.append((record, DecodeError(Reason.JUNK, explain(Reason.JUNK), line=record.line, wire=WIRE)))
         if isinstance(record, (CspMessage, Preamble)) and (error := replaying.feed(record)) is not None:
             refused.append((record, error))
     return Replay(replaying.store, refused)
