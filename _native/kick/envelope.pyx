@@ -222,23 +222,15 @@ cdef bint is_channel(str channel):
     return (text != NULL and tw_is_channel(text, <size_t>size)) or methods.channel_parts(channel)[0] is not None
 
 
-def is_uuid4(str text not None):
-    """True for a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
-    return uuid4(text)
-
-
 cdef bint uuid4(str text) noexcept:
+    """True for a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
     return PyUnicode_IS_ASCII(text) and tw_is_uuid4(
         <const unsigned char *>PyUnicode_DATA(text), <size_t>PyUnicode_GET_LENGTH(text)
     )
 
 
-def is_plain_time(str text not None):
-    """True if a timestamp is certainly valid; False means that :mod:`turnwire.kick.times` must decide."""
-    return plain_time(text)
-
-
 cdef bint plain_time(str text) noexcept:
+    """True if a timestamp is certainly valid; False means that :mod:`turnwire.kick.times` must decide."""
     return PyUnicode_IS_ASCII(text) and tw_is_short_time(
         <const unsigned char *>PyUnicode_DATA(text), <size_t>PyUnicode_GET_LENGTH(text)
     )

@@ -12,7 +12,6 @@ from tests.conftest import BACKENDS
 from tests.nslip import twins
 from turnwire import EncodeError, Issue, extract
 from turnwire.nslip import (
-    DOUBTFUL,
     SCHEMA_VERSION,
     Act,
     FrameType,
@@ -24,6 +23,7 @@ from turnwire.nslip import (
     encode,
     rules,
 )
+from turnwire.nslip.spec import DOUBTFUL
 from turnwire.read.judging import conform
 
 

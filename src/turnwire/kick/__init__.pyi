@@ -7,7 +7,7 @@ from turnwire.kick.codec import (
     encode as encode,
     json_schema as json_schema,
 )
-from turnwire.kick.documents import DOCUMENTS as DOCUMENTS, detect as detect
+from turnwire.kick.documents import detect as detect
 from turnwire.kick.monitor import Deadlines as Deadlines, Event as Event, Monitor as Monitor
 from turnwire.kick.policy import (
     DEFAULT_POLICY as DEFAULT_POLICY,

@@ -22,7 +22,6 @@ from turnwire.nslip.protocol import (
 )
 from turnwire.nslip.rules import announce as announce, announced as announced, check as check
 from turnwire.nslip.spec import (
-    DOUBTFUL as DOUBTFUL,
     END_MARKER as END_MARKER,
     SCHEMA_VERSION as SCHEMA_VERSION,
     SEPARATOR as SEPARATOR,

@@ -4,8 +4,6 @@ from turnwire.kick._envelope_py import (
     decode as decode,
     encode as encode,
 )
-from turnwire.kick.rules import is_uuid4 as is_uuid4
 from turnwire.kick.spec import FIELDS as FIELDS, TYPES as TYPES, WIRE as WIRE
 
 def build(fields: dict[str, object], source: str | bytes | None = None, own: bool = False) -> Envelope | None: ...
-def is_plain_time(text: str) -> bool: ...
