@@ -215,7 +215,7 @@ def test_prose_is_no_field(line: str, value: str | None) -> None:
     assert (message.sender, message.block.get("OWNER"), message.block.get("IN")) == ("MAIN", "CODE", value)  # type: ignore[union-attr]
 
 
-MISSPELT = ["DEF X y", " DEF X = y", "- L1 text", "-L2: text"]
+MISSPELT = ["DEF X y", " DEF X= y", "- L1 text", "-L2: text"]
 
 
 @pytest.mark.parametrize("line", MISSPELT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from glob import glob
 from itertools import groupby
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 
 from turnwire.checklists import log_lines, spoken, statement
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes, type_fault
-from turnwire.csp._lines_py import is_near_state
+from turnwire.csp._lines_py import is_near_state, is_preamble_line
 from turnwire.csp.codec import parse, preambles
 from turnwire.csp.faults import decode_fault, explain, issue
 from turnwire.csp.messages import CspMessage, Document, Junk, Preamble, Record, Task, task_of
@@ -29,7 +28,7 @@ _FENCES = (b"```", b"~~~")
 _NEWLINE = 0x0A
 _RECORD = b"\n\0\n"
 """What stands for each record in a text without them."""
-_NEAR_STATE = re.compile(rb"(?m)^[ \t]*(?:DEF[ \t]+[A-Z{]|-[ \t]*L[0-9]+[: \t])")
+_NEAR_STATE = re.compile(rb"(?m)^[ \t]*(?:DEF[ \t]+[A-Z{]|-[ \t]*L[0-9]+[: \t])[^\n]*")
 """Such lines of a log; without the dash a law is not told from text."""
 _ANSWERED = {"OK": "answered", "FAIL": "failed", "ERROR": "failed"}
 
@@ -99,9 +98,8 @@ def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeErr
     records: list[tuple[tuple[int, int], Record]] = []
     damaged: list[DecodeError] = []
     around = FilePreambles(reading("surroundings").LocatedRecords(raw, several), limits)
-    found = around.preambles()
-    damaged += around.misspelt(found)
-    for start, _, line, beside in found:
+    damaged += around.misspelt()
+    for start, _, line, beside in around.preambles():
         if isinstance(beside, DecodeError):
             damaged.append(DecodeError(beside.reason, beside.text, offset=start, line=line, wire=WIRE))
         elif isinstance(beside, Preamble):
@@ -179,15 +177,12 @@ class FilePreambles:
                 row = rows[(record.line or 1) - 1]
                 yield SurroundingText(row.offset, 0, row.line, record)
 
-    def misspelt(self, taken: list[SurroundingText]) -> Iterator[DecodeError]:
-        """The fault of each line beside the preambles that was meant as a name or a law of C0."""
-        spans = sorted((one.offset, one.offset + one.length) for one in taken)
-        for start, stop in self._found.gaps if self.any or taken else ():
+    def misspelt(self) -> Iterator[DecodeError]:
+        """The fault of each line that was meant as a name or a law of C0, and is none."""
+        for start, stop in self._found.gaps if self.any else ():
             for match in _NEAR_STATE.finditer(self._data, start, stop):
-                at = match.start()
-                place = bisect_right(spans, at, key=itemgetter(0)) - 1
-                if place < 0 or spans[place][1] <= at:
-                    yield decode_fault(Reason.JUNK, at, self._found.line_of(at))
+                if not is_preamble_line(match[0].strip(b" \t\r"), laws=True):
+                    yield decode_fault(Reason.JUNK, match.start(), self._found.line_of(match.start()))
 
     def junk(self, taken: list[SurroundingText]) -> Iterator[SurroundingText]:
         """The lines that are not blank, no fence and no part of others."""
