@@ -160,7 +160,6 @@ ANNOTATIONS: dict[str, Any] = {
 class EnvelopeMethods(Message):
     """The contract of messages for Envelope; its sender and receiver are fields of its own."""
 
-    __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
     if TYPE_CHECKING:
         id: str
@@ -176,6 +175,7 @@ class EnvelopeMethods(Message):
         _unchanged: Callable[[], str | None]
         _parsed: Any
     else:
+        __slots__ = ()
         __annotations__ = ANNOTATIONS
 
     def __init__(

@@ -170,7 +170,6 @@ ANNOTATIONS: dict[str, Any] = {part: str if part in ("name", "content") else str
 class SectionMethods(Serialisable):
     """The methods of Section that both twins have."""
 
-    __slots__ = ()
     __wire__ = WIRE
     __match_args__ = ("name", "type", "qualifier", "place", "index", "inline", "content", "raw")
     if TYPE_CHECKING:
@@ -180,12 +179,14 @@ class SectionMethods(Serialisable):
         place: str | None
         index: str | None
         inline: str | None
-        raw: str | None
         _parts: tuple[Any, ...] | None
 
         @property
         def content(self) -> str: ...
+        @property
+        def raw(self) -> str | None: ...
     else:
+        __slots__ = ()
         __annotations__ = ANNOTATIONS
 
     def __init__(

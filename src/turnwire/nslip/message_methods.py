@@ -86,7 +86,6 @@ class DataclassAttribute:
 class SlipMethods(Message):
     """The contract of messages for SlipMessage, and what makes it the dataclass that slipcore's is."""
 
-    __slots__ = ()
     __dataclass_fields__ = DataclassAttribute("__dataclass_fields__")
     __dataclass_params__ = DataclassAttribute("__dataclass_params__")
     __hash__ = None  # type: ignore[assignment]
@@ -100,6 +99,7 @@ class SlipMethods(Message):
     if TYPE_CHECKING:
         extra: dict[str, str]
     else:
+        __slots__ = ()
         __annotations__ = ANNOTATIONS
 
     def __init__(
