@@ -22,17 +22,20 @@ static inline int tw_utf8_size(const uint8_t *p, const uint8_t *end)
     return (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F) ? 0 : 4;
 }
 
-static TW_UNUSED int tw_utf8_valid_scalar(const uint8_t *p, size_t n) {
-    const uint8_t *end = p + n;
+/* Length of the valid UTF-8 prefix of [p, p + n). */
+static TW_UNUSED size_t tw_utf8_prefix(const uint8_t *p, size_t n) {
+    const uint8_t *start = p, *end = p + n;
     while (p < end) {
         uint64_t word = ~(uint64_t)0;
         int size = 8;
         if (end - p >= 8) memcpy(&word, p, 8);
         if (word & 0x8080808080808080u) size = *p < 0x80 ? 1 : tw_utf8_size(p, end);
-        if (!size) return 0;
+        if (!size) break;
         p += size;
     }
-    return 1;
+    return (size_t)(p - start);
 }
+
+static inline int tw_utf8_valid_scalar(const uint8_t *p, size_t n) { return tw_utf8_prefix(p, n) == n; }
 
 #endif

@@ -25,8 +25,6 @@
 #include <avx512vbmiintrin.h>
 #include <avx512vbmi2intrin.h>
 #define _blsr_u64(word) ((word) & ((word) - 1))
-#define _blsmsk_u64(word) ((word) ^ ((word) - 1))
-#define _blsmsk_u32(word) ((word) ^ ((word) - 1))
 #endif
 #endif
 

@@ -72,7 +72,7 @@ TW_AVX2 static int tw_other_usual(tw_among *o, const uint8_t *s, size_t at, size
     f->escaped = f->unknown_count = 0;
     f->end = at + length;
     for (uint32_t i = 3; i < 3 + found.slots; i++) {
-        uint32_t slot = tw_prefix[s[at + place[i] + 1]] - 16u;
+        uint32_t slot = tw_kind[s[at + place[i] + 1]];
         if (slot == TW_STATUS || slot == TW_TAG) {
             f->text_first[slot == TW_TAG] = at + place[i] + 3;
             f->text_length[slot == TW_TAG] = place[i + 1] - place[i] - 4;

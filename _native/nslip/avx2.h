@@ -19,6 +19,9 @@
 /* Bytes that must be readable in front of the '@', and from it on: two windows, and what tw_eight reads behind them. */
 enum { TW_BEFORE = 16, TW_WINDOW = 128, TW_READ = TW_WINDOW + 16 };
 
+/* Places that are written at once: of the fields of a usual record, of any record. */
+enum { TW_USUAL = 9, TW_AT_ONCE = 12 };
+
 typedef tw_bits_128 tw_bits;
 
 /* Where the fields of a record stand: field i (conv_id, src, dst, turn, then the slots) ends in front of place[i]. */
@@ -104,19 +107,13 @@ TW_INLINE_AVX2 uint64_t tw_parity(uint64_t bits)
 TW_JUDGE(tw_judge_one, uint64_t)
 TW_JUDGE(tw_judge_two, tw_bits)
 
-/* Writes the places of the bits of `bits`, plus `base`, to place[]; returns how many. Writes at least nine entries: most
- * records have no more, and a loop of a known length costs no mispredicted branch. */
-TW_INLINE_AVX2 uint32_t tw_places(uint64_t bits, uint32_t base, uint32_t *place)
+/* Writes the places of the bits of `bits`, plus `base`, to place[]; returns how many. Writes at least `usual` entries (a
+ * constant): most records have no more, and a loop of a known length costs no mispredicted branch. */
+TW_INLINE_AVX2 uint32_t tw_places(uint64_t bits, uint32_t base, uint32_t *place, uint32_t usual)
 {
     uint32_t count = (uint32_t)_mm_popcnt_u64(bits);
-    for (int i = 0; i < 9; i++) {
-        place[i] = base + (uint32_t)_tzcnt_u64(bits);
-        bits = _blsr_u64(bits);
-    }
-    for (uint32_t i = 9; i < count; i++) {
-        place[i] = base + (uint32_t)_tzcnt_u64(bits);
-        bits = _blsr_u64(bits);
-    }
+    for (uint32_t i = 0; i < usual; i++, bits = _blsr_u64(bits)) place[i] = base + (uint32_t)_tzcnt_u64(bits);
+    for (uint32_t i = usual; i < count; i++, bits = _blsr_u64(bits)) place[i] = base + (uint32_t)_tzcnt_u64(bits);
     return count;
 }
 
@@ -127,8 +124,7 @@ static uint16_t tw_slot_bit[256];
 static void tw_simd_tables(void)
 {
     for (int i = 0; i < 256; i++) {
-        int slot = tw_prefix[i] - 16;
-        tw_slot_bit[i] = (uint16_t)(slot >= 0 && slot < TW_SLOTS ? 1 << slot : TW_NO_SLOT);
+        tw_slot_bit[i] = (uint16_t)(tw_kind[i] < TW_SLOTS ? 1 << tw_kind[i] : TW_NO_SLOT);
     }
     for (int i = 0; i < 32; i++) {
         static const uint8_t low[16] = { TW_LOW }, high[16] = { TW_HIGH };
@@ -163,7 +159,7 @@ TW_INLINE_AVX2 uint32_t tw_record_avx2(const uint8_t *s, tw_found *f)
     if (stop) {
         uint64_t record = (stop - 1) & ~(uint64_t)1, ends = (m.bar & ~inside & record) | stop;
         wrong = tw_judge_one(m.quote, m.word, m.special, m.text, inside, stop, record, ends, &f->wide);
-        count = tw_places(ends ^ known, 0, f->place);
+        count = tw_places(ends ^ known, 0, f->place, TW_USUAL);
     } else {
         tw_masks n;
         tw_masks_of(s + 64, &n);
@@ -176,8 +172,8 @@ TW_INLINE_AVX2 uint32_t tw_record_avx2(const uint8_t *s, tw_found *f)
         wrong = tw_judge_two(m.quote | (tw_bits)n.quote << 64, m.word | (tw_bits)n.word << 64,
                              m.special | (tw_bits)n.special << 64, m.text | (tw_bits)n.text << 64, within, last, record,
                              ends, &f->wide);
-        count = tw_places((uint64_t)ends ^ known, 0, f->place);
-        count += tw_places((uint64_t)(ends >> 64), 64, f->place + count);
+        count = tw_places((uint64_t)ends ^ known, 0, f->place, TW_USUAL);
+        count += tw_places((uint64_t)(ends >> 64), 64, f->place + count, TW_USUAL);
     }
     if (count - 4 > TW_SLOTS) return 0;
     const uint32_t *place = f->place;
@@ -292,7 +288,7 @@ TW_INLINE_AVX2 void tw_store_avx2(const tw_columns *restrict c, const uint8_t *s
         tw_four_fields(s, from, place + 4, f->wide, number);
     }
     for (uint32_t i = 0; i < f->slots; i++) {
-        uint32_t bar = place[3 + i], end = place[4 + i], slot = tw_prefix[s[bar + 1]] - 16u;
+        uint32_t bar = place[3 + i], end = place[4 + i], slot = tw_kind[s[bar + 1]];
         if (TW_TEXTS >> slot & 1) {
             int which = slot == TW_TAG;
             if (!all && !c->text_offset[which]) continue;
@@ -326,7 +322,7 @@ TW_INLINE_AVX2 uint32_t tw_row_avx2(const tw_columns *c, const uint8_t *s, size_
 
 /* What is known of such a record. Field i begins with the separator at place[i] and has the number number[i]; field: by kind
  * which one it is, or TW_NO_FIELD; seen: a bit for each kind; escaped: not 0 where there is a backslash. */
-enum { TW_NO_FIELD = TW_KINDS, TW_AT_ONCE = 12 };
+enum { TW_NO_FIELD = TW_KINDS };
 typedef struct {
     uint64_t number[TW_KINDS + 1];
     uint32_t place[1 + TW_KINDS + 64 + TW_AT_ONCE];
@@ -354,15 +350,6 @@ TW_INLINE_AVX2 uint64_t tw_utf8_wrong(const uint8_t *s, int first)
     uint32_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(tw_utf8_faults(v, before), zero));
     uint32_t upper = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(tw_utf8_faults(w, v), zero));
     return ~(low | (uint64_t)upper << 32);
-}
-
-/* The places of the bits of `bits`, plus `base`, as tw_places: at least TW_AT_ONCE entries are written. */
-TW_INLINE_AVX2 uint32_t tw_any_bits(uint64_t bits, uint32_t base, uint32_t *place)
-{
-    uint32_t count = (uint32_t)_mm_popcnt_u64(bits);
-    for (uint32_t i = 0; i < TW_AT_ONCE; i++, bits = _blsr_u64(bits)) place[i] = base + (uint32_t)_tzcnt_u64(bits);
-    for (uint32_t i = TW_AT_ONCE; i < count; i++, bits = _blsr_u64(bits)) place[i] = base + (uint32_t)_tzcnt_u64(bits);
-    return count;
 }
 
 /* The separators of the record at s[0], up to its '#', and f->length; s[0..room) may be read. How many quotes delimit
@@ -396,7 +383,7 @@ TW_INLINE_AVX2 uint32_t tw_any_places(const uint8_t *s, size_t room, tw_any *f)
         carried = 0 - (inside >> 63);
         f->escaped |= backslash & record;
         quotes += (uint32_t)_mm_popcnt_u64(quote & record);
-        count += tw_any_bits((m.bar & ~inside & record) | stop, (uint32_t)at, f->place + count);
+        count += tw_places((m.bar & ~inside & record) | stop, (uint32_t)at, f->place + count, TW_AT_ONCE);
         if (count > TW_KINDS + 1) return UINT32_MAX;
     }
     f->fields = count - 1;
@@ -463,8 +450,8 @@ static inline uint32_t tw_any_quoted(const uint8_t *s, const tw_any *f, uint32_t
  * at least. Its length. */
 TW_INLINE_AVX2 uint32_t tw_any_record(const uint8_t *s, size_t room, int keep, tw_any *f)
 {
-    const uint32_t headers = ((1u << TW_HEADERS) - 1) << TW_C;
-    if (tw_kind[s[1]] - (unsigned)TW_C >= TW_HEADERS || tw_digit[s[2]] == 255) return 0;
+    const uint32_t headers = ((1u << TW_HEADERS) - 1) << TW_A;
+    if (tw_kind[s[1]] - (unsigned)TW_A >= TW_HEADERS || tw_digit[s[2]] == 255) return 0;
     uint32_t quotes = tw_any_places(s, room, f), fields = f->fields, seen = 0, texts = 0;
     if (quotes == UINT32_MAX || fields < TW_HEADERS || fields > TW_KINDS) return 0;
     memset(f->field, TW_NO_FIELD, sizeof f->field);

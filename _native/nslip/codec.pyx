@@ -5,7 +5,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Next
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_DECREF, PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint64_t
@@ -38,9 +38,19 @@ cdef extern from "Python.h":
     bint PyBool_Check(object)
     bint PyDict_CheckExact(object)
 
+cdef extern from "_native/common/draft.h" nogil:
+    ctypedef struct tw_draft:
+        char *at
+        char *start
+    void tw_draft_begin(tw_draft *draft)
+    void tw_draft_free(tw_draft *draft)
+    size_t tw_draft_size(const tw_draft *draft)
+    bint tw_draft_room(tw_draft *draft, size_t more)
+
 cdef extern from "_native/nslip/message.h" nogil:
     enum:
         TW_INTEGER_ROOM
+    const char TW_SLOT_PREFIXES[10]
     void base62_prepare()
     uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
     uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
@@ -71,7 +81,6 @@ cdef object REFUSE_UNKNOWN = "error"
 cdef object NO_SLOTS = object()
 cdef object UNSET = object()
 cdef Py_ssize_t SHORTEST_LONG = SHORT_STRING
-cdef const char *SLOT_PREFIXES = b"gkprqsuet"
 
 
 # --- the message type -----------------------------------------------------------------------------------------------
@@ -295,31 +304,20 @@ called(SlipMessage, methods.FIELDS, methods.SlipMethods.__init__)
 # --- encode and check ------------------------------------------------------------------------------------------------
 
 cdef struct Writer:
-    uint8_t *data
-    size_t size
-    size_t room
+    tw_draft draft
     bint ascii
-    bint owned
 
 
-cdef int grow(Writer *w, size_t more) except -1:
-    """A larger block. The first is the caller's stack; later ones are ours."""
-    cdef size_t room = w.room * 2
-    cdef uint8_t *grown
-    while room < w.size + more:
-        room *= 2
-    grown = <uint8_t *>PyMem_Realloc(w.data, room) if w.owned else <uint8_t *>PyMem_Malloc(room)
-    if grown == NULL:
-        raise MemoryError
-    if not w.owned:
-        memcpy(grown, w.data, w.size)
-    w.data, w.room, w.owned = grown, room, True
-    return 0
+cdef inline void begin_writer(Writer *w) noexcept:
+    tw_draft_begin(&w.draft)
+    w.ascii = True
 
 
 cdef inline int reserve(Writer *w, size_t more) except -1:
     """Room for ``more`` bytes."""
-    return 0 if w.size + more <= w.room else grow(w, more)
+    if not tw_draft_room(&w.draft, more):
+        raise MemoryError
+    return 0
 
 
 cdef inline int utf8_of(Writer *w, object value, const uint8_t **text, size_t *length) except -1:
@@ -343,15 +341,15 @@ cdef inline int put_text(Writer *w, object value) except -1:
     if not utf8_of(w, value, &text, &length):
         return 0
     reserve(w, 2 * length + 2 + TW_INTEGER_ROOM)
-    w.size = tw_put_text(w.data + w.size, text, length) - w.data
+    w.draft.at = <char *>tw_put_text(<uint8_t *>w.draft.at, text, length)
     return 1
 
 
 cdef inline int put_prefix(Writer *w, int index) except -1:
     reserve(w, 8 + TW_INTEGER_ROOM)
-    w.data[w.size] = c'|'
-    w.data[w.size + 1] = SLOT_PREFIXES[index]
-    w.size += 2
+    w.draft.at[0] = c'|'
+    w.draft.at[1] = TW_SLOT_PREFIXES[index]
+    w.draft.at += 2
     return 0
 
 
@@ -378,7 +376,7 @@ cdef int put_dict(Writer *w, object slots) except -1:
         number = tw_unsigned(item, &fits)
         if not fits:
             return 0
-        w.size = tw_put_integer(w.data + w.size, number) - w.data
+        w.draft.at = <char *>tw_put_integer(<uint8_t *>w.draft.at, number)
     return 1
 
 
@@ -393,7 +391,7 @@ cdef int put_untouched(Writer *w, SlipMessage message) except -1:
     if message.tag is not None and not utf8_of(w, message.tag, &text[1], &length[1]):
         return 0
     reserve(w, 16 * TW_INTEGER_ROOM + 2 * (length[0] + length[1]))
-    w.size = tw_put_values(w.data + w.size, &message.v, text, length) - w.data
+    w.draft.at = <char *>tw_put_values(<uint8_t *>w.draft.at, &message.v, text, length)
     return 1
 
 
@@ -411,11 +409,11 @@ cdef int put_message(Writer *w, SlipMessage message) except -1:
     if touched.slots is None:
         return put_untouched(w, message)
     reserve(w, 8 * TW_INTEGER_ROOM)
-    w.size = tw_put_header(w.data + w.size, message.v.head) - w.data
+    w.draft.at = <char *>tw_put_header(<uint8_t *>w.draft.at, message.v.head)
     if not put_dict(w, touched.slots):
         return 0
-    w.data[w.size] = c'#'  # put_prefix and put_text leave room for it
-    w.size += 1
+    w.draft.at[0] = c'#'  # put_prefix and put_text leave room for it
+    w.draft.at += 1
     return 1
 
 
@@ -431,13 +429,15 @@ cdef object need_message(object message):
 
 cdef object finished(Writer *w, SlipMessage message):
     cdef object text
+    cdef size_t size
     if not put_message(w, message):
         return written(message)
+    size = tw_draft_size(&w.draft)
     if w.ascii:
-        text = PyUnicode_New(w.size, 127)
-        memcpy(PyUnicode_DATA(text), w.data, w.size)
+        text = PyUnicode_New(size, 127)
+        memcpy(PyUnicode_DATA(text), w.draft.start, size)
         return text
-    return tw_good_text(w.data, w.size)
+    return tw_good_text(<uint8_t *>w.draft.start, size)
 
 
 def encode(message):
@@ -446,53 +446,49 @@ def encode(message):
     Raises EncodeError(wrong_type|negative|too_large|unknown_act|unknown_frame|unknown_slot|lone_surrogate) with the
     field in ``path``.
     """
-    cdef uint8_t room[512]
     cdef Writer w
     if not isinstance(message, SlipMessage):
         raise need_message(message)
-    w.data, w.size, w.room, w.ascii, w.owned = room, 0, 512, True, False
+    begin_writer(&w)
     try:
         return finished(&w, <SlipMessage>message)
     finally:
-        if w.owned:
-            PyMem_Free(w.data)
+        tw_draft_free(&w.draft)
 
 
 def encode_many(messages):
     """Writes one message per line, as UTF-8, each followed by a newline. Raises EncodeError like encode, and
     newline_in_string for text with a newline; ``path`` starts with the index of the message."""
     cdef Writer w
-    cdef uint8_t room[512]
     cdef Py_ssize_t index = 0
     cdef size_t start
     cdef bytes text
-    w.data, w.size, w.room, w.ascii, w.owned = room, 0, 512, True, False
+    begin_writer(&w)
     try:
         for message in messages:
-            start = w.size
+            start = tw_draft_size(&w.draft)
             if not isinstance(message, SlipMessage):
                 raise need_message(message)
             if not put_message(&w, <SlipMessage>message):
-                w.size = start
+                w.draft.at = w.draft.start + start
                 text = written(<SlipMessage>message).encode()
                 reserve(&w, PyBytes_GET_SIZE(text))
-                memcpy(w.data + w.size, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
-                w.size += PyBytes_GET_SIZE(text)
-            if memchr(w.data + start, c'\n', w.size - start) != NULL:
+                memcpy(w.draft.at, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+                w.draft.at += PyBytes_GET_SIZE(text)
+            if memchr(w.draft.start + start, c'\n', tw_draft_size(&w.draft) - start) != NULL:
                 raise encode_fault(Reason.NEWLINE_IN_STRING, "a line cannot hold a newline")
             reserve(&w, 1)
-            w.data[w.size] = c'\n'
-            w.size += 1
+            w.draft.at[0] = c'\n'
+            w.draft.at += 1
             index += 1
             if index % PATIENCE == 0:
                 PyErr_CheckSignals()
-        return PyBytes_FromStringAndSize(<const char *>w.data, w.size)
+        return PyBytes_FromStringAndSize(w.draft.start, tw_draft_size(&w.draft))
     except EncodeError as error:
         error.path = f"/{index}{error.path or ''}"
         raise error.relocated() from None
     finally:
-        if w.owned:
-            PyMem_Free(w.data)
+        tw_draft_free(&w.draft)
 
 
 cdef bint is_short(object text) except -1:

@@ -183,14 +183,6 @@ static inline uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
     return p + count;
 }
 
-/* Whether one of eight bytes is '"' or '\'. */
-static inline int tw_must_escape(uint64_t w)
-{
-    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
-    uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
-    return (((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops ? 1 : 0;
-}
-
 /* A quoted string; there must be room for 2 * n + 2 bytes. */
 static inline uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
 {
@@ -199,7 +191,7 @@ static inline uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
     while (i + 8 <= n) {
         uint64_t w;
         memcpy(&w, s + i, 8);
-        if (tw_must_escape(w)) break;
+        if (tw_find_two(w, '"', '\\')) break;
         memcpy(p, &w, 8);
         p += 8;
         i += 8;
@@ -230,12 +222,11 @@ static inline uint8_t *tw_put_header(uint8_t *p, const uint64_t *head)
 /* A whole message; text and length are those of STATUS and TAG. */
 static inline uint8_t *tw_put_values(uint8_t *p, const tw_values *v, const uint8_t *const *text, const size_t *length)
 {
-    static const char prefixes[] = "gkprqsuet";
     p = tw_put_header(p, v->head);
     for (int i = 0; i < v->count; i++) {
         int slot = v->order[i];
         p[0] = '|';
-        p[1] = (uint8_t)prefixes[slot];
+        p[1] = (uint8_t)TW_SLOT_PREFIXES[slot];
         p += 2;
         if (slot == TW_STATUS) p = tw_put_text(p, text[0], length[0]);
         else if (slot == TW_TAG) p = tw_put_text(p, text[1], length[1]);

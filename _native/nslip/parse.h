@@ -52,41 +52,30 @@ typedef struct {
 
 /* Values of base62 digits; 255 is not a digit. */
 static uint8_t tw_digit[256];
-/* Prefixes: 1..6 header field + 1, 16.. slot + 16, 64 another letter, 0 nothing. */
-static uint8_t tw_prefix[256];
-/* The same by one number: a slot, one of the header's fields (conv_id, src, dst, turn, act, frame), TW_OTHER another letter,
- * TW_KINDS nothing. */
-enum { TW_C = TW_SLOTS, TW_S, TW_D, TW_T, TW_A, TW_F, TW_OTHER, TW_KINDS };
+/* What a prefix stands for: a slot, a field of the header, TW_OTHER for another letter, TW_KINDS for nothing. */
+enum { TW_A = TW_SLOTS, TW_F, TW_C, TW_S, TW_D, TW_T, TW_OTHER, TW_KINDS };
 static uint8_t tw_kind[256];
+static const char TW_SLOT_PREFIXES[] = "gkprqsuet";
 
 static void tw_nslip_tables(void)
 {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    static const char headers[] = "afcSdT", slots[] = "gkprqsuet";
+    static const char headers[] = "afcSdT";
     memset(tw_digit, 255, sizeof tw_digit);
-    memset(tw_prefix, 0, sizeof tw_prefix);
     memset(tw_kind, TW_KINDS, sizeof tw_kind);
     for (int i = 0; i < 62; i++) {
         tw_digit[(uint8_t)alphabet[i]] = (uint8_t)i;
-        if (i < 10) continue;
-        tw_prefix[(uint8_t)alphabet[i]] = 64;
-        tw_kind[(uint8_t)alphabet[i]] = TW_OTHER;
+        if (i >= 10) tw_kind[(uint8_t)alphabet[i]] = TW_OTHER;
     }
-    for (int i = 0; i < TW_HEADERS; i++) {
-        tw_prefix[(uint8_t)headers[i]] = (uint8_t)(1 + i);
-        tw_kind[(uint8_t)headers[i]] = (uint8_t)(i < TW_CONV ? TW_A + i : TW_C + i - TW_CONV);
-    }
-    for (int i = 0; i < TW_SLOTS; i++) {
-        tw_prefix[(uint8_t)slots[i]] = (uint8_t)(16 + i);
-        tw_kind[(uint8_t)slots[i]] = (uint8_t)i;
-    }
+    for (int i = 0; i < TW_HEADERS; i++) tw_kind[(uint8_t)headers[i]] = (uint8_t)(TW_A + i);
+    for (int i = 0; i < TW_SLOTS; i++) tw_kind[(uint8_t)TW_SLOT_PREFIXES[i]] = (uint8_t)i;
 }
 
 /* True if a candidate of a log begins with the '@' at s[p]: '@', a header prefix, one to eleven digits and '|' (readings 8). */
 static inline int tw_candidate(const uint8_t *s, size_t p, size_t end)
 {
     size_t first = p + 2;
-    if (p + 1 >= end || (uint8_t)(tw_prefix[s[p + 1]] - 1) >= TW_HEADERS) return 0;
+    if (p + 1 >= end || (uint8_t)(tw_kind[s[p + 1]] - TW_A) >= TW_HEADERS) return 0;
     for (p = first; p < end; p++) {
         if (tw_digit[s[p]] == 255) return p > first && s[p] == '|';
         if (p - first == TW_MOST_DIGITS) return 0;
@@ -112,29 +101,6 @@ static int tw_legacy(const uint8_t *s, size_t p, size_t end)
     }
     if (p == end) return TW_LEGACY_ENDS;
     return s[p] == '|' || s[p] == '#' || s[p] == '\r' || s[p] == '\n' ? TW_LEGACY : TW_NOT_LEGACY;
-}
-
-/* Length of the valid UTF-8 prefix of s[0..n): n when all is valid (RFC 3629: no surrogates, nothing overlong). */
-static size_t tw_utf8_prefix(const uint8_t *s, size_t n)
-{
-    size_t i = 0;
-    while (i < n) {
-        uint8_t b = s[i];
-        if (b < 0x80) { i++; continue; }
-        size_t need;
-        uint8_t low = 0x80, high = 0xBF;
-        if (b >= 0xC2 && b <= 0xDF) need = 1;
-        else if (b >= 0xE0 && b <= 0xEF) { need = 2; if (b == 0xE0) low = 0xA0; if (b == 0xED) high = 0x9F; }
-        else if (b >= 0xF0 && b <= 0xF4) { need = 3; if (b == 0xF0) low = 0x90; if (b == 0xF4) high = 0x8F; }
-        else return i;
-        for (size_t k = 1; k <= need; k++) {
-            if (i + k >= n) return i;
-            uint8_t c = s[i + k];
-            if (c < (k == 1 ? low : 0x80) || c > (k == 1 ? high : 0xBF)) return i;
-        }
-        i += need + 1;
-    }
-    return n;
 }
 
 /* The top bit of each byte of w that is a or b; bytes above the lowest such one may be marked falsely. */
@@ -286,16 +252,15 @@ static int tw_nslip_read(const uint8_t *s, size_t start, size_t end, size_t size
     if (p < end && s[p] == '#') TW_FAULT(TW_EMPTY_MESSAGE, p);
     for (;; p++) {
         if (p >= end) TW_FAULT(TW_BAD_FRAMING, end);
-        uint8_t kind = tw_prefix[s[p]];
-        if (kind == 0 || kind == 64) {
+        int kind = tw_kind[s[p]], header = kind - TW_A, slot = header < 0 ? kind : -1;
+        if (kind >= TW_OTHER) {
             if (s[p] == '|' || s[p] == '#') TW_FAULT(TW_EMPTY_FIELD, p);
-            if (kind == 0 || !(flags & TW_KEEP)) TW_FAULT(TW_UNKNOWN_PREFIX, p);
+            if (kind == TW_KINDS || !(flags & TW_KEEP)) TW_FAULT(TW_UNKNOWN_PREFIX, p);
             code = tw_unknown_field(s, p, end, size, flags, f);
             if (code != TW_OK) return code;
             p = f->end;
         } else {
-            int slot = kind - 16;
-            if (slot >= 0 ? (v->present >> slot) & 1 : (f->headers >> (kind - 1)) & 1) TW_FAULT(TW_DUPLICATE, p);
+            if (slot >= 0 ? (v->present >> slot) & 1 : (f->headers >> header) & 1) TW_FAULT(TW_DUPLICATE, p);
             size_t first = ++p;
             if (p >= end) TW_FAULT(TW_BAD_FRAMING, end);
             if (s[p] == '|' || s[p] == '#') TW_FAULT(TW_EMPTY_VALUE, p);
@@ -315,8 +280,8 @@ static int tw_nslip_read(const uint8_t *s, size_t start, size_t end, size_t size
                 if (slot >= 0) {
                     v->ints[slot] = number;
                 } else {
-                    if (kind == 1 + TW_ACT && number > TW_MAX_ACT) TW_FAULT(TW_UNKNOWN_ACT, first);
-                    if (kind == 1 + TW_FRAME && number > TW_MAX_FRAME) {
+                    if (header == TW_ACT && number > TW_MAX_ACT) TW_FAULT(TW_UNKNOWN_ACT, first);
+                    if (header == TW_FRAME && number > TW_MAX_FRAME) {
                         if (!(flags & TW_KEEP)) TW_FAULT(TW_UNKNOWN_FRAME, first);
                         tw_unknown *u = &f->unknown[f->unknown_count++];
                         u->first = first;
@@ -324,8 +289,8 @@ static int tw_nslip_read(const uint8_t *s, size_t start, size_t end, size_t size
                         u->prefix = 'f';
                         u->before = 0;
                     }
-                    v->head[kind - 1] = number;
-                    f->headers |= (uint8_t)(1 << (kind - 1));
+                    v->head[header] = number;
+                    f->headers |= (uint8_t)(1 << header);
                 }
             }
             if (slot >= 0) {
@@ -403,7 +368,7 @@ TW_ALWAYS int tw_nslip_fast(const uint8_t *restrict s, size_t size, int log, tw_
     TW_DIGITS;
     v->head[TW_TURN] = value;
     while (*p == '|') {
-        uint32_t slot = (uint32_t)tw_prefix[p[1]] - 16;
+        uint32_t slot = tw_kind[p[1]];
         if (slot >= TW_SLOTS || (present >> slot) & 1) return 0;
         p += 2;
         if (slot == TW_TAG || slot == TW_STATUS) {
