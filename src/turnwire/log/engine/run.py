@@ -92,7 +92,7 @@ class Run:
         self._job = ReadOptions(
             self._pool,
             options["batch_bytes"],
-            options["borrow"],
+            options["borrow"] and not self._follow,
             options["limits"],
             self.stop,
             marks,

@@ -11,7 +11,7 @@ from typing import Any
 from turnwire.log.input import rotation
 from turnwire.log.input.archives import is_archived
 from turnwire.log.input.reading import Blocks, stream_blocks
-from turnwire.log.input.rotated_names import TICK
+from turnwire.log.input.rotated_names import TICK, is_rotated
 from turnwire.log.input.rotation import file_blocks
 from turnwire.log.input.sources import ReadOptions, Source, names_files, sources
 
@@ -43,15 +43,18 @@ class Follower:
                 begun = time.monotonic()
                 self._marks.done.clear()
                 if looks % LISTED == 0:
-                    files = named(self._source)
+                    held = [one for one in self._marks.held.values() if one.path in self._states]
+                    removed = {one.path: one.source for one in held if not os.fstat(one.file.fileno()).st_nlink}
+                    files = removed | named(self._source)
                     for name in self._marks.passed_over:
                         self._states.pop(name, None)
                     self._marks.passed_over.clear()
-                # A log comes before the files that had its name, which it finds; what is new may be made from others.
-                names = [name for name in reversed(files) if name in self._states]
-                names += [name for name in files if name not in self._states]
-                changed = [files[name] for name in names if self._is_changed(name)]
-                yield self._again(changed) if changed else None
+                # A known log finds the files that had its name. All others may be made from those: they come when what
+                # was read by then is in the bookmarks.
+                known = {name: name in self._states and not is_rotated(name) for name in files}
+                for names in ([name for name in files if known[name]], [name for name in files if not known[name]]):
+                    changed = [files[name] for name in names if self._is_changed(name)]
+                    yield self._again(changed) if changed else None
                 looks += 1
                 self._job.stop.sleep(max(INTERVAL, min(time.monotonic() - begun, LONGEST)))
         finally:

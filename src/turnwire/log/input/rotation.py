@@ -237,7 +237,8 @@ class Bookmarks:
         if latest is None and listed is not None and (listed[:2] != who.file or who.born > self._listed_at):
             unread = Bookmark.of(name, Identity(*listed[:2], 0, b"", listed[2]), (0, 1))
             return FileComparison(latest=unread, why=Reason.FILE_GONE)
-        if latest is None or self._is_there(latest, self._named):
+        follows = latest is not None and latest.file in self.held and latest.file not in self.done
+        if latest is None or (not follows and self._is_there(latest, self._named)):
             return FileComparison()  # new; what had its name has another one, and is read under that
         return FileComparison(latest=latest, why=Reason.FILE_GONE)
 
