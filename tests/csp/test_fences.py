@@ -133,5 +133,5 @@ def test_what_opens_and_closes(core: Any, lines: list[str], inside: bool) -> Non
         fence = fences.fence_behind(line, fence)
     assert bool(fence) == inside
     document = f"{text}\u2afbhead\nbody\n"
-    assert len(core("kick.format").parse(document, True, True)[2]) == (0 if inside else 1)
+    assert len(core("kick.format").parse(document.encode(), True, True)[2]) == (0 if inside else 1)
     assert len(parse_space(document, mode="lenient", fences=True).sections) == (0 if inside else 1)
