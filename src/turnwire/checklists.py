@@ -7,14 +7,14 @@ Each wire defines its clauses and their checks (``<package>/checklist.py``). Thi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import UnknownKey
 
 if TYPE_CHECKING:
-    from turnwire.errors import DecodeError
+    from turnwire.errors import DecodeError, Issue
 
 PASS, FAIL, OPEN, NOT_APPLICABLE = "pass", "fail", "open", "not applicable"
 """The ends of a clause. "open": something that it asks for is unfinished where the input ends."""
@@ -194,6 +194,7 @@ class RecordChecklist:
 
     alone = False
     _tries = False  # whether a message that breaks a clause is to change nothing
+    _issues: Sequence[Issue] | None = None  # of the message that is checked, if these are known
 
     def __init__(self) -> None:
         self.faults: list[ClauseFault] = []
@@ -210,18 +211,19 @@ class RecordChecklist:
         """Handles a record that cannot be read."""
         raise NotImplementedError
 
-    def admits(self, message: Any, line: int) -> ClauseFault | None:
+    def admits(self, message: Any, line: int, issues: Sequence[Issue] | None = None) -> ClauseFault | None:
         """Checks one message and applies it if it violates no clause; otherwise returns the first fault and changes
-        nothing. Costs no more than :meth:`message`, regardless of the history; keeps no doubts."""
+        nothing. Costs no more than :meth:`message`, regardless of the history; keeps no doubts. issues: what the
+        ``check`` of its wire finds, if that is known."""
         applied = set(self.applied)
-        self._tries = True
+        self._tries, self._issues = True, issues
         try:
             self.message(message, line)
         except _Refused as refused:
             self.applied = applied
             return refused.fault
         finally:
-            self._tries = False
+            self._tries, self._issues = False, None
         return None
 
     def forget(self, room: int) -> None:

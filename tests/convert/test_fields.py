@@ -177,7 +177,7 @@ def test_fields_that_a_wire_asks_for_are_those_that_must_be_there() -> None:
 def is_made(wire: str, fields: Any) -> bool:
     """True if strict writing takes the message of these fields."""
     try:
-        checked(wire, fields)
+        checked(mapper(wire, Context().names), fields)
     except (turnwire.WireError, KeyError, TypeError):
         return False
     return True

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hmac
 from typing import Any
 
-from turnwire.conversion.shapes import Fields, Path, parsed, same, shape_of, shown
+from turnwire.conversion.shapes import Fields, Path, parsed, shape_of, shown
 from turnwire.errors import ConvertError, Reason, WireError
 from turnwire.json import text as json_text
 from turnwire.registry import encode
@@ -24,12 +24,12 @@ def bad_carry(wire: str, text: str) -> ConvertError:
 
 
 def packed(
-    source: str, fields: Fields, back: Fields, to: str, made: Fields, filled: list[Path], key: bytes | None
+    source: str, fields: Fields, rest: list[Path], to: str, made: Fields, filled: list[Path], key: bytes | None
 ) -> Any:
-    """The content of the extension place of ``to``; ``made`` is the message around it, ``back`` what that says, and
-    ``filled`` the paths there that the context filled."""
-    rest = {shown(path): value for path, value in fields.items() if path not in back or not same(back[path], value)}
-    whole: dict[str, Any] = {"wire": source, "fields": [shown(path) for path in fields], "rest": rest}
+    """The content of the extension place of ``to``; ``made`` is the message around it, ``rest`` what that does not
+    say, and ``filled`` the paths there that the context filled."""
+    told = {shown(path): fields[path] for path in rest}
+    whole: dict[str, Any] = {"wire": source, "fields": [shown(path) for path in fields], "rest": told}
     if filled:
         whole["filled"] = [shown(path) for path in filled]
     if key is not None:

@@ -178,7 +178,7 @@ class Names:
     def back(self, mapping: str, value: Any) -> Any:
         """The name that is mapped to a value, or ABSENT."""
         table = self._back[mapping]
-        return table.get(_folded(value), ABSENT) if table else ABSENT
+        return table.get(value if type(value) is int else _folded(value), ABSENT) if table else ABSENT
 
     def number(self, mapping: str, name: str) -> Any:
         """The number of a name: as mapped, or what a decimal text says; ABSENT if neither holds."""
@@ -235,6 +235,6 @@ def as_key(fact: Any) -> str:
 
 def _folded(value: Any) -> Any:
     """A UUID in lower case; anything else as it is."""
-    if type(value) is int or not isinstance(value, str) or len(value) != 36:
+    if not isinstance(value, str) or len(value) != 36:
         return value
     return value.lower() if value[8] == value[13] == value[18] == value[23] == "-" else value

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 from turnwire import registry
 from turnwire.checklists import ClauseFault, RecordChecklist
-from turnwire.conversion import carrying
 from turnwire.conversion.context import Context, Names
-from turnwire.conversion.converting import Converted, ConvertOptions, converted, names_of, split, written
-from turnwire.conversion.facts import is_known, mapper
+from turnwire.conversion.converting import Converted, ConvertOptions, names_of, reader_of, restored, written
+from turnwire.conversion.facts import Mapper, is_known, mapper
 from turnwire.conversion.shapes import ABSENT, Facts, Fields, Shape
-from turnwire.errors import ConvertError, Reason, expect, expect_number
+from turnwire.errors import ConvertError, Issue, Reason, expect, expect_number
 from turnwire.registry import encode, reading
 
 REMEMBERED = 100_000
@@ -69,7 +68,7 @@ class _Recent(OrderedDict[Any, Any]):
             self.move_to_end(key)
         elif len(self) >= self._room:
             self.popitem(last=False)
-        super().__setitem__(key, value)
+        OrderedDict.__setitem__(self, key, value)
 
 
 class Converter:
@@ -132,7 +131,8 @@ class Converter:
 
     def be_terse(self) -> None:
         """Names only one dropped field of each message from now on: naming all takes longer."""
-        self._options = self._options._replace(terse=True)
+        if not self._options.terse:
+            self._options = self._options._replace(terse=True)
 
     @property
     def context(self) -> Context:
@@ -143,23 +143,23 @@ class Converter:
         """Converts the next message. Raises what :func:`convert` raises, and ConvertError(not_conforming) for a
         message that does not fit the history, with the clause of the target's checklist in ``path``; it then
         changes nothing."""
-        source, fields = split(message, self.to)
-        changes: dict[tuple[Any, ...], int] = {}
-        own = source == self.to or (self._options.restore and carrying.opened(fields, source, self.to) is not None)
-        if own:
-            made = converted(message, self.to, self._names, self._options)
-            source, fields, reader = self.to, self._target.split(made.message), self._mapper
-            facts = said = self._mapper.facts(fields)
+        target, changes, issues = self._mapper, dict[tuple[Any, ...], int](), None
+        reader = reader_of(message, self.to, self._names) or target
+        fields = reader.shape.split(message)
+        made = Converted(message, ()) if reader is target else restored(reader, fields, target, self._options)
+        if own := made is not None:
+            if reader is not target:
+                reader, message, fields = target, made.message, target.shape.split(made.message)
+            facts = said = target.facts(fields)
             task = self._task(self._target, facts)
         else:
-            reader = mapper(source, self._names)
             facts, changes, task = self._adapted(reader.shape, reader.facts(fields))
-            made, said = written(reader, fields, self._mapper, self._as_written(facts), self._options)
+            made, said, issues = written(reader, fields, target, self._as_written(facts), self._options)
             self._refuse_requester(facts, task)
-        self._admit(made.message, said, own or "task" in facts)
+        self._admit(made.message, said, own or "task" in facts, issues)
         if own:
             self._take_in(fields, facts)
-        if task is not None and _ends(facts, source, message if not own else made.message):
+        if task is not None and _ends(facts, reader, message):
             if task.is_told(facts):
                 self._answered(task, task.assignee)
             else:
@@ -324,12 +324,12 @@ class Converter:
 
     # --- what the target's checklist makes of it
 
-    def _admit(self, message: Any, facts: Facts, names: bool) -> None:
+    def _admit(self, message: Any, facts: Facts, names: bool, issues: list[Issue] | None) -> None:
         """Writes a message of the target, which says these facts. names: whether its source says which work it is
-        about."""
+        about. issues: those of the message, if they are known."""
         asks = facts.get("act") in _ASKS
         if self._judge is not None:
-            fault = self._unasked(facts, names) or self._judge.admits(message, self._written + 1)
+            fault = self._unasked(facts, names) or self._judge.admits(message, self._written + 1, issues)
             if fault is not None:
                 raise self._refused(fault)
             self._judge.forget(self._room)
@@ -376,13 +376,12 @@ def _numbered(name: str, number: int) -> str:
     return f"{name}0{number}" if name[-1:].isdigit() else f"{name}{number}"
 
 
-def _ends(facts: Facts, source: str, message: Any) -> bool:
+def _ends(facts: Facts, reader: Mapper, message: Any) -> bool:
     """True if an answer ends the work that it is about, as its wire says it (``Wire.pairs``, ``Wire.work``)."""
     if facts["act"] in _PROMISES or facts.get("status") in ("QUEUED", "RUNNING"):
         return False
-    wire = registry.wire(source)
-    if any(message.kind in rule.progress for rule in wire.pairs):
+    if reader.progress and message.kind in reader.progress:
         return False
-    work = wire.work
+    work = reader.described.work
     found = None if work is None else work(encode(message, strict=False).encode("utf-8", "surrogatepass"))
     return found is None or found.final

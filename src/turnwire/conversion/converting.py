@@ -10,9 +10,9 @@ from turnwire.conversion import carrying
 from turnwire.conversion.carrying import bad_carry
 from turnwire.conversion.context import Context, Names, bad_context
 from turnwire.conversion.facts import Mapper, differing, mapper, meaning
-from turnwire.conversion.shapes import Facts, Fields, pointed, shape_of, shown
+from turnwire.conversion.shapes import Facts, Fields, pointed, shown
 from turnwire.conversion.tables import GRAVE
-from turnwire.errors import ConvertError, DecodeError, Reason, expect
+from turnwire.errors import ConvertError, DecodeError, Issue, Reason, expect
 from turnwire.registry import encode, wire_of
 
 _NOTHING = Context()
@@ -79,7 +79,13 @@ def convert(
     that is not a message. Raises EncodeError for a message that its own wire cannot write.
     """
     expect(key, (bytes, NoneType), "a key must be bytes")
-    return converted(message, to, names_of(context), ConvertOptions(carry, nearest, restore, key))
+    names, options = names_of(context), ConvertOptions(carry, nearest, restore, key)
+    reader = reader_of(message, registry.wire(to).name, names)
+    if reader is None:
+        return Converted(message, ())
+    fields, target = reader.shape.split(message), mapper(to, names)
+    found = restored(reader, fields, target, options)
+    return written(reader, fields, target, reader.facts(fields), options)[0] if found is None else found
 
 
 def names_of(context: Context | None) -> Names:
@@ -89,37 +95,26 @@ def names_of(context: Context | None) -> Names:
     return (_NOTHING if context is None else context).names
 
 
-def split(message: Any, to: str) -> tuple[str, Fields]:
-    """The wire of a message and its fields. Raises ConvertError: wrong_type for what is none, no_counterpart where its
-    wire does not say what its fields mean."""
+def reader_of(message: Any, to: str, names: Names) -> Mapper | None:
+    """The mapper of the wire of a message, None for a message of ``to``. Raises ConvertError: wrong_type for what is no
+    message, no_counterpart where its wire does not say what its fields mean."""
     source = wire_of(message)
-    if source is None or not isinstance(message, registry.wire(source).message):
+    wire = None if source is None else registry.wire(source)
+    if wire is None or not isinstance(message, wire.message):
         raise ConvertError(Reason.WRONG_TYPE, f"convert expects a message, not {type(message).__name__}", wire=to)
     encode(message, strict=False)
-    if source == to:
-        return source, {}
-    if not registry.wire(source).has("shape"):
+    if wire.name == to:
+        return None
+    if not wire.has("shape"):
         text = f"{source} does not define the meaning of its fields (Wire.shape), so it cannot be converted"
         raise ConvertError(Reason.NO_COUNTERPART, text, wire=to)
-    return source, shape_of(source).split(message)
-
-
-def converted(message: Any, to: str, names: Names, options: ConvertOptions) -> Converted:
-    """:func:`convert` with names that are ready."""
-    source, fields = split(message, registry.wire(to).name)
-    if source == to:
-        return Converted(message, ())
-    one, other = mapper(source, names), mapper(to, names)
-    carried = carrying.opened(fields, source, to) if options.restore else None
-    if carried is not None:
-        return _restored(one, fields, other, carried, options)
-    return written(one, fields, other, one.facts(fields), options)[0]
+    return mapper(wire.name, names)
 
 
 def written(
     source: Mapper, fields: Fields, target: Mapper, facts: Facts, options: ConvertOptions
-) -> tuple[Converted, Facts]:
-    """The message of the target that says the facts of a message, and the facts that it says."""
+) -> tuple[Converted, Facts, list[Issue]]:
+    """The message of the target that says the facts of a message, the facts that it says, and its issues."""
     if not target.knows(facts):
         raise _no_counterpart(source, fields, target, facts, None)
     form = target.kinds.get(facts["act"])
@@ -136,14 +131,15 @@ def written(
         made = _with_carry(source, fields, target, made, options.key)
     else:
         dropped = source.lost(fields, said, not options.terse)
-    return Converted(checked(target.wire, made), dropped, (), near), said
+    message, issues = checked(target, made)
+    return Converted(message, dropped, (), near), said, issues
 
 
 def _near(target: Mapper, made: Fields, facts: Facts, said: Facts) -> str | None:
     """The kind of a message that means something else than the facts say, or None if it means the same. said: the
     facts that the message says."""
     shape = target.shape
-    if not target.tells_kinds(facts):
+    if not target.kinds and shape.begin(facts["act"], facts) == ("", {}):  # it does not state its act, only loses it
         return None if facts["act"] not in GRAVE else shape.kind_name(made)
     near = shape.near(made)
     if near is not None:
@@ -187,14 +183,15 @@ def _with_carry(source: Mapper, fields: Fields, target: Mapper, made: Fields, ke
         raise ConvertError(Reason.NO_EXTENSION, text, wire=to, missing=paths)
     given = target.survivors(source.facts(fields))
     filled = [path for path in made if path not in given]
-    return {**made, place: carrying.packed(source.wire, fields, back, to, made, filled, key)}
+    return {**made, place: carrying.packed(source.wire, fields, rest, to, made, filled, key)}
 
 
-def _restored(
-    source: Mapper, fields: Fields, target: Mapper, carried: dict[str, Any], options: ConvertOptions
-) -> Converted:
-    """The message that was carried, if it is what the message around it says, too."""
+def restored(source: Mapper, fields: Fields, target: Mapper, options: ConvertOptions) -> Converted | None:
+    """The message that was carried, if it is what the message around it says, too; None if none was, or is wanted."""
     to = target.wire
+    carried = carrying.opened(fields, source.wire, to) if options.restore else None
+    if carried is None:
+        return None
     around = {path: value for path, value in fields.items() if path != source.shape.carry}
     if options.key is not None:
         carrying.prove(carried, around, source.wire, to, options.key)
@@ -228,17 +225,18 @@ def _check_carried(source: Mapper, around: Fields, target: Mapper, made: Fields,
         raise bad_carry(to, f"the embedded part is not a {near}; nearest=True uses it")
 
 
-def checked(wire: str, fields: Fields) -> Any:
-    """Returns the message with these fields, if strict writing accepts it."""
+def checked(target: Mapper, fields: Fields) -> tuple[Any, list[Issue]]:
+    """Returns the message with these fields, if strict writing accepts it, and its issues."""
+    wire = target.wire
     try:
-        message = shape_of(wire).join(fields)
+        message = target.shape.join(fields)
     except DecodeError as error:  # what a context gave has another type
         path = pointed(error.path or "")
         raise ConvertError(error.reason, f"{path}: {error.text}", wire=wire, path=path, missing=[path]) from None
-    issues = registry.wire(wire).check(message)
+    issues = target.described.check(message)
     found = [issue for issue in issues if issue.severity != "info"] if issues else None
     if found:
         where = [pointed(str(issue.where)) for issue in found]
         text = "; ".join(f"{place}: {issue.text}" for place, issue in zip(where, found, strict=True))
         raise ConvertError(found[0].reason, text, wire=wire, path=where[0], missing=where)
-    return message
+    return message, issues

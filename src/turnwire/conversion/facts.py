@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
-from functools import partial
+from itertools import count
 from typing import Any, NamedTuple
 
 from turnwire import registry
+from turnwire.contract import Wire
 from turnwire.conversion.context import LARGEST, Names, as_key
 from turnwire.conversion.shapes import ABSENT, Facts, Fields, Path, parsed, same, shape_of, shown
 from turnwire.conversion.tables import (
@@ -276,16 +277,19 @@ class _Plan(NamedTuple):
 class Mapper:
     """One wire, with the names of a context: the facts of its fields, and the fields of facts."""
 
-    def __init__(self, wire: str, names: Names) -> None:
-        self.wire = wire
+    def __init__(self, wire: Wire, names: Names) -> None:
+        self.described = wire
+        self.wire = wire.name
         self.names = names
-        self.shape = shape_of(wire)
-        self.kinds = {act: row[wire] for act, row in ACTS.items() if wire in row}
+        self.shape = shape_of(wire.name)
+        self.kinds = {act: row[self.wire] for act, row in ACTS.items() if self.wire in row}
         """Act -> the wire's own kind for it, or the nearest one. Wires that stand in no table choose themselves."""
         self.named_kinds = sorted({form.kind for form in self.kinds.values() if form.own})
+        self.progress = frozenset[str]().union(*(rule.progress for rule in wire.pairs))
+        """The kinds of answers that only report progress."""
         self._plans: dict[str, _Plan] = {}
         self._chosen: dict[tuple[Any, ...], list[_Step]] = {}  # by kind and the facts that are there
-        self._numbers: Counter[str] = Counter()  # ids that messages number within their history
+        self._numbers: defaultdict[str, count[int]] = defaultdict(lambda: count(1))  # of ids, by their letters
 
     def _plan(self, kind: str) -> _Plan:
         found = self._plans.get(kind)
@@ -326,24 +330,18 @@ class Mapper:
         """The function that gives a field of which the source says nothing, by the context; None if it has none."""
         context, given = self.names.context, self.names.unasked(self.wire, kind, path)
         if given is ABSENT:
-            letter = self.shape.numbered.get(f"{kind}:{path}") if self.names.room else None
+            if self.names.room and (letter := self.shape.numbered.get(f"{kind}:{path}")) is not None:
+                numbers = self._numbers[letter]
+                return lambda: f"{letter}{next(numbers)}"
             given = context.now if timed else context.new_id if fresh else None
-            if letter is not None or given is None:
-                return None if letter is None else partial(self._numbered, letter)
+            if given is None:
+                return None
         return given if callable(given) else lambda: given
-
-    def _numbered(self, letter: str) -> str:
-        self._numbers[letter] += 1
-        return f"{letter}{self._numbers[letter]}"
 
     def knows(self, facts: Facts) -> bool:
         """True if the wire has a kind for what a message does, its own or a near one."""
         act = facts.get("act")
         return act is not None and (act in self.kinds or not self.kinds)
-
-    def tells_kinds(self, facts: Facts) -> bool:
-        """True if a message of the wire states its act. One that does not says nothing wrong; it is only lost."""
-        return bool(self.kinds) or self.shape.begin(facts["act"], facts) != ("", {})
 
     def facts(self, fields: Fields) -> Facts:
         """The facts that the fields of a message say."""
@@ -447,15 +445,18 @@ def differing(fields: Fields, others: Fields) -> list[Path]:
     return [
         path
         for path, value in fields.items()
-        if (other := others.get(path, ABSENT)) is not value and (other is ABSENT or not same(other, value))
+        if (other := others.get(path, ABSENT)) is not value
+        and not (type(other) is type(value) is str and other == value)
+        and (other is ABSENT or not same(other, value))
     ]
 
 
 def mapper(wire: str, names: Names) -> Mapper:
     """The mapper of a wire. Raises UnknownName for one that does not say what its fields mean."""
+    described = registry.wire(wire)
     found: Mapper | None = names.mappers.get(wire)
-    if found is None or found.shape is not shape_of(wire):
-        found = names.mappers[wire] = Mapper(wire, names)
+    if found is None or found.described is not described:
+        found = names.mappers[wire] = Mapper(described, names)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 from turnwire.conversion.context import Names
@@ -153,7 +154,7 @@ def finish(fields: Fields, facts: dict[str, Any], names: Names) -> tuple[Path, .
     said = "FAILED" if act == "error" and "task" in facts else facts.get("status") if act == "inform" else None
     status = ACCEPTED if act == "accept" else FORMS["status"].write(said, names, "kick")
     channel = _channel(act, fields, status is not ABSENT, names)
-    row = DEFAULT_POLICY.row_for(SIGIL + channel)
+    row = _row(channel)
     default = fields.get(_CONTENT)
     made = _content(channel, facts, status if channel == STATUS_CHANNEL else ABSENT)
     rest = {path: fields.pop(path) for path in [_CONTENT, ("correlation_id",)] if path in fields}
@@ -163,6 +164,9 @@ def finish(fields: Fields, facts: dict[str, Any], names: Names) -> tuple[Path, .
     if ("correlation_id",) in rest:
         fields["correlation_id",] = rest["correlation_id",]
     return (("correlation_id",),) if row is not None and row.correlation else ()
+
+
+_row = cache(lambda channel: DEFAULT_POLICY.row_for(SIGIL + channel))  # of the channels of the table
 
 
 def _channel(act: str, fields: Fields, status: bool, names: Names) -> str:
@@ -181,7 +185,7 @@ def _channel(act: str, fields: Fields, status: bool, names: Names) -> str:
     if status and act == "error":
         exact = (STATUS_CHANNEL, *exact)
     for channel in (first, *exact, *(f"{family}/{word}" for family in CHANNEL_NEAREST)):
-        row = DEFAULT_POLICY.row_for(SIGIL + channel)
+        row = _row(channel)
         known = isinstance(sender, str) and isinstance(receiver, str)
         if row is not None and known and allows(row.senders, sender) and allows(row.receivers, receiver):
             return channel

@@ -120,7 +120,7 @@ class SapChecklist(checklists.RecordChecklist):
         """Checks one object."""
         expect(message, (Task, Result, Ack, Nack), "expected a SAP object or its text")
         self.applied |= _OF_ALL
-        for issue in check(message):
+        for issue in check(message) if self._issues is None else self._issues:
             found = self.doubt if _is_doubtful(issue, message) else self.fault
             in_context = issue.severity == "warning" and str(issue.where).startswith("/constitutionalContext/")
             for clause in (*REASONS.get(issue.reason, ()), *(("context",) if in_context else ())):
@@ -136,10 +136,11 @@ class SapChecklist(checklists.RecordChecklist):
         self.applied |= _OF_TASKS
         self._follow(task, line, offset)
         self._tick(task)
-        name = task.fields["taskId"].lower()
+        fields = task.fields
+        name = fields["taskId"].lower()
         if (known := self._tasks.get(name)) is None:
             self._tasks[name] = _Known(task, line, offset)
-            correlation = task.fields["correlationId"].lower()
+            correlation = fields["correlationId"].lower()
             self._correlations[correlation] = None if correlation in self._correlations else name
         else:  # it is sent once more
             known.refused = False

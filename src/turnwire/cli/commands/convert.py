@@ -168,6 +168,7 @@ class _Writer:
         self.output, self.messages = _shown(verbose)
         self.notes = Notes(verbose)
         self._target = target
+        self._lead = "\n" if registry.wire(target).style == LINES else ""
         self._json = as_json
         self._quiet = quiet
         self._first = True
@@ -186,7 +187,7 @@ class _Writer:
             self._line(made if converted.nearest is None else {**made, "nearest": converted.nearest})
             return
         if not self._first:
-            text = f"\n{text}" if registry.wire(self._target).style == LINES else text
+            text = self._lead + text
         self._first = False
         self.messages.add(text if text.endswith("\n") else f"{text}\n")
         if self._quiet:
