@@ -109,6 +109,8 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
 {
     uint32_t seen = 0;
     int closed = 0, bad = 0;
+    const uint8_t keyword = x->keyword;
+    const int ahead = x->ahead;
     *count = 0;
     if (depth > x->shape->nesting) return tw_json_fault(x, p, 0);
     p = tw_skip(p + 1, x->end);
@@ -125,6 +127,7 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
         if (items >= 0 && p < x->end && *p == '{') {
             x->bad_item = 0;
             x->keyword = TW_NO_WORD;
+            x->ahead = -1;
             p = TW_AT(tw_members)(x, p, items, depth + 1, tw_brace(x, &x->braces[items]));
             bad |= x->bad_item;
         } else {
@@ -136,6 +139,8 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
         p = tw_json_behind(x, p, ']', &closed);
         if (!p) return NULL;
     }
+    x->keyword = keyword;
+    x->ahead = ahead;
     x->is = TW_IS_ARRAY;
     if (!(seen & ~(uint32_t)(TW_IS_STRING | TW_IS_GOOD))) x->is |= TW_IS_TEXTS;
     if (!(seen & ~(uint32_t)(TW_IS_OBJECT | TW_IS_NUMBERS)) && !bad) x->is |= TW_IS_RECORDS;
@@ -150,6 +155,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
     if (node->keyed) {
         x->keyed = 1;
         if (x->keyword != TW_NO_WORD) number = node->keyed + x->keyword;
+        else x->ahead = number;
         node = &x->shape->nodes[number];
     }
     tw_value *v = &x->v[number];
@@ -161,13 +167,14 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
         p = TW_AT(tw_string)(x, p + 1, &brief.escaped);
         if (!p) return NULL;
         x->is = brief.is = TW_IS_STRING;
+        if (node->every) tw_note_again(x, v, NULL, 0);
         v->p = start + 1;
         v->size = (uint32_t)(p - start - 2);
         v->stamp = x->stamp;
         v->b = brief;
         x->noted[number >> 6] |= (uint64_t)1 << (number & 63);
         if (node->form) { TW_CLEAN; tw_judge_form(x, node, v); }
-        if (node->is_key) x->keyword = v->b.word;
+        if (node->is_key) tw_note_keyword(x, v->b.word);
         return p;
     }
     if (*p == '{')
@@ -180,6 +187,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
     if (!p) return NULL;
     if (node->text) x->bad_item = 1;
     brief.is = x->is;
+    if (node->every) count = tw_note_again(x, v, start, (size_t)(p - start));
     v->p = start;
     v->size = (uint32_t)(p - start);
     v->count = count;
@@ -262,6 +270,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_in_slot)(tw_json *x, tw_slot *slot
     tw_value *v = &x->v[slot->node];
     v->p = p;
     v->size = (uint32_t)(behind - p - 1);
+    v->count = 0;
     v->b = brief;
     if (slot->form) TW_CLEAN;
     if (slot->form == TW_FORM_TIME) tw_time_in_slot(x, slot, v);

@@ -35,6 +35,7 @@ typedef struct {
     uint16_t first_word, words;              /* TW_FORM_WORD: its words in tw_shape.words */
     uint16_t keyed;                          /* `value` of items {key, value}: the node of the first word at `key`, or 0 */
     uint8_t is_key;                          /* that `key` */
+    uint8_t every;                           /* values that are noted again are counted and added up */
 } tw_node;
 typedef struct {
     const tw_table *tables;                  /* number 0 is that of a message */
@@ -50,10 +51,10 @@ typedef struct { uint16_t is; uint8_t word, escaped; uint32_t timed; } tw_brief;
 typedef struct {
     const uint8_t *p;                        /* the inside of a string, else the value as written */
     uint32_t size;
-    uint32_t count;                          /* members of an array */
+    uint32_t count;                          /* members of an array; of a node with `every`, how often it was noted (0: once) */
     uint32_t stamp;                          /* that of the parse that noted it */
     tw_brief b;
-    int64_t moment;                          /* the time that it says */
+    int64_t moment;                          /* the time that it says; the sum of the integers of a node with `every` */
 } tw_value;
 
 typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
@@ -74,7 +75,8 @@ typedef struct {
     uint8_t odd;                             /* a known key was written with escapes, or a word */
     uint8_t cut;                             /* the fault may be that the text ended */
     uint8_t bad_item;
-    uint8_t keyword;                         /* the word at `key` of the item that is read, or TW_NO_WORD */
+    uint8_t keyword;                         /* the word at `key` of the item that is read, or TW_NO_WORD; and ... */
+    int ahead;                               /* ... the node of the value that came before it, or -1 */
     uint8_t keyed;                           /* the object has such items: what stands in them goes by what they say */
     uint8_t no_memory;
     const uint8_t *fault;                    /* where reading failed: the byte, or the first one of a number or a word */
@@ -104,9 +106,44 @@ typedef struct {
     size_t templates_made, fits, misfits, pause;
 } tw_json;
 
+/* The value of the digits at p, which may start with a minus; 0 where it does not fit. */
+static int tw_integer(const uint8_t *p, size_t size, int64_t *value)
+{
+    uint64_t number = 0;
+    size_t first = *p == '-';
+    if (size - first > 19) return 0;
+    for (size_t i = first; i < size; i++) number = number * 10 + (uint64_t)(p[i] - '0');
+    if (number > (uint64_t)INT64_MAX) return 0;
+    *value = first ? -(int64_t)number : (int64_t)number;
+    return 1;
+}
+
 static inline const tw_value *tw_noted(const tw_json *x, int node)
 {
     return x->v[node].stamp == x->stamp ? &x->v[node] : NULL;
+}
+
+/* The word at `key` of an item: what stood in front of it in the item goes by it, too. */
+static inline void tw_note_keyword(tw_json *x, uint8_t word)
+{
+    x->keyword = word;
+    if (word == TW_NO_WORD || x->ahead < 0) return;
+    const int node = x->shape->nodes[x->ahead].keyed + word;
+    x->v[node] = x->v[x->ahead];
+    x->noted[node >> 6] |= (uint64_t)1 << (node & 63);
+}
+
+/* A node with `every` is noted, perhaps again: how often by now, and in v->moment the sum of its integers; INT64_MIN where it
+ * does not fit. p: the value, unless it is a string. */
+static TW_APART uint32_t tw_note_again(tw_json *x, tw_value *v, const uint8_t *p, size_t size)
+{
+    const int again = v->stamp == x->stamp;
+    int64_t sum = again ? v->moment : 0, more = 0;
+    x->keyed |= (uint8_t)again;              /* a template notes a value once */
+    if (p && x->is & (TW_IS_COUNT | TW_IS_NEGATIVE) && !tw_integer(p, size, &more)) sum = INT64_MIN;
+    if (sum != INT64_MIN) sum = (more < 0 ? sum < -INT64_MAX - more : sum > INT64_MAX - more) ? INT64_MIN : sum + more;
+    v->moment = sum;
+    return v->count = again ? v->count + 1 : 1;
 }
 
 /* A fault at p: `cut` says that the text ended too early there. */

@@ -28,6 +28,7 @@ cdef extern from "_native/json/scan.h" nogil:
         uint16_t words
         uint16_t keyed
         uint8_t is_key
+        uint8_t every
     ctypedef struct tw_shape:
         const tw_table *tables
         const tw_node *nodes
@@ -412,8 +413,8 @@ cdef class Plan:
                 entries[entry].node, entries[entry].bit = node, bit
                 if key == b"{}":
                     tables[place].other = node + 1
-        for place, (table, items, form, text, first, count, keyed, is_key) in enumerate(found.nodes):
-            nodes[place].keyed, nodes[place].is_key = keyed, is_key
+        for place, (table, items, form, text, first, count, keyed, is_key, every) in enumerate(found.nodes):
+            nodes[place].keyed, nodes[place].is_key, nodes[place].every = keyed, is_key, every
             nodes[place].table, nodes[place].items, nodes[place].form = table, items, form
             nodes[place].text, nodes[place].first_word, nodes[place].words = text, first, count
         for place in range(len(found.words)):

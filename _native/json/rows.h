@@ -29,18 +29,6 @@ typedef struct {
     struct tw_chosen *chosen;                /* of each variant (json/fills.h) */
 } tw_json_rows;
 
-/* The value of the digits at p, which may start with a minus; 0 where it does not fit. */
-static int tw_integer(const uint8_t *p, size_t size, int64_t *value)
-{
-    uint64_t number = 0;
-    size_t first = *p == '-';
-    if (size - first > 19) return 0;
-    for (size_t i = first; i < size; i++) number = number * 10 + (uint64_t)(p[i] - '0');
-    if (number > (uint64_t)INT64_MAX) return 0;
-    *value = first ? -(int64_t)number : (int64_t)number;
-    return 1;
-}
-
 /* A number as a double; 0 where only a slow way gives the nearest one. */
 static int tw_double(const uint8_t *p, size_t size, double *value)
 {
@@ -110,6 +98,20 @@ static int tw_moment_of(const tw_fill *fill, const tw_value *v, tw_minute *minut
 {
     if (fill->fill == TW_FILL_EPOCH) return tw_epoch(v->p, v->size, micros);
     return v->b.is & TW_IS_STRING && tw_time_of(v, minute, micros);
+}
+
+/* The whole milliseconds between two times, each a text or a number since 1970; 0 where there are none. */
+static int tw_between(const tw_value *start, const tw_value *end, int64_t *milliseconds)
+{
+    int64_t moments[2];
+    const tw_value *const both[2] = { start, end };
+    for (int i = 0; i < 2; i++) {
+        tw_minute minute = { 0 };
+        if (!both[i] || !((both[i]->b.is & TW_IS_STRING && tw_time_of(both[i], &minute, &moments[i])) ||
+                          tw_epoch(both[i]->p, both[i]->size, &moments[i]))) return 0;
+    }
+    *milliseconds = (moments[1] - moments[0]) / 1000;
+    return moments[1] >= moments[0];
 }
 
 static void tw_fill_text(tw_column *c, size_t row, const uint8_t *p, size_t size, int escaped, const uint8_t *base,
@@ -188,6 +190,14 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         for (size_t i = 0; i < v->size; i++)
             if ((uint8_t)(v->p[i] - '0') >= 10) return 1;
         if (!tw_integer(v->p, v->size, &whole)) return 1;
+        break;
+    case TW_FILL_TIMES:                      /* of all fills of this kind together */
+        whole = (v->count ? v->count : 1) + (*present >> c->valid & 1 ? ((int64_t *)c->values)[row] : 0);
+        break;
+    case TW_FILL_SUM:
+        if (v->count > 1) whole = v->moment;
+        else if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
+        if (whole == INT64_MIN) return 1;
         break;
     case TW_FILL_TIME:
     case TW_FILL_EPOCH:

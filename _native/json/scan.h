@@ -127,6 +127,11 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
             continue;
         }
         tw_column *c = &k->rows.own[fill->column];
+        if (fill->fill == TW_FILL_BETWEEN) {
+            if (tw_between(tw_noted(&k->json, fill->other), tw_noted(&k->json, fill->node), &((int64_t *)c->values)[n]))
+                present |= (uint64_t)1 << c->valid;
+            continue;
+        }
         if (!v && fill->fill != TW_FILL_CONSTANT) continue;
         if (!tw_fill_one(c, fill, v, n, base, shift, &present) &&
             !k->number(k->context, v->p, v->size, &((double *)c->values)[n])) return TW_STOPPED;

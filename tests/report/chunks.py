@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turnwire.read.coding import Coded, coded
+from turnwire.read.coding import Coded, Texts, coded, texts_of_codes
 from turnwire.report.cube import Cube
 
 
@@ -35,7 +35,6 @@ class Made:
         self.rows = rows
         self.batch = self
         self.first = first
-        self._columns: dict[str, Coded] = {}
         self.lengths = np.array([row.length for row in rows], np.int64)
         self.times = np.array([row.time or 0 for row in rows], np.int64)
         self.timed = np.array([row.time is not None for row in rows], bool)
@@ -44,9 +43,12 @@ class Made:
         return len(self.rows)
 
     def coded(self, name: str) -> Coded:
-        if name not in self._columns:
-            self._columns[name] = coded(getattr(row, name) for row in self.rows)
-        return self._columns[name]
+        return coded(getattr(row, name) for row in self.rows)
+
+    @property
+    def texts(self) -> dict[str, Texts]:
+        names = ("conversation", "kind", "sender", "receiver", "subject")
+        return {name: texts_of_codes(*self.coded(name)) for name in names}
 
     def place(self, row: int) -> tuple[int, str | None, int, int]:
         return self.first + row, "made.log", row + 1, 100 * row

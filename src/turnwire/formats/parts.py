@@ -6,10 +6,7 @@ Columns keep one value a record; a message of a model may hold several calls. Ex
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypedDict, Union
-
-import msgspec
+from typing import Any, NamedTuple
 
 from turnwire.json.plan import MISSING, value_at
 
@@ -62,35 +59,6 @@ def parts_of(fields: dict[str, Any], rules: tuple[PartRule, ...]) -> list[Part]:
             continue
         found += filter(None, (_part(value, here) for value in values_at(fields, place)))
     return found
-
-
-def decoder(paths: Mapping[str, Any]) -> Callable[[bytes], Any]:
-    """A reader of JSON objects that skips all but some paths. paths: path -> the type of its value, Any or msgspec.Raw
-    where only its presence matters; one through an attribute by its key is left out."""
-    tree: dict[str, Any] = {}
-    for path, kind in paths.items():
-        if "[" not in path:
-            node = tree
-            for step in path.split("/"):
-                node = node.setdefault(step, {})
-            node[""] = Any if node.get("") is Any else kind
-    skipping, every = msgspec.json.Decoder(_type_of(tree)), msgspec.json.Decoder()
-
-    def read(raw: bytes) -> Any:
-        try:
-            return skipping.decode(raw)
-        except msgspec.ValidationError:  # values of other types than the paths lead through
-            return every.decode(raw)
-
-    return read
-
-
-def _type_of(node: dict[str, Any]) -> Any:
-    members = {name: _type_of(below) for name, below in node.items() if name not in ("", "*")}
-    inner: list[Any] = [TypedDict("Members", members, total=False)] if members else []  # type: ignore[operator]
-    if "*" in node:
-        inner.append(list[_type_of(node["*"])])  # type: ignore[misc]
-    return Union[(*inner, str, int, float, bool, None)] if inner else node.get("", msgspec.Raw)
 
 
 def values_at(fields: Any, path: str) -> list[Any]:

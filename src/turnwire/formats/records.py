@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, Reason
-from turnwire.formats.parts import decoder, values_at
+from turnwire.formats.parts import values_at
 from turnwire.json.plan import MISSING, value_at
 from turnwire.json.text import input_bytes, read_object, refusal, write
 from turnwire.message import Message
@@ -136,28 +133,12 @@ class Reading:
         told = kind_of(value_at(fields, path)) if there else "missing"
         return reason, f"{path} is {told}; it must be {' or '.join(kinds)}", f"/{path}"
 
-    @cached_property
-    def _calls(self) -> tuple[Callable[[bytes], Any], tuple[str, ...]]:
-        """A reader of the ids of calls in a record, and their paths; also of the signs, and no paths, unless these
-        are the same in all layouts that have some."""
-        paths: dict[str, Any] = {}
-        several = {one.calls for one in self.layouts if one.calls}
-        for one in self.layouts if len(several) > 1 else ():
-            paths |= {path: Any if words else paths.get(path, msgspec.Raw) for path, words in one.layout.signs.items()}
-            paths |= {path: paths.get(path, msgspec.Raw) for path in one.layout.without}
-        read = decoder(paths | {path: Any for one in self.layouts for path in one.calls})
-        return read, next(iter(several)) if len(several) == 1 else ()
-
     def work(self, data: bytes) -> tuple[Work, ...]:
         """The calls that a record names, by the paths of its column ``call_id``: a message of a model may make several,
         and so may one that answers them."""
-        read, calls = self._calls
-        try:
-            fields = read(data)
-        except msgspec.DecodeError:
-            return ()
-        layout = None if calls else self._layout_of(fields)
-        for path in calls if layout is None else layout.calls:
+        fields = read_object(data, self.wire)
+        layout = self._layout_of(fields)
+        for path in layout.calls if layout else ():
             found = [value for value in values_at(fields, path) if isinstance(value, str) or type(value) is int]
             if found:
                 return tuple(map(Work, dict.fromkeys(map(str, found))))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property, partial
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from turnwire.contract import OBJECT, Column, FormatWire, Wire
 from turnwire.formats.parts import PartRule
 from turnwire.formats.records import Reading, kind_of
-from turnwire.json.plan import MISSING, Fill, Need, Sign, Value, Variant, WirePlan, value_at
+from turnwire.json.plan import MISSING, NO_NUMBER, Fill, Need, Sign, Value, Variant, WirePlan, keyed_step, value_at
 from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, PairRule
 
@@ -34,13 +35,13 @@ COLUMNS = (
     Column("wire", "enum"),
     Column("kind", "enum", names=KINDS),
     *(Column(name, "text", nullable=True) for name in (*_TEXTS, *_FURTHER)),
-    *(Column(name, "i64", nullable=True) for name in ("sequence", *_NUMBERS, *_MORE)),
+    *(Column(name, "i64", nullable=True) for name in ("sequence", *_NUMBERS, *_MORE, "calls")),
     Column("cost", "f64", nullable=True),
     *(Column(name, "bool", nullable=True) for name in ("failed", "sidechain")),
 )
 """The columns of every format, beside ``inner`` and ``time``. Tokens are counts as the file has them; ``total_tokens``
 is a running total of a session, ``cache_write_1h_tokens`` a part of ``cache_write_tokens``; ``origin`` is the session
-that a copied history comes from; ``cost`` is in US dollars."""
+that a copied history comes from; ``calls`` counts the ids of calls in a record; ``cost`` is in US dollars."""
 
 _KINDS_OF = {
     "text": ("string", "null"),
@@ -82,15 +83,23 @@ class Present(NamedTuple):
 
 
 class Source(NamedTuple):
-    """The source of a column: a path, and how its member is read. "" requires a value of the column's type; "loose"
-    ignores members of another type; "digits" accepts text that may also be a whole number, or a number that may also be
-    text; "epoch" accepts a time as a number since 1970, in seconds to nanoseconds, also as text."""
+    """The source of a column: a path, and how its member is read. "" requires a value of the column's type, the others
+    ignore members that do not fit.
+
+    "loose": a value of that type; "digits": text that may be a whole number, or a number that may be text;
+    "epoch": a time as a number since 1970, in seconds to nanoseconds, also as text; "sum": the integers of all values
+    at the path, added up; "between": the milliseconds from the time at ``start``; "word": the truth by ``words``.
+    """
 
     path: str
     how: str = ""
+    start: str = ""
+    words: Mapping[str, bool] = {}
 
 
-Loose, Digits, Epoch = (partial(Source, how=how) for how in ("loose", "digits", "epoch"))
+Loose, Digits, Epoch, Sum = (partial(Source, how=how) for how in ("loose", "digits", "epoch", "sum"))
+Between = partial(Source, how="between")
+Truth = partial(Source, how="word")
 Columns = Mapping[str, str | Source | tuple[str | Source, ...]]
 
 
@@ -108,7 +117,7 @@ class Layout(NamedTuple):
     that of its records, unless ``kinds`` (the last that applies) sets another. columns: column -> its path, or several
     paths, of which the first one present is used. needs: path -> the allowed JSON types of a required member. marks:
     keys that identify damaged bytes, and how many are required. nested: whether such objects are also found inside
-    other valid ones.
+    other valid ones. named: whether only a scan of the format itself finds them, since others look the same.
     """
 
     signs: Mapping[str, tuple[str, ...]]
@@ -118,6 +127,7 @@ class Layout(NamedTuple):
     needs: Mapping[str, tuple[str, ...]] = {}
     marks: tuple[int, tuple[str, ...]] = (0, ())
     nested: bool = False
+    named: bool = False
     without: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
 
@@ -183,7 +193,7 @@ class Compiled:
         there = {column.name: column for column in COLUMNS} | {"time": Column("time", "timestamp")}
         self.sources: list[tuple[Column, Source]] = []
         for name, given in layout.columns.items():
-            if name not in there or name in ("wire", "kind"):
+            if name not in there or name in ("wire", "kind", "calls"):
                 raise ValueError(f"{wire}: a table cannot fill a column {name!r}")
             self.sources += [(there[name], source) for source in reversed(sources_of(given))]
 
@@ -207,9 +217,12 @@ class Compiled:
     def asked(self) -> dict[str, tuple[str, ...]]:
         """Path -> the allowed kinds of values."""
         found: dict[str, tuple[str, ...]] = {}
-        for column, (path, how) in self.sources:
+        for column, (path, how, start, _) in self.sources:
+            loose = how in ("loose", "sum", "between", "word")
+            if start:
+                found.setdefault(start, _ANY)
             parts = path.split("/")
-            for end in range(1, 1 if how == "loose" else len(parts)):
+            for end in range(1, 1 if loose else len(parts)):
                 if not _SEVERAL & {*parts[: end + 1]} and "/[" not in path:
                     found.setdefault("/".join(parts[:end]), ("object", "null"))
             if _SEVERAL & {*parts} or "/[" in path:
@@ -217,7 +230,7 @@ class Compiled:
             kinds = _KINDS_OF[column.kind]
             if how in ("digits", "epoch"):
                 kinds = tuple(dict.fromkeys((*kinds, "string", "count", "negative", "fraction")))
-            found[path] = _ANY if how == "loose" else kinds
+            found[path] = _ANY if loose else kinds
         for sign, words in self.layout.signs.items():
             found[sign] = ("string",) if words else found.get(sign, _ANY)
         return {**found, **self.layout.needs, **dict.fromkeys(self.layout.without, ())}
@@ -237,17 +250,19 @@ class Compiled:
         words: dict[str, dict[str, None]] = {path: dict.fromkeys(known) for path, known in self.layout.signs.items()}
         for rule in self.layout.kinds:
             words.setdefault(rule.path, {}).update(dict.fromkeys(rule.kinds if isinstance(rule, Words) else ()))
+        for _, source in self.sources:
+            words.setdefault(source.path, {}).update(dict.fromkeys(source.words))
         sources = [source.path for _, source in self.sources]
         for path in (*sources, *(rule.path for rule in self.layout.kinds)):
-            array, of_key, rest = path.partition("/[")
-            if of_key:
-                words.setdefault(f"{array}/*/key", {})[rest.partition("]")[0]] = None
-                words.setdefault(f"{array}/*/value", {})
+            if (step := keyed_step(path)) is not None:
+                words.setdefault(step[0], {})[step[1]] = None
+                words.setdefault(step[2], {})
         forms = {source.path: "time" for column, source in self.sources if column.name == "time" and not source.how}
-        paths = dict.fromkeys((*words, *self.asked, *self.layout.one_of, *sources))
+        every = {*self.calls, *(source.path for _, source in self.sources if source.how == "sum")}
+        paths = dict.fromkeys((*words, *self.asked, *self.layout.one_of, *sources), ()) | words
         return tuple(
-            Value(path, "word", tuple(words[path])) if words.get(path) else Value(path, forms.get(path, ""))
-            for path in paths
+            Value(path, "word" if known else forms.get(path, ""), tuple(known), every=path in every)
+            for path, known in paths.items()
         )
 
     def fills(self) -> tuple[Fill, ...]:
@@ -260,11 +275,13 @@ class Compiled:
                 continue
             numbers = (KINDS.index(rule.kinds[word]) if word in rule.kinds else 0xFF for word in values[rule.path])
             found.append(Fill("kind", "word", rule.path, numbers=tuple(numbers)))
-        for column, (path, how) in self.sources:
+        for column, (path, how, start, words) in self.sources:
             if how == "digits":
                 found.append(Fill(column.name, "digits" if column.kind == "text" else "numeral", path))
-            found.append(Fill(column.name, "epoch" if how == "epoch" else _HOW[column.kind], path))
-        return tuple(found)
+            given = tuple(map(words.get, values[path], repeat(NO_NUMBER))) if how == "word" else ()
+            how = how if how in ("epoch", "sum", "between", "word") else _HOW[column.kind]
+            found.append(Fill(column.name, how, path, start, numbers=tuple(map(int, given))))
+        return (*found, *(Fill("calls", "times", path) for path in self.calls))
 
     def plan(self, reading: Reading) -> WirePlan:
         """The plan of the layout for the search."""
@@ -288,6 +305,7 @@ class Compiled:
             inside=self.keys[:1] if self.layout.nested else (),
             torn=keys,
             signs=(*marks, *((signs,) if self.layout.signs else ())),
+            named=self.layout.named,
         )
 
     @property

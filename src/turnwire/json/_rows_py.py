@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from turnwire.json._text_py import places, plain
 from turnwire.json._wrapper_py import epoch
-from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan
+from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan, keyed_step
 from turnwire.json.pointers import items, skip_space, value_end
 from turnwire.json.times import read_time
 
@@ -24,11 +24,20 @@ _GREATEST = (1 << 63) - 1
 
 
 class ValueSpan(NamedTuple):
-    """A value: its first byte decides what it is; start, end: its span, of a string the inside."""
+    """A value: its first byte decides what it is; start, end: its span, of a string the inside. before: the one before
+    it at the same path, where the plan wants all of them."""
 
     first: int
     start: int
     end: int
+    before: ValueSpan | None = None
+
+    def every(self) -> Iterator[ValueSpan]:
+        """This value and those before it, the last one first."""
+        found: ValueSpan | None = self
+        while found is not None:
+            yield found
+            found = found.before
 
 
 class MessageSpans:
@@ -41,7 +50,12 @@ class MessageSpans:
                 if not self.values.get(value.path, Value("")).form:
                     self.values[value.path] = value
         self.parents = {path[:at] for path in self.values for at, letter in enumerate(path) if letter == "/"}
-        self.others = {path.removesuffix("{}") for path in self.parents if path.endswith("{}")}
+        self.others = {path.removesuffix("{}") for path in {*self.parents, *self.values} if path.endswith("{}")}
+        self.keyed: dict[str, tuple[str, dict[str, str]]] = {}  # member -> the value that goes by it, and its paths
+        for path in (*self.values, *self.parents):
+            if path.endswith("]") and (step := keyed_step(path)) is not None:
+                self.keyed.setdefault(step[0], (step[2], {}))[1][step[1]] = path
+        self.by_key = {value for value, _ in self.keyed.values()}
 
     def spans(self, raw: bytes, start: int) -> dict[str, ValueSpan]:
         """The spans of the values in the good JSON object at ``start``."""
@@ -51,14 +65,14 @@ class MessageSpans:
 
     def _members(self, raw: bytes, place: int, prefix: str, found: dict[str, ValueSpan]) -> int:
         place += 1
-        keyed = None  # what an item {"key": ..., "value": ...} of an array says by its key
+        keyed = ahead = value = ""  # in an item of an array: the path of the value that goes by another member
         while (member := _MEMBER.match(raw, place)) is not None:
             key, text, word = member.groups()
             path = prefix + (plain(key) if b"\\" in key else key).decode()
             place = member.end()
             if prefix in self.others and path not in self.values and path not in self.parents:
                 path = f"{prefix}{{}}"
-            if keyed is not None and path == f"{prefix}value":
+            if keyed and path == value:
                 path = keyed
             if text is not None or word is not None:
                 span = ValueSpan(0x22 if word is None else word[0], *member.span(2 if word is None else 3))
@@ -76,16 +90,16 @@ class MessageSpans:
                 place = skip_space(raw, place)
                 place += raw[place] == 0x2C
             if path in self.values or (path in self.parents and span.first == 0x7B):
-                found[path] = span
-            if prefix.endswith("/*/") and path == f"{prefix}key":
-                keyed = self._keyed(raw, path, found)
+                every = path in self.values and self.values[path].every
+                found[path] = span._replace(before=found.get(path)) if every else span
+                ahead = path if path in self.by_key else ahead
+            if path in self.keyed:
+                value, paths = self.keyed[path]
+                text = text_of(raw, span, 128)
+                keyed = paths.get("" if text is None else text.decode(), "")
+                if keyed and ahead == value:
+                    found[keyed] = found[value]
         return skip_space(raw, place) + 1
-
-    def _keyed(self, raw: bytes, path: str, found: dict[str, ValueSpan]) -> str | None:
-        """The path of what an item of an array says that has this key, where that matters."""
-        text = text_of(raw, found[path], 128) if path in found else None
-        name = f"{path.removesuffix('/*/key')}/[{'' if text is None else text.decode()}]"
-        return name if name in self.parents else None
 
 
 def text_of(raw: bytes, value_span: ValueSpan, most: int) -> bytes | None:
@@ -122,9 +136,10 @@ def filled(fill: Fill, value: Value | None, raw: bytes, value_span: ValueSpan | 
         return None
     if fill.how == "word":
         result: Any = _word(raw, value_span, value)
+    elif fill.how in ("times", "sum"):
+        result = _every(fill.how, raw, value_span)
     else:
-        first, start, end = value_span
-        result = _FILLS[fill.how](raw, first, start, end)
+        result = _FILLS[fill.how](raw, *value_span[:3])
     if fill.numbers and isinstance(result, int):
         number = fill.numbers[result]
         return None if number == NO_NUMBER else Cell(number)
@@ -135,6 +150,31 @@ def _word(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
     text = text_of(raw, value_span, 128)
     words = [word.encode() for word in value.words] if value else []
     return words.index(text) if text in words else None
+
+
+def _every(how: str, raw: bytes, value_span: ValueSpan) -> int | None:
+    """How many values there are, or the sum of those that are integers, as far as it fits."""
+    every = [*value_span.every()][::-1]
+    if how == "times":
+        return len(every)
+    total = 0
+    for first, start, end, _ in every:
+        if first != 0x22 and raw[start:end].removeprefix(b"-").isdigit():
+            number = _integer(raw, first, start, end)
+            if number is None or abs(total + number) > _GREATEST:
+                return None
+            total += number
+        elif len(every) == 1:
+            return None
+    return total
+
+
+def between(raw: bytes, start: ValueSpan | None, end: ValueSpan | None) -> Cell | None:
+    """The whole milliseconds from one time to another, each a text or a number since 1970."""
+    if start is None or end is None:
+        return None
+    first, last = (epoch(raw[one.start : one.end]) if (at := time_of(raw, one)) is None else at for one in (start, end))
+    return None if first is None or last is None or first > last else Cell((last - first) // 1000)
 
 
 def _text(raw: bytes, first: int, start: int, end: int) -> Cell | None:

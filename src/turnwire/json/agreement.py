@@ -34,7 +34,8 @@ def _merged(values: list[Value]) -> Value:
     if len(words) > MOST_WORDS:
         raise ValueError(f"the wires have {len(words)} words for {values[0].path}; a plan allows at most {MOST_WORDS}")
     form = "word" if words else next(filter(None, forms), "")
-    return Value(values[0].path, form, words, any(value.text for value in values))
+    text, every = any(value.text for value in values), any(value.every for value in values)
+    return Value(values[0].path, form, words, text, every)
 
 
 def _adapted(plan: WirePlan, merged: Mapping[str, Value]) -> WirePlan:

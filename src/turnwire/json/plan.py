@@ -9,7 +9,9 @@ Paths name values:
 - ``artifacts/*/type``: a member of the objects in an array; the last one that is there.
 - ``usage/{}/tokens``: a member of the values of an object, whatever their keys; the last one that is there.
 - ``attributes/[a.b]/text``: in an array of objects ``{"key": ..., "value": ...}``, the member ``text`` of the ``value``
-  whose ``key`` is "a.b". The key has to come before the value.
+  whose ``key`` is "a.b". The key has to come before such a member.
+- ``actors/[role=sender:id]``: in an array of objects, the ``id`` of the last whose ``role`` is "sender"; of an array,
+  one member by one other.
 """
 
 from __future__ import annotations
@@ -48,14 +50,14 @@ only; good: a string of the form that its :class:`Value` names."""
 FORMS = ("", "uuid", "time", "word", "channel")
 FILLS = (
     *("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family", "digits"),
-    *("epoch", "truth", "present", "numeral"),
+    *("epoch", "truth", "present", "numeral", "times", "sum", "between"),
 )
 FILLS_OF = {
     "text": ("text", "family", "digits"),
     "enum": ("word", "constant", "present"),
     "u8": ("word", "constant", "present"),
     "bool": ("word", "constant", "truth", "present"),
-    "i64": ("integer", "numeral", "count", "sections"),
+    "i64": ("integer", "numeral", "count", "sections", "times", "sum", "between"),
     "f64": ("number",),
     "timestamp": ("time", "epoch"),
 }
@@ -72,12 +74,14 @@ NO_NUMBER = 0xFF
 
 class Value(NamedTuple):
     """A value that the plan reads. form: "" or the required form of a string: "uuid", "time", "word" (one of
-    ``words``) or "channel". text: in ``items/*/name``, whether it must be a string for the array to be "records"."""
+    ``words``) or "channel". text: in ``items/*/name``, whether it must be a string for the array to be "records".
+    every: whether all values at this path are counted and added up, not only the last one is read."""
 
     path: str
     form: str = ""
     words: tuple[str, ...] = ()
     text: bool = False
+    every: bool = False
 
 
 class Need(NamedTuple):
@@ -104,8 +108,10 @@ class Fill(NamedTuple):
     ``FILLS_OF`` allows for the kind of the column; "constant" is the number ``constant``, which is also added to the
     number of a word; "present" is that number where a value is there; "truth" is that of a boolean; "digits" is an
     integer as text, "numeral" such a text as an integer; "epoch" is a time as a number since 1970, seconds to
-    nanoseconds by its size. numbers: the number of each word at ``path``, if it is not its place among them plus
-    ``constant``; ``NO_NUMBER``: none."""
+    nanoseconds by its size; "times" is how many values there are at the paths of all such fills, "sum" adds up integers
+    (both of a Value with ``every``); "between" are the milliseconds from the time at ``other`` to that at ``path``.
+    numbers: the number of each word at ``path``, if it is not its place among them plus ``constant``; ``NO_NUMBER``:
+    none."""
 
     column: str
     how: str
@@ -209,7 +215,8 @@ class WirePlan(NamedTuple):
       and ``task`` is not, it is the fourth where the word at ``status`` is ``nack``, else the third.
     - doubts: pairs of paths; an object that has both of a pair is left to ``decode``.
     - detect, decode: as in ``turnwire.contract.Wire``; ``decode`` accepts ``limits=``.
-    - code: the number of the wire in the column "wire" of a scan of several wires.
+    - code: the number of the wire in the column "wire" of a scan of several wires. named: only a scan of the wire
+      itself finds such messages, since those of other wires look the same.
 
     Objects that can be skipped:
 
@@ -259,6 +266,7 @@ class WirePlan(NamedTuple):
     signs: Signs | None = None
     doubt: tuple[str, ...] = ()
     schemas: bool = False
+    named: bool = False
     marked: Callable[[bytes], bool] | None = None
 
     def is_marked(self, raw: bytes) -> bool:
@@ -406,7 +414,7 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> FlatPlan:
     or a fill does not fit its column."""
     check_plans(plans, columns)
     values = _values(plans)
-    keyed = _keyed(values)
+    keyed, keys = _keyed(values)
     numbers = {path: number for number, path in enumerate(values)}
     parents = {"": 0}
     for path in values:
@@ -417,16 +425,15 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> FlatPlan:
     nodes = []
     for path, value in values.items():
         if path.endswith("/*"):
-            nodes.append((-1, -1, 0, 0, 0, 0, 0, 0))
+            nodes.append((-1, -1, 0, 0, 0, 0, 0, 0, 0))
             continue
         if not path.rpartition("/")[2].startswith("["):
             tables[parents[path.rpartition("/")[0]]].append((path.rpartition("/")[2].encode(), numbers[path]))
         form = FORMS.index(value.form)
         place = (parents.get(path, -1), parents.get(f"{path}/*", -1))
-        keys = keyed.get(path.removesuffix("/*/value"), ()) if path.endswith("/*/value") else ()
-        first = numbers[f"{path.removesuffix('/*/value')}/[{keys[0]}]"] if keys else 0
-        is_key = path.endswith("/*/key") and path.removesuffix("/*/key") in keyed
-        nodes.append((*place, form, int(value.text), len(words), len(value.words), first, int(is_key)))
+        first = numbers[keyed[path][0]] if path in keyed else 0
+        flags = int(path in keys), int(value.every)
+        nodes.append((*place, form, int(value.text), len(words), len(value.words), first, *flags))
         words += [word.encode() for word in value.words]
     result = FlatPlan(nodes, tables, words, [], [], [], [], [], [], [])
     for plan in plans:
@@ -458,14 +465,30 @@ def _values(plans: Iterable[WirePlan]) -> dict[str, Value]:
     return values
 
 
-def _keyed(values: dict[str, Value]) -> dict[str, tuple[str, ...]]:
-    """The arrays of ``{"key": ..., "value": ...}`` and the keys that matter in each. What stands there by its key is
-    put after all other values, in the order of the keys."""
-    arrays = dict.fromkeys(path.partition("/[")[0] for path in values if "/[" in path)
-    found = {array: values[f"{array}/*/key"].words for array in arrays}
-    for path in [f"{array}/[{key}]" for array, keys in found.items() for key in keys]:
-        values[path] = values.pop(path, Value(path))
-    return found
+def keyed_step(path: str) -> tuple[str, str, str] | None:
+    """Of the first step in brackets of a path: the path of the member that is looked at, the word that it has to be,
+    and the path of the value; None without such a step."""
+    array, there, rest = path.partition("/[")
+    key, equals, word = rest.partition("]")[0].rpartition("=")
+    word, _, value = word.rpartition(":") if equals else (word, "", "value")
+    return (f"{array}/*/{key or 'key'}", word, f"{array}/*/{value}") if there else None
+
+
+def _keyed(values: dict[str, Value]) -> tuple[dict[str, list[str]], set[str]]:
+    """The values that go by another member of their object, each with its paths in the order of the words of that
+    member; and these members. These paths are put after all other values."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for path in values:
+        if path.endswith("]") and (step := keyed_step(path)) is not None:
+            found.setdefault(step[2], {}).setdefault(step[0], {})[step[1]] = path
+    keyed: dict[str, list[str]] = {}
+    for value, ways in found.items():
+        ((key, paths),) = ways.items()
+        array = value.rpartition("/*/")[0]
+        keyed[value] = [paths.get(word, f"{array}/[{word}]") for word in values[key].words]
+        for path in keyed[value]:
+            values[path] = values.pop(path, Value(path))
+    return keyed, {key for ways in found.values() for key in ways}
 
 
 def _claims(plan: WirePlan, numbers: dict[str, int]) -> list[tuple[Any, ...]]:

@@ -3,8 +3,8 @@ parents."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,16 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import FormatWire
-from turnwire.formats.parts import Part, PartRule, decoder, parts_of
-from turnwire.formats.table import KINDS
+from turnwire.formats.parts import PartRule, parts_of
+from turnwire.formats.table import KINDS, sources_of
+from turnwire.json.text import read_object
+from turnwire.read.coding import TextColumns, mixed, named, number_of
 
 if TYPE_CHECKING:
-    from turnwire.log.output.batch import Batch
+    from numpy.typing import NDArray
 
-COLUMNS = ("id", "parent", "tool", "call_id", "error", "failed")
+
+COLUMNS = ("id", "parent", "tool", "call_id", "calls", "error", "failed")
 """The columns that are read, beside those of ``turnwire.read.grouping``."""
 MOST = 1 << 18
 """Calls, and spans of a wire, that are remembered: results of further calls, and further spans, are not counted."""
@@ -30,59 +33,84 @@ class Calls:
     """Takes batches of a scan with ``COLUMNS``. A call that is written again counts once, and so does its result."""
 
     def __init__(self) -> None:
-        self._tools: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self._open: dict[int, tuple[str, str] | None] = {}  # call -> its tool; None: it has its result
+        self._tools: dict[tuple[str, str], int] = {}  # wire and tool -> the row of its counts
+        self._counts = np.zeros((0, 3), np.int64)  # calls, answered, failed
+        self._open: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> call -> its tool, -1 when it has its result
         self._parents: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> span -> its parent, 0 for none
 
-    def take(self, batch: Batch) -> None:
+    def take(self, columns: TextColumns) -> None:
         """Adds the records of a batch."""
-        names = registry.codes()
-        for code in np.unique(batch.codes("wire")).tolist():
+        names, wires = registry.codes(), columns.batch.codes("wire")
+        for code in np.flatnonzero(np.bincount(wires)).tolist():
             wire = registry.wire(names[code])
             if isinstance(wire, FormatWire):
-                self._of_wire(wire, batch, batch.codes("wire") == code)
+                self._of_wire(wire, columns, wires == code)
 
-    def _of_wire(self, wire: Any, batch: Batch, mine: Any) -> None:
+    def _of_wire(self, wire: FormatWire, columns: TextColumns, mine: NDArray[np.bool_]) -> None:
+        batch = columns.batch
         if any(layout.kind == "span" for layout in wire.table.layouts):
             known = self._parents[wire.name]
-            traces, ids, parents = (batch[name] for name in ("conversation", "id", "parent"))
-            spans = np.flatnonzero(mine & np.isin(batch.codes("kind"), _SPANS) & batch.valid("id"))
-            for row in spans[: MOST - len(known)].tolist():
-                trace, parent = traces[row], parents[row]
-                known[hash((trace, ids[row]))] = hash((trace, parent)) if parent else 0
+            spans = np.flatnonzero(mine & np.isin(batch.codes("kind"), _SPANS) & batch.valid("id"))[: MOST - len(known)]
+            trace, span, parent = (columns[name].numbers[spans] for name in ("conversation", "id", "parent"))
+            parents = np.where(columns["parent"].lengths[spans] > 0, mixed(trace, parent), np.uint64(0))
+            known |= zip(mixed(trace, span).tolist(), parents.tolist(), strict=True)
         rows = np.flatnonzero(mine & (batch.valid("tool") | batch.valid("call_id")))
-        tools, calls = batch["tool"], batch["call_id"]
-        failed = batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool))
-        read, rules = _reader(wire.name)
-        for row, raw in zip(rows.tolist(), batch.raws(rows), strict=True):
-            parts = [one for one in parts_of(read(raw), rules) if one.kind in _PARTS]
-            if not parts:  # the record is one call, or one result; a span of a tool is its own result
-                tool = tools[row]
-                kind = "result" if tool is None else "call"
-                parts = [Part(kind, id=calls[row], name=tool, failed=bool(failed[row]))]
-            for part in parts:
-                self._add(wire.name, part if part.id is not None else part._replace(id=calls[row]))
+        ids, (names, codes) = columns["call_id"].numbers[rows], columns["tool"].coded()
+        tools = self._numbers(wire.name, [*names, None])[codes[rows]]
+        failed = (batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool)))[rows]
+        answers = [KINDS.index(kind) for kind in wire.table.answers]
+        results = (codes[rows] < 0) | np.isin(batch.codes("kind")[rows], answers)
+        rules, plain = _rules(wire.name)
+        one = np.full(len(rows), not rules) | (plain & (batch["calls"][rows] == 1) & (ids != 0))
+        found = np.stack([ids.view(np.int64), tools, failed, results], 1)
+        if not one.all():
+            found = np.concatenate([*self._each(wire, batch, rows, found, one, rules)])
+        self._add(wire.name, *found.T)
 
-    def _add(self, wire: str, part: Part) -> None:
-        call = hash((wire, part.id))
-        if part.kind == "result":
-            tool = self._open.get(call)
-            if tool is not None:
-                self._open[call] = None
-                self._tools[tool]["answered"] += 1
-                self._tools[tool]["failed"] += part.failed
-        elif part.id is None or call not in self._open:
-            tool = wire, part.name or ""
-            self._tools[tool]["calls"] += 1
-            self._tools[tool]["failed"] += part.failed
-            if part.id is not None and len(self._open) < MOST:
-                self._open[call] = tool
+    def _numbers(self, wire: str, names: Iterable[str | None]) -> NDArray[np.int64]:
+        """The rows of tools in the counts."""
+        found = [self._tools.setdefault((wire, name or ""), len(self._tools)) for name in names]
+        self._counts = np.pad(self._counts, ((0, len(self._tools) - len(self._counts)), (0, 0)))
+        return np.array(found)
+
+    def _each(self, wire: Any, batch: Any, rows: Any, found: Any, one: Any, rules: Any) -> Iterator[NDArray[np.int64]]:
+        """The calls and results in records, several in some; where a record does not say which, it is one itself, and
+        a span of a tool is its own result."""
+        raws = batch.raws(rows[~one])
+        for row, single in zip(found, one.tolist(), strict=True):
+            fields = {} if single else read_object(next(raws), wire.name)
+            parts = [part for part in parts_of(fields, rules) if part.kind in _PARTS] if fields else []
+            tools = self._numbers(wire.name, (part.name for part in parts))
+            numbers = [np.uint64(number_of(part.id and named(part.id))).astype(np.int64) or row[0] for part in parts]
+            kinds = [(part.failed, part.kind == "result") for part in parts]
+            yield np.column_stack([numbers, tools, kinds]) if parts else row[None]
+
+    def _add(self, wire: str, ids: Any, tools: Any, failed: Any, results: Any) -> None:
+        """Counts calls and results, in their order."""
+        known = self._open[wire]
+        rows = np.flatnonzero((results == 0) & (ids != 0))
+        new, first = np.unique(ids[rows], return_index=True)
+        fresh = np.array([call not in known for call in new.tolist()], bool)
+        new, first = new[fresh], rows[first[fresh]]
+        known |= zip(new[: MOST - len(known)].tolist(), tools[first].tolist(), strict=False)
+        for counted in (first, np.flatnonzero((results == 0) & (ids == 0))):
+            np.add.at(self._counts[:, 0], tools[counted], 1)
+            np.add.at(self._counts[:, 2], tools[counted], failed[counted])
+        rows = np.flatnonzero((results != 0) & (ids != 0))
+        begun = dict(zip(new.tolist(), first.tolist(), strict=True))
+        rows = rows[np.array([begun.get(call, -1) for call in ids[rows].tolist()], np.int64) < rows]
+        calls, first = np.unique(ids[rows], return_index=True)
+        tool = np.array([known.get(call, -1) for call in calls.tolist()], np.int64)
+        np.add.at(self._counts[:, 1], tool[tool >= 0], 1)
+        np.add.at(self._counts[:, 2], tool[tool >= 0], failed[rows[first]][tool >= 0])
+        known |= dict.fromkeys(calls[tool >= 0].tolist(), -1)
 
     def rows(self, most: int) -> Iterator[dict[str, Any]]:
         """A row for each tool, those with the most failed calls first, and one for the trees of each wire."""
-        order = sorted(self._tools.items(), key=lambda one: (-one[1]["failed"], -one[1]["calls"], one[0]))
-        for (wire, tool), counts in order[:most]:
-            sums = {name: counts[name] for name in ("calls", "answered", "failed")}
+        counts = {tool: self._counts[row].tolist() for tool, row in self._tools.items() if self._counts[row, 0]}
+        order = sorted(counts.items(), key=lambda one: (-one[1][2], -one[1][0], one[0]))
+        for (wire, tool), (calls, answered, failed) in order[:most]:
+            sums = {"calls": calls, "answered": answered, "failed": failed}
             yield {"stat": "tool", "wire": wire, "tool": tool or None, **sums}
         for wire, parents in self._parents.items():
             if parents:
@@ -93,14 +121,14 @@ _PARTS = ("call", "result")
 
 
 @lru_cache(64)
-def _reader(wire: str) -> tuple[Callable[[bytes], Any], tuple[PartRule, ...]]:
-    """A reader of a record's calls and results, and the rules for these."""
+def _rules(wire: str) -> tuple[tuple[PartRule, ...], bool]:
+    """The rules for calls and results, and whether the columns say all of a record with one id."""
     table = registry.formats()[wire].table
     places = {rule.at for rule in table.parts if rule.kind in _PARTS}
     rules = tuple(rule._replace(text="", arguments=()) for rule in table.parts if rule.at in places)
-    several = [(rule.at, name) for rule in rules for name in ("type", rule.id, rule.name, rule.failed) if name]
-    several += [("", rule.when[0]) for rule in rules if rule.when is not None]
-    return decoder({"/".join(filter(None, path)): Any for path in several}), rules
+    ids = {source.path for layout in table.layouts for source in sources_of(layout.columns.get("call_id", ()))}
+    plain = all("/".join(filter(None, (rule.at, rule.id))) in ids for rule in rules if rule.id)
+    return rules, plain
 
 
 def _tree(parents: dict[int, int]) -> dict[str, int]:

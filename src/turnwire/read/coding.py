@@ -41,6 +41,23 @@ class Coded(NamedTuple):
         return map(names.__getitem__, self.codes.tolist())
 
 
+def number_of(text: str | None) -> int:
+    """The number of a text in this process, as of a column; 0 for none."""
+    return 0 if text is None else int(core.hash_of(text.encode("utf-8", "surrogatepass")))
+
+
+def mixed(*parts: NDArray[Any]) -> NDArray[np.uint64]:
+    """A number for each row of these columns: equal ones for equal rows."""
+    found = np.zeros(len(parts[0]), np.uint64)
+    for part in parts:
+        found ^= part.astype(np.uint64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            found ^= found >> np.uint64(shift)
+            found *= np.uint64(factor)
+        found ^= found >> np.uint64(31)
+    return found
+
+
 class Texts(NamedTuple):
     """A column as texts and their numbers (u64, ``core.hash_of``; 0 if a row has none). Texts are spans of three
     buffers, numbered as one; they are unescaped, and long ones are shortened (:func:`named`)."""
@@ -89,11 +106,11 @@ def _table(
     return numbers, np.frombuffer(b"".join(encoded), np.uint8), np.cumsum(lengths) - lengths, lengths
 
 
-def texts(batch: Batch, name: str, rows: NDArray[Any] | None = None) -> Texts:
-    """A column of text or an enum of a batch; rows: those of them that are wanted of a text, all by default."""
+def texts(batch: Batch, name: str, wanted: NDArray[np.bool_] | None = None) -> Texts:
+    """A column of text or an enum of a batch; wanted: the rows of which a text is read, all by default."""
     column = batch.column(name)
     if column.kind == "text":
-        return _of_text(batch[name], rows)
+        return _of_text(batch[name], wanted)
     return texts_of_codes(column.names, codes_of(batch, name))
 
 
@@ -133,15 +150,6 @@ def coded(values: Iterable[str | None]) -> Coded:
     return Coded([name for name in places if name is not None], np.array(codes, np.int64))
 
 
-def coded_column(batch: Batch, name: str) -> Coded:
-    """A column of text or an enum of a batch; long values are cut (:func:`named`)."""
-    column = batch.column(name)
-    if column.kind == "text":
-        return _of_text(batch[name]).coded()
-    codes = batch.codes(name).astype(np.int64)
-    return Coded(column.names, np.where(batch.valid(name), codes, ABSENT) if column.nullable else codes)
-
-
 def zone_of(name: str) -> Callable[[datetime], datetime] | None:
     """What turns a moment into the time of a zone, by its IANA name or that of this machine for "local"; None for UTC.
     Raises ValueError for another name."""
@@ -167,26 +175,24 @@ def days(
     return Coded(names, np.where(there, codes, ABSENT))
 
 
-def _of_text(column: TextColumn, rows: NDArray[Any] | None = None) -> Texts:
+def _of_text(column: TextColumn, wanted: NDArray[np.bool_] | None = None) -> Texts:
     buffer, arena = (np.frombuffer(part, np.uint8) for part in (column.buffer, column.arena))
-    chosen = slice(None) if rows is None else rows
-    valid, side = np.ascontiguousarray(column.valid[chosen]), b""
-    offsets, lengths = (np.ascontiguousarray(part[chosen], np.int64) for part in (column.offsets, column.lengths))
+    valid, side = column.valid if wanted is None else column.valid & wanted, b""
+    offsets, lengths = (np.ascontiguousarray(part, np.int64) for part in (column.offsets, column.lengths))
     numbers = np.zeros(len(valid), np.uint64)
     if not valid.any():
         return Texts(numbers, buffer, arena, _NOTHING, offsets, lengths)
-    odd = valid & (lengths > MOST_NAME)
+    odd = lengths > MOST_NAME
     if column.escapes is not None:
-        odd |= valid & column.escaped[chosen]
-    places = np.flatnonzero(odd)
+        odd |= column.escaped
+    places = np.flatnonzero(valid & odd)
     if len(places):
-        which = places if rows is None else rows[places]
-        plain = [named((column.bytes(row) or b"").decode()).encode() for row in which.tolist()]
+        plain = [named((column.bytes(row) or b"").decode()).encode() for row in places.tolist()]
         offsets, lengths, side = offsets.copy(), lengths.copy(), b"".join(plain)
         sizes = np.fromiter(map(len, plain), np.int64, len(plain))
         offsets[places], lengths[places] = len(buffer) + len(arena) + np.cumsum(sizes) - sizes, sizes
     found = buffer, arena, np.frombuffer(side, np.uint8), offsets, lengths
-    core.hashes(*found, valid.view(np.uint8), numbers)
+    core.hashes(*found, np.ascontiguousarray(valid).view(np.uint8), numbers)
     return Texts(numbers, *found)
 
 

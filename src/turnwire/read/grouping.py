@@ -185,7 +185,7 @@ class Aggregation:
         columns = TextColumns(batch)
         wires = batch.codes("wire")
         if "call_id" in batch.names:
-            self.calls.take(batch)
+            self.calls.take(columns)
         measures = batch["length"], *columns.times
         tokens = tokens_of(batch, self._tokenizer)
         keys = [groups.add(wires, _values_by(name, columns), *measures, tokens) for name, groups in self.groups.items()]

@@ -20,7 +20,7 @@ import numpy as np
 from turnwire import registry
 from turnwire.contract import FormatWire
 from turnwire.pairs import FIELDS, Key, PairRule, folded
-from turnwire.read.coding import TextColumns, Texts, core
+from turnwire.read.coding import TextColumns, Texts, core, named, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -193,16 +193,15 @@ class Pairs:
         self, name: str, tables: list[_Table], columns: TextColumns, rows: Any, kinds: Any, tags: Any
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         wire, batch = self._wires[name], columns.batch
-        calls = _calls(wire, batch, rows) if isinstance(wire, FormatWire) else None
-        if calls is not None:  # a row for each call
-            counts = np.array([max(len(one), 1) for one in calls])
-            rows, kinds = np.repeat(rows, counts), np.repeat(kinds, counts)
+        tasks = None
+        if isinstance(wire, FormatWire):
+            rows, kinds, tasks = _calls(wire, columns, rows, kinds)
         fields = np.zeros((len(FIELDS), len(rows)), np.uint64)
         for place, column in enumerate(FIELDS[:3]):
             fields[place] = columns[column].numbers[rows]
         bits = np.full(len(rows), core.FINAL | core.ASKS, np.uint8)
-        if calls is not None:
-            fields[3] = [number for one in calls for number in one or (0,)]
+        if tasks is not None:
+            fields[3] = tasks
         elif wire.has("work"):
             _read_work(wire, batch, rows, fields[3], fields[4], bits)
         used = {
@@ -236,23 +235,28 @@ def _read_work(wire: Any, batch: Any, rows: Any, tasks: Any, ids: Any, bits: Any
         odd = np.arange(len(rows))
     for row, raw in zip(odd.tolist(), batch.raws(rows[odd]), strict=True):
         work = wire.work(raw)
-        tasks[row], ids[row] = (0, 0) if work is None else (_number(work.task), _number(work.id))
+        tasks[row], ids[row] = (0, 0) if work is None else (number_of(work.task), number_of(work.id))
         bits[row] = core.FINAL | core.ASKS if work is None else core.FINAL * work.final | core.ASKS * work.asks
 
 
-def _calls(wire: Any, batch: Any, rows: Any) -> list[list[int]]:
-    """The numbers of the calls that each record of a format makes or answers."""
-    return [[_number(work.task) for work in wire.work(raw)] for raw in batch.raws(rows)]
-
-
-def _number(text: str | None) -> int:
-    return 0 if text is None else int(core.hash_of(text.encode("utf-8", "surrogatepass")))
+def _calls(wire: Any, columns: TextColumns, rows: Any, kinds: Any) -> tuple[Any, Any, Any]:
+    """The records of a format, one that makes or answers several calls once for each; their kinds, and the numbers of
+    the calls."""
+    batch, tasks = columns.batch, columns["call_id"].numbers[rows]
+    several = np.flatnonzero((batch["calls"][rows] > 1) | (batch.valid("calls")[rows] & (tasks == 0)))
+    if not len(several):
+        return rows, kinds, tasks
+    found = [[task] for task in tasks.tolist()]
+    for place, raw in zip(several.tolist(), batch.raws(rows[several]), strict=True):
+        found[place] = [number_of(named(work.task)) for work in wire.work(raw)] or [0]
+    counts, every = [len(one) for one in found], [task for one in found for task in one]
+    return np.repeat(rows, counts), np.repeat(kinds, counts), np.array(every, np.uint64)
 
 
 def _folded(column: Texts, rows: Any) -> NDArray[np.uint64]:
     """The numbers of names as they are compared without case."""
     names, codes = column.coded()
-    numbers = np.array([*(_number(folded(name)) for name in names), 0], np.uint64)
+    numbers = np.array([*(number_of(folded(name)) for name in names), 0], np.uint64)
     found: NDArray[np.uint64] = numbers[codes[rows]]  # code -1 picks the last
     return found
 

@@ -14,7 +14,7 @@ from turnwire.contract import FORMATS
 from turnwire.errors import expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import Texts, core, days, texts, zone_of
+from turnwire.read.coding import Texts, core, days, mixed, texts, zone_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,20 +38,12 @@ COLUMNS = (
     *_COUNTS,
 )
 """The columns of a scan that are read."""
-_SETTLE, _MERGE, _PARTS, _TIER = 1 << 14, 1 << 16, 4, 200_000
+_SETTLE, _MERGE, _WHOLE, _PARTS, _TIER = 1 << 14, 1 << 16, 1 << 18, 16, 200_000
+_COPIES = ("copy0", "copy1", "copy2", "copy3")
 _NAMED = ("conversation", "project", "model", "tool", "origin", "speed")
 _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("aside", "?"), ("fast", "?"), ("cost", "f8")]
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
 """A counted response, also with counts that no model has."""
-_READ = np.dtype(
-    [
-        *((name, "u8") for name in ("wire", "order", *_NAMED, "copy0", "copy1", "copy2", "copy3")),
-        *((name, "?") for name in ("there", "aside", "timed")),
-        *((name, "i8") for name in ("time", *_COUNTS)),
-        ("cost", "f8"),
-    ]
-)
-"""A response as it was read; texts are numbers of this process."""
 
 
 class Usage(NamedTuple):
@@ -81,8 +73,8 @@ class UsageSum:
         self._texts: dict[int, int] = {0: 0}  # numbers of texts of this process -> those of names
         self._places: dict[tuple[int, ...], int] = {}  # numbers of _PLACE -> the number of them together
         self._tables = {name: found.table for name, found in registry.formats().items()}
-        self._read: list[NDArray[Any]] = []
-        self._kept: list[NDArray[Any]] = [np.empty(0, _NARROW)] * (1 << _PARTS)  # by the first bits of their keys
+        self._read: list[dict[str, NDArray[Any]]] = []  # responses as they were read; texts are numbers of this process
+        self._kept = [np.empty(0, _NARROW)]  # when there are many, by the remainder of their keys
         self._new: list[NDArray[Any]] = []
         self._unsettled = self._waiting = self._taken = 0
         self._carried: dict[tuple[str, str], int] = {}
@@ -97,44 +89,42 @@ class UsageSum:
         codes, names = batch.codes("wire"), batch.column("wire").names
         for code in np.flatnonzero(np.bincount(codes)).tolist():
             table, mine = self._tables[names[code]], codes == code
-            rows = np.flatnonzero(mine if table.carried else mine & counted)
-            if len(rows):
-                self._of_wire(batch, table, rows, counted[rows])
+            wanted = mine if table.carried else mine & counted
+            if wanted.any():
+                self._of_wire(batch, table, wanted, counted)
         if self._unsettled > _SETTLE:
             self._settle()
         if self._waiting > max(_MERGE, sum(map(len, self._kept)) // 4):
             self._merge()
 
-    def _of_wire(self, batch: Batch, table: Any, rows: NDArray[Any], counted: NDArray[np.bool_]) -> None:
+    def _of_wire(self, batch: Batch, table: Any, wanted: NDArray[np.bool_], counted: NDArray[np.bool_]) -> None:
         """Reads the responses of one format in some rows, of which some are only read for what they say of others."""
-        said = {name: self._named(texts(batch, name, rows)) for name in _NAMED}
+        rows = np.flatnonzero(wanted)
+        said = {name: self._named(texts(batch, name, wanted))[rows] for name in _NAMED}
         for name in table.carried:
             said[name] = self._carried_on(table.name, name, said[name])
-        if not counted.all():
-            rows, said = rows[counted], {name: numbers[counted] for name, numbers in said.items()}
+        if table.carried:
+            rows, said = rows[counted[rows]], {name: numbers[counted[rows]] for name, numbers in said.items()}
         if not len(rows):
             return
-        read = np.empty(len(rows), _READ)
-        for name, numbers in said.items():
-            read[name] = numbers
-        for name in ("time", *_COUNTS):
-            read[name] = batch[name][rows]
-        read["timed"], read["there"] = batch.valid("time")[rows], True
+        read: dict[str, NDArray[Any]] = {**said, **{name: batch[name][rows] for name in ("time", *_COUNTS)}}
+        read["timed"], read["there"] = batch.valid("time")[rows], np.ones(len(rows), bool)
         read["cost"] = np.where(batch.valid("cost"), batch["cost"], np.nan)[rows]
+        read |= dict.fromkeys(_COPIES, np.zeros(len(rows), np.uint64))
         read["aside"] = (batch.valid("sidechain") & batch["sidechain"].astype(bool))[rows]
         for place, name in enumerate(table.copy_of):
             if name in said:
                 numbers, there = said[name], said[name] != 0
             elif batch.column(name).kind == "text":
-                numbers = texts(batch, name, rows).numbers
+                numbers = texts(batch, name, wanted).numbers[rows]
                 there = numbers != 0
             else:
                 there = batch.valid(name)[rows]
-                numbers = np.where(there, batch[name][rows], -1)
-            read[f"copy{place}"] = numbers
+                numbers = np.where(there, batch[name][rows], -1).view(np.uint64)
+            read[_COPIES[place]] = numbers
             if not place:
                 read["there"] = there
-        read["wire"] = self._names.setdefault(table.name, len(self._names))
+        read["wire"] = np.full(len(rows), self._names.setdefault(table.name, len(self._names)))
         read["order"] = np.arange(self._taken, self._taken + len(rows))
         self._taken += len(rows)
         self._unsettled += len(rows)
@@ -158,19 +148,19 @@ class UsageSum:
         """Turns what was read into responses of which one can be a copy of another."""
         if not self._read:
             return
-        read, self._read, self._unsettled = np.concatenate(self._read), [], 0
+        read = {name: np.concatenate([one[name] for one in self._read]) for name in self._read[0]}
+        self._read, self._unsettled, size = [], 0, len(read["order"])
         counts = {name: np.maximum(read[name], 0) for name in _COUNTS}
-        said: dict[str, NDArray[np.int64]] = {"wire": read["wire"].astype(np.int64)}
+        said: dict[str, NDArray[np.int64]] = {"wire": read["wire"]}
         for name in _NAMED:
-            codes = np.empty(len(read), np.int64)
-            numbers = np.ascontiguousarray(read[name])
-            known = [self._texts[int(numbers[row])] for row in core.codes(numbers, codes)]
+            codes = np.empty(size, np.int64)
+            known = [self._texts[int(read[name][row])] for row in core.codes(read[name], codes)]
             said[name] = np.array([*known, 0])[codes]
         day = days(read["time"], read["timed"], self._zone)
         said["day"] = np.array([*(self._names.setdefault(name, len(self._names)) for name in day.names), 0])[day.codes]
         keys = self._keys(read, counts)
         wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
-        new = np.empty(len(read), _WIDE if wide else _NARROW)
+        new = np.empty(size, _WIDE if wide else _NARROW)
         for name, numbers in (counts | keys).items():
             new[name] = numbers
         new["cost"], new["tool"], new["fast"] = read["cost"], said["tool"], said["speed"] != 0
@@ -178,18 +168,18 @@ class UsageSum:
         for model in np.unique(said["model"][fast]).tolist():
             name = f"{names[model] or ''}{FAST}"
             said["model"][fast & (said["model"] == model)] = self._names.setdefault(name, len(self._names))
-        places = np.empty(len(read), np.int64)
-        first = core.codes(_mixed(*(said[name] for name in _PLACE)) | np.uint64(1), places)
+        places = np.empty(size, np.int64)
+        first = core.codes(mixed(*(said[name] for name in _PLACE)) | np.uint64(1), places)
         several = zip(*(said[name][first].tolist() for name in _PLACE), strict=True)
         new["place"] = np.array([self._places.setdefault(one, len(self._places)) for one in several])[places]
         new = _once(new, np.arange(len(new)))  # the blocks of a response mostly follow each other
         self._waiting += len(new)
         self._new.append(new)
 
-    def _keys(self, read: NDArray[Any], counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    def _keys(self, read: dict[str, NDArray[Any]], counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """What tells copies from each other. One of a side conversation says again what its parent said, by other
         requests. Of a format whose input has the cached tokens in it, they are taken out of ``counts``."""
-        keys = _mixed(read["order"])  # each by itself
+        keys = mixed(read["order"])  # each by itself
         firsts, aside = keys.copy(), read["aside"]
         for wire in np.unique(read["wire"]).tolist():
             table, rows = self._tables[str([*self._names][wire])], np.flatnonzero(read["wire"] == wire)
@@ -199,11 +189,11 @@ class UsageSum:
             if len(table.copy_of) == 1:  # a message of the API may stand inside a damaged line of a session
                 aside[rows] = True
             rows = rows[read["there"][rows]] if table.copy_of else rows[:0]
-            parts = [read[f"copy{place}"][rows] for place in range(len(table.copy_of))]
+            parts = [read[name][rows] for name in _COPIES[: len(table.copy_of)]]
             of = self._names.setdefault(table.provider or table.name, len(self._names))
-            first = _mixed(np.full(len(rows), of), *parts[:1])
+            first = mixed(np.full(len(rows), of), *parts[:1])
             firsts[rows] = first
-            keys[rows] = np.where(aside[rows], _mixed(first, first), _mixed(read["wire"][rows], *parts))
+            keys[rows] = np.where(aside[rows], mixed(first, first), mixed(read["wire"][rows], *parts))
         return {"key": keys, "first": firsts, "aside": aside}
 
     def _merge(self) -> None:
@@ -211,9 +201,11 @@ class UsageSum:
         self._settle()
         if self._new:
             new, self._new, self._waiting = np.concatenate(self._new), [], 0
-            parts = new["key"] >> np.uint64(64 - _PARTS)
+            if len(self._kept) == 1 and len(new) + len(self._kept[0]) > _WHOLE:
+                new, self._kept = np.concatenate([*self._kept, new]), [np.empty(0, _NARROW)] * _PARTS
+            parts = new["key"] % np.uint64(len(self._kept))
             for place, kept in enumerate(self._kept):
-                rows = np.concatenate([kept, new[parts == place]])
+                rows = np.concatenate([kept, _picked(new, np.flatnonzero(parts == place))])
                 self._kept[place] = _once(rows, np.argsort(rows["key"], kind="stable"))
 
     def finish(self, by: str, counts: Counts, prices: Mapping[str, Any] | None = None, mode: str = "auto") -> Usage:
@@ -228,7 +220,8 @@ class UsageSum:
         unpriced: Counter[str] = Counter()
         found: dict[str | None, dict[str, Any]] = {}
         for rows in self._kept:
-            rows = rows[~(rows["aside"] & np.isin(rows["first"], said))]
+            if len(said):
+                rows = rows[~(rows["aside"] & np.isin(rows["first"], said))]
             groups = dict(zip((name for name in BY if name != "tool"), places[rows["place"]].T, strict=True))
             groups["tool"] = rows["tool"]
             exact = object if rows.dtype == _WIDE else np.int64  # sums of any counts fit
@@ -273,20 +266,14 @@ def _once(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
     tools = np.append(rows["tool"][order], 0)
     tool = tools[np.minimum.reduceat(np.where(tools[:-1] != 0, places, len(rows)), starts)]
     again = np.argsort(winner)
-    rows = rows[winner[again]]
+    rows = _picked(rows, winner[again])
     rows["tool"] = tool[again]
     return rows
 
 
-def _mixed(*parts: NDArray[Any]) -> NDArray[np.uint64]:
-    """A number for each row of these columns: equal ones for equal rows."""
-    found = np.zeros(len(parts[0]), np.uint64)
-    for part in parts:
-        found ^= part.astype(np.uint64)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            found ^= found >> np.uint64(shift)
-            found *= np.uint64(factor)
-        found ^= found >> np.uint64(31)
+def _picked(rows: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
+    """Some of the rows, copied whole and not field by field."""
+    found: NDArray[Any] = rows.view(f"V{rows.dtype.itemsize}")[places].view(rows.dtype)
     return found
 
 

@@ -106,7 +106,7 @@ def report(
                 conversations.settle(asked, answered)
             quarantine.add(rejects)
             if of_formats(wire):
-                calls.take(chunk.batch)
+                calls.take(chunk.texts)
             if progress is not None and progress(scan.counts.bytes, cube.records) == STOP:
                 stopped = True
                 break

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire.errors import WireError
-from turnwire.read.coding import ABSENT, MOST_NAME, Coded, TextColumns, coded_column, named
+from turnwire.read.coding import MOST_NAME, Coded, TextColumns, named
 from turnwire.read.grouping import group_keys
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ class Chunk:
         self.file = batch.file
         self._number = number
         self.texts = TextColumns(batch)
-        self._columns: dict[str, Coded] = {}
         self.lengths: NDArray[np.int64] = batch["length"]
         self.times, self.timed = self.texts.times
 
@@ -51,9 +50,7 @@ class Chunk:
 
     def coded(self, name: str) -> Coded:
         """The column "wire", "kind", "sender", "receiver", "conversation" or "subject"; long names are cut."""
-        if name not in self._columns:
-            self._columns[name] = coded_column(self.batch, name)
-        return self._columns[name]
+        return self.texts[name].coded()
 
     @cached_property
     def keys(self) -> NDArray[np.uint64]:
@@ -115,10 +112,8 @@ def details(chunk: Chunk, row: int, tokenizer: Any = None) -> Details:
         found = [("not decoded", str(error))]
     if len(found) > MOST_FIELDS:
         found[MOST_FIELDS:] = [("…", f"{len(found) - MOST_FIELDS:,} more fields")]
-    coded = (chunk.coded(name) for name in ("conversation", "kind", "sender", "receiver", "subject"))
-    conversation, kind, sender, receiver, subject = (
-        None if column.codes[row] == ABSENT else column.names[int(column.codes[row])] for column in coded
-    )
+    named_by = map(chunk.texts.__getitem__, ("conversation", "kind", "sender", "receiver", "subject"))
+    conversation, kind, sender, receiver, subject = (one.text(row) if one.numbers[row] else None for one in named_by)
     if subject is None and "tool" in chunk.batch.names and chunk.batch.valid("tool")[row]:
         subject = named(chunk.batch["tool"][row])
     raw = bytes(chunk.batch.raw(row))

@@ -1,7 +1,7 @@
 """inspect_ai: what says which evaluation it is, and each of its samples."""
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Columns, Digits, Format, Layout, Loose
+from turnwire.formats.table import Between, Columns, Digits, Format, Layout, Loose, Sum
 
 
 def _evaluation(at: str) -> Columns:
@@ -31,7 +31,12 @@ TABLE = Format(
         Layout(
             signs={"eval/run_id": (), "eval/task": ()},
             kind="evaluation",
-            columns={**_evaluation("eval/"), "stop_reason": Loose("status"), "error": Loose("error/message")},
+            columns={
+                **_evaluation("eval/"),
+                "duration_ms": Between("stats/completed_at", start="stats/started_at"),
+                "stop_reason": Loose("status"),
+                "error": Loose("error/message"),
+            },
             marks=(2, ("eval_id", "run_id", "task_version")),
             without=("samples",),
         ),
@@ -54,7 +59,9 @@ TABLE = Format(
                 "stop_reason": Loose("output/choices/*/stop_reason"),
                 "error": Loose("error/message"),
                 "request_id": Loose("uuid"),
-                **{name: (Loose(f"model_usage/{{}}/{path}"), f"output/usage/{path}") for name, path in _USAGE.items()},
+                "time": Loose("started_at"),
+                "duration_ms": Between("completed_at", start="started_at"),
+                **{name: (Sum(f"model_usage/{{}}/{path}"), f"output/usage/{path}") for name, path in _USAGE.items()},
             },
             marks=(3, ("epoch", "target", "scores", "model_usage")),
             nested=True,

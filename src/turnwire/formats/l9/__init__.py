@@ -16,6 +16,8 @@ TABLE = Format(
             columns={
                 "id": "header/message/id",
                 "conversation": "header/message/episode",
+                "sender": Loose("header/participants/actors/[role=sender:id]"),
+                "receiver": Loose("header/participants/actors/[role=receiver:id]"),
                 "parent": Loose("header/message/parents"),
                 "subject": Loose("header/context/topic"),
                 "stop_reason": Loose("header/subkind"),

@@ -1,7 +1,7 @@
 """LangChain: messages as ``dumps`` and ``messages_to_dict`` write them."""
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Words
+from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Truth, Words
 
 _TYPES = {
     **dict.fromkeys(("human", "HumanMessageChunk"), "user"),
@@ -22,6 +22,7 @@ def _message(at: str) -> Columns:
         "text": (Loose(f"{at}content"), Loose(f"{at}content/*/text")),
         "tool": (Loose(f"{at}tool_calls/*/name"), Loose(f"{at}name")),
         "call_id": (Loose(f"{at}tool_call_id"), Loose(f"{at}tool_calls/*/id")),
+        "failed": Truth(f"{at}status", words={"error": True, "success": False}),
         "model": (Loose(f"{meta}/model_name"), Loose(f"{meta}/model")),
         "stop_reason": (Loose(f"{meta}/finish_reason"), Loose(f"{meta}/stop_reason")),
         "input_tokens": f"{usage}/input_tokens",

@@ -1,7 +1,7 @@
 """OTLP in JSON: the spans and logs of OpenTelemetry."""
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Columns, Digits, Epoch, Format, Layout, Loose, Source, Words
+from turnwire.formats.table import Between, Columns, Digits, Epoch, Format, Layout, Loose, Source, Words
 
 
 def _text(name: str) -> Source:
@@ -42,6 +42,7 @@ TABLE = Format(
                 "parent": "parentSpanId",
                 "subject": "name",
                 "time": Epoch("startTimeUnixNano"),
+                "duration_ms": Between("endTimeUnixNano", start="startTimeUnixNano"),
                 "error": (Loose("status/message"), _text("error.type")),
             },
             needs={"spanId": ("string",)},

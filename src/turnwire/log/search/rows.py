@@ -9,7 +9,7 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.csp._columns_py import texts_of
-from turnwire.json._rows_py import filled
+from turnwire.json._rows_py import between, filled
 from turnwire.log.engine.columns import REASONS, bulk_scanner
 from turnwire.log.search.state import Match
 from turnwire.log.search.texts import BOM, CARRIERS, Text
@@ -223,7 +223,10 @@ class Rows:
         for fill in variant.fills:
             there = spans.get(fill.path, spans.get(fill.other))
             known = finder.reading.values.get(fill.path if fill.path in spans else fill.other)
-            cell = filled(fill, known, raw, there)
+            if fill.how == "between":
+                cell = between(raw, spans.get(fill.other), spans.get(fill.path))
+            else:
+                cell = filled(fill, known, raw, there)
             if cell is None:
                 continue
             if fill.column == "time":
@@ -234,6 +237,8 @@ class Rows:
                 said = cell.start, cell.end - cell.start, cell.escaped
             elif fill.how == "word":
                 said += fill.constant
+            elif fill.how == "times":
+                said += values.get(fill.column, 0)
             bits |= self._put(values, fill.column, said, shift, finder.valid, finder.escaped)
         return time, bits
 
