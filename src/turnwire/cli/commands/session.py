@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -27,6 +28,8 @@ _RECORD = re.compile(
     re.MULTILINE,
 ).search
 """Finds what only a session has: a line of it is enough, since the others may be damaged."""
+_LINES = 100
+"""Lines of a session that are read at once."""
 LOOKED_AT = 100
 """Lines that tell whether a text is JSON lines."""
 
@@ -141,12 +144,14 @@ def check(file: str, as_json: bool) -> int:
     FILE is a file, a URL, or - for standard input. Exits with 1 if it is not intact or not a session, and with 4 if
     it is empty.
     """
-    from turnwire.session import salvage
+    from turnwire.session import Salvage, salvage
 
-    found = salvage(_session(*inputs.checked([file])))
+    [name] = inputs.checked([file])
+    count = _count_of_whole(name)
+    found = salvage(_session(name)) if count is None else Salvage([], [], [], True, [])
     row = {
         "complete": found.complete,
-        "events": len(found.events),
+        "events": len(found.events) if count is None else count,
         "doubtful": sum(len(part.events) for part in found.doubtful),
         "missing": [list(each) for each in found.missing],
         "faults": [str(fault) for fault in found.faults],
@@ -157,6 +162,26 @@ def check(file: str, as_json: bool) -> int:
         write_lines([f"{'whole' if found.complete else 'damaged or unfinished'}: {row['events']} events"])
         _tell_damage(found)
     return GOOD if found.complete else BAD_RECORDS
+
+
+def _count_of_whole(name: str) -> int | None:
+    """The number of events of a file that is an intact session, read in bounded memory; None for any other input, of
+    which ``salvage`` tells what is wrong."""
+    from turnwire.read.contents import lines
+    from turnwire.session import Reader
+
+    if not os.path.isfile(name):  # what can be read only once is read at once
+        return None
+    reader, files = Reader(), set[str | None]()
+    found = lines([name])
+    try:
+        while piece := list(islice(found, _LINES)):
+            files.update(file for file, *_ in piece)
+            reader.feed("".join([line.decode("utf-8", "surrogateescape") + "\n" for *_, line in piece]))
+        reader.close()
+    except (DecodeError, OSError):
+        return None
+    return reader.events if len(files) == 1 and reader.events else None
 
 
 def _tell_damage(found: Any) -> None:
