@@ -285,19 +285,21 @@ static PyObject *json_result(const json_draft *d) {
     return text;
 }
 
-/* The text of a value; None where it is left to the twin. */
-static PyObject *json_written(PyObject *value, Py_ssize_t nesting, PyObject *items, int canonical) {
-    json_draft draft;
-    PyObject *text = NULL;
-    int status;
-    json_begin(&draft, items);
-    draft.canonical = canonical;
-    status = json_value(&draft, value, nesting);
-    if (status == JSON_WRITTEN) text = json_result(&draft);
-    json_end(&draft);
+/* The text that was written, None in doubt, or NULL with an error set. Ends the draft. */
+static TW_UNUSED PyObject *json_ended(json_draft *d, int status) {
+    PyObject *text = status == JSON_WRITTEN ? json_result(d) : NULL;
+    json_end(d);
     if (status != JSON_DOUBT) return text;
     Py_INCREF(Py_None);
     return Py_None;
+}
+
+/* The text of a value; None where it is left to the twin. */
+static TW_UNUSED PyObject *json_written(PyObject *value, Py_ssize_t nesting, PyObject *items, int canonical) {
+    json_draft draft;
+    json_begin(&draft, items);
+    draft.canonical = canonical;
+    return json_ended(&draft, json_value(&draft, value, nesting));
 }
 
 #endif

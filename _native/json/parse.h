@@ -21,7 +21,8 @@ enum {
     TW_IS_MINUS_ZERO = 4096                  /* beside TW_IS_NEGATIVE: -0, which JSON's readers take for no integer */
 };
 enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL };
-enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512 };
+enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512,
+       TW_MOST_ESCAPED = 128 };              /* bytes of a text with escapes whose form is looked at */
 
 typedef struct { const uint8_t *name; uint32_t size; uint16_t node, bit; uint64_t hash; } tw_key_entry;
 /* The known keys of one object, of which the first 64 have a bit. other: the node of what stands under any other key, and 1;
@@ -391,20 +392,25 @@ static inline const uint8_t *tw_json_behind(tw_json *x, const uint8_t *p, uint8_
     return p + 1;
 }
 
+/* What a string says: where, and *size; in `scratch` where it has escapes, NULL if it has more than `most` bytes then. */
+static inline const uint8_t *tw_unescaped(const tw_value *v, uint8_t *scratch, size_t most, size_t *size)
+{
+    *size = v->size;
+    if (!v->b.escaped) return v->p;
+    if (v->size > most) return NULL;
+    *size = tw_unescape(v->p, v->p + v->size, scratch);
+    return scratch;
+}
+
 /* Whether a string has the form that its node asks for. */
 static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
 {
-    uint8_t scratch[128];
-    const uint8_t *p = v->p, *hard = x->hard;
-    size_t size = v->size;
+    uint8_t scratch[TW_MOST_ESCAPED];
+    size_t size;
+    const uint8_t *p = tw_unescaped(v, scratch, sizeof scratch, &size), *hard = p == scratch ? p + size : x->hard;
     int word;
-    if (v->b.escaped) {
-        if (size > sizeof scratch) return;
-        size = tw_unescape(p, p + size, scratch);
-        p = scratch;
-        hard = scratch + size;
-        x->odd |= node->form == TW_FORM_WORD; /* `detect` may look for it as it is written */
-    }
+    if (!p) return;
+    x->odd |= p == scratch && node->form == TW_FORM_WORD; /* `detect` may look for it as it is written */
     switch (node->form) {
     case TW_FORM_UUID: if (tw_is_uuid(p, size)) v->b.is |= TW_IS_GOOD; break;
     case TW_FORM_TIME:

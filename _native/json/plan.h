@@ -140,7 +140,7 @@ static int tw_variant_of(const tw_json *x, const tw_wire *wire)
         v = tw_noted(x, wire->word);
         return v && v->b.word < wire->variants ? v->b.word : -1;
     case TW_CHOOSE_MARKS:
-        if (tw_noted(x, wire->receipt) && !tw_noted(x, wire->task)) {
+        if (wire->receipt != TW_NO_NODE && tw_noted(x, wire->receipt) && !tw_noted(x, wire->task)) {
             v = tw_noted(x, wire->status);
             return v && v->b.word == wire->nack ? 3 : 2;
         }

@@ -95,30 +95,17 @@ static inline int tw_put_name(json_draft *d, const tw_rule *rule, int first)
     return JSON_WRITTEN;
 }
 
-static inline int tw_put_same(const tw_rule *rule, const uint8_t *name, size_t size)
-{
-    return rule->size == size && tw_same_bytes(rule->name, name, size);
-}
-
-/* The place of the rule for a key, -1 for one that has none; last: as in tw_rule_of. */
+/* The place of the rule for a key, as tw_rule_named says. */
 static inline int tw_put_place(tw_rules *t, PyObject *key, int last)
 {
+    const tw_rule *next = &t->rule[t->after[last]];
     const uint8_t *name;
     size_t size;
     if (!PyUnicode_IS_ASCII(key)) return -1;
     name = (const uint8_t *)PyUnicode_DATA(key);
     size = (size_t)PyUnicode_GET_LENGTH(key);
-    if (tw_put_same(&t->rule[t->after[last]], name, size)) return t->after[last];
-    for (size_t slot = tw_name_hash(name, size) % TW_RULE_SLOTS; t->slots[slot] >= 0; slot = (slot + 1) % TW_RULE_SLOTS)
-        if (tw_put_same(&t->rule[t->slots[slot]], name, size)) return t->after[last] = t->slots[slot];
-    return -1;
-}
-
-static inline int tw_put_word(const tw_rule *rule, const uint8_t *p, size_t size)
-{
-    for (int word = 0; word < rule->words; word++)
-        if (rule->word[word].size == size && tw_same_bytes(rule->word[word].text, p, size)) return word;
-    return -1;
+    if (next->size == size && tw_same_bytes(next->name, name, size)) return t->after[last];
+    return tw_rule_named(t, name, size, last);
 }
 
 /* Whether a str is what its rule wants. */
@@ -140,7 +127,7 @@ static inline int tw_put_is_good(tw_put *w, PyObject *value, const tw_rule *rule
     case TW_RULE_TIME: return size == 20 && tw_is_plain_time(p);
     case TW_RULE_DIGEST: return tw_is_digest(p, size);
     case TW_RULE_WORD: case TW_RULE_VERSION: case TW_RULE_CHOICE: case TW_RULE_AGREES:
-        word = tw_put_word(rule, p, size);
+        word = tw_word_of(rule->word, rule->words, p, size, p + size);
         if (word < 0) return 0;
         if (!(rule->calm >> word & 1)) w->calm = 0;
         if (rule->kind == TW_RULE_CHOICE) w->choice = word;
@@ -339,16 +326,9 @@ static TW_UNUSED int tw_put_follows(tw_put *w, PyObject *value, tw_rules *t, Py_
 /* The text of an object that follows the rules; None where that is not sure. Behind it the same is known. */
 static TW_UNUSED PyObject *tw_put_text(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nesting, PyObject *items)
 {
-    PyObject *text = NULL;
-    int status;
     json_begin(&w->draft, items);
     w->only_judged = 0;
-    status = tw_put_whole(w, value, t, nesting);
-    if (status == JSON_WRITTEN) text = json_result(&w->draft);
-    json_end(&w->draft);
-    if (status != JSON_DOUBT) return text;
-    Py_INCREF(Py_None);
-    return Py_None;
+    return json_ended(&w->draft, tw_put_whole(w, value, t, nesting));
 }
 
 #endif

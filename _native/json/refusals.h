@@ -10,7 +10,6 @@
 #include "wrapper.h"
 
 enum { TW_SURELY, TW_REFUSED, TW_MAYBE, TW_NOT };
-enum { TW_MOST_ESCAPED = 128 };              /* bytes of a text with escapes whose form is looked at, as in tw_judge_form */
 
 /* TW_SURELY: a message of this wire (its place in the plan) and variant; TW_REFUSED: of this wire, refused for this reason. */
 typedef struct { int wire, variant, reason; const uint8_t *fault; } tw_judged;
@@ -101,13 +100,9 @@ static int tw_count_members(const uint8_t *p, const uint8_t *end, const uint8_t 
 static int tw_is_misformed(const tw_node *node, const tw_value *v)
 {
     uint8_t scratch[TW_MOST_ESCAPED];
-    const uint8_t *p = v->p;
-    size_t size = v->size;
-    if (v->b.escaped) {
-        if (size > sizeof scratch) return 0;
-        size = tw_unescape(p, p + size, scratch);
-        p = scratch;
-    }
+    size_t size;
+    const uint8_t *p = tw_unescaped(v, scratch, sizeof scratch, &size);
+    if (!p) return 0;
     switch (node->form) {
     case TW_FORM_TIME: return !tw_may_be_rfc3339(p, size);
     case TW_FORM_CHANNEL: return tw_is_no_channel(p, size);

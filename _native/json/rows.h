@@ -80,13 +80,9 @@ static int tw_time_of(const tw_value *v, tw_minute *minute, int64_t *micros)
         return 1;
     }
     uint8_t scratch[64];
-    const uint8_t *p = v->p;
-    size_t size = v->size;
-    if (v->b.escaped) {
-        if (size > sizeof scratch) return 0;
-        size = tw_unescape(p, p + size, scratch);
-        p = scratch;
-    }
+    size_t size;
+    const uint8_t *p = tw_unescaped(v, scratch, sizeof scratch, &size);
+    if (!p) return 0;
     if (tw_of_minute(minute, p, size, micros)) return 1;
     if (!size || tw_time_prefix(p, size, micros) != size) return 0;
     tw_keep_minute(minute, p, size, *micros);

@@ -405,18 +405,25 @@ static inline int tw_is_name(const tw_walk *w, const tw_rule *rule, const uint8_
     return w->end - p > (ptrdiff_t)rule->size && p[rule->size] == '"' && tw_same_bytes(p, rule->name, rule->size);
 }
 
-/* The place of the rule for the key at p, behind its quote; -1 for a key that has none. last: one more than that of the
- * key in front of it, 0 where it is the first. */
+/* The place of the rule for a key; -1 for a key that has none. last: one more than that of the key in front of it, 0 where it
+ * is the first. */
+static inline int tw_rule_named(tw_rules *t, const uint8_t *name, size_t size, int last)
+{
+    for (size_t slot = tw_name_hash(name, size) % TW_RULE_SLOTS; t->slots[slot] >= 0; slot = (slot + 1) % TW_RULE_SLOTS) {
+        const tw_rule *rule = &t->rule[t->slots[slot]];
+        if (rule->size == size && tw_same_bytes(rule->name, name, size)) return t->after[last] = t->slots[slot];
+    }
+    return -1;
+}
+
+/* The same for the key at p, behind its quote. */
 static inline int tw_rule_of(const tw_walk *w, tw_rules *t, const uint8_t *p, int last)
 {
     const uint8_t *quote;
     size_t room = (size_t)(w->end - p);
     if (tw_is_name(w, &t->rule[t->after[last]], p)) return t->after[last];
     quote = (const uint8_t *)memchr(p, '"', room < 64 ? room : 64);
-    if (!quote) return -1;
-    for (size_t slot = tw_name_hash(p, (size_t)(quote - p)) % TW_RULE_SLOTS; t->slots[slot] >= 0; slot = (slot + 1) % TW_RULE_SLOTS)
-        if (tw_is_name(w, &t->rule[t->slots[slot]], p)) return t->after[last] = t->slots[slot];
-    return -1;
+    return quote ? tw_rule_named(t, p, (size_t)(quote - p), last) : -1;
 }
 
 /* The object whose inside starts at p, by its rules. */
