@@ -4,6 +4,7 @@
 #define TURNWIRE_JSON_LEVELS_H
 
 #include "structural_index.h"
+#include "wrapper.h"
 
 static inline int tw_is_glue_scalar(const uint8_t *p, const tw_step *step) { return tw_same_bytes(p, step->glue, step->size); }
 static inline int tw_is_text_scalar(const uint8_t *p, const uint8_t *text, size_t n) { return memcmp(p, text, n) == 0; }
@@ -41,14 +42,38 @@ static inline const uint8_t *tw_fit(tw_json *x, tw_template *m, const uint8_t *p
     return tw_fit_scalar(x, m, p, first);
 }
 
-/* As tw_unescape. */
-static size_t tw_said(const uint8_t *p, const uint8_t *end, uint8_t *out)
+/* As tw_unescape, where 128 more bytes may be written, and up to `hard` may be read. */
+static size_t tw_said(const uint8_t *p, const uint8_t *end, const uint8_t *hard, uint8_t *out)
 {
     uint8_t *first = out;
 #ifdef TW_X86
-    if (tw_json_level == TW_USE_AVX2) tw_unescape_avx2(&p, end, &out);
+    if (tw_json_level == TW_USE_AVX2) tw_unescape_avx2(&p, end, hard, &out);
+#else
+    (void)hard;
 #endif
     return (size_t)(out - first) + tw_unescape(p, end, out);
+}
+
+/* Steps over *left bytes of what [p, end) says with escapes: where that is, and in *left how many are missing. It stops at a character
+ * that is not all among them. */
+static const uint8_t *tw_walk(const uint8_t *p, const uint8_t *end, const uint8_t *hard, size_t *left)
+{
+    while (*left && p < end) {
+        uint8_t said[4];
+        const uint8_t *behind;
+#ifdef TW_X86
+        if (tw_json_level == TW_USE_AVX2) p = tw_walk_avx2(p, end, hard, left);
+        if (!*left || p == end) break;
+#endif
+        size_t size = (size_t)(end - p) < *left ? (size_t)(end - p) : *left;
+        behind = tw_slash(p, p + size);
+        if (behind > p) size = (size_t)(behind - p);
+        else size = (size_t)tw_unescape_one(&behind, end, said);
+        if (size > *left) break;
+        *left -= size;
+        p = behind;
+    }
+    return p;
 }
 
 /* The object at p where a template fits it: behind it, or NULL. */
@@ -94,6 +119,8 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     if (fitting) return fitting;
     x->end = end;
     x->hard = hard;
+    x->start = p;
+    x->part_count = x->part_base;
     x->stamp++;
     x->odd = x->cut = x->bad_item = x->keyed = 0;
     x->opened = 0;
@@ -104,9 +131,11 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     if (x->missed > TW_MISSES) tw_forget_steps(x);
     tw_step *brace = tw_brace(x, &x->braces[0]);
 #ifdef TW_X86
-    if (tw_json_level == TW_USE_AVX2) return tw_members_avx2(x, p, 0, 1, brace);
+    if (tw_json_level == TW_USE_AVX2) p = tw_members_avx2(x, p, 0, 1, brace);
+    else
 #endif
-    return tw_members_scalar(x, p, 0, 1, brace);
+        p = tw_members_scalar(x, p, 0, 1, brace);
+    return x->no_memory ? NULL : p;
 }
 
 /* Forgets the templates if other nodes fill columns now than when they were made, or if none fitted in the last block. A block
@@ -126,6 +155,7 @@ static void tw_json_free(tw_json *x)
     while (x->owned_count) free(x->owned[--x->owned_count]);
     free(x->owned);
     free(x->names);
+    free(x->parts);
     free(x->known);
     for (int i = 0; i < TW_STEP_CHUNKS; i++) free(x->steps[i]);
     for (int i = 0; i < x->template_count; i++) free(x->templates[i]);

@@ -61,8 +61,17 @@ TW_HERE static inline const uint8_t *TW_AT(tw_string)(tw_json *x, const uint8_t 
 {
 #if TW_BLOCKS
     if (x->hard - p >= 64) {
-        uint64_t others, quotes = TW_AT(tw_quotes)(p, &others);
-        if (quotes && !(others & (quotes ^ (quotes - 1)))) {
+        uint64_t others, carried = 0, quotes = TW_AT(tw_quotes)(p, &others), before = quotes ^ (quotes - 1);
+        if (quotes && others & before) {     /* in front of the first quote */
+            tw_structurals m;
+            TW_AT(tw_structurals_of)(p, &m);
+            uint64_t behind = tw_escaped_bytes(m.slash, &carried);
+            quotes &= ~behind;
+            before = quotes ^ (quotes - 1);
+            others = m.control | m.high | (behind & ~TW_AT(tw_simple)(p));
+            *escaped |= (m.slash & before) != 0;
+        }
+        if (quotes && !(others & before)) {
             p += tw_low_zeros(quotes);
             if (p < x->end) return p + 1;
             return tw_json_fault(x, p, 1);
@@ -94,8 +103,11 @@ TW_HERE static inline const uint8_t *TW_AT(tw_value)(tw_json *x, const uint8_t *
     uint32_t count;
     if (p >= x->end) return tw_json_fault(x, p, 1);
     if (*p == '"') {
+        const uint8_t *first = p + 1;
         x->is = TW_IS_STRING;
-        return TW_AT(tw_string)(x, p + 1, &escaped);
+        p = TW_AT(tw_string)(x, first, &escaped);
+        if (p) tw_add_part(x, first, (size_t)(p - first - 1), TW_PART_TEXT, escaped, 0);
+        return p;
     }
     if (*p == '{') return TW_AT(tw_members)(x, p, TW_NO_TABLE, depth + 1, step ? tw_brace(x, &step->object) : NULL);
     if (*p == '[') return TW_AT(tw_array)(x, p, TW_NO_TABLE, depth + 1, &count, step);
@@ -112,6 +124,7 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
     const uint8_t keyword = x->keyword;
     const int ahead = x->ahead;
     *count = 0;
+    tw_add_part(x, p, 0, TW_PART_ARRAY, 0, 0);
     if (depth > x->shape->nesting) return tw_json_fault(x, p, 0);
     p = tw_skip(p + 1, x->end);
     if (p < x->end && *p == ']') {
@@ -173,6 +186,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
         v->stamp = x->stamp;
         v->b = brief;
         x->noted[number >> 6] |= (uint64_t)1 << (number & 63);
+        tw_add_part(x, v->p, v->size, TW_PART_TEXT, brief.escaped, 0);
         if (node->form) { TW_CLEAN; tw_judge_form(x, node, v); }
         if (node->is_key) tw_note_keyword(x, v->b.word);
         return p;
@@ -221,10 +235,12 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
     tw_step *way = brace;
     int node;
     if (depth > x->shape->nesting) return tw_json_fault(x, p, 0);
+    if (depth > 1) tw_add_part(x, p, 0, TW_PART_OBJECT, 0, 0);
     p++;
     for (int more = 0;; more = 1) {
         tw_step *step = way ? TW_AT(tw_next_step)(x, p, way) : NULL;
         if (step) {
+            tw_add_part(x, p + (step->name.p - step->glue), step->name.size, TW_PART_KEY, 0, depth);
             p += step->size;
             way = step;
             node = step->node;
@@ -241,8 +257,11 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
                 p += closed;
             }
             if (closed) break;
+            const uint8_t *key = p;
             if (p) p = tw_read_key(x, glue, p, &k);
             if (!p) return tw_json_left(x, start);
+            size_t size = (size_t)(tw_closing_quote(key + 1, x->hard) - (key + 1));
+            tw_add_part(x, key + 1, size, TW_PART_KEY, memchr(key + 1, '\\', size) != NULL, depth);
             way = k.step;
             node = k.node;
             found = k.found;

@@ -82,12 +82,13 @@ TW_AVX2 static int tw_other_usual(tw_among *o, const uint8_t *s, size_t at, size
 }
 #endif
 
-/* What the bytes at `at` of a text that ends at `hard` are, up to `end`: a code, and where that ends in o->fields. */
-static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, size_t hard)
+/* What the bytes at `at` of a text that ends at `hard` are, up to `end`: a code, and where that ends in o->fields. Of s, `readable`
+ * bytes may be read. */
+static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, size_t hard, size_t readable)
 {
     tw_fields *f = &o->fields;
 #ifdef TW_X86
-    if (tw_other_avx2 && tw_json_level != TW_SCALAR && at >= TW_BEFORE && hard - at >= TW_READ && tw_usual(s + at) &&
+    if (tw_other_avx2 && tw_json_level != TW_SCALAR && at >= TW_BEFORE && readable - at >= TW_READ && tw_usual(s + at) &&
         tw_other_usual(o, s, at, end))
         return o->code = TW_OK;
 #endif

@@ -63,6 +63,11 @@ typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
 
 enum { TW_MOST_NODES = 1024, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_TEMPLATES = 16,
        TW_MOST_SLOTS = 48 };
+/* What the reader met in an object, in order: its keys and other strings, and the objects and arrays in it. at: its place in the object
+ * (of a string, that of its inside); depth: of the object of a key, 3 for more. */
+enum { TW_PART_TEXT, TW_PART_KEY, TW_PART_OBJECT, TW_PART_ARRAY };
+typedef struct { uint32_t at, size; uint8_t what, escaped, depth; } tw_part;
+
 typedef struct tw_step tw_step;              /* of json/steps.h */
 typedef struct tw_template tw_template;            /* of json/templates.h */
 
@@ -70,6 +75,10 @@ typedef struct {
     const tw_shape *shape;
     const uint8_t *end;                      /* of the text in which the object has to stand */
     const uint8_t *hard;                     /* of what may be read */
+    const uint8_t *start;                    /* of the object */
+    tw_part *parts;                          /* from part_base on those of the object that was read last, by no template; */
+    size_t part_base, part_count, part_room; /* before it, of those around it */
+    int parted;                              /* they are noted: the object before was no message */
     uint32_t stamp;
     uint64_t noted[TW_NODE_WORDS];           /* a bit for each node that the parse has noted */
     uint16_t is;                             /* of the value read last */
@@ -177,8 +186,6 @@ static inline const uint8_t *tw_json_string(tw_json *x, const uint8_t *p, uint8_
     }
 }
 
-/* --- keys --- */
-
 static int tw_grow(void **memory, size_t *room, size_t unit)
 {
     size_t wanted = *room ? *room * 2 : 64;
@@ -188,6 +195,19 @@ static int tw_grow(void **memory, size_t *room, size_t unit)
     *room = wanted;
     return 1;
 }
+
+static inline void tw_add_part(tw_json *x, const uint8_t *p, size_t size, int what, int escaped, size_t depth)
+{
+    if (!x->parted) return;
+    if (x->part_count == x->part_room && !tw_grow((void **)&x->parts, &x->part_room, sizeof(tw_part))) {
+        x->no_memory = 1;
+        return;
+    }
+    x->parts[x->part_count++] = (tw_part){ (uint32_t)(p - x->start), (uint32_t)size, (uint8_t)what, (uint8_t)escaped,
+                                           (uint8_t)(depth < 3 ? depth : 3) };
+}
+
+/* --- keys --- */
 
 /* A key without its escapes, in memory of its own. */
 static int tw_plain_name(tw_json *x, tw_name *name)

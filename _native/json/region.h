@@ -9,7 +9,7 @@
 
 enum { TW_FINE, TW_FULL, TW_STOPPED };
 enum { TW_TRIED_RECORD, TW_TRIED_REJECT, TW_TRIED_OTHER, TW_TRIED_BROKEN };
-enum { TW_DEEPEST_STRING = 8, TW_STRING_REJECTS = 512 };
+enum { TW_DEEPEST_STRING = 8, TW_STRING_REJECTS = 512, TW_NEAR_END = 128, TW_LONGEST_ESCAPE = 6 };
 
 typedef struct {
     int64_t *offset, *length, *line, *fault, *own_bytes;
@@ -52,6 +52,7 @@ typedef struct tw_region {
     size_t here, behind;                     /* where what holds the finds of a step through damage begins and ends */
     int around;                              /* 0, or it stands in the good object at `object`: 1 its time is not looked */
     size_t object;                           /* for, 2 it is `moment`, 3 it has none */
+    size_t first_part, last_part;            /* of that object */
     int64_t moment;
     size_t head, head_seen;                  /* level 1 on: where the line begins that the byte at head_seen stands in */
     size_t line_from, line_to;               /* likewise, an end of line: no newline stands between the two */
@@ -150,46 +151,45 @@ static size_t tw_stretch_at(tw_region *r, size_t at)
     return r->near = low ? low - 1 : 0;
 }
 
+/* The last place up to q at which a character begins for sure, since no backslash is as near in front of it as an escape is long. */
+static const uint8_t *tw_sure_place(const uint8_t *first, const uint8_t *q)
+{
+    if (q - first > TW_NEAR_END) first = q - TW_NEAR_END;
+    for (const uint8_t *p = q; p > first;) {
+        if (*--p == '\\') q = p;
+        else if (q - p == TW_LONGEST_ESCAPE) return q;
+    }
+    return NULL;
+}
+
 /* The place in the text around a region of the byte at `at`, which is of stretch `i` or stands right behind it. */
 static size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
 {
     const tw_stretch *one = &r->stretches[i];
-    const uint8_t *s = tw_text(k, r->outer), *end = s + one->until, *p;
+    const uint8_t *s = tw_text(k, r->outer), *end = s + one->until, *hard = s + tw_hard(k, r->outer), *p;
     at -= r->start;
     if (one->written == TW_AS_IT_IS || at == one->start) return one->outer + (at - one->start);
     if (at == one->start + one->size) return one->until;
-    if (at + 1 == one->start + one->size && one->written == TW_WITH_ESCAPES && end[-1] == 'n') { /* a newline ends most of them */
-        for (p = end - 1; p > s + one->outer && p[-1] == '\\';) p--;
-        if ((end - p) % 2 == 0) return one->until - 2;
-    }
     if (!c->met || c->stretch != i || c->seen > at) *c = (tw_cursor){ i, one->start, one->outer, 1 };
     p = s + c->written;
-#ifdef TW_X86
-    if (one->written == TW_WITH_ESCAPES && tw_json_level == TW_USE_AVX2) {
-        size_t left = at - c->seen;
-        p = tw_walk_avx2(p, end, &left);
-        c->seen = at - left;
+    if (one->written == TW_AS_NUMBERS) {
+        uint8_t said;
+        for (; c->seen < at && p < end; c->seen++) p = tw_next_byte(p, end, &said);
+        return c->written = (size_t)(p - s);
     }
-#endif
-    while (c->seen < at && p < end) {
-        uint8_t said[4];
-        const uint8_t *behind = p;
-        size_t left = at - c->seen, size = (size_t)(end - p) < left ? (size_t)(end - p) : left;
-        if (one->written == TW_AS_NUMBERS) {
-            behind = tw_next_byte(p, end, said);
-            size = 1;
-        } else if (*p == '\\') {
-            size = (size_t)tw_unescape_one(&behind, end, said);
-            if (size > left) break;          /* inside a character: where it starts */
-        } else {
-            behind = tw_slash(p, p + size);
-            size = (size_t)(behind - p);
-        }
-        c->seen += size;
-        p = behind;
+    size_t left = one->start + one->size - at, all = SIZE_MAX;
+    const uint8_t *near = 2 * left < TW_NEAR_END && at - c->seen > TW_NEAR_END ? tw_sure_place(p, end - 2 * left) : NULL;
+    if (near) {                              /* most records end near the end of their string: from there it is not far */
+        tw_walk(near, end, hard, &all);
+        all = SIZE_MAX - all - left;
+        near = tw_walk(near, end, hard, &all);
+        if (!all) return (size_t)(near - s);
     }
+    left = at - c->seen;
+    p = tw_walk(p, end, hard, &left);
+    c->seen = at - left;
     c->written = (size_t)(p - s);
-    return c->written + (at > c->seen && p == end && one->written != TW_AS_NUMBERS ? at - c->seen : 0);
+    return c->written + (p == end ? left : 0);
 }
 
 /* The place in k->s of the byte at `at` of any region, as written there. */

@@ -9,12 +9,29 @@
 
 /* --- rows and rejects --- */
 
+/* The time that a good object gives in one of its members, or in those of an object in it; of which these are the parts. */
+static int tw_wrapper_time(const tw_json *x, size_t part, size_t last, const uint8_t *object, const uint8_t *hard, int64_t *micros)
+{
+    int best = TW_NO_TIME;
+    int64_t said;
+    for (; part < last && best; part++) {
+        const tw_part *key = &x->parts[part];
+        if (key->what != TW_PART_KEY || key->depth > 2) continue;
+        int rank = tw_time_rank(object + key->at, key->size);
+        if (rank == TW_TIME_NAMES || (rank += (key->depth - 1) * TW_TIME_NAMES) >= best) continue;
+        if (!tw_member_time(tw_behind_space(tw_behind_space(object + key->at + key->size + 1) + 1), hard, &said)) continue;
+        best = rank;
+        *micros = said;
+    }
+    return best < TW_NO_TIME;
+}
+
 /* Whether the object around what is read in a region gives a time. */
 static int tw_around(tw_lines *k, tw_region *r, int64_t *micros)
 {
     if (r->around == 1) {
         const uint8_t *s = tw_text(k, r);
-        r->around = tw_wrapper_time(s + r->object, s + tw_hard(k, r), &r->moment) ? 2 : 3;
+        r->around = tw_wrapper_time(&k->json, r->first_part, r->last_part, s + r->object, s + tw_hard(k, r), &r->moment) ? 2 : 3;
     }
     *micros = r->moment;
     return r->around == 2;
@@ -198,34 +215,38 @@ static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tr
         t->variant = k->json.fitted->variant;
         return TW_FINE;
     }
-    int what = tw_judge(&k->json, k->plan, s + at, behind, &found);
+    uint64_t known = k->json.fitted != NULL;
+    for (int w = 0; w < k->json.shape->node_words; w++) known |= k->json.noted[w];
+    int what = known ? tw_judge(&k->json, k->plan, s + at, behind, &found) : TW_NOT;
     t->wire = found.wire;
+    t->what = TW_TRIED_OTHER;
     switch (what) {
     case TW_SURELY:
         t->what = TW_TRIED_RECORD;
         t->variant = found.variant;
         if (k->json.fitted) tw_keep_verdict(&k->json, t->wire, t->variant);
         else tw_learn_template(&k->json, s + at, t->end - at, t->wire, t->variant);
-        return TW_FINE;
+        break;
     case TW_REFUSED:
         t->what = TW_TRIED_REJECT;
         t->reason = found.reason;
         t->fault = (size_t)(found.fault - s);
-        return TW_FINE;
-    case TW_NOT:
-        t->what = TW_TRIED_OTHER;
-        return TW_FINE;
-    }
-    if (!k->whole(k->context, s + at, t->end - at, &verdict)) return TW_STOPPED;
-    t->what = verdict.what;
-    t->wire = verdict.wire;
-    t->reason = verdict.reason;
-    t->fault = at + verdict.fault;
-    if (t->what == TW_TRIED_RECORD) {
+        break;
+    case TW_MAYBE:
+        if (!k->whole(k->context, s + at, t->end - at, &verdict)) return TW_STOPPED;
+        t->what = verdict.what;
+        t->wire = verdict.wire;
+        t->reason = verdict.reason;
+        t->fault = at + verdict.fault;
+        if (t->what != TW_TRIED_RECORD) break;
         t->variant = tw_variant_of(&k->json, &k->plan->wires[t->wire]);
         if (t->variant < 0) t->what = TW_TRIED_OTHER;
     }
-    return TW_FINE;
+    int noted = k->json.parted && !k->json.fitted;
+    k->json.parted = t->what != TW_TRIED_RECORD;
+    if (noted || !k->json.parted) return TW_FINE;
+    k->json.unfit = s + at;                  /* templates note no parts */
+    return tw_json_parse(&k->json, s + at, s + end, s + tw_hard(k, r)) ? TW_FINE : TW_STOPPED;
 }
 
 /* --- strings --- */

@@ -200,55 +200,67 @@ TW_JSON_AVX2 TW_ALWAYS uint64_t tw_kept_avx2(const uint8_t *p, tw_structurals *m
     return ~(m->slash & ~*escaped);
 }
 
-/* Does what tw_unescape does while whole blocks are left; moves *p and *out, and leaves the rest to the caller. */
-TW_JSON_AVX2 static void tw_unescape_avx2(const uint8_t **p, const uint8_t *end, uint8_t **out)
+/* Of a block of which only the first `left` bytes count: a backslash that ends them is left to the caller. */
+TW_JSON_AVX2 TW_ALWAYS void tw_part_of_block(size_t left, const tw_structurals *m, uint64_t *kept, uint64_t *escaped, size_t *size)
 {
-    while (end - *p >= 64) {
+    if (left >= 64) return;
+    *size = left - ((m->slash & ~*escaped) >> (left - 1) & 1);
+    *kept &= ((uint64_t)1 << *size) - 1;
+    *escaped &= ((uint64_t)1 << *size) - 1;
+}
+
+/* Does what tw_unescape does while blocks can be read in front of `hard`; moves *p and *out, and leaves the rest to the caller. */
+TW_JSON_AVX2 static void tw_unescape_avx2(const uint8_t **p, const uint8_t *end, const uint8_t *hard, uint8_t **out)
+{
+    while (*p < end && hard - *p >= 64) {
         tw_structurals m;
-        uint64_t escaped, kept;
+        uint64_t escaped, kept, letters;
         size_t size;
         const uint8_t *from = *p;
         uint8_t *to = *out;
+        int odd = 0;
         kept = tw_kept_avx2(from, &m, &escaped, &size);
-        for (uint64_t letters = escaped & ~(m.quote | m.slash); letters; letters &= letters - 1) {
+        tw_part_of_block((size_t)(end - from), &m, &kept, &escaped, &size);
+        for (letters = escaped & ~(m.quote | m.slash); letters && !odd; letters &= letters - 1) {
             int place = tw_low_zeros(letters);
             if (tw_letters[from[place]]) continue;
+            odd = 1;
             size = (size_t)place - 1;        /* up to its backslash: tw_unescape_one reads \u, or what is no escape */
             kept &= ((uint64_t)1 << size) - 1;
-            break;
         }
-        if (kept == ~(uint64_t)0) {
+        if (!(~kept & (kept + 1))) {
             _mm256_storeu_si256((__m256i *)(void *)to, _mm256_loadu_si256((const __m256i *)(const void *)from));
             _mm256_storeu_si256((__m256i *)(void *)(to + 32), _mm256_loadu_si256((const __m256i *)(const void *)(from + 32)));
-            to += 64;
+            to += size;
         } else {
             uint64_t rest = kept;
-            for (int i = 0; i < 64; i += 8, rest >>= 8) {
+            for (size_t i = 0; i < size; i += 8, rest >>= 8) {
                 __m128i eight = _mm_loadl_epi64((const __m128i *)(const void *)(from + i));
                 __m128i places = _mm_loadl_epi64((const __m128i *)(const void *)tw_kept_of_eight[rest & 255]);
                 _mm_storel_epi64((__m128i *)(void *)to, _mm_shuffle_epi8(eight, places));
                 to += tw_ones_64(rest & 255);
             }
         }
-        for (uint64_t letters = escaped & ~(m.quote | m.slash) & kept; letters; letters &= letters - 1)
+        for (letters = escaped & ~(m.quote | m.slash) & kept; letters; letters &= letters - 1)
             (*out)[tw_ones_64(kept & (letters - 1) & ~letters)] = tw_letters[from[tw_low_zeros(letters)]];
         *p = from + size;
         *out = to;
-        if (size < 63) *out += tw_unescape_one(p, end, *out);
+        if (odd) *out += tw_unescape_one(p, end, *out);
+        else if (!size) return;
     }
 }
 
 /* Steps over *left bytes of a string's unescaped text, in blocks: returns the place behind them and sets *left to 0. Where a
- * block has a longer escape or fewer than 64 bytes remain, it returns the place reached, and *left says how many are missing. */
-TW_JSON_AVX2 static const uint8_t *tw_walk_avx2(const uint8_t *p, const uint8_t *end, size_t *left)
+ * block has a longer escape or cannot be read, it returns the place reached, and *left says how many are missing. */
+TW_JSON_AVX2 static const uint8_t *tw_walk_avx2(const uint8_t *p, const uint8_t *end, const uint8_t *hard, size_t *left)
 {
-    while (end - p >= 64) {
+    while (p < end && hard - p >= 64) {
         tw_structurals m;
-        uint64_t escaped, kept = 0, odd;
+        uint64_t escaped, kept;
         size_t size, said;
         kept = tw_kept_avx2(p, &m, &escaped, &size);
-        odd = escaped ? escaped & ~tw_simple_avx2(p) : 0;
-        if (odd) break;
+        tw_part_of_block((size_t)(end - p), &m, &kept, &escaped, &size);
+        if (!size || (escaped && escaped & ~tw_simple_avx2(p))) break;
         said = (size_t)tw_ones_64(kept);
         if (said > *left) {
             int place = tw_low_zeros(_pdep_u64((uint64_t)1 << *left, kept));

@@ -22,8 +22,11 @@ static inline const uint8_t *tw_closing_quote(const uint8_t *p, const uint8_t *h
     uint64_t carried = 0;
     if (hard - p >= 16) {                    /* most are short and plain */
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-        unsigned quote = tw_are(v, '"');
-        if (quote && !(tw_are(v, '\\') & (quote ^ (quote - 1)))) return p + tw_low_zeros_32(quote);
+        unsigned quote = tw_are(v, '"'), slash = tw_are(v, '\\');
+        uint64_t escaped = slash ? tw_escaped_bytes(slash, &carried) : 0;
+        if (quote &= ~(unsigned)escaped) return p + tw_low_zeros_32(quote);
+        carried = escaped >> 16;
+        p += 16;
     }
     for (; hard - p >= 64; p += 64) {
         uint64_t close = 0, slash = 0;
@@ -53,7 +56,7 @@ static const char *const tw_time_names[] = {
 };
 enum { TW_TIME_NAMES = sizeof tw_time_names / sizeof *tw_time_names, TW_NO_TIME = 2 * TW_TIME_NAMES };
 
-static int tw_time_rank(const uint8_t *key, size_t size)
+static TW_UNUSED int tw_time_rank(const uint8_t *key, size_t size)
 {
     for (int i = 0; i < TW_TIME_NAMES; i++)
         if (size && *key == (uint8_t)*tw_time_names[i] && tw_is_key(key, size, tw_time_names[i])) return i;
@@ -81,7 +84,7 @@ static int tw_epoch(const uint8_t *p, size_t size, int64_t *micros)
 }
 
 /* The member that starts at p, behind the colon of its key, is a time: where it ends, or NULL. */
-static const uint8_t *tw_member_time(const uint8_t *p, const uint8_t *hard, int64_t *micros)
+static TW_UNUSED const uint8_t *tw_member_time(const uint8_t *p, const uint8_t *hard, int64_t *micros)
 {
     int text = *p == '"';
     const uint8_t *first = p + text, *last = first;
@@ -91,34 +94,6 @@ static const uint8_t *tw_member_time(const uint8_t *p, const uint8_t *hard, int6
     if (!text && (*last | 32) == 'e') return NULL;
     if (text && size && tw_time_prefix(first, size, micros) == size) return last + 1;
     return tw_epoch(first, size, micros) ? last + text : NULL;
-}
-
-/* The time that the good object at p gives in one of its members, or in those of an object in it. */
-static TW_UNUSED int tw_wrapper_time(const uint8_t *p, const uint8_t *hard, int64_t *micros)
-{
-    int depth = 0, best = TW_NO_TIME;
-    uint64_t starts, large;
-    for (;; p++) {
-        if (*p == '{' || *p == '[') {
-            depth++;
-            for (unsigned passed; (uint8_t)(p[1] - '0') < 10 && hard - p > 64 && (passed = tw_small_numbers(p + 1, &starts, &large));)
-                p += passed;
-        } else if ((*p == '}' || *p == ']') && !--depth) return best < TW_NO_TIME;
-        if (*p != '"') continue;
-        const uint8_t *key = p + 1;
-        p = tw_closing_quote(key, hard);
-        const uint8_t *value = tw_behind_space(p + 1);
-        if (depth > 2 || *value != ':') continue;
-        int rank = tw_time_rank(key, (size_t)(p - key)) + (depth - 1) * TW_TIME_NAMES;
-        if (rank >= best || rank == depth * TW_TIME_NAMES) continue;
-        int64_t said;
-        const uint8_t *behind = tw_member_time(tw_behind_space(value + 1), hard, &said);
-        if (!behind) continue;
-        best = rank;
-        *micros = said;
-        if (!best) return 1;
-        p = behind - 1;
-    }
 }
 
 /* Where the array of bytes stands that the key `MESSAGE` with its closing quote at p has: its bracket in *open, its first

@@ -54,7 +54,7 @@ typedef struct {
     csp_reading reading;
     csp_match match_message;
     uint8_t csp_reasons[256];                /* its own reasons -> those of all wires */
-    tw_stretch *spare_stretches;             /* memory for lines behind a prefix, where nobody has it */
+    tw_stretch *spare_stretches;             /* memory for lines behind a prefix or of a list, where nobody has it */
     tw_span *spare_lines;
     size_t spare_stretch_room, spare_line_room;
     size_t usual;                            /* bytes of the message behind a prefix that was read last */
@@ -198,28 +198,28 @@ static int tw_refuse(tw_search *w, tw_region *r, size_t at, size_t end, size_t f
 
 /* --- what a good object holds --- */
 
-/* The next sign of an opening in s[p .. end), or of an escape that may stand for one; or end. */
-static const uint8_t *tw_next_sign(const uint8_t *p, const uint8_t *end)
+/* The next sign of an opening in s[p .. end), or of an escape that may stand for one; or end. Up to `hard` may be read. */
+static const uint8_t *tw_next_sign(const uint8_t *p, const uint8_t *end, const uint8_t *hard)
 {
 #ifdef TW_SSE2
     const __m128i brace = _mm_set1_epi8('{'), at = _mm_set1_epi8('@'), slash = _mm_set1_epi8('\\'), small = _mm_set1_epi8(32);
     const __m128i first = _mm_set1_epi8('c'), second = _mm_set1_epi8('s');
-    for (; end - p > 16; p += 16) {
+    for (; p < end && hard - p > 16; p += 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p), next = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
         __m128i csp = _mm_and_si128(_mm_cmpeq_epi8(_mm_or_si128(v, small), first), _mm_cmpeq_epi8(_mm_or_si128(next, small), second));
         __m128i any = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, brace), _mm_cmpeq_epi8(v, at)), _mm_or_si128(_mm_cmpeq_epi8(v, slash), csp));
         unsigned signs = (unsigned)_mm_movemask_epi8(any);
-        if (signs) return p + tw_low_zeros_32(signs);
+        if (signs) return tw_low_zeros_32(signs) < end - p ? p + tw_low_zeros_32(signs) : end;
     }
 #endif
-    while (p < end && *p != '{' && *p != '@' && *p != '\\' && !((*p | 32) == 'c' && end - p > 1 && (p[1] | 32) == 's')) p++;
-    return p;
+    while (p < end && *p != '{' && *p != '@' && *p != '\\' && !((*p | 32) == 'c' && (p[1] | 32) == 's')) p++;
+    return p < end ? p : end;
 }
 
 /* True if a string, as written, is worth to be searched. */
-static int tw_is_worth(const uint8_t *p, const uint8_t *end)
+static int tw_is_worth(const uint8_t *p, const uint8_t *end, const uint8_t *hard)
 {
-    for (; (p = tw_next_sign(p, end)) < end; p++) {
+    for (; (p = tw_next_sign(p, end, hard)) < end; p++) {
         if (*p == '{' || *p == '@') return 1;
         if (*p != '\\') {
             if (end - p >= 3 && (p[2] | 32) == 'p') return 1;
@@ -266,7 +266,8 @@ static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, siz
     for (tw_stretch *one = stretches; one < stretches + count; one++) {
         const uint8_t *s = tw_text(k, r), *p = s + one->outer, *end = s + one->until;
         one->start = inner.end - inner.start;
-        one->size = one->written == TW_AS_NUMBERS ? tw_bytes_said(p, end, k->arena + inner.end) : tw_said(p, end, k->arena + inner.end);
+        if (one->written == TW_AS_IT_IS) memcpy(k->arena + inner.end, p, one->size = one->until - one->outer);
+        else one->size = one->written == TW_AS_NUMBERS ? tw_bytes_said(p, end, k->arena + inner.end) : tw_said(p, end, s + tw_hard(k, r), k->arena + inner.end);
         inner.end += one->size;
     }
     k->arena[inner.end] = '\n';
@@ -280,9 +281,11 @@ static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t end
 {
     const uint8_t *s = tw_text(&w->k, r), *hard = s + tw_hard(&w->k, r), *stop = s + end;
     const uint8_t *p = tw_skip(s + open + 1, stop), *close = p;
-    tw_stretch *lines = NULL;
-    size_t count = 0, room = 0;
+    tw_stretch *lines = w->spare_stretches;
+    size_t count = 0, room = w->spare_stretch_room;
     int result = TW_FINE;
+    w->spare_stretches = NULL;
+    w->spare_stretch_room = 0;
     while (p < stop && *p == '"') {
         close = tw_closing_quote(p + 1, hard);
         if (!tw_more_room((void **)&lines, &room, count, 1, sizeof *lines)) { result = TW_STOPPED; break; }
@@ -294,11 +297,13 @@ static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t end
         p = tw_skip(p + 1, stop);
     }
     if (result == TW_STOPPED) w->k.json.no_memory = 1;
-    else if (count > 1 && p < stop && *p == ']' && tw_is_worth(s + open, p)) {
+    else if (count > 1 && p < stop && *p == ']' && tw_is_worth(s + open, p, hard)) {
         *behind = (size_t)(p - s) + 1;
         result = tw_search_said(w, r, lines, count);
     }
-    free(lines);
+    free(w->spare_stretches);
+    w->spare_stretches = lines;
+    w->spare_stretch_room = room;
     return result;
 }
 
@@ -309,47 +314,46 @@ static void tw_set_here(tw_region *r, size_t here, size_t behind)
     r->behind = behind;
 }
 
-static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end)
+/* Searches the parts from number `part` on, which stand in the good object [at, end). */
+static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end, size_t part)
 {
     tw_lines *k = &w->k;
-    const uint8_t *s = tw_text(k, r);
     int objects = -1, result = TW_FINE;      /* whether any in it may be a message: asked where the first one stands */
-    for (size_t q = at + 1; q < end && result == TW_FINE;) {
-        size_t here = q;
+    for (size_t behind = at; part < r->last_part && result == TW_FINE; part++) {
+        const tw_part one = k->json.parts[part];
+        const uint8_t *s = tw_text(k, r), *first = s + r->object + one.at, *close = first + one.size, *bracket, *last;
+        size_t q = r->object + one.at;
+        if (q < behind) continue;
+        if (q >= end) break;
         tw_mark before = tw_mark_here(k);
-        s = tw_text(k, r);
-        if (s[q] == '{' && objects < 0) objects = tw_any_token(k->plan->inside, k->plan->inside_count, s + at, s + end);
-        if (s[q] == '{' && objects) {
+        tw_stretch said = { .outer = q, .until = q + one.size, .quote = q - 1, .written = one.escaped ? TW_WITH_ESCAPES : TW_AS_IT_IS };
+        if (one.what == TW_PART_OBJECT) {
             tw_tried t = { 0 };
+            if (objects < 0) objects = tw_any_token(k->plan->inside, k->plan->inside_count, s + at, s + end);
+            if (!objects) continue;
             if ((result = tw_try_object(k, r, q, end, &t)) != TW_FINE) return result;
             if (t.what == TW_TRIED_RECORD) {
                 result = tw_emit(k, r, q, &t);
             } else if (t.what == TW_TRIED_REJECT) {
-                if ((result = tw_look_inside(w, r, q, t.end)) == TW_FINE && !tw_is_more(k, &before))
+                if ((result = tw_look_inside(w, r, q, t.end, part + 1)) == TW_FINE && !tw_is_more(k, &before))
                     result = tw_refuse(w, r, q, t.end, t.fault, k->plan->wires[t.wire].code, t.reason);
-            }
-            q = t.what == TW_TRIED_RECORD || t.what == TW_TRIED_REJECT ? t.end : q + 1;
-        } else if (s[q] == '"') {
-            const uint8_t *close = tw_closing_quote(s + q + 1, s + tw_hard(k, r)), *bracket, *first, *last;
-            tw_stretch said = { .outer = q + 1, .until = (size_t)(close - s), .quote = q, .written = TW_WITH_ESCAPES };
-            q = said.until + 1;
-            if (r->depth >= TW_DEEPEST_STRING) continue;
-            if (tw_is_key(s + said.outer, said.until - said.outer, "MESSAGE") && (last = tw_message_bytes(close, s + end, &bracket, &first))) {
-                q = (size_t)(last - s) + 1;
-                said = (tw_stretch){ .outer = (size_t)(first - s), .until = q - 1, .quote = (size_t)(bracket - s), .written = TW_AS_NUMBERS };
-            } else if (!tw_is_worth(s + said.outer, close)) {
+            } else {
                 continue;
             }
-            result = tw_search_said(w, r, &said, 1);
-        } else if (s[q] == '[' && r->depth < TW_DEEPEST_STRING) {
-            size_t behind = q + 1;
-            result = tw_look_into_list(w, r, q, end, &behind);
-            q = behind;
-        } else {
-            q++;
+            behind = t.end;
+        } else if (r->depth >= TW_DEEPEST_STRING) {
             continue;
+        } else if (one.what == TW_PART_ARRAY) {
+            result = tw_look_into_list(w, r, q, end, &behind);
+        } else if (one.what == TW_PART_KEY && tw_is_key(first, one.size, "MESSAGE") && (last = tw_message_bytes(close, s + end, &bracket, &first))) {
+            behind = (size_t)(last - s) + 1;
+            said = (tw_stretch){ .outer = (size_t)(first - s), .until = behind - 1, .quote = (size_t)(bracket - s), .written = TW_AS_NUMBERS };
+            result = tw_search_said(w, r, &said, 1);
+        } else if (tw_is_worth(first, close, s + tw_hard(k, r))) {
+            behind = said.until + 1;
+            result = tw_search_said(w, r, &said, 1);
         }
-        if (tw_is_more(k, &before)) tw_set_here(r, here, q);
+        if (tw_is_more(k, &before)) tw_set_here(r, one.what > TW_PART_KEY ? q : q - 1, behind);
     }
     return result;
 }
@@ -358,13 +362,14 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end)
 static int tw_inside_good(tw_search *w, tw_region *r, size_t at, size_t end, int *met)
 {
     tw_lines *k = &w->k;
-    const uint8_t *s = tw_text(k, r);
     size_t rows = k->rows.count, rejects = k->rejects.count;
-    *met = 0;
-    if (tw_next_sign(s + at + 1, s + end) == s + end && !memchr(s + at, '[', end - at)) return TW_FINE;
     r->around = 1;
     r->object = at;
-    int result = tw_look_inside(w, r, at, end);
+    r->first_part = k->json.part_base;
+    r->last_part = k->json.part_base = k->json.part_count;
+    int result = tw_look_inside(w, r, at, end, r->first_part);
+    k->json.part_base = r->first_part;
+    k->json.parted = 1;
     r->around = 0;
     *met = rows != k->rows.count || rejects != k->rejects.count;
     return result;
@@ -385,34 +390,18 @@ static size_t tw_next_in_line(const uint8_t *s, size_t at, size_t stop)
 
 /* --- JSON --- */
 
-/* The next quote behind which a backslash stands, or a letter with which a key of those begins; or end. */
-static const uint8_t *tw_next_key(const uint8_t *p, const uint8_t *end)
+/* True if the object at p, which was read last, may be a line of a container runtime or of a journal: a key may also be written with
+ * escapes. */
+static int tw_is_carrier(const tw_json *x, const uint8_t *p)
 {
-#ifdef TW_SSE2
-    for (; end - p > 16; p += 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p), next = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
-        unsigned keys = tw_are(v, '"') & (tw_are(next, '_') | tw_are(next, 's') | tw_are(next, '\\'));
-        if (keys) return p + tw_low_zeros_32(keys);
-    }
-#endif
-    while (p < end && *p != '"') p++;
-    return p;
-}
-
-/* True if an object may be a line of a container runtime or of a journal: a key may also be written with escapes. */
-static int tw_is_carrier(const uint8_t *p, size_t size)
-{
-    const uint8_t *end = p + size, *before;
-    for (; (p = tw_next_key(p, end)) < end; p++) {
-        size_t left = (size_t)(end - p);
-        if (left > 22 && p[1] == '_' && !memcmp(p, "\"__REALTIME_TIMESTAMP\"", 22)) return 1;
-        if (left > 8 && p[1] == 's' && !memcmp(p, "\"stream\"", 8)) {
-            const uint8_t *value = tw_behind_space(p + 8);
-            if (*value == ':' && *(value = tw_behind_space(value + 1)) == '"' && (value[1] == '\\' || value[1] == 's')) return 1;
-        }
-        if (left <= 3 || p[1] != '\\' || p[2] != 'u') continue;
-        for (before = p - 1; tw_is_blank(*before) || *before == '\n' || *before == '\r';) before--;
-        if (*before == '{' || *before == ',') return 1;
+    for (size_t i = x->part_base; i < x->part_count; i++) {
+        const tw_part *part = &x->parts[i];
+        if (part->what != TW_PART_KEY || part->depth > 1) continue;
+        const uint8_t *key = p + part->at;
+        if (part->escaped || tw_is_key(key, part->size, "__REALTIME_TIMESTAMP")) return 1;
+        if (!tw_is_key(key, part->size, "stream")) continue;
+        const uint8_t *value = tw_behind_space(tw_behind_space(key + part->size + 1) + 1);
+        if (*value == '"' && (value[1] == '\\' || value[1] == 's')) return 1;
     }
     return 0;
 }
@@ -657,8 +646,10 @@ static int tw_add_object(tw_search *w, tw_region *r, size_t at, const tw_tried *
 {
     int met, result;
     size_t from, to;                         /* no block ends between these */
+    const tw_region *whole = r;
     if (t->what == TW_TRIED_RECORD) return tw_emit(&w->k, r, at, t);
-    if ((result = tw_inside_good(w, r, at, t->end, &met)) == TW_FINE && met && r->level) tw_place_found(&w->k, r, at, t->end, &from, &to);
+    while (whole->level && whole->stretch_count == 1) whole = whole->outer;
+    if ((result = tw_inside_good(w, r, at, t->end, &met)) == TW_FINE && met && whole->level) tw_place_found(&w->k, r, at, t->end, &from, &to);
     if (result != TW_FINE || met || t->what != TW_TRIED_REJECT) return result;
     return tw_refuse(w, r, at, t->end, t->fault, w->k.plan->wires[t->wire].code, t->reason);
 }
@@ -732,7 +723,7 @@ static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
         return tw_broken(w, r, at, reach, edge, &t);
     }
     *at = t.end;
-    if (t.what != TW_TRIED_RECORD && !r->in_string && tw_is_carrier(tw_text(k, r) + q, t.end - q)) {
+    if (t.what != TW_TRIED_RECORD && !r->in_string && tw_is_carrier(&k->json, tw_text(k, r) + q)) {
         size_t line = tw_line_in(w, r, q);
         if ((line == q || (q - line == 3 && tw_text(k, r)[line] == 0xEF)) && !tw_is_alone(w, r, line)) return TW_ASK;
     }
@@ -762,7 +753,7 @@ static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t bound)
     line = tw_line_stop_below(k, r, q);
     if (line > bound) line = bound;
     size_t stop = line - q > k->limit ? q + k->limit : line;
-    int code = tw_other_parse(o, s, q, stop, r->end);
+    int code = tw_other_parse(o, s, q, stop, r->end, tw_readable(k, r));
     if (code == TW_OK) {
         *at = o->fields.end;
         return tw_other_record(k, r, q, o->fields.end);
@@ -998,7 +989,7 @@ static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
             tw_stretch said = { .outer = p + 1, .until = (size_t)(close - s), .quote = p, .written = TW_WITH_ESCAPES };
             p = said.until + 1;
             if (tw_is_key(s + said.outer, said.until - said.outer, "MESSAGE") && tw_message_bytes(close, s + stop, &bracket, &first)) return TW_ASK;
-            if (r->depth < TW_DEEPEST_STRING && tw_is_worth(s + said.outer, close)) result = tw_search_said(w, r, &said, 1);
+            if (r->depth < TW_DEEPEST_STRING && tw_is_worth(s + said.outer, close, s + tw_hard(k, r))) result = tw_search_said(w, r, &said, 1);
         } else if (s[p] == '{') {
             size_t behind = p;
             result = tw_at_object(w, r, &behind, end);

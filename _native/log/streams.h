@@ -100,7 +100,7 @@ static int tw_say_piece(tw_lines *k, const tw_region *r, tw_piece *piece)
     if (!tw_arena_room(k, piece->said.until - piece->said.outer + 128)) return 0;
     uint8_t *said = k->arena + k->arena_size;
     const uint8_t *p = tw_text(k, r) + piece->said.outer, *end = tw_text(k, r) + piece->said.until;
-    piece->said.size = piece->said.written == TW_AS_NUMBERS ? tw_bytes_said(p, end, said) : tw_said(p, end, said);
+    piece->said.size = piece->said.written == TW_AS_NUMBERS ? tw_bytes_said(p, end, said) : tw_said(p, end, tw_text(k, r) + tw_hard(k, r), said);
     return 1;
 }
 
@@ -115,14 +115,18 @@ static int tw_object_piece(tw_search *w, const tw_region *r, size_t start, size_
     while (p < end && tw_space(*p)) p++;
     while (end > p && tw_space(end[-1])) end--;
     if (p == end || *p != '{' || end[-1] != '}') return TW_PIECE_NONE;
+    x->unfit = p;                            /* templates note no parts */
+    x->parted = 1;
     const uint8_t *object = p, *last = tw_json_parse(x, p, end, hard);
     if (x->odd || (!last && !x->cut)) return TW_PIECE_UNSURE;
     if (last != end) return TW_PIECE_NONE;
-    for (p = tw_behind_space(p + 1); *p == '"'; p = *p == ',' ? tw_behind_space(p + 1) : p) {
-        const uint8_t *key = p + 1, *close = tw_closing_quote(key, hard), *value = tw_behind_space(tw_behind_space(close + 1) + 1);
-        size_t size = (size_t)(close - key);
-        const uint8_t *done = tw_behind_value(value, hard);
-        if (memchr(key, '\\', size)) return TW_PIECE_UNSURE;
+    for (const tw_part *part = x->parts + x->part_base; part < x->parts + x->part_count; part++) {
+        if (part->what != TW_PART_KEY || part->depth > 1) continue;
+        size_t size = part->size;
+        const uint8_t *key = object + part->at, *close = key + size, *value = tw_behind_space(tw_behind_space(close + 1) + 1), *done = value + 1;
+        if (part->escaped) return TW_PIECE_UNSURE;
+        if (*value == '"') done = object + part[1].at + part[1].size + 1;
+        else if (*value != '{' && *value != '[') done = tw_behind_value(value, hard);
         if ((rank = tw_time_rank(key, size)) < best && tw_member_time(value, hard, &moment)) {
             best = rank;
             piece->said.time = moment;
@@ -147,7 +151,6 @@ static int tw_object_piece(tw_search *w, const tw_region *r, size_t start, size_
         }
         /* The other carrier's: an object of both is Docker's. */
         if (carrier == TW_JOURNALD && (tw_is_key(key, size, "log") || tw_is_key(key, size, "stream"))) return TW_PIECE_UNSURE;
-        p = tw_behind_space(done);
     }
     if (said <= 0 || (carrier == TW_JOURNALD && !dated)) return TW_PIECE_NONE;
     if (carrier == TW_DOCKER && (!keys[0] || keys[0][-1] != '"' || key_ends[0] - keys[0] != 6 ||
@@ -159,7 +162,7 @@ static int tw_object_piece(tw_search *w, const tw_region *r, size_t start, size_
         if (size) memcpy(piece->key + piece->key_size, keys[i], size);
         piece->key_size += size;
     }
-    piece->said.timed = best < TW_TIME_NAMES || tw_wrapper_time(object, hard, &piece->said.time); /* of an object in it, perhaps */
+    piece->said.timed = best < TW_TIME_NAMES || tw_wrapper_time(x, x->part_base, x->part_count, object, hard, &piece->said.time); /* of an object in it, perhaps */
     piece->line_end = carrier == TW_JOURNALD && partial < 2;
     if (!tw_say_piece(&w->k, r, piece)) return TW_PIECE_UNSURE;
     s = w->k.arena + w->k.arena_size;
