@@ -105,8 +105,10 @@ cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final,
             m.what, m.run = OPEN, s.fault.run
         elif found == BAD:
             match_fault(&s, &first, m)
-        elif found == OK and csp_bad_utf8(data, at, m.stop) < 0:
-            m.what, m.behind, m.tail = RECORD, m.stop, True
+        elif found == OK:
+            m.behind, m.tail, m.reason = m.stop, True, R_BAD_UTF8
+            m.fault = csp_bad_utf8(data, at, m.stop)
+            m.what = RECORD if m.fault < 0 else REFUSED
             m.row[0], m.row[1], m.row[2], m.row[3] = <int32_t>at, <int32_t>(m.stop - at), 0, intent
     free(s.closings)
 
