@@ -163,6 +163,10 @@ cdef struct Met:
     uint64_t number
 
 
+cdef enum:
+    MET = 1024
+
+
 cdef inline size_t slot_of(const uint8_t *p, size_t size) noexcept nogil:
     """Where a text stands among those met last; a text of few bytes by all of them."""
     cdef uint64_t first = 0, last = 0
@@ -171,7 +175,15 @@ cdef inline size_t slot_of(const uint8_t *p, size_t size) noexcept nogil:
         memcpy(&last, p + size - 8, 8)
     else:
         memcpy(&first, p, size)
-    return <size_t>(((first ^ (last << 1 | last >> 63) ^ size) * <uint64_t>0x9e3779b97f4a7c15) >> 56)
+    return <size_t>(((first ^ (last << 1 | last >> 63) ^ size) * <uint64_t>0x9e3779b97f4a7c15) >> 54)
+
+
+cdef inline uint64_t number_of(Met *met, const uint8_t *p, size_t size) noexcept nogil:
+    """The number of a text. Most columns have few different texts, and to compare is quicker than to hash."""
+    cdef Met *one = &met[slot_of(p, size)]
+    if one.number == 0 or one.size != size or memcmp(one.text, p, size):
+        one.text, one.size, one.number = p, size, hashed(p, size)
+    return one.number
 
 
 def hashes(buffer, arena, side, offsets, lengths, const uint8_t[::1] valid, uint64_t[::1] out):
@@ -179,10 +191,8 @@ def hashes(buffer, arena, side, offsets, lengths, const uint8_t[::1] valid, uint
     cdef Spans s = spans_of(buffer, arena, side, offsets, lengths)
     cdef Py_ssize_t row
     cdef const uint8_t *p
-    cdef size_t size
     cdef bint good = True
-    cdef Met[256] met  # most columns have few different texts, and to compare is quicker than to hash
-    cdef Met *one
+    cdef Met[MET] met
     memset(met, 0, sizeof(met))
     if valid.shape[0] != s.count or out.shape[0] != s.count:
         raise ValueError("valid, out and offsets do not match")
@@ -194,11 +204,7 @@ def hashes(buffer, arena, side, offsets, lengths, const uint8_t[::1] valid, uint
                 if p == NULL:
                     good = False
                     break
-                size = <size_t>s.lengths[row]
-                one = &met[slot_of(p, size)]
-                if one.number == 0 or one.size != size or memcmp(one.text, p, size):
-                    one.text, one.size, one.number = p, size, hashed(p, size)
-                out[row] = one.number
+                out[row] = number_of(met, p, <size_t>s.lengths[row])
     if not good:
         raise ValueError("a text lies outside of its buffer")
 
@@ -239,6 +245,8 @@ def works(str wire, buffer, arena, offsets, lengths, uint64_t[::1] tasks, uint64
     cdef Py_ssize_t row
     cdef const uint8_t *p
     cdef tw_work w
+    cdef Met[MET] met
+    memset(met, 0, sizeof(met))
     if wire == "nslip":
         read = tw_nslip_work
     elif wire == "csp":
@@ -258,7 +266,7 @@ def works(str wire, buffer, arena, offsets, lengths, uint64_t[::1] tasks, uint64
                 w.bits |= TW_ODD
             else:
                 read(p, <size_t>s.lengths[row], &w)
-            tasks[row] = hashed(w.task, w.task_size) if w.task != NULL else 0
+            tasks[row] = number_of(met, w.task, w.task_size) if w.task != NULL else 0
             ids[row] = hashed(w.id, w.id_size) if w.id != NULL else 0
             bits[row] = <uint8_t>w.bits
     return True

@@ -123,7 +123,7 @@ class Groups:
     ) -> NDArray[np.uint64]:
         """Adds the records of a batch that have a value. Returns the key of each record's group, 0 without a value."""
         wires = np.zeros_like(wires) if self._alone else np.ascontiguousarray(wires)
-        keys = group_keys(wires, values)
+        keys = values.numbers if self._alone else group_keys(wires, values)
         spent = _NO_TOKENS if tokens is None else tokens
         measures = (np.ascontiguousarray(column, np.int64) for column in (lengths, moments))
         self._tally.add(keys, *values[1:], wires, *measures, np.ascontiguousarray(timed).view(np.uint8), spent)
