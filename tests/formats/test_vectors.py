@@ -24,10 +24,8 @@ from turnwire.read.usage import usage
 
 VECTORS = [(name, vector) for name in registry.formats() for vector in samples.vectors(name)]
 """Format and vector: ``input``, and ``columns`` that have a value, ``reject`` with its ``path``, or ``text``; or the
-number of records and the tokens of the ``samples``. ``named``: it is text to a scan of all formats."""
+number of records and the tokens of the ``samples``."""
 OBJECTS = [(name, vector["input"], vector["columns"]) for name, vector in VECTORS if "columns" in vector]
-NAMED = [vector["input"] for _, vector in VECTORS if vector.get("named")]
-EVERY = [one for one in OBJECTS if one[1] not in NAMED]
 BESIDE = {"offset", "length", "line", "record", "wire", "inner", "severity"}
 
 
@@ -63,7 +61,7 @@ def test_an_object_is_a_record_with_its_columns(
     for data in (compact + b"\n", json.dumps(made, indent=2).encode(), b"[" + compact + b", " + compact + b"]\n"):
         for wire in (name, FORMATS):
             found = rows(data, wire)
-            assert len(found) == (0 if wire == FORMATS and made in NAMED else 1 + (data[:1] == b"["))
+            assert len(found) == 1 + (data[:1] == b"[")
             for row in found:
                 assert row["wire"] == name
                 assert {column: value for column, value in row.items() if column not in BESIDE} == expected
@@ -75,10 +73,10 @@ def test_an_object_is_a_record_with_its_columns(
 def test_a_sample_is_read(name: str, vector: dict[str, Any], scan_core: str) -> None:
     """What is counted of it was counted without turnwire."""
     data = (samples.FOLDER / name / "samples.jsonl").read_bytes()
-    scan = turnwire.scan(data, wire=name)
+    scan = turnwire.scan(data, wire=FORMATS)
     scan.read()
     counts, expected = scan.counts, dict(vector["samples"])
-    assert (counts.records, counts.rejects) == (expected.pop("records"), 0)
+    assert (counts.wires[name], counts.records, counts.rejects) == (counts.records, expected.pop("records"), 0)
     total = usage(data).total
     assert {column: total[column] for column in expected} == expected and (expected or not total["tokens"])
 
@@ -89,7 +87,7 @@ REFUSED = [(name, vector) for name, vector in VECTORS if {"reject", "text"} & {*
 @pytest.mark.parametrize(("name", "vector"), REFUSED, ids=titled(REFUSED))
 def test_an_object_is_a_reject_or_text(name: str, vector: dict[str, Any], scan_core: str) -> None:
     data = samples.text([vector["input"]])
-    scan = turnwire.scan(data, wire=name if vector.get("named") else FORMATS)
+    scan = turnwire.scan(data, wire=FORMATS)
     found = [(one.wire, one.reason) for one in scan.errors()]
     assert scan.counts.records == 0 and found == ([] if "text" in vector else [(name, vector["reject"])])
     if "reject" in vector:
@@ -102,8 +100,7 @@ def test_an_object_is_a_reject_or_text(name: str, vector: dict[str, Any], scan_c
 def test_no_two_formats_take_an_object(name: str, made: dict[str, Any], expected: dict[str, Any]) -> None:
     """So that it does not matter which one is asked first."""
     data = samples.text([made])
-    takes = [one for one, found in registry.formats().items() if found.detect(data)]
-    assert name in takes and (len(takes) == 1 or made in NAMED)
+    assert [one for one, found in registry.formats().items() if found.detect(data)] == [name]
 
 
 @pytest.mark.parametrize(
@@ -124,8 +121,8 @@ def test_the_native_search_asks_python_about_no_good_object(monkeypatch: pytest.
         raise AssertionError(raw)
 
     monkeypatch.setattr(Judgement, "whole", asked)
-    scan = turnwire.scan(samples.text(made for _, made, _ in EVERY), wire=FORMATS)
-    assert sum(map(len, scan)) == len(EVERY)
+    scan = turnwire.scan(samples.text(made for _, made, _ in OBJECTS), wire=FORMATS)
+    assert sum(map(len, scan)) == len(OBJECTS)
 
 
 def test_each_layout_of_a_table_has_an_object() -> None:
@@ -152,10 +149,10 @@ def test_a_log_of_an_evaluation_in_json_has_its_samples(scan_core: str) -> None:
 
 
 def test_all_of_them_in_one_log(scan_core: str) -> None:
-    data = samples.text(made for _, made, _ in EVERY)
+    data = samples.text(made for _, made, _ in OBJECTS)
     scan = turnwire.scan(data, wire=FORMATS)
-    assert [(one.wire, one.line) for one in scan.messages()] == [(name, n) for n, (name, *_) in enumerate(EVERY, 1)]
-    assert (scan.counts.rejects, scan.counts.text_bytes) == (0, len(EVERY))
+    assert [(one.wire, one.line) for one in scan.messages()] == [(name, n) for n, (name, *_) in enumerate(OBJECTS, 1)]
+    assert (scan.counts.rejects, scan.counts.text_bytes) == (0, len(OBJECTS))
 
 
 def test_spans_are_found_in_an_export(scan_core: str) -> None:

@@ -117,7 +117,7 @@ class Layout(NamedTuple):
     that of its records, unless ``kinds`` (the last that applies) sets another. columns: column -> its path, or several
     paths, of which the first one present is used. needs: path -> the allowed JSON types of a required member. marks:
     keys that identify damaged bytes, and how many are required. nested: whether such objects are also found inside
-    other valid ones. named: whether only a scan of the format itself finds them, since others look the same.
+    other valid ones.
     """
 
     signs: Mapping[str, tuple[str, ...]]
@@ -127,7 +127,6 @@ class Layout(NamedTuple):
     needs: Mapping[str, tuple[str, ...]] = {}
     marks: tuple[int, tuple[str, ...]] = (0, ())
     nested: bool = False
-    named: bool = False
     without: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
 
@@ -305,7 +304,6 @@ class Compiled:
             inside=self.keys[:1] if self.layout.nested else (),
             torn=keys,
             signs=(*marks, *((signs,) if self.layout.signs else ())),
-            named=self.layout.named,
         )
 
     @property

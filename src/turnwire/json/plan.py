@@ -215,8 +215,7 @@ class WirePlan(NamedTuple):
       and ``task`` is not, it is the fourth where the word at ``status`` is ``nack``, else the third.
     - doubts: pairs of paths; an object that has both of a pair is left to ``decode``.
     - detect, decode: as in ``turnwire.contract.Wire``; ``decode`` accepts ``limits=``.
-    - code: the number of the wire in the column "wire" of a scan of several wires. named: only a scan of the wire
-      itself finds such messages, since those of other wires look the same.
+    - code: the number of the wire in the column "wire" of a scan of several wires.
 
     Objects that can be skipped:
 
@@ -266,7 +265,6 @@ class WirePlan(NamedTuple):
     signs: Signs | None = None
     doubt: tuple[str, ...] = ()
     schemas: bool = False
-    named: bool = False
     marked: Callable[[bytes], bool] | None = None
 
     def is_marked(self, raw: bytes) -> bool:

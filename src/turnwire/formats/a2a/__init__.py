@@ -97,13 +97,6 @@ TABLE = Format(
             columns={**_wrapped("result/"), "call_id": Digits("id")},
         ),
         Layout(
-            signs={"jsonrpc": ("2.0",), "error/code": ()},
-            kind="error",
-            columns={"call_id": Digits("id"), "error": "error/message"},
-            needs={"error/message": ("string",)},
-            named=True,
-        ),
-        Layout(
             signs={},
             one_of=tuple(f"{member}/contextId" for member in _WRAPPERS),
             kind="event",
@@ -133,7 +126,7 @@ TABLE = Format(
         ),
     ),
     asks=("request",),
-    answers=("task", "message", "status", "artifact", "response", "error"),
+    answers=("task", "message", "status", "artifact", "response"),
     parts=tuple(
         PartRule(f"{at}parts/*", "text", text="text")
         for start in (

@@ -89,7 +89,6 @@ TABLE = Format(
             kind="error",
             columns={"call_id": Digits("id"), "error": "error/message"},
             needs={"error/message": ("string",)},
-            named=True,
         ),
     ),
     asks=("request", "tool_call"),

@@ -70,8 +70,7 @@ class Finder:
         self.own = bulk_scanner(objects[0]) if wire == FORMATS else self.own
         self._kept = None if wire is None else np.isin(np.arange(256), [every.index(one) for one in self.wires])
         self.located = self.own is not None and not self.own.json
-        every_plan = [plan._replace(wire=name) for name in objects for plan in _plans(registry.wire(name))]
-        shared = merge_plans([plan for plan in every_plan if wire != FORMATS or not plan.named])
+        shared = merge_plans([plan._replace(wire=name) for name in objects for plan in _plans(registry.wire(name))])
         if of_formats(wire):  # all of them have the same columns
             columns = self.own.columns if self.own is not None else ()
             self.columns: tuple[Column, ...] = tuple(_column(column, column.names, every) for column in columns)
