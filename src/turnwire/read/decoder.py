@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic
 
+from turnwire._lazy import require_numpy
 from turnwire.contract import LIMITS, Limits, checked_limits
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Decoder(Generic[M]):
         # fmt: on
 
     def __init__(self, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS) -> None:
+        require_numpy()
         from turnwire.read.streaming import BlockStream  # NumPy is imported where it is used
 
         checked_limits(limits)
