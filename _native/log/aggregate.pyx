@@ -20,9 +20,14 @@ cdef extern from "_native/log/work.h" nogil:
         size_t task_size
         size_t id_size
         unsigned bits
+        const uint8_t *lower
     void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
     void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
     void tw_kick_work(const uint8_t *p, size_t size, tw_work *w)
+    ctypedef struct tw_string:
+        const uint8_t *p
+        size_t size
+    void tw_member_work(const uint8_t *p, size_t size, const tw_string *names, const char *ends, tw_work *w)
 
 cdef extern from "_native/log/tables.h" nogil:
     enum: TW_FIELDS, TW_WAYS, TW_KEYS, TW_KEY_FIELDS
@@ -237,22 +242,33 @@ def codes(const uint64_t[::1] numbers, int64_t[::1] out):
     return first
 
 
-def works(str wire, buffer, arena, offsets, lengths, uint64_t[::1] tasks, uint64_t[::1] ids, uint8_t[::1] bits):
+def works(wire, buffer, arena, offsets, lengths, uint64_t[::1] tasks, uint64_t[::1] ids, uint8_t[::1] bits):
     """What records say of a piece of work: the numbers of its id and of their own, 0 for none, and FINAL, ASKS and ODD,
-    which leaves a record to the ``work`` of its wire. Returns whether the wire is known here."""
+    which leaves a record to the ``work`` of its wire. wire: its name, or a ``MemberWork``. Returns whether it is known
+    here."""
     cdef Spans s = spans_of(buffer, arena, b"", offsets, lengths)
     cdef void (*read)(const uint8_t *, size_t, tw_work *) noexcept nogil
+    cdef tw_string[3] names
+    cdef const char *words = NULL
+    cdef bytes first, second, status, ends
     cdef Py_ssize_t row
     cdef const uint8_t *p
     cdef tw_work w
     cdef Met[MET] met
     memset(met, 0, sizeof(met))
+    read = NULL
     if wire == "nslip":
         read = tw_nslip_work
     elif wire == "csp":
         read = tw_csp_work
     elif wire == "kick":
         read = tw_kick_work
+    elif isinstance(wire, tuple):
+        first, second, status = [name.encode() for name in (*wire.tasks, wire.status)]
+        names[0].p, names[1].p, names[2].p = first, second, status
+        names[0].size, names[1].size, names[2].size = len(first), len(second), len(status)
+        ends = "".join([f"{word}\0" for word in wire.ends]).encode()
+        words = ends
     else:
         return False
     if not tasks.shape[0] == ids.shape[0] == bits.shape[0] == s.count:
@@ -264,9 +280,12 @@ def works(str wire, buffer, arena, offsets, lengths, uint64_t[::1] tasks, uint64
             p = span(&s, row)
             if p == NULL:
                 w.bits |= TW_ODD
-            else:
+            elif read != NULL:
                 read(p, <size_t>s.lengths[row], &w)
-            tasks[row] = number_of(met, w.task, w.task_size) if w.task != NULL else 0
+            else:
+                tw_member_work(p, <size_t>s.lengths[row], names, words, &w)
+            tasks[row] = 0 if w.task == NULL else hashed(w.task, w.task_size) if w.task == w.lower else \
+                number_of(met, w.task, w.task_size)
             ids[row] = hashed(w.id, w.id_size) if w.id != NULL else 0
             bits[row] = <uint8_t>w.bits
     return True

@@ -14,6 +14,7 @@ typedef struct {
     const uint8_t *task, *id; /* NULL: none */
     size_t task_size, id_size;
     unsigned bits;
+    uint8_t lower[64]; /* a task in small letters, if it is written otherwise */
 } tw_work;
 
 static inline int tw_is_word(uint8_t c) { return (c | 32) >= 'a' ? (c | 32) <= 'z' : c >= '0' && c <= '9'; }
@@ -154,35 +155,104 @@ static inline void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
     }
 }
 
-/* --- KickLang: an object whose values are texts; the first section of its content ------------------------------------- */
+/* --- Objects of JSON: the members that tell of work --------------------------------------------------------------------- */
 
 typedef struct {
     const uint8_t *p;
     size_t size;
     int escaped;
 } tw_string;
+#define TW_STRING(text) { (const uint8_t *)(text), sizeof(text) - 1, 0 }
 
-static const uint8_t tw_sigil[] = { 0xe2, 0xab, 0xbb };
-
-/* The members id, channel and content of a good object; 0 where one of them is no text. */
-static inline int tw_envelope_members(const uint8_t *p, const uint8_t *end, tw_string members[3])
+/* Behind the good object or array at p. */
+static inline const uint8_t *tw_behind_nested(const uint8_t *p, const uint8_t *end)
 {
-    static const char *const names[] = { "id", "channel", "content" };
+    int depth = 0;
+#ifdef TW_SSE2
+    uint8_t rest[64] = { 0 };
+    for (uint64_t carried = 0, inside = 0; p < end; p += 64) {
+        const uint8_t *block = end - p < 64 ? memcpy(rest, p, (size_t)(end - p)) : p;
+        uint64_t quote = 0, slash = 0, brace = 0, text, closing = 0;
+        for (int i = 0; i < 64; i += 16) {
+            const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(block + i));
+            const __m128i folded = _mm_or_si128(v, _mm_set1_epi8(32)); /* brackets become braces */
+            const unsigned close = tw_are(folded, '}');
+            quote |= (uint64_t)tw_are(v, '"') << i;
+            slash |= (uint64_t)tw_are(v, '\\') << i;
+            brace |= (uint64_t)(tw_are(folded, '{') | close) << i;
+            closing |= (uint64_t)close << i;
+        }
+        if (slash | carried) quote &= ~tw_escaped_bytes(slash, &carried);
+        for (int i = (text = quote, 1); i < 64; i <<= 1) text ^= text << i; /* a bit for each byte that is in a text */
+        text ^= inside;
+        inside = 0 - (text >> 63);
+        for (brace &= ~text; brace; brace &= brace - 1) {
+            depth += closing & brace & (0 - brace) ? -1 : 1;
+            if (!depth) return p + tw_low_zeros(brace) + 1;
+        }
+    }
+#endif
+    for (; p < end; p++) {
+        if (*p == '"') p = tw_closing_quote(p + 1, end);
+        else if ((*p | 32) == '{') depth++;
+        else if ((*p | 32) == '}' && !--depth) return p + 1;
+    }
+    return end;
+}
+
+/* The members of a good object that have these names; 0 where one of them stands twice or is neither a text nor null, or a
+ * name has escapes. */
+static inline int tw_members(const uint8_t *p, const uint8_t *end, const tw_string names[3], tw_string members[3])
+{
     for (p = tw_behind_space(tw_behind_space(p) + 1); *p == '"'; p = *p == ',' ? tw_behind_space(p + 1) : p) {
-        const uint8_t *key = p + 1, *close = tw_closing_quote(key, end), *value = tw_behind_space(tw_behind_space(close + 1) + 1), *slash;
+        const uint8_t *key = p + 1, *plain = tw_plain(key, end), *slash;
+        const uint8_t *close = *plain == '"' ? plain : tw_closing_quote(plain, end);
         int member = 0;
-        while (member < 3 && !tw_is_key(key, (size_t)(close - key), names[member])) member++;
-        p = *value == '"' ? tw_closing_quote(value + 1, end) + 1 : value + 4;
-        if (*value != '"' && (member < 3 || *value != 'n')) return 0; /* no other member than null is anything but a text */
-        if (tw_slash(key, close) < close) return 0;
-        if (member < 3) {
-            members[member] = (tw_string){ value + 1, (size_t)(p - 1 - (value + 1)), 0 };
-            for (slash = value + 1; (slash = tw_slash(slash, p - 1)) < p - 1; slash += 2) members[member].escaped |= slash[1] == 'u' ? 2 : 1;
+        if (plain < close && tw_slash(plain, close) < close) return 0;
+        const size_t n = (size_t)(close - key);
+        while (member < 3 && (n != names[member].size || memcmp(key, names[member].p, n))) member++;
+        const uint8_t *value = tw_behind_space(tw_behind_space(close + 1) + 1);
+        if (member < 3 && (members[member].p || (*value != '"' && *value != 'n'))) return 0;
+        if (*value == '"') {
+            slash = tw_plain(value + 1, end); /* there are no escapes before it */
+            p = *slash == '"' ? slash : tw_closing_quote(slash, end);
+            if (member < 3) members[member] = (tw_string){ value + 1, (size_t)(p - (value + 1)), 0 };
+            for (; member < 3 && (slash = tw_slash(slash, p)) < p; slash += 2) members[member].escaped |= slash[1] == 'u' ? 2 : 1;
+            p++;
+        } else if ((*value | 32) == '{') {
+            p = tw_behind_nested(value, end);
+        } else {
+            for (p = value; p < end && *p > ' ' && *p != ',' && *p != '}'; p++) {}
         }
         p = tw_behind_space(p);
     }
-    return 1;
+    return *p == '}';
 }
+
+/* The members of turnwire.pairs.MemberWork: the first that is a text is the task, the third its status; ends: words with a
+ * zero behind each, and another at the end. */
+static inline void tw_member_work(const uint8_t *p, size_t size, const tw_string names[3], const char *ends, tw_work *w)
+{
+    tw_string members[3] = { { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 } };
+    const tw_string *task = &members[0], *status = &members[2];
+    unsigned big = 0;
+    w->bits |= TW_ODD;
+    if (!tw_members(p, p + size, names, members)) return;
+    if (!task->p) task++;
+    for (size_t i = 0; i < task->size; i++) big |= (uint8_t)(task->p[i] - 'A') < 26;
+    if (status->escaped || (big && task->size > sizeof w->lower)) return;
+    if (tw_plain(task->p, task->p + task->size) < task->p + task->size) return;
+    w->bits &= ~(unsigned)(TW_ODD | TW_FINAL);
+    w->task = big ? w->lower : task->p;
+    w->task_size = task->size;
+    for (size_t i = 0; big && i < task->size; i++) w->lower[i] = task->p[i] | ((uint8_t)(task->p[i] - 'A') < 26 ? 32 : 0);
+    for (; status->p && *ends; ends += strlen(ends) + 1)
+        if (tw_same(status->p, status->size, ends)) w->bits |= TW_FINAL;
+}
+
+/* --- KickLang: an object whose values are texts; the first section of its content ------------------------------------- */
+
+static const uint8_t tw_sigil[] = { 0xe2, 0xab, 0xbb };
 
 static inline size_t tw_plain_word(const uint8_t *p, size_t size)
 {
@@ -236,10 +306,11 @@ static inline int tw_opening(const tw_string *s, tw_string *type, tw_string *pla
 
 static inline void tw_kick_work(const uint8_t *p, size_t size, tw_work *w)
 {
+    static const tw_string names[] = { TW_STRING("id"), TW_STRING("channel"), TW_STRING("content") };
     tw_string members[3] = { { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 } };
     tw_string type = { NULL, 0, 0 }, place = { NULL, 0, 0 }, line = { NULL, 0, 0 };
     w->bits |= TW_ODD;
-    if (!tw_envelope_members(p, p + size, members)) return;
+    if (!tw_members(p, p + size, names, members)) return;
     const tw_string *id = &members[0], *channel = &members[1], *content = &members[2];
     if (!channel->p || !content->p || id->escaped || channel->escaped || channel->size < 5) return;
     if (memcmp(channel->p, tw_sigil, 3)) return;

@@ -17,7 +17,7 @@ from tests.sap.documents import RESULT, TASK
 from turnwire import kick, registry
 from turnwire._backend import core_module
 from turnwire.log import stats
-from turnwire.pairs import FIELDS, Key, PairRule, Work
+from turnwire.pairs import FIELDS, Key, MemberWork, PairRule, Work
 from turnwire.read import pairing
 from turnwire.report.figures import ANSWER_COLUMNS, Answers
 from turnwire.report.records import COLUMNS, Chunk
@@ -347,6 +347,15 @@ ACTS, SLOTS = (
         ("p7", "g2"),
     ),
 )
+MEMBERS = (
+    (*('"taskId"', '"messageId"', '"status"') * 3, '"task\\u0049d"', '"x"', '"a\\"taskId"'),
+    (
+        *('"T-1"', '"x"', '"SUCCEEDED"', '"NACK"', '"RUNNING"', '"nack"', '""', "null", f'"{"A" * 64}"') * 3,
+        *('"é"', '"a\\n"', '"NAC\\u004b"', f'"{"A" * 65}"', "-1.5e3", "true", "[]"),
+        '{"taskId":"in","b":[{"}":"]{\\"","status":"NACK and what is longer than sixteen bytes"}],"c":1}',
+    ),
+    (",", ", ", "\n,\t"),
+)
 CHANNELS = (
     "report/status",
     "report/error",
@@ -390,6 +399,11 @@ def records_of(wire: str, chance: random.Random) -> Iterator[bytes]:
         if wire == "csp":
             yield "".join(chance.choices(PIECES[wire], k=chance.randrange(9))).encode()
             continue
+        if wire == "sap":
+            keys, values, between = (chance.choices(some, k=chance.randrange(1, 5)) for some in MEMBERS)
+            members = (f"{key}:{value}" for key, value in zip(keys, values, strict=False))
+            yield f"{{{between[0].join(members)} }}".encode()
+            continue
         content = chance.choice(("\n", "\r\n")).join(
             [chance.choice(CONTENTS), *chance.choices(LINES, k=chance.randrange(3))]
         )
@@ -400,7 +414,7 @@ def records_of(wire: str, chance: random.Random) -> Iterator[bytes]:
 
 
 @needs_both
-@pytest.mark.parametrize("wire", ["nslip", "csp", "kick"])
+@pytest.mark.parametrize("wire", ["nslip", "csp", "kick", "sap"])
 def test_the_core_reads_work_as_the_wire_does(wire: str) -> None:
     core = core_module("native", "log.aggregate")
     work = registry.wire(wire).work
@@ -409,7 +423,8 @@ def test_the_core_reads_work_as_the_wire_does(wire: str) -> None:
     lengths = np.array([len(record) for record in records], np.int64)
     buffer = np.frombuffer(b"".join(records), np.uint8)
     tasks, ids, bits = (np.zeros(len(records), dtype) for dtype in (np.uint64, np.uint64, np.uint8))
-    assert core.works(wire, buffer, b"", np.cumsum(lengths) - lengths, lengths, tasks, ids, bits)
+    known = work if isinstance(work, MemberWork) else wire
+    assert core.works(known, buffer, b"", np.cumsum(lengths) - lengths, lengths, tasks, ids, bits)
     odd = 0
     for record, *found in zip(records, tasks.tolist(), ids.tolist(), bits.tolist(), strict=True):
         if found[2] & core.ODD:

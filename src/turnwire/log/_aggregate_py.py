@@ -63,7 +63,7 @@ def codes(numbers: Any, out: Any) -> list[int]:
     return list(first.values())
 
 
-def works(wire: str, buffer: Any, arena: Any, offsets: Any, lengths: Any, tasks: Any, ids: Any, bits: Any) -> bool:
+def works(wire: Any, buffer: Any, arena: Any, offsets: Any, lengths: Any, tasks: Any, ids: Any, bits: Any) -> bool:
     """False: only the compiled core reads the tasks that records name; here the wire's ``work`` does."""
     return False
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import FormatWire
-from turnwire.pairs import FIELDS, Key, PairRule, folded
+from turnwire.pairs import FIELDS, Key, MemberWork, PairRule, folded
 from turnwire.read.coding import TextColumns, Texts, core, named, number_of
 
 if TYPE_CHECKING:
@@ -229,7 +229,8 @@ def _read_work(wire: Any, batch: Any, rows: Any, tasks: Any, ids: Any, bits: Any
     records = batch.spans()
     buffer, arena = (np.frombuffer(part, np.uint8) for part in (records.buffer, records.arena))
     offsets, lengths = (np.ascontiguousarray(part[rows], np.int64) for part in (records.offsets, records.lengths))
-    if core.works(wire.name, buffer, arena, offsets, lengths, tasks, ids, bits):
+    known = wire.work if isinstance(wire.work, MemberWork) else wire.name
+    if core.works(known, buffer, arena, offsets, lengths, tasks, ids, bits):
         odd = np.flatnonzero(bits & core.ODD)
     else:
         odd = np.arange(len(rows))

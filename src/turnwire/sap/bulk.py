@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
-from typing import Any
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
-from turnwire.errors import DecodeError
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan, are_signed
 from turnwire.json.scanner import scanner
-from turnwire.pairs import AnswerPattern, Key, PairRule, Work
+from turnwire.pairs import AnswerPattern, Key, MemberWork, PairRule
 from turnwire.sap.messages import MESSAGES
 from turnwire.sap.spec import (
     FORMS,
@@ -169,37 +166,7 @@ SCANNER: BulkScanner = scanner(
 )
 
 
-_ENDS = frozenset({*(str(status.value) for status in TERMINAL), "NACK"})
-
-
-@cache
-def _work_reader() -> tuple[Any, type[Exception]]:
-    """Reads the fields that tell of work; and what it raises. Made late: few scans ask for work."""
-    import msgspec
-
-    fields = [(name, str | None, None) for name in ("taskId", "messageId", "status")]
-    return msgspec.json.Decoder(msgspec.defstruct("Record", fields)).decode, msgspec.DecodeError
-
-
-def work(record: bytes) -> Work | None:
-    """The taskId of an object (of a receipt, its messageId), and whether it ends the task; None for what is none."""
-    read, refusal = _work_reader()
-    try:
-        found = read(record)
-    except refusal:  # our own reader takes more than the JSON of RFC 8259
-        try:
-            values = _DECODE(record).to_dict()
-        except DecodeError:
-            return None
-        return _work(values.get("taskId"), values.get("messageId"), values.get("status"))
-    return _work(found.taskId, found.messageId, found.status)
-
-
-def _work(task: str | None, message: str | None, status: str | None) -> Work:
-    task = message if task is None else task
-    return Work(None if task is None else task.lower(), status in _ENDS)
-
-
+work = MemberWork(("taskId", "messageId"), "status", (*(status.value for status in TERMINAL), "NACK"), _DECODE)
 _OF_TASK = Key(("task",), needs=("task",))
 PAIRS = (
     PairRule(
