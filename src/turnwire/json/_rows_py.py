@@ -160,7 +160,7 @@ def _every(how: str, raw: bytes, value_span: ValueSpan) -> int | None:
     total = 0
     for first, start, end, _ in every:
         if first != 0x22 and raw[start:end].removeprefix(b"-").isdigit():
-            number = _integer(raw, first, start, end)
+            number = _whole(raw[start:end])
             if number is None or abs(total + number) > _GREATEST:
                 return None
             total += number
@@ -181,21 +181,25 @@ def _text(raw: bytes, first: int, start: int, end: int) -> Cell | None:
     return Cell(None, start, end, b"\\" in raw[start:end]) if first == 0x22 else None
 
 
-def _integer(raw: bytes, first: int, start: int, end: int) -> int | None:
-    digits = raw[start:end]
-    if not digits.lstrip(b"-").isdigit() or len(digits.lstrip(b"-")) > 19:
+def _whole(text: bytes) -> int | None:
+    digits = text.removeprefix(b"-")
+    if not digits.isdigit() or len(digits) > 19:
         return None
-    number = int(digits)
+    number = int(text)
     return number if abs(number) <= _GREATEST else None
 
 
+def _integer(raw: bytes, first: int, start: int, end: int) -> int | None:
+    return None if first == 0x22 else _whole(raw[start:end])
+
+
 def _digits(raw: bytes, first: int, start: int, end: int) -> Cell | None:
-    number = _integer(raw, first, start, end)
+    number = _whole(raw[start:end])
     return None if number is None else Cell(None, end - len(str(number)), end)
 
 
 def _numeral(raw: bytes, first: int, start: int, end: int) -> int | None:
-    return _integer(raw, first, start, end) if first == 0x22 and raw[start:end].isdigit() else None
+    return _whole(raw[start:end]) if first == 0x22 and raw[start:end].isdigit() else None
 
 
 def _sections(raw: bytes, first: int, start: int, end: int) -> int | None:

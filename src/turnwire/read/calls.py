@@ -4,7 +4,7 @@ parents."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -56,34 +56,37 @@ class Calls:
             known |= zip(mixed(trace, span).tolist(), parents.tolist(), strict=True)
         rows = np.flatnonzero(mine & (batch.valid("tool") | batch.valid("call_id")))
         ids, (names, codes) = columns["call_id"].numbers[rows], columns["tool"].coded()
-        tools = self._numbers(wire.name, [*names, None])[codes[rows]]
+        tools = np.array([self._number(wire.name, name) for name in (*names, None)])[codes[rows]]
         failed = (batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool)))[rows]
         answers = [KINDS.index(kind) for kind in wire.table.answers]
         results = (codes[rows] < 0) | np.isin(batch.codes("kind")[rows], answers)
         rules, plain = _rules(wire.name)
         one = np.full(len(rows), not rules) | (plain & (batch["calls"][rows] == 1) & (ids != 0))
         found = np.stack([ids.view(np.int64), tools, failed, results], 1)
-        if not one.all():
-            found = np.concatenate([*self._each(wire, batch, rows, found, one, rules)])
+        several = np.flatnonzero(~one)
+        if len(several):
+            parts = [*self._parts(wire.name, several, batch.raws(rows[several]), found[several].tolist(), rules)]
+            every = np.concatenate([np.column_stack([np.flatnonzero(one), found[one]]), np.array(parts, np.int64)])
+            found = every[np.argsort(every[:, 0], kind="stable"), 1:]
+        self._counts = np.pad(self._counts, ((0, len(self._tools) - len(self._counts)), (0, 0)))
         self._add(wire.name, *found.T)
 
-    def _numbers(self, wire: str, names: Iterable[str | None]) -> NDArray[np.int64]:
-        """The rows of tools in the counts."""
-        found = [self._tools.setdefault((wire, name or ""), len(self._tools)) for name in names]
-        self._counts = np.pad(self._counts, ((0, len(self._tools) - len(self._counts)), (0, 0)))
-        return np.array(found)
+    def _number(self, wire: str, tool: str | None) -> int:
+        """The row of a tool in the counts."""
+        return self._tools.setdefault((wire, tool or ""), len(self._tools))
 
-    def _each(self, wire: Any, batch: Any, rows: Any, found: Any, one: Any, rules: Any) -> Iterator[NDArray[np.int64]]:
-        """The calls and results in records, several in some; where a record does not say which, it is one itself, and
-        a span of a tool is its own result."""
-        raws = batch.raws(rows[~one])
-        for row, single in zip(found, one.tolist(), strict=True):
-            fields = {} if single else read_object(next(raws), wire.name)
+    def _parts(self, wire: str, places: Any, raws: Any, found: Any, rules: Any) -> Iterator[tuple[int, ...]]:
+        """The calls and results in records, several in some, each with the place of its record; where a record does
+        not say which, it is one itself, and a span of a tool is its own result."""
+        for place, raw, row in zip(places.tolist(), raws, found, strict=True):
+            fields = read_object(raw, wire)
             parts = [part for part in parts_of(fields, rules) if part.kind in _PARTS] if fields else []
-            tools = self._numbers(wire.name, (part.name for part in parts))
-            numbers = [np.uint64(number_of(part.id and named(part.id))).astype(np.int64) or row[0] for part in parts]
-            kinds = [(part.failed, part.kind == "result") for part in parts]
-            yield np.column_stack([numbers, tools, kinds]) if parts else row[None]
+            for part in parts:
+                number = number_of(part.id and named(part.id))
+                signed = number - (number >> 63 << 64)  # as the column of ids has it
+                yield place, signed or row[0], self._number(wire, part.name), part.failed, part.kind == "result"
+            if not parts:
+                yield place, *row
 
     def _add(self, wire: str, ids: Any, tools: Any, failed: Any, results: Any) -> None:
         """Counts calls and results, in their order."""
