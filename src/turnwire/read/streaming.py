@@ -134,7 +134,7 @@ class BlockStream:
         expect_one_of(unknown, "unknown", ("error", "keep"))
         if limits.message < 1 or limits.feed_buffer < 1:
             raise ValueError("limits.message and limits.feed_buffer must be positive")
-        every, keep = finder(None), unknown == "keep"
+        every, keep = finder(wire if all_wires.of_formats(wire) else None), unknown == "keep"
         self._wire = wire
         self._code = None if wire is None else finder(wire).code
         self._keep = keep
