@@ -433,7 +433,7 @@ cdef class Plan:
         cdef Py_ssize_t place, part
         for place, (node, parent, kinds, needed, words, instead, *reasons) in enumerate(found.needs):
             needs[place].node, needs[place].parent, needs[place].kinds, needs[place].instead = node, parent, kinds, instead
-            needs[place].missing, needs[place].wrong, needs[place].bad = map(self.code_of, reasons)
+            needs[place].missing, needs[place].wrong, needs[place].bad = [self.code_of(reason) for reason in reasons]
             needs[place].needed, needs[place].worded = needed, words != 0
             for part in range(4):
                 needs[place].words[part] = words >> 64 * part & 0xFFFFFFFFFFFFFFFF
@@ -490,10 +490,10 @@ cdef class Plan:
         for place, reason in enumerate(REASONS):
             t.reasons[place] = self.code_of(reason) or TW_NO_SIGN
         signs = [plan.signs if plan.claimed is not None else None for plan in self.plans]
-        keys = list(dict.fromkeys([f'"{key}"'.encode() for there, plan in zip(signs, self.plans) for one in
-                                   [*(sign for group in there or () for sign in group), *[Sign(plan.doubt)]] for key in one.keys]))
-        values = list(dict.fromkeys([(one.keys, text.encode(), one.cased) for there in signs for group in there or () for one in group
-                                     for text in one.values]))
+        every = [one for there in signs for group in there or () for one in group]
+        named = [key for one in [*every, *[Sign(plan.doubt) for plan in self.plans]] for key in one.keys]
+        keys = list(dict.fromkeys([f'"{key}"'.encode() for key in named]))
+        values = list(dict.fromkeys([(one.keys, text.encode(), one.cased) for one in every for text in one.values]))
         count = sum([len(group) for there in signs for group in there or ()])
         fit = len(keys) <= TW_MOST_SIGN_KEYS and len(values) <= TW_MOST_SIGN_VALUES and count <= TW_MOST_SIGNS
         for place in range(16):
@@ -542,7 +542,7 @@ cdef class Plan:
         self.c.claims = claims
         return 0
 
-    def code_of(self, reason):
+    cdef int code_of(self, reason) except -1:
         """The code of a reason; 0: it has none."""
         return self.reasons.index(reason) if reason in self.reasons else 0
 
