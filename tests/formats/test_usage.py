@@ -296,6 +296,72 @@ def test_rollouts_carry_model_and_session(tmp_path: Path, scan_core: str) -> Non
     assert {row["project"] for row in usage(str(tmp_path), "project").rows} == {"/home/ada/q1", "/home/ada/q2"}
 
 
+def responses(files: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The responses of sessions of Claude Code and of rollouts, told one line after another: of copies the first with
+    the most tokens, with the first tool of all of them, and with what was said before it in its rollout."""
+    found: dict[Any, dict[str, Any]] = {}
+    for lines in files:
+        before: dict[str, Any] = {}
+        for line in lines:
+            payload, message = line.get("payload", {}), line.get("message", {})
+            if line["type"] == "session_meta":
+                before["conversation"] = payload["id"]
+            before |= {name: payload[key] for name, key in (("model", "model"), ("project", "cwd")) if payload.get(key)}
+            if payload.get("info"):
+                counts, key = payload["info"]["last_token_usage"], json.dumps([before["conversation"], payload["info"]])
+                said, output = {**before, "kind": "usage", "tool": None}, counts["output_tokens"]
+            elif "usage" in message:
+                [block], key, output = message["content"], line["requestId"], message["usage"]["output_tokens"]
+                said = {"model": message["model"], "conversation": line["sessionId"], "project": line["cwd"]}
+                kinds = {"thinking": "reasoning", "text": "assistant", "tool_use": "tool_call"}
+                said |= {"kind": kinds[block["type"]], "tool": block.get("name")}
+            else:
+                continue
+            said |= {"time": line["timestamp"], "output": output}
+            kept = found.setdefault(key, said)
+            tool = kept["tool"] or said["tool"]
+            found[key] = {**(said if output > kept["output"] else kept), "tool": tool}
+    return [*found.values()]
+
+
+CONDITIONS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"model": {"gpt-5-codex"}}, "model"),
+    ({"model": {"gpt-5", samples.MODELS[0]}, "kind": {"usage", "tool_call"}}, "project"),
+    ({"conversation": {"0199-2", "s1"}}, "session"),
+    ({"project": {"/home/ada/q1", "/home/ada/p2"}}, "project"),
+    ({"time": ("2025-09-01T00:31:00Z", "2025-09-01T10:00:02Z")}, "model"),
+    ({"tool": {None, "Bash"}}, "tool"),
+    ({"tool": {"Read"}, "project": ("/home/ada/p1", "/home/ada/q2")}, "session"),
+    ({"kind": {"assistant"}}, "model"),
+    ({"conversation": {None}}, "model"),
+)
+"""Conditions, and what is added up by."""
+
+
+def test_conditions_hold_for_responses(tmp_path: Path, scan_core: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what they inherit, and for what is left of their copies; the rows are those of a usage without conditions."""
+    monkeypatch.setattr("turnwire.read.usage._MERGE", 99)
+    files = [*SESSIONS, *(samples.codex(seed=seed) for seed in (1, 2)), SESSIONS[0]]
+    for number, lines in enumerate(files):
+        (tmp_path / f"{number}.jsonl").write_bytes(samples.text(lines))
+
+    def fits(value: Any, wanted: Any) -> bool:
+        return wanted[0] <= value < wanted[1] if isinstance(wanted, tuple) else value in wanted
+
+    told = responses(files)
+    assert len(told) == 60 + 24
+    for where, by in CONDITIONS:
+        name, expected = {"session": "conversation"}.get(by, by), dict[Any, list[int]]()
+        for said in told:
+            if all(fits(said[column], wanted) for column, wanted in where.items()):
+                count, output = expected.get(said[name], (0, 0))
+                expected[said[name]] = [count + 1, output + said["output"]]
+        found = usage(str(tmp_path), by, where=where, batch_bytes=20_000).rows
+        assert {row[by]: [row["responses"], row["output_tokens"]] for row in found} == expected
+        if {*where} == {name}:
+            assert found == [row for row in usage(str(tmp_path), by).rows if fits(row[by], where[name])]
+
+
 @pytest.mark.once
 def test_the_command(folder: Path) -> None:
     done = turnwire("usage", folder, "--by", "model", "--json")
@@ -303,6 +369,8 @@ def test_the_command(folder: Path) -> None:
     table = turnwire("usage", folder, "--csv", "--by", "session")
     found = list(csv.DictReader(io.StringIO(table.out.decode())))
     assert [row["session"] for row in found][-1] == "total" and int(found[-1]["responses"]) == 60
+    done = turnwire("usage", folder, "--where", "tool=Bash", "--by", "tool", "--json")
+    assert done.records == [row for row in usage(str(folder), "tool").rows if row["tool"] == "Bash"]
     prices = folder / "prices.toml"
     prices.write_text('["claude-sonnet-4-5"]\ninput = 1\noutput = 1\n')
     shown = turnwire("usage", folder / "a.jsonl", "--prices", prices)

@@ -13,12 +13,15 @@ from turnwire import registry
 from turnwire.contract import FORMATS
 from turnwire.errors import expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
+from turnwire.log.engine.all_wires import finder
+from turnwire.log.engine.where import compiled
 from turnwire.log.scanning import Counts, scan
 from turnwire.read.coding import Texts, core, days, mixed, texts, zone_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from turnwire.log.engine.where import Mask
     from turnwire.log.output.batch import Batch
 
 BY = ("session", "project", "model", "tool", "wire", "day")
@@ -41,7 +44,8 @@ COLUMNS = (
 _SETTLE, _MERGE, _WHOLE, _PARTS, _TIER = 1 << 14, 1 << 16, 1 << 18, 16, 200_000
 _COPIES = ("copy0", "copy1", "copy2", "copy3")
 _NAMED = ("conversation", "project", "model", "tool", "origin", "speed")
-_SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("aside", "?"), ("fast", "?"), ("cost", "f8")]
+_SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8")]
+_SAID += [(name, "?") for name in ("aside", "fast", "fits", "tool_fits")]
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
 """A counted response, also with counts that no model has."""
 
@@ -51,8 +55,8 @@ class Usage(NamedTuple):
 
     by: one of ``BY``. rows: one for each value (None for records without a value), most expensive first: ``by`` with
     its value, responses, the tokens (``TOKENS``; input excludes cached ones), all tokens, and cost in US dollars.
-    total: the same for all rows. copies: how many repeated responses were not counted. unpriced: model -> its tokens,
-    for models without a price or cost. counts: those of the scan.
+    total: the same for all rows. copies: how many repeated responses were not counted, also of those that ``where``
+    leaves out. unpriced: model -> its tokens, for models without a price or cost. counts: those of the scan.
     """
 
     by: str
@@ -64,11 +68,17 @@ class Usage(NamedTuple):
 
 
 class UsageSum:
-    """Accumulates usage: call ``take`` with each batch of a scan with the columns ``COLUMNS``, then ``finish``. Uses
-    about 60 bytes of memory per response. timezone: see :func:`usage`."""
+    """Accumulates usage: call ``take`` with each batch of a scan with the columns ``columns``, then ``finish``. Uses
+    about 60 bytes of memory per response. timezone, where, wire: see :func:`usage`; the scan itself has no ``where``,
+    since records that it leaves out say which session, model and tool the others have, and which of them are copies."""
 
-    def __init__(self, timezone: str = "UTC") -> None:
+    def __init__(self, timezone: str = "UTC", where: Mapping[str, Any] | None = None, wire: str = FORMATS) -> None:
         self._zone = zone_of(timezone)
+        scanner = finder(wire).scanner
+        compiled(where or {}, scanner)  # one that is no mapping is refused
+        self._tests = {name: compiled({name: wanted}, scanner) for name, wanted in (where or {}).items()}
+        looked = (column.name for test in self._tests.values() for column in test.columns)
+        self.columns = tuple(dict.fromkeys((*COLUMNS, *looked)))
         self._names: dict[str | None, int] = {None: 0}  # values of all groups -> their numbers, 0 for none
         self._texts: dict[int, int] = {0: 0}  # numbers of texts of this process -> those of names
         self._places: dict[tuple[int, ...], int] = {}  # numbers of _PLACE -> the number of them together
@@ -77,7 +87,7 @@ class UsageSum:
         self._kept = [np.empty(0, _NARROW)]  # when there are many, by the remainder of their keys
         self._new: list[NDArray[Any]] = []
         self._unsettled = self._waiting = self._taken = 0
-        self._carried: dict[tuple[str, str], int] = {}
+        self._carried: dict[tuple[str, str], tuple[Any, Any]] = {}
         self._file: str | None = None
 
     def take(self, batch: Batch) -> None:
@@ -86,28 +96,31 @@ class UsageSum:
             self._file = batch.file
             self._carried.clear()
         counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
+        fits = {name: test.mask(batch) for name, test in self._tests.items()}
         codes, names = batch.codes("wire"), batch.column("wire").names
         for code in np.flatnonzero(np.bincount(codes)).tolist():
             table, mine = self._tables[names[code]], codes == code
             wanted = mine if table.carried else mine & counted
             if wanted.any():
-                self._of_wire(batch, table, wanted, counted)
+                self._of_wire(batch, table, wanted, counted, fits)
         if self._unsettled > _SETTLE:
             self._settle()
         if self._waiting > max(_MERGE, sum(map(len, self._kept)) // 4):
             self._merge()
 
-    def _of_wire(self, batch: Batch, table: Any, wanted: NDArray[np.bool_], counted: NDArray[np.bool_]) -> None:
+    def _of_wire(self, batch: Batch, table: Any, wanted: Mask, counted: Mask, fits: dict[str, Mask]) -> None:
         """Reads the responses of one format in some rows, of which some are only read for what they say of others."""
-        rows = np.flatnonzero(wanted)
-        said = {name: self._named(texts(batch, name, wanted))[rows] for name in _NAMED}
+        rows, every = np.flatnonzero(wanted), np.ones(len(batch), bool)
+        said: dict[str, NDArray[Any]] = {name: self._named(texts(batch, name, wanted))[rows] for name in _NAMED}
+        kept = {name: fits.get(name, every)[rows] for name in (*fits, "tool", *table.carried)}
         for name in table.carried:
-            said[name] = self._carried_on(table.name, name, said[name])
+            said[name], kept[name] = self._carried_on(table.name, name, said[name], kept[name])
+        said["tool_fits"], said["fits"] = kept.pop("tool"), np.logical_and.reduce([every[rows], *kept.values()])
         if table.carried:
             rows, said = rows[counted[rows]], {name: numbers[counted[rows]] for name, numbers in said.items()}
         if not len(rows):
             return
-        read: dict[str, NDArray[Any]] = {**said, **{name: batch[name][rows] for name in ("time", *_COUNTS)}}
+        read = said | {name: batch[name][rows] for name in ("time", *_COUNTS)}
         read["timed"], read["there"] = batch.valid("time")[rows], np.ones(len(rows), bool)
         read["cost"] = np.where(batch.valid("cost"), batch["cost"], np.nan)[rows]
         read |= dict.fromkeys(_COPIES, np.zeros(len(rows), np.uint64))
@@ -137,12 +150,13 @@ class UsageSum:
                 self._texts[number] = self._names.setdefault(found.text(row), len(self._names))
         return found.numbers
 
-    def _carried_on(self, wire: str, name: str, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The numbers of a column, if there is none those of the record before it in the file."""
+    def _carried_on(self, wire: str, name: str, numbers: NDArray[Any], fits: Mask) -> tuple[NDArray[Any], Mask]:
+        """The numbers of a column and which of them fit, if there is none those of the record before it in the file."""
         last = np.maximum.accumulate(np.where(numbers, np.arange(len(numbers)), -1))
-        numbers = np.where(last >= 0, numbers[last], np.uint64(self._carried.get((wire, name), 0)))
-        self._carried[wire, name] = int(numbers[-1])
-        return numbers
+        before, fitted = self._carried.get((wire, name), (np.uint64(0), fits[0]))
+        numbers, fits = np.where(last >= 0, numbers[last], before), np.where(last >= 0, fits[last], fitted)
+        self._carried[wire, name] = numbers[-1], fits[-1]
+        return numbers, fits
 
     def _settle(self) -> None:
         """Turns what was read into responses of which one can be a copy of another."""
@@ -161,9 +175,9 @@ class UsageSum:
         keys = self._keys(read, counts)
         wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
         new = np.empty(size, _WIDE if wide else _NARROW)
-        for name, numbers in (counts | keys).items():
+        for name, numbers in (counts | keys | {name: read[name] for name in ("cost", "fits", "tool_fits")}).items():
             new[name] = numbers
-        new["cost"], new["tool"], new["fast"] = read["cost"], said["tool"], said["speed"] != 0
+        new["tool"], new["fast"] = said["tool"], said["speed"] != 0
         fast, names = said["speed"] == self._names.get("fast", -1), [*self._names]
         for model in np.unique(said["model"][fast]).tolist():
             name = f"{names[model] or ''}{FAST}"
@@ -219,9 +233,13 @@ class UsageSum:
         said = np.concatenate([np.intersect1d(replays, rows["first"][~rows["aside"]]) for rows in self._kept])
         unpriced: Counter[str] = Counter()
         found: dict[str | None, dict[str, Any]] = {}
+        copies = self._taken
         for rows in self._kept:
             if len(said):
                 rows = rows[~(rows["aside"] & np.isin(rows["first"], said))]
+            copies -= len(rows)
+            if self._tests:
+                rows = rows[rows["fits"] & rows["tool_fits"]]
             groups = dict(zip((name for name in BY if name != "tool"), places[rows["place"]].T, strict=True))
             groups["tool"] = rows["tool"]
             exact = object if rows.dtype == _WIDE else np.int64  # sums of any counts fit
@@ -250,7 +268,7 @@ class UsageSum:
         if by == "day":
             made.sort(key=lambda row: row[by] or "")
         total = {name: sum(row[name] for row in made) for name in _SUMS}
-        return Usage(by, made, total, self._taken - total["responses"], dict(unpriced), counts)
+        return Usage(by, made, total, copies, dict(unpriced), counts)
 
 
 def _once(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
@@ -263,12 +281,12 @@ def _once(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
     best = np.repeat(np.maximum.reduceat(score, starts), np.diff(starts, append=len(rows)))
     places = np.arange(len(rows))
     winner = order[np.minimum.reduceat(np.where(score == best, places, len(rows)), starts)]
-    tools = np.append(rows["tool"][order], 0)
-    tool = tools[np.minimum.reduceat(np.where(tools[:-1] != 0, places, len(rows)), starts)]
+    first = np.minimum.reduceat(np.where(rows["tool"][order] != 0, places, len(rows)), starts)
     again = np.argsort(winner)
-    rows = _picked(rows, winner[again])
-    rows["tool"] = tool[again]
-    return rows
+    first = order[np.where(first < len(rows), first, starts)][again]
+    found = _picked(rows, winner[again])
+    found["tool"], found["tool_fits"] = rows["tool"][first], rows["tool_fits"][first]
+    return found
 
 
 def _picked(rows: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:
@@ -295,6 +313,7 @@ def usage(
     by: str = "model",
     *,
     wire: str = FORMATS,
+    where: Mapping[str, Any] | None = None,
     prices: Mapping[str, Any] | None = None,
     mode: str = "auto",
     timezone: str = "UTC",
@@ -302,18 +321,19 @@ def usage(
 ) -> Usage:
     """Adds up the tokens and cost of the responses in agents' files, each response once.
 
-    source: any source of :func:`turnwire.scan`. by: one of ``BY``. wire: one format; all by default. prices: model ->
-    {"input", "output", "cache_read", "cache_write"} in US dollars per million tokens, instead of the packaged ones
-    (``turnwire.formats.prices``, with their date and further members). mode: which costs to use, one of ``MODES``.
-    timezone: that of the days, an IANA name or "local". Of repeated responses (``Format.copy_of``), the copy with the
-    most tokens is counted. Raises the errors of a scan, UnknownName for another ``by`` or ``mode``, and ValueError for
-    invalid prices or an unknown time zone.
+    source: any source of :func:`turnwire.scan`. by: one of ``BY``. wire: one format; all by default. where: the
+    responses to select, as the records of a scan: by the record that is counted, with the model, session and project
+    that it inherits and the first tool of its copies. prices: model -> {"input", "output", "cache_read", "cache_write"}
+    in US dollars per million tokens, instead of the packaged ones (``turnwire.formats.prices``, with their date and
+    further members). mode: which costs to use, one of ``MODES``. timezone: that of the days, an IANA name or "local".
+    Of repeated responses (``Format.copy_of``), the copy with the most tokens is counted. Raises the errors of a scan,
+    UnknownName for another ``by`` or ``mode``, and ValueError for invalid prices or an unknown time zone.
     """
     expect_one_of(by, "by", BY)
     expect_one_of(mode, "mode", MODES)
     priced(prices)
-    gathered = UsageSum(timezone)
-    found = scan(source, wire=wire, columns=COLUMNS, **{"errors": "skip", **options})
+    gathered = UsageSum(timezone, where, wire)
+    found = scan(source, wire=wire, columns=gathered.columns, **{"errors": "skip", **options})
     for batch in found:
         gathered.take(batch)
     return gathered.finish(by, found.counts, prices, mode)

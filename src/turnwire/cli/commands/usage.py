@@ -56,8 +56,10 @@ def command(
         raise click.UsageError("found no session folders on this machine; specify files or folders")
     given = None if prices is None else options.settings_of(prices, packaged.priced)
     with usage_errors():
-        gathered = usage.UsageSum(settings["timezone"])
-    counts, stopped = options.read_all(names, wire or FORMATS, usage.COLUMNS, settings, gathered.take)
+        where = options.conditions(settings["conditions"], options.scanner(wire or FORMATS).columns)
+        gathered = usage.UsageSum(settings["timezone"], where, wire or FORMATS)
+    settings["conditions"] = ()  # they hold for responses, of which records alone do not tell all
+    counts, stopped = options.read_all(names, wire or FORMATS, gathered.columns, settings, gathered.take)
     with usage_errors():
         made = gathered.finish(by, counts, given, settings["mode"])
     _write(made, form)
