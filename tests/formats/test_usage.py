@@ -19,6 +19,7 @@ from tests.formats import samples
 from turnwire import UnknownName
 from turnwire.formats.prices import PRICES as PACKAGED, price_of
 from turnwire.log import stats
+from turnwire.read.turns import turns
 from turnwire.read.usage import BY, MODES, Usage, known_folders, usage
 
 SESSIONS = [samples.claude_code(seed=seed) for seed in (1, 2)]
@@ -247,6 +248,31 @@ def test_a_copied_history_counts_once() -> None:
         fork = [{**lines[0], "payload": {**head, "id": "fork", **more}}, *later]
         for files in ([*lines, *fork], [*fork, *lines]):
             assert usage(samples.text(files)).total["responses"] == usage(samples.text(lines)).total["responses"]
+
+
+def test_providers_differ_in_whether_cached_tokens_are_input() -> None:
+    """In samples of inspect_ai the total tells, also of two models; without one the input is what the file says."""
+    said = {
+        "m/apart": {
+            "input_tokens": 10,
+            "output_tokens": 5,
+            "input_tokens_cache_read": 70,
+            "input_tokens_cache_write": 3,
+        },
+        "m/within": {"input_tokens": 90, "output_tokens": 4, "input_tokens_cache_read": 60},
+    }
+    totals = {"m/apart": 88, "m/within": 94}
+    for names, given, fresh in (
+        (["m/apart"], True, 10),
+        (["m/within"], True, 30),
+        ([*said], True, 40),
+        ([*said], 0, 100),
+    ):
+        counts = {name: {**said[name], **({"total_tokens": totals[name]} if given else {})} for name in names}
+        sample = {"id": 1, "epoch": 1, "input": "q", "target": "a", "messages": [], "model_usage": counts}
+        found, [turn] = usage(samples.text([sample])).total, turns(samples.text([sample]))
+        assert found["input_tokens"] == turn.tokens["input_tokens"] == fresh
+        assert not given or found["tokens"] == sum(totals[name] for name in names)
 
 
 def test_known_folders_are_those_of_the_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,8 +40,9 @@ COLUMNS = (
     *(Column(name, "bool", nullable=True) for name in ("failed", "sidechain")),
 )
 """The columns of every format, beside ``inner`` and ``time``. Tokens are counts as the file has them; ``total_tokens``
-is a running total of a session, ``cache_write_1h_tokens`` a part of ``cache_write_tokens``; ``origin`` is the session
-that a copied history comes from; ``calls`` counts the ids of calls in a record; ``cost`` is in US dollars."""
+is that of a record, for Codex of a session so far, ``cache_write_1h_tokens`` a part of ``cache_write_tokens``;
+``origin`` is the session that a copied history comes from; ``calls`` counts the ids of calls in a record; ``cost`` is
+in US dollars."""
 
 _KINDS_OF = {
     "text": ("string", "null"),
@@ -137,9 +138,9 @@ class Format(NamedTuple):
     copy_of: the columns that together identify a response; records with the same values are copies, and sums count only
     the one with the most tokens. A record without a value in the first column is not a copy. carried: columns that a
     record inherits from the previous record of its file. cached_is_input: whether ``input_tokens`` includes cached
-    tokens. folders: the usual folders of the format's files; home: an environment variable that may name other parent
-    folders. asks, answers: the kinds of records that make and that answer a call, by its ``call_id``. parts: rules for
-    the texts, calls and results in a record.
+    tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home: an
+    environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
+    answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record.
     provider: OpenTelemetry's name for the provider, if the format contains only its models.
     """
 
@@ -148,7 +149,7 @@ class Format(NamedTuple):
     layouts: tuple[Layout, ...]
     copy_of: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
-    cached_is_input: bool = False
+    cached_is_input: bool | None = False
     folders: tuple[str, ...] = ()
     home: str | None = None
     asks: tuple[str, ...] = ("tool_call",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,6 +18,7 @@ from turnwire.formats.parts import Part, parts_of
 from turnwire.formats.table import sources_of
 from turnwire.json.text import write
 from turnwire.log.scanning import Counts, scan
+from turnwire.read.usage import uncached_input
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -206,9 +208,8 @@ def _turn(record: dict[str, Any], fields: dict[str, Any], table: Any) -> Turn:
     if parts and all(part.kind == "result" for part in parts):
         role = "tool"
     tokens = {name: record[name] for name in TOKENS if record[name] is not None}
-    if tokens and table.cached_is_input:
-        cached = tokens.get("cache_read_tokens", 0) + tokens.get("cache_write_tokens", 0)
-        tokens["input_tokens"] = max(tokens.get("input_tokens", 0) - cached, 0)
+    if tokens and table.cached_is_input is not False:
+        tokens["input_tokens"] = int(uncached_input(table, Counter(tokens), record["total_tokens"] or 0))
     lost = [f"part:{part.name}" for part in found if part.kind == "other"]
     lost += [f"member:{name}" for name in fields if name not in _members(table.name)]
     return Turn(record, role, parts, tokens, lost)

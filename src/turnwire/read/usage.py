@@ -120,7 +120,7 @@ class UsageSum:
             rows, said = rows[counted[rows]], {name: numbers[counted[rows]] for name, numbers in said.items()}
         if not len(rows):
             return
-        read = said | {name: batch[name][rows] for name in ("time", *_COUNTS)}
+        read = said | {name: batch[name][rows] for name in ("time", "total_tokens", *_COUNTS)}
         read["timed"], read["there"] = batch.valid("time")[rows], np.ones(len(rows), bool)
         read["cost"] = np.where(batch.valid("cost"), batch["cost"], np.nan)[rows]
         read |= dict.fromkeys(_COPIES, np.zeros(len(rows), np.uint64))
@@ -197,9 +197,9 @@ class UsageSum:
         firsts, aside = keys.copy(), read["aside"]
         for wire in np.unique(read["wire"]).tolist():
             table, rows = self._tables[str([*self._names][wire])], np.flatnonzero(read["wire"] == wire)
-            if table.cached_is_input:
-                cached = counts["cache_read_tokens"][rows] + counts["cache_write_tokens"][rows]
-                counts["input_tokens"][rows] = np.maximum(counts["input_tokens"][rows] - cached, 0)
+            if table.cached_is_input is not False:
+                mine = {name: counts[name][rows] for name in _PAID}
+                counts["input_tokens"][rows] = uncached_input(table, mine, read["total_tokens"][rows])
             if len(table.copy_of) == 1:  # a message of the API may stand inside a damaged line of a session
                 aside[rows] = True
             rows = rows[read["there"][rows]] if table.copy_of else rows[:0]
@@ -269,6 +269,15 @@ class UsageSum:
             made.sort(key=lambda row: row[by] or "")
         total = {name: sum(row[name] for row in made) for name in _SUMS}
         return Usage(by, made, total, copies, dict(unpriced), counts)
+
+
+def uncached_input(table: Any, tokens: Mapping[str, Any], total: Any) -> Any:
+    """The input tokens without cached ones, of a format that counts them as input (``Format.cached_is_input``)."""
+    cached = tokens["cache_read_tokens"] + tokens["cache_write_tokens"]
+    if table.cached_is_input is None:  # as many as are too many for the total
+        over = tokens["input_tokens"] + tokens["output_tokens"] + cached - total
+        cached = np.where(total > 0, np.clip(over, 0, cached), 0)
+    return np.maximum(tokens["input_tokens"] - cached, 0)
 
 
 def _once(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:

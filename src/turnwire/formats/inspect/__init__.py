@@ -21,6 +21,7 @@ _USAGE = {
     "cache_read_tokens": "input_tokens_cache_read",
     "cache_write_tokens": "input_tokens_cache_write",
     "reasoning_tokens": "reasoning_tokens",
+    "total_tokens": "total_tokens",
 }
 """The columns of tokens -> their names in the usage of a model."""
 
@@ -68,6 +69,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("request_id",),
+    cached_is_input=None,  # providers differ
     parts=(PartRule("output/completion", "text"),),
 )
 DESCRIPTOR = TABLE.descriptor()
