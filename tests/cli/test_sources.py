@@ -3,16 +3,19 @@ not; without what reads them it says what to install."""
 
 from __future__ import annotations
 
+import csv
 import gzip
+import json
 import re
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.running import GOOD, Finished, turnwire
+from tests.cli.running import GOOD, Finished, needs_posix, process, turnwire
 
 pytestmark = pytest.mark.once
 
@@ -203,3 +206,73 @@ def test_text_that_becomes_utf_16_is_named(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_bytes(b"one line\n" * 600 + "@a3|f0|c3|S0|d1|T1#\n".encode("utf-16-le"))
     assert f"{log}: is, from byte 5,400, UTF-16" in turnwire("scan", log).err
+
+
+def _as(kind: str, data: bytes, folder: Path) -> tuple[Path | str, bytes]:
+    """These bytes as a source, and what standard input then has."""
+    path = folder / {"gz": "a.jsonl.gz", "eval": "a.eval"}.get(kind, "a.jsonl")
+    if kind == "eval":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("empty.json", b"{}")
+            archive.writestr("samples/a.json", data)
+    else:
+        path.write_bytes(gzip.compress(data) if kind == "gz" else data)
+    return folder if kind == "folder" else "-" if kind == "stdin" else path, data if kind == "stdin" else b""
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "stdin", "eval", "gz"])
+@pytest.mark.parametrize("words", ["stats", "stats --by wire", "validate", "report --by wire", "report -o {page}"])
+def test_every_command_chooses_the_formats_for_every_kind_of_input(tmp_path: Path, words: str, kind: str) -> None:
+    (inside := tmp_path / "logs").mkdir()
+    for line, told in ((FOREIGN["codex"].encode(), True), (FOREIGN["codex"].encode() + GOOD, False)):
+        source, stdin = _as(kind, line + b"\n", inside)
+        done = turnwire(*words.format(page=tmp_path / "page.html").split(), source, stdin=stdin)
+        assert done.code == 0
+        assert ("codex 1: read with --wire formats" in done.err) == told
+        chosen, other = ("codex", "nslip") if told else ("nslip", "codex")
+        page = (tmp_path / "page.html").read_text("utf-8") if "page" in words else ""
+        if words == "validate":
+            assert "1 good record, 0 faults" in done.err
+        elif not page:
+            assert chosen.encode() in done.out and other.encode() not in done.out
+        else:
+            assert f'"{chosen}"' in page
+
+
+@needs_posix
+@pytest.mark.parametrize("words", ["stats", "validate", "report --by wire"])
+def test_a_pipe_is_read_whole_after_the_formats_are_chosen(words: str) -> None:
+    lines = (FOREIGN["codex"].encode() + b"\n") * 60_000  # more than what is looked at
+    for data in (lines, gzip.compress(lines)):
+        done = process(*words.split(), "-", stdin=data)
+        assert done.code == 0
+        assert "60,000" in done.err + done.out.decode()
+
+
+def test_a_format_may_be_named_for_validate(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    log.write_text(FOREIGN["codex"] + "\n" + FOREIGN["codex"][:-9] + "\n")
+    for wire in ("formats", "codex"):
+        done = turnwire("validate", log, "--wire", wire)
+        assert done.code == 1
+        assert f"{log}:2: byte " in done.out.decode()
+
+
+def test_usage_without_token_counts_leads_to_what_reads_the_file(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    log.write_text(FOREIGN["mcp"] + "\n")
+    done = turnwire("usage", log, "--wire", "formats")
+    assert done.code == 4
+    assert f"turnwire show {log} --wire formats" in done.err
+    assert turnwire("show", log, "--wire", "formats").code == 0
+
+
+def test_the_cost_of_a_model_without_a_price_is_unknown(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    usage = {"input_tokens": 5, "output_tokens": 7}
+    said = {"id": "m", "type": "message", "role": "assistant", "model": "none-such", "content": [], "usage": usage}
+    log.write_text(json.dumps(said) + "\n")
+    done = turnwire("usage", log, "--json")
+    assert [(row["model"], row["tokens"], row["cost"]) for row in done.records] == [("none-such", 12, None)]
+    rows = list(csv.DictReader(turnwire("usage", log, "--csv").out.decode().splitlines()))
+    assert [row["cost"] for row in rows] == ["", "0.0"]

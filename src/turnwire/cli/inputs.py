@@ -5,13 +5,14 @@ described if nothing was found in them.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import stat
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +24,7 @@ from turnwire.errors import UnknownName
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
+    from turnwire.log import Counts
     from turnwire.log.input.sources import Source
 
 STANDARD_INPUT = "-"
@@ -176,42 +178,86 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
     return "looks like a chat transcript, not like a message of these wires" if _CHAT.search(beginning) else None
 
 
-def of_formats(names: Sequence[str], surely: bool = False) -> bool:
-    """True if the beginning of a file of these inputs has records of a format of real traffic; tells that they are
-    read. For who found nothing of any wire in them, and may read them again. surely: only if they are most of it, and
-    no beginning has a message of a wire, so that nothing need be read for the wires first."""
-    beginnings = {name: _beginning(name) for name in (() if STANDARD_INPUT in names else files(names)[:SHOWN])}
-    if surely and any(map(wires_in, beginnings.values())):
-        return False
+def wire_of(names: Sequence[str], wire: str | None) -> str | None:
+    """The wire for which every command reads these inputs: the one that was asked for, or else all wires (None) or all
+    ``FORMATS``, which is told: if no beginning of a file has a message of a wire, and records of formats are most of
+    one, or these beginnings are all there is and nothing in them is damaged."""
+    if wire is not None:
+        return wire
+    inside = files(names)
+    beginnings = {name: _beginning(name) for name in inside[:SHOWN]}
+    whole = len(inside) <= SHOWN
+    for data in beginnings.values():
+        counts = _counts(data)
+        if counts.records:
+            return None
+        whole = whole and not counts.rejects and len(data) < LOOKED_AT
     for name, data in beginnings.items():
-        if counts := wires_in(data, FORMATS, 0.5 if surely else 0):
-            complain(f"{shown(name)}: there are records of other formats: {counts}: read with --wire formats")
-            return True
-    return False
+        counts = _counts(data, FORMATS)
+        if counts.records and (whole or 2 * counts.record_bytes >= len(data)):
+            met = by_wire(counts.wires)
+            complain(f"{shown(name)}: there are records of other formats: {met}: read with --wire formats")
+            return FORMATS
+    return None
 
 
 def _beginning(name: str) -> bytes:
-    """The first bytes of a file, decompressed; none of what is read once, or is many files, or no log."""
-    from turnwire.log.input.archives import is_archived
+    """The first bytes of a file or of standard input, decompressed; none of other pipes, or of what is no log."""
     from turnwire.read.contents import beginning
 
-    if os.path.exists(name) and (not os.path.isfile(name) or is_archived(name)):
+    if name != STANDARD_INPUT and os.path.exists(name) and not os.path.isfile(name):
         return b""
     try:
-        return beginning(name, LOOKED_AT)
-    except OSError:  # the scan has told of it
+        return beginning(_standard_beginning() if name == STANDARD_INPUT else name, LOOKED_AT)
+    except OSError:  # the scan tells of it
         return b""
 
 
-def wires_in(data: bytes, wire: str | None = None, least: float = 0) -> str:
-    """The wires, or with ``FORMATS`` the formats, that bytes of a log have records of, with their numbers; "" if
-    they have none, or these are less than a part of the bytes."""
+def _standard_beginning() -> bytes:
+    """The first bytes of standard input as they are. It is then read from its start again."""
+    stream: Any = sys.stdin.buffer
+    place, data = stream.tell() if stream.seekable() else None, bytearray()
+    while len(data) < LOOKED_AT and (piece := stream.read1(LOOKED_AT - len(data))):
+        data += piece
+    if place is None:
+        sys.stdin = io.TextIOWrapper(_Again(stream.raw, bytes(data)))
+    else:
+        stream.seek(place)
+    return bytes(data)
+
+
+class _Again(io.BufferedReader):
+    """A stream from which ``data`` was read: gives that first."""
+
+    def __init__(self, raw: Any, data: bytes) -> None:
+        super().__init__(raw)
+        self._data = data
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """As many bytes as are there. Raises OSError."""
+        data = self._data[: None if size < 0 else size]
+        self._data = self._data[len(data) :]
+        return data or super().read1(size)
+
+    def readinto(self, view: Any, /) -> int:
+        """The number of bytes read into ``view``. Raises OSError."""
+        data = self.read1(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+
+def wires_in(data: bytes, wire: str | None = None) -> str:
+    """The wires, or with ``FORMATS`` the formats, that bytes of a log have records of, with their numbers; or ""."""
+    return by_wire(_counts(data, wire).wires)
+
+
+def _counts(data: bytes, wire: str | None = None) -> Counts:
     import turnwire
 
     found = turnwire.scan(data, wire=wire, columns=["wire"], errors="skip")
     for _ in found:
         pass
-    return by_wire(found.counts.wires) if found.counts.record_bytes >= least * len(data) else ""
+    return found.counts
 
 
 def content(name: str) -> bytes:

@@ -44,7 +44,7 @@ class WireName(StrChoice):
         """The names of the wires, and of the formats where one may be named."""
         known = registry.codes() if self._formats else registry.names()
         found = known if self._wires else known[len(registry.names()) :]
-        return (*found, FORMATS) if self._formats and self._wires else (*found, *self._more)
+        return (*found, FORMATS) if self._formats else (*found, *self._more)
 
     @choices.setter
     def choices(self, _: object) -> None:

@@ -61,11 +61,13 @@ def _refuse_damage(reading: Any) -> None:
 
 
 def beginning(source: Any, most: int) -> bytes:
-    """The first bytes of the first input, decompressed; as many as there are before any damage. Raises OSError."""
+    """The first bytes of the inputs, decompressed, each with a newline behind it; as many as there are before any
+    damage. Raises OSError."""
     whole = bytearray()
     for _, block in _pieces(source, LIMITS, []):
         whole += memoryview(block.data)[: block.size]
-        if block.last or len(whole) >= most:
+        whole += b"\n" * block.last
+        if len(whole) >= most:
             break
     return bytes(whole[:most])
 

@@ -11,7 +11,6 @@ from turnwire.cli import inputs, options
 from turnwire.cli.commands.stats import show_groups
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, in_words, stopping, usage_errors
 from turnwire.cli.output import complain, write_text
-from turnwire.contract import FORMATS
 from turnwire.errors import WireError
 from turnwire.phrases import counted
 from turnwire.progress import Progress
@@ -57,6 +56,7 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     if by is not None and output == "-":
         raise click.UsageError("the table of --by and the page cannot both go to standard output")
     names = inputs.checked(sources, output)
+    settings["wire"] = inputs.wire_of(names, settings["wire"])
     settings["tokenizer"] = None if tokenizer == "none" else tokenizer
     damaged = 0
     if by is not None:
@@ -87,12 +87,8 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
 
 
 def _read(names: Sequence[str], quiet: bool, settings: dict[str, Any], is_stopped: Callable[[], bool]) -> Any:
-    """The report on sources: of the formats of real traffic, where nothing is of a wire and files look like them."""
     from turnwire.report import report
     from turnwire.report.build import STOP
-
-    if settings["wire"] is None and inputs.of_formats(names, surely=True):
-        settings = {**settings, "wire": FORMATS}
 
     def tell(done: int, records: int) -> str:
         progress.update(done, records)
@@ -100,15 +96,11 @@ def _read(names: Sequence[str], quiet: bool, settings: dict[str, Any], is_stoppe
 
     with Progress(inputs.size(names), wanted=not quiet) as progress:
         try:
-            made = report(list(names), progress=tell, **settings)
+            return report(list(names), progress=tell, **settings)
         except WireError:
             raise
         except ValueError as error:
             raise click.UsageError(in_words(error)) from None
-    met = made.data["totals"]["records"] or made.data["reject_counts"]
-    if settings["wire"] is None and not met and inputs.of_formats(names):
-        return _read(names, quiet, {**settings, "wire": FORMATS}, is_stopped)
-    return made
 
 
 def _summarize(data: dict[str, Any], output: str) -> None:

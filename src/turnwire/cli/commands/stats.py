@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire import registry
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import conclude, sums, write_json, write_text
 from turnwire.cli.terminal import milliseconds, table
-from turnwire.contract import FORMATS
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -54,23 +52,15 @@ def command(
     SOURCES are files, directories, globs, URLs, or - for standard input. With --by, prints records, bytes and answers
     of each value, those with the most bytes first. Exits with 1 if a record is damaged.
     """
-    return _count(inputs.checked(sources), wire, by, top, as_json, settings)
-
-
-def _count(
-    names: Sequence[str], wire: str | None, by: str | None, top: int, as_json: bool, settings: dict[str, Any]
-) -> int:
     from turnwire.read.grouping import STATISTICS, Aggregation, Grouped, columns_of, statistics
 
-    if wire is None and inputs.of_formats(names, surely=True):
-        wire = FORMATS
+    names = inputs.checked(sources)
+    wire = inputs.wire_of(names, wire)
     gathered = Aggregation(STATISTICS if by is None else [by], latencies=by is not None)
     counts, stopped = options.read_all(names, wire, columns_of(wire), settings, gathered.take)
-    if wire is None and not counts.records + counts.rejects and inputs.of_formats(names):
-        return _count(names, FORMATS, by, top, as_json, settings)
     result = statistics(gathered, counts) if by is None else Grouped(by, gathered.groups[by], counts, False)
     _show(list(result.rows(top)), by, as_json)
-    if not counts.records + counts.rejects:
+    if stopped is None and not counts.records + counts.rejects:
         inputs.tell_nothing(names, wire, bool(counts.bytes))
     elif not as_json:
         _conclude(counts, gathered.pairs.found.values(), names, wire)
@@ -91,8 +81,7 @@ def _show(rows: list[dict[str, Any]], by: str | None, as_json: bool) -> None:
 def _conclude(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: str | None) -> None:
     """The last line: the damage, else the requests that wait for an answer, and what shows them."""
     if counts.reasons:
-        shows = "validate" if wire is None or wire in registry.names() else "scan"  # which reads formats, too
-        conclude(counts, counts.reasons, shows, names, wire=wire)
+        conclude(counts, counts.reasons, "validate", names, wire=wire)
         return
     waiting, asked = sum(one.waiting for one in pairings), sum(one.requests for one in pairings)
     worst = f"{waiting:,} of {counted(asked, 'request')} without an answer" if waiting else ""

@@ -66,20 +66,27 @@ def command(
     for model, spent in made.unpriced.items():
         complain(f"no price for {model or 'responses without a model'}: {spent:,} tokens")
     tell_left_out(counts.rejects, "scan --wire formats")
+    if stopped is not None:
+        raise stopped
     if not made.total["responses"]:
-        inputs.tell_nothing(names, None, bool(counts.bytes))
+        if not counts.records:
+            inputs.tell_nothing(names, None, bool(counts.bytes))
         if counts.bytes:
-            conclude(None, "there are no responses with token counts", "tokens", names, wire=None)
+            reads = "show" if counts.records else "tokens"
+            conclude(
+                None, "there are no responses with token counts", reads, names, wire=wire if counts.records else None
+            )
         return NOTHING
     if form is None:
         when = f"prices of {packaged.DATE}" if given is None else f"prices of {prices}"
         complain(f"repeated and not counted: {made.copies:,}; {when}")
-    if stopped is not None:
-        raise stopped
     return BAD_RECORDS if counts.rejects else GOOD
 
 
 def _write(made: Any, form: str | None) -> None:
+    if form is not None and made.by == "model":
+        for row in made.rows:
+            row["cost"] = None if (row["model"] or "") in made.unpriced and not row["cost"] else row["cost"]
     rows = [*made.rows, {made.by: "total", **made.total}]
     names = list(rows[-1])
     cells = [[row[name] for name in names] for row in rows]

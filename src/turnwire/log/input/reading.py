@@ -168,7 +168,7 @@ class Input:
             scratch, size = memoryview(bytearray(_FIRST_READ)), 0
             while bytes(scratch[: min(size, HEAD)]) in UNDECIDED and (count := self.into(scratch[size:])) != 0:
                 size += count or 0
-            self._pushed = scratch[:size]
+            self._pushed = memoryview(b"".join((scratch[:size], self._pushed)))  # a file's buffer may hold more
         return bytes(self._pushed[:HEAD])
 
 
