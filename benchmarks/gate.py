@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import re
 import shutil
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import callgrind
@@ -225,8 +227,10 @@ def main() -> int:
         kept[processor] = {"made with": means, "figures": {name: round(one, 3) for name, one in figures.items()}}
         BASELINE.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
     base = kept.get(processor, {"made with": {}, "figures": {}})
-    if faults(figures, base["figures"]):  # the first run of a tree also compiles modules, which moves what malloc gives
-        figures = {name: min(figures[name], figure) for name, figure in counted().items()}
+    if faults(figures, base["figures"]):  # with modules compiled anew: a .pyc may make two objects of one string
+        with TemporaryDirectory() as folder:
+            os.environ["PYTHONPYCACHEPREFIX"] = folder
+            figures = {name: min(figures[name], figure) for name, figure in counted().items()}
     print(f"{processor}; {', '.join(f'{name} {value}' for name, value in means.items())}")
     print(table(figures, base["figures"]))
     return verdict(faults(figures, base["figures"]), differences(means, base["made with"]), processor in kept)
