@@ -4,10 +4,11 @@ themselves, and of each scan, against a kept baseline.
     python benchmarks/gate.py [--keep]
 
 Counted by valgrind, so that the figures repeat on a busy machine, and as slopes: what 2N takes less what N takes, so
-that imports and what happens once fall out. A figure that is more than ``BAND`` above the baseline fails. Such figures
-depend on what compiled the core and on what runs it: where any of that differs from what the baseline was made with, or
-the processor has no baseline, the table is printed and says so, and nothing fails. ``--keep`` writes the baseline for
-this machine: do so, and say why, with a change that is meant to cost more, and after one that costs less.
+that imports and what happens once fall out. A figure that is more than ``BAND`` above the baseline fails, if it is so
+again with modules compiled anew. Such figures depend on what compiled the core and on what runs it: where any of that
+differs from what the baseline was made with, or the processor has no baseline, the table is printed and says so, and
+nothing fails. ``--keep`` writes the baseline for this machine: do so, and say why, with a change that is meant to cost
+more, and after one that costs less.
 """
 
 from __future__ import annotations

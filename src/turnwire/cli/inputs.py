@@ -220,13 +220,13 @@ def _standard_beginning() -> bytes:
     while len(data) < LOOKED_AT and (piece := stream.read1(LOOKED_AT - len(data))):
         data += piece
     if place is None:
-        sys.stdin = io.TextIOWrapper(_Again(stream.raw, bytes(data)))
+        sys.stdin = io.TextIOWrapper(_ReplayedInput(stream.raw, bytes(data)))
     else:
         stream.seek(place)
     return bytes(data)
 
 
-class _Again(io.BufferedReader):
+class _ReplayedInput(io.BufferedReader):
     """A stream from which ``data`` was read: gives that first."""
 
     def __init__(self, raw: Any, data: bytes) -> None:
