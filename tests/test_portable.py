@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 NATIVE = ROOT / "_native"
+POWERS = ROOT / "_build" / "turnwire_powers.py"
+"""Makes a header, which is there only where the native core was built."""
 SOURCES = sorted(path for path in NATIVE.rglob("*") if path.suffix in (".h", ".pyx", ".pxd", ".pxi"))
 MODULES = [path for path in SOURCES if path.suffix == ".pyx"]
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter", "-Werror")
@@ -71,7 +74,8 @@ def checked(command: list[str], units: list[tuple[str, ...]], folder: Path) -> N
     base = [name for name in ("Python.h",) if all(names[0] == name for names in units)]
     (folder / "base.h").write_text("".join(f'#include "{name}"\n' for name in (*base, "_native/common/wide.h")))
     of_gcc = Path(command[0]).name == "gcc"
-    options = [*command, *WARNINGS, f"-I{ROOT}"]
+    options = [*command, *WARNINGS, f"-I{ROOT}", "-I."]
+    (folder / "powers_of_ten.h").write_text(runpy.run_path(str(POWERS))["text"](), "utf-8")
     compiled = "base.h.gch" if of_gcc else "base.h.pch"
     subprocess.run([*options, "-x", "c-header", "base.h", "-o", compiled], check=True, cwd=folder, timeout=600)
     first = '#include "base.h"\n' if of_gcc else ""
