@@ -123,7 +123,9 @@ def test_white_space_is_told_from_three_hundredths_on(spaced: int, told: bool) -
     share = spaced * more / (30 * narrow + spaced * more)
     assert (share >= NOTICEABLE) is told
     advice = tokens.advise(log(*[wide] * spaced, *[flat] * (30 - spaced)), wires=["sstp"])
-    assert [change.share for change in advice.changes if change.part == "form"] == [pytest.approx(share)] * told
+    forms = [change for change in advice.changes if change.part == "form"]
+    assert [change.share for change in forms] == [pytest.approx(share)] * told
+    assert [change.apply([wide, flat.encode()]) for change in forms] == [[flat, flat]] * told
 
 
 @pytest.mark.parametrize("lines", [[REQUEST], [REQUEST, SSTP], [SSTP, REQUEST, SAP]])
@@ -144,8 +146,9 @@ def test_a_session_is_advised_for_what_it_saves() -> None:
     own, packed = advice.costs[0], advice.costs[-1]
     assert packed.wire == "session" and packed.estimated and packed.round_trip
     assert change.tokens == own.tokens - packed.tokens
-    real = tokens.count(session.encode([turnwire.decode(line) for line in lines]))
-    assert real == pytest.approx(packed.tokens, rel=0.1)
+    text = session.encode([turnwire.decode(line) for line in lines])
+    assert change.apply(lines) == [text]
+    assert tokens.count(text) == pytest.approx(packed.tokens, rel=0.1)
 
 
 def test_a_session_of_all_messages_is_counted_and_not_estimated() -> None:
@@ -186,6 +189,7 @@ def test_a_cheaper_wire_is_advised_when_it_carries_all(monkeypatch: pytest.Monke
     saved = 3 * (tokens.count(REQUEST) - tokens.count(turnwire.encode(short)))
     assert saved > 0
     assert [(change.tokens, change.money) for change in found] == ([(saved, pytest.approx(saved))] if exact else [])
+    assert [change.apply([REQUEST]) for change in found] == ([[turnwire.encode(short)]] if exact else [])
 
 
 def test_sources_of_any_kind_and_none() -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import turnwire
 from turnwire import registry
 from turnwire.errors import Reason
 from turnwire.phrases import counted
 from turnwire.tokens.budget import CountedLog, Price, Sample, TokenUse, priced, spend
 from turnwire.tokens.comparison import OWN, Row, compare
-from turnwire.tokens.formats import text_of
+from turnwire.tokens.formats import FORMATS, text_of
 from turnwire.tokens.loading import DEFAULT, load
 from turnwire.tokens.rendering import Report, Section
 from turnwire.tokens.tokenizer import Tokenizer
@@ -61,7 +62,7 @@ class Cost(NamedTuple):
 
 class Change(NamedTuple):
     """A possible change with its savings: in tokens, as a share, and in money (None without a price), measured on all
-    messages or extrapolated from a sample."""
+    messages or extrapolated from a sample. to: the wire or format that is written then."""
 
     log: str
     tokenizer: str
@@ -70,6 +71,17 @@ class Change(NamedTuple):
     tokens: int
     share: float
     money: float | None
+    to: str
+
+    def apply(self, lines: Iterable[str | bytes], context: Any = None) -> list[str]:
+        """Messages of ``log``, a text each, as they are written after this change: a text each, or one of a session.
+        Raises the errors of decode, encode and :func:`turnwire.convert`."""
+        messages = [registry.decode(line, self.log) for line in lines]
+        if self.to == SESSION:
+            return [FORMATS[SESSION].write(messages)]
+        if self.to != self.log:
+            messages = [turnwire.convert(message, self.to, context=context).message for message in messages]
+        return [text_of(message) for message in messages]
 
 
 class Advice(Report):
@@ -222,7 +234,7 @@ def advice_on(
         costs += _costs(own, kept, wires, counter, price, context, absent)
         if len(kept.messages) == own.messages:  # white space is told only where all messages are known
             written = sum(counter.count_many([text_of(message) for message in kept.messages]))
-            changes += _change(own.wire, name, "form", SPACES, own.tokens - written, own.tokens, price)
+            changes += _change(own.wire, name, "form", SPACES, own.tokens - written, own.tokens, price, own.wire)
     for cost in costs:
         alone = [each for each in costs if each.wire not in (*BASELINES, SESSION)]
         for among in (alone, [each for each in costs if each.wire in (cost.log, SESSION)]):
@@ -302,14 +314,16 @@ def _to_other(cost: Cost, costs: Sequence[Cost], price: Price | None) -> list[Ch
     part, text = "wire", f"write {best.wire} instead of {cost.wire}: it loses nothing"
     if best.wire == SESSION:
         part, text = SESSION, "send many at once as a session (turnwire session pack): it loses nothing"
-    return _change(cost.log, cost.tokenizer, part, text, cost.tokens - best.tokens, cost.tokens, price)
+    return _change(cost.log, cost.tokenizer, part, text, cost.tokens - best.tokens, cost.tokens, price, best.wire)
 
 
-def _change(log: str, tokenizer: str, part: str, text: str, saved: int, of: int, price: Price | None) -> list[Change]:
+def _change(
+    log: str, tokenizer: str, part: str, text: str, saved: int, of: int, price: Price | None, to: str
+) -> list[Change]:
     """A change, if what it saves is worth saying."""
     if not of or saved <= 0 or saved < NOTICEABLE * of:
         return []
-    return [Change(log, tokenizer, part, text, saved, saved / of, None if price is None else price.of(saved))]
+    return [Change(log, tokenizer, part, text, saved, saved / of, None if price is None else price.of(saved), to)]
 
 
 class Mean(NamedTuple):
