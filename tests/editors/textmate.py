@@ -13,18 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SYNTAXES = Path(__file__).parents[2] / "packaging" / "editors" / "syntaxes"
-KNOWN = {
-    "name",
-    "match",
-    "begin",
-    "end",
-    "captures",
-    "beginCaptures",
-    "endCaptures",
-    "contentName",
-    "include",
-    "patterns",
-}
+KNOWN = set("name match begin end captures beginCaptures endCaptures contentName include patterns".split())
 
 
 class Token(NamedTuple):

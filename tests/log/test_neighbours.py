@@ -39,25 +39,7 @@ RECORDS = {
 }
 WHOLE = {one.encode() for one in [*RECORDS["csp"], *RECORDS["nslip"], *RECORDS["kick"]]}
 """Records that a damaged CSP/1 message in front of them leaves alone: they begin one, or are a line as a whole."""
-ODD = [
-    b'"',
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b"\\",
-    b"@",
-    b"#",
-    b"|",
-    b" ",
-    b"\t",
-    b"\0",
-    b"\xff",
-    b",",
-    b":",
-    b"\xe2\xab\xbb",
-    b"9",
-]
+ODD = [*(bytes([one]) for one in b'"{}[]\\@#| \t\0\xff,:9'), b"\xe2\xab\xbb"]
 
 
 def damaged(record: bytes, chance: random.Random) -> bytes:

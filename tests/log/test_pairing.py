@@ -356,15 +356,7 @@ MEMBERS = (
     ),
     (",", ", ", "\n,\t"),
 )
-CHANNELS = (
-    "report/status",
-    "report/error",
-    "report/a",
-    "query/answer",
-    "query/context",
-    "command/stop",
-    "command/go",
-)
+CHANNELS = tuple("report/status report/error report/a query/answer query/context command/stop command/go".split())
 CONTENTS = (
     "⫻task/dispatch:T-1/001",
     "⫻query/answer:x/001",
