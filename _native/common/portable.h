@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* TW_PLAIN_C: as a compiler sees it that is none of these. */
@@ -157,5 +158,18 @@ static inline int tw_processor_has(const char *feature)
 }
 #endif
 #endif
+
+/* Makes room at *memory for `more` items of `unit` bytes behind `count`. */
+static TW_UNUSED int tw_more_room(void **memory, size_t *room, size_t count, size_t more, size_t unit)
+{
+    if (count + more <= *room) return 1;
+    size_t wanted = *room ? *room : 32;
+    while (wanted < count + more) wanted *= 2;
+    void *grown = realloc(*memory, wanted * unit);
+    if (!grown) return 0;
+    *memory = grown;
+    *room = wanted;
+    return 1;
+}
 
 #endif

@@ -10,16 +10,17 @@
  * front of the first one. */
 enum { TW_NO_FORM, TW_REPEATED, TW_HANGING, TW_BARE };
 
-/* No line that is just `run` times '>' begins in [from, found): the one at `found` is, if that is not the end. */
-typedef struct { size_t run, from, found; } csp_closing;
-enum { CSP_CLOSINGS = 4 };
+/* A line that is just `run` times '>'; and all of them from a place to the end of a text, sorted by run, once they were listed. */
+typedef struct { size_t run, place; } csp_closing;
+typedef struct { csp_closing *lines; size_t count, room, from; int listed; } csp_closings;
+enum { CSP_CLOSE_BY = 1 << 12 };             /* bytes that are looked through before the lines are listed */
 
 typedef struct {
     int form;
     const uint8_t *prefix;
     size_t size;
     tw_fence fence;                          /* that is open */
-    csp_closing *closings;                   /* what is known of the text up to `end`, or NULL */
+    csp_closings *closings;                  /* what is known of the text up to `end`, or NULL */
     size_t end;
 } csp_around;
 
@@ -28,23 +29,57 @@ enum { TW_ESCAPE = 0x1B, TW_NOT_ALIKE = -1, CSP_HEAD_TIME = 256 };
 static inline int csp_is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
 static inline int tw_space(uint8_t byte) { return byte == ' ' || (byte >= 9 && byte <= 13); }
 
-/* The next line from `place` on that closes a heredoc of that run, or `end`. Each byte of a text is looked at once a run. */
-static TW_UNUSED size_t csp_next_closing(csp_closing *closings, const uint8_t *s, size_t place, size_t run, size_t end)
+/* The first line in s[place .. stop) that may close a heredoc, and its run; or `stop`. */
+static size_t csp_closing_line(const uint8_t *s, size_t place, size_t stop, size_t end, size_t *run)
 {
-    csp_closing *c = &closings[run < CSP_CLOSINGS + 3 ? run - 3 : CSP_CLOSINGS - 1];
-    if (c->run == run && c->from <= place && place <= c->found) return c->found;
-    *c = (csp_closing){ run, place, end };
-    for (size_t p = place; p < end;) {
-        const uint8_t *sign = (const uint8_t *)memchr(s + p, '>', end - p);
-        if (!sign) break;
-        size_t first = (size_t)(sign - s);
-        for (p = first; p < end && s[p] == '>';) p++;
-        if (p - first != run || (first != place && s[first - 1] != '\n')) continue;
+    const uint8_t *sign;
+    for (size_t p = place, first; p < stop && (sign = (const uint8_t *)memchr(s + p, '>', stop - p));) {
+        for (first = p = (size_t)(sign - s); p < end && s[p] == '>';) p++;
+        if (p - first < 3 || (first != place && s[first - 1] != '\n')) continue;
         if (p < end && s[p] != '\n' && !(s[p] == '\r' && p + 1 < end && s[p + 1] == '\n')) continue;
-        c->found = first;
-        break;
+        *run = p - first;
+        return first;
     }
-    return c->found;
+    return stop;
+}
+
+static int csp_compare_closings(const void *left, const void *right)
+{
+    const csp_closing *a = (const csp_closing *)left, *b = (const csp_closing *)right;
+    if (a->run != b->run) return a->run < b->run ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static int csp_list_closings(csp_closings *c, const uint8_t *s, size_t place, size_t end)
+{
+    size_t run = 0, p = place;
+    c->listed = c->count = 0;
+    for (; (p = csp_closing_line(s, p, end, end, &run)) < end; p += run) {
+        if (!tw_more_room((void **)&c->lines, &c->room, c->count, 1, sizeof *c->lines)) return 0;
+        c->lines[c->count++] = (csp_closing){ run, p };
+    }
+    if (c->count) qsort(c->lines, c->count, sizeof *c->lines, csp_compare_closings);
+    c->from = place;
+    return c->listed = 1;
+}
+
+/* The next line from `place`, the start of one, on that closes a heredoc of that run, or `end`. Where it is not close by, the lines that
+ * close any are listed once for all heredocs of the text, so that none is looked for again and again. */
+static TW_UNUSED size_t csp_next_closing(csp_closings *c, const uint8_t *s, size_t place, size_t run, size_t end)
+{
+    size_t stop = end - place > CSP_CLOSE_BY ? place + CSP_CLOSE_BY : end, low = 0, high, p, length = 0;
+    while (!c->listed || place < c->from) {
+        for (p = place; (p = csp_closing_line(s, p, stop, end, &length)) < stop; p += length)
+            if (length == run) return p;
+        if (stop == end) return end;
+        if (!csp_list_closings(c, s, place, end)) stop = end; /* no memory: it is looked for alone */
+    }
+    for (high = c->count; low < high;) {
+        const csp_closing *line = &c->lines[p = (low + high) / 2];
+        if (line->run < run || (line->run == run && line->place < place)) low = p + 1;
+        else high = p;
+    }
+    return low < c->count && c->lines[low].run == run ? c->lines[low].place : end;
 }
 
 /* Behind the ANSI sequences at p. */

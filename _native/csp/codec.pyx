@@ -68,16 +68,16 @@ cdef extern from "_native/csp/marks.h" nogil:
     bint csp_header_like(const uint8_t *data, int64_t start, int64_t stop, int marked)
 
 cdef extern from "_native/csp/around.h" nogil:
-    ctypedef struct csp_closing:
-        pass
+    ctypedef struct csp_closings:
+        void *lines
     enum:
         TW_BARE
     ctypedef struct csp_around:
         int form
         tw_fence fence
-        csp_closing *closings
+        csp_closings *closings
         size_t end
-    size_t csp_next_closing(csp_closing *closings, const uint8_t *s, size_t place, size_t run, size_t end)
+    size_t csp_next_closing(csp_closings *closings, const uint8_t *s, size_t place, size_t run, size_t end)
     bint csp_ends_in_log(const csp_around *a, const uint8_t *s, size_t p, size_t end)
     bint csp_opens_another(const uint8_t *s, size_t p, size_t end)
 
@@ -262,7 +262,6 @@ def tables(bytes data not None, tuple limits=NO_LIMIT, str wanted="all", int lev
     cdef int32_t *memory = NULL
     cdef int32_t small[8 * (24 + 4 * 5 + 6)]
     cdef int32_t *table
-    cdef int outcome
     if size >= <int64_t>1 << 31:
         raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
     take_limits(limits, most)
@@ -283,9 +282,7 @@ def tables(bytes data not None, tuple limits=NO_LIMIT, str wanted="all", int lev
                 scanner.extras = table + 24 * capacity
                 scanner.rejects = table + (24 + 20) * capacity
                 scanner.most_rows, scanner.most_extras, scanner.most_rejects = capacity, 4 * capacity, capacity
-                outcome = run_scanner(&scanner)
-            if outcome == NO_MEMORY:
-                raise MemoryError
+                run_scanner(&scanner)
             rows += rows_of(scanner.rows, scanner.row_count, 24, len(extras))
             extras += rows_of(scanner.extras, scanner.extra_count, 5, 0)
             if not none:
@@ -296,6 +293,7 @@ def tables(bytes data not None, tuple limits=NO_LIMIT, str wanted="all", int lev
             capacity = min(capacity * 2, 1 << 14)  # between two calls Ctrl-C is heard
     finally:
         free(memory)
+        free(scanner.closings.lines)
     if first and rejects:
         del rejects[1:]
         rows = [row for row in rows if row[0] < rejects[0][0]]

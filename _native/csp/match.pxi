@@ -110,7 +110,7 @@ cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final,
             m.fault = csp_bad_utf8(data, at, m.stop)
             m.what = RECORD if m.fault < 0 else REFUSED
             m.row[0], m.row[1], m.row[2], m.row[3] = <int32_t>at, <int32_t>(m.stop - at), 0, intent
-    free(s.closings)
+    free(s.closings.lines)
 
 
 # --- its own columns, which the search writes as it finds messages ---

@@ -107,16 +107,14 @@ cdef bint read_one(const uint8_t *data, int64_t size, Result *result) except -1:
     The caller frees ``result.extras`` where it is not ``result.few``."""
     cdef Scanner scanner
     cdef int64_t most_extras = FEW
-    cdef int outcome
     if size > usual_limits[0]:
         return False
     while True:
         start_scanner(&scanner, data, 0, size, True, usual_limits, find_lines)
         scanner.rows, scanner.extras, scanner.rejects = result.row, result.extras, result.reject
         scanner.most_rows, scanner.most_extras, scanner.most_rejects = 2, most_extras, 1
-        outcome = run_scanner(&scanner)
-        if outcome == NO_MEMORY:
-            raise MemoryError
+        run_scanner(&scanner)
+        free(scanner.closings.lines)
         if scanner.place >= size:
             return scanner.row_count == 1 and scanner.reject_count == 0 and result.row[3] < TEMPLATE
         if most_extras > FEW or scanner.row_count or scanner.reject_count:

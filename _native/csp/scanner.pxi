@@ -10,17 +10,12 @@ cdef enum:
     MORE = 2  # it depends on bytes that have not come
     BAD = 3  # the message is to be rejected; scanner.fault says why
     FULL = 4  # the table of extras is full
-    NO_MEMORY = 5
 
 cdef struct Line:
     int64_t start
     int64_t stop  # without its line feed and the carriage return before that
     int64_t next  # where the next line starts
     int64_t number  # from 0 on
-
-cdef struct Closing:  # a line that may close a heredoc
-    int64_t run  # how many ">" it is
-    int64_t start
 
 cdef struct Fault:
     int reason
@@ -41,10 +36,7 @@ cdef struct Scanner:
     int next
     csp_window window
     csp_reading reading
-    # all lines that may close a heredoc, sorted by run; made when the closing of one was searched in vain (``indexed``)
-    Closing *closings
-    int64_t closing_count
-    int indexed
+    csp_closings closings  # where what stands around the message knows none
     bint log  # extras are only counted
     const csp_around *around  # what stands around the message and so says where it ends: ``own``, or in a search of logs its own
     csp_around own  # the fence that is open
@@ -194,61 +186,19 @@ cdef int64_t closing_end(Scanner *s, int64_t start, int64_t run, int64_t bound) 
     return behind if behind <= bound else 0
 
 
-cdef inline bint starts_run(const uint8_t *data, int64_t start, int64_t run, int64_t end) noexcept nogil:
-    """True if ``run`` times ``>`` stands at ``start``."""
-    if start + run > end:
-        return False
-    cdef int64_t at
-    for at in range(start, start + run):
-        if data[at] != c">":
-            return False
-    return True
+cdef int find_closing(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcept nogil:
+    """Moves the cursor behind the closing line of the heredoc whose content begins at the cursor. END: there is none.
 
-
-cdef int compare_closings(const void *left, const void *right) noexcept nogil:
-    cdef const Closing *a = <const Closing *>left
-    cdef const Closing *b = <const Closing *>right
-    if a.run != b.run:
-        return -1 if a.run < b.run else 1
-    return -1 if a.start < b.start else (1 if a.start > b.start else 0)
-
-
-cdef int index_closings(Scanner *s, int64_t place) noexcept nogil:
-    """Lists every line from ``place`` on that is only ``>``. A search in vain reads all the rest; the list answers later ones."""
-    cdef int64_t at = place
-    cdef int64_t stop, capacity = 0
-    cdef Closing *grown
-    cdef const uint8_t *found
-    s.indexed = 1
-    while at < s.end:
-        stop = at
-        while stop < s.end and s.data[stop] == c">":
-            stop += 1
-        if stop - at >= 3 and closing_end(s, at, stop - at, s.end):
-            if s.closing_count == capacity:
-                capacity = 2 * capacity + 256
-                grown = <Closing *>realloc(s.closings, capacity * sizeof(Closing))
-                if grown == NULL:
-                    return NO_MEMORY
-                s.closings = grown
-            s.closings[s.closing_count].run = stop - at
-            s.closings[s.closing_count].start = at
-            s.closing_count += 1
-        found = <const uint8_t *>memchr(s.data + stop, 10, s.end - stop)
-        if found == NULL:
-            break
-        at = found - s.data + 1
-    if s.closing_count > 1:  # with none there is no table either, and C wants a pointer
-        qsort(s.closings, s.closing_count, sizeof(Closing), compare_closings)
-    return OK
-
-
-cdef int behind_closing(Scanner *s, int64_t *start, int64_t found, int64_t behind) noexcept nogil:
-    """Moves the cursor to ``behind``, the end of the closing line at ``found``. END where ``behind`` is 0: there is none."""
-    cdef int64_t feed
+    ``start`` becomes the offset of the closing line.
+    """
+    cdef bint own = s.around.closings == NULL
+    cdef int64_t end = s.end if own else <int64_t>s.around.end
+    cdef int64_t feed, behind = 0
+    start[0] = csp_next_closing(&s.closings if own else s.around.closings, s.data, s.place, run, end)
+    if start[0] < end:
+        behind = closing_end(s, start[0], run, min(bound, s.end))
     if not behind:
         return END
-    start[0] = found
     while s.place < behind:
         feed = newline(s)
         if feed < 0:
@@ -257,49 +207,6 @@ cdef int behind_closing(Scanner *s, int64_t *start, int64_t found, int64_t behin
         s.place = feed + 1
         s.number += 1
     return OK
-
-
-cdef int find_closing(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcept nogil:
-    """Moves the cursor behind the closing line of the heredoc whose content begins at the cursor. END: there is none.
-
-    ``start`` becomes the offset of the closing line.
-    """
-    cdef int64_t place = s.place
-    cdef int64_t number = s.number
-    cdef int64_t behind, found, low, high, middle
-    if bound > s.end:
-        bound = s.end
-    if s.around.closings != NULL:
-        found = csp_next_closing(s.around.closings, s.data, place, run, s.around.end)
-        behind = closing_end(s, found, run, bound) if found < <int64_t>s.around.end else 0
-        return behind_closing(s, start, found, behind)
-    if not s.indexed:
-        while s.place < bound:
-            if s.data[s.place] == c">" and starts_run(s.data, s.place, run, bound):
-                behind = closing_end(s, s.place, run, bound)
-                if behind:
-                    start[0] = s.place
-                    found = newline(s)
-                    s.place = behind
-                    s.number += 1 if found >= 0 else 0
-                    return OK
-            found = newline(s)
-            if found < 0 or found >= bound:
-                break
-            s.place = found + 1
-            s.number += 1
-        seek(s, place, number)
-        return NO_MEMORY if index_closings(s, place) == NO_MEMORY else END
-    low, high = 0, s.closing_count
-    while low < high:
-        middle = (low + high) >> 1
-        if s.closings[middle].run < run or (s.closings[middle].run == run and s.closings[middle].start < place):
-            low = middle + 1
-        else:
-            high = middle
-    if low == s.closing_count or s.closings[low].run != run:
-        return END
-    return behind_closing(s, start, s.closings[low].start, closing_end(s, s.closings[low].start, run, bound))
 
 
 cdef int heredoc(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcept nogil:
@@ -844,7 +751,7 @@ cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
 
 
 cdef int message(Scanner *s, Line *first) noexcept nogil:
-    """Adds the message that begins with a line, or rejects it. OK, MORE, FULL or NO_MEMORY."""
+    """Adds the message that begins with a line, or rejects it. OK, MORE or FULL."""
     cdef int32_t *row = new_row(s)
     cdef int64_t extras = s.extra_count
     cdef int64_t stop = 0
@@ -1032,22 +939,8 @@ cdef int item(Scanner *s) noexcept nogil:
 
 cdef bint swallowed_end(Scanner *s, int64_t start, int64_t stop, int64_t run) noexcept nogil:
     """True if a line of ``data[start:stop]`` is a closing of that run: records behind it are no longer in the unclosed heredoc."""
-    cdef const uint8_t *found
-    cdef int64_t behind
-    while start < stop:
-        if s.data[start] == c">" and starts_run(s.data, start, run, stop):
-            behind = start + run
-            if (
-                (behind < stop and s.data[behind] == 10)
-                or (behind + 1 < stop and s.data[behind] == 13 and s.data[behind + 1] == 10)
-                or (behind == s.end and s.final)
-            ):
-                return True
-        found = <const uint8_t *>memchr(s.data + start, 10, stop - start)
-        if found == NULL:
-            return False
-        start = found - s.data + 1
-    return False
+    cdef int64_t found = csp_next_closing(&s.closings, s.data, start, run, s.end)
+    return found < stop and closing_end(s, found, run, stop) > 0
 
 
 cdef inline int step(Scanner *s) noexcept nogil:
@@ -1069,22 +962,16 @@ cdef inline int step(Scanner *s) noexcept nogil:
     return found
 
 
-cdef int run_scanner(Scanner *s) noexcept nogil:
-    """Scans until all bytes are read or a table is full; ``s.place`` is behind what was read. OK or NO_MEMORY."""
-    cdef int found = OK
+cdef void run_scanner(Scanner *s) noexcept nogil:
+    """Scans until all bytes are read or a table is full; ``s.place`` is behind what was read."""
     cdef int64_t count
     while s.place < s.end and s.row_count < s.most_rows and s.reject_count < s.most_rejects:
         count = fast_messages(s, s.rows + 24 * s.row_count, s.most_rows - s.row_count)
         if count:
             number_extras(s, count)
             continue
-        found = step(s)
-        if found != OK:
+        if step(s) != OK:
             break
-    free(s.closings)
-    s.closings = NULL
-    s.closing_count = s.indexed = 0
-    return NO_MEMORY if found == NO_MEMORY else OK
 
 
 cdef void start_scanner(
@@ -1103,8 +990,7 @@ cdef void start_scanner(
     s.around = &s.own
     s.reading.keys, s.reading.data = &keys, data
     s.reading.most_bytes, s.reading.most_fields, s.reading.most_key = limits[0], limits[1], limits[2]
-    s.closings = NULL
-    s.closing_count = s.indexed = 0
+    memset(&s.closings, 0, sizeof(s.closings))
     s.tail = False
     s.run = 0
     s.row_count = s.extra_count = s.reject_count = 0

@@ -173,8 +173,8 @@ cdef extern from "_native/json/scan.h" nogil:
         uint8_t written, timed
     ctypedef struct tw_cursor:
         int met
-    ctypedef struct csp_closing:
-        pass
+    ctypedef struct csp_closings:
+        int listed
     ctypedef struct tw_fence:
         uint8_t sign
         size_t run
@@ -189,7 +189,8 @@ cdef extern from "_native/json/scan.h" nogil:
         tw_fence fence
         tw_spans taken, hopeless
         size_t found_behind, unclosed
-        csp_closing closings[4], next_run
+        csp_closings closings
+        size_t next_run
     ctypedef struct tw_lines:
         const uint8_t *s
         size_t size

@@ -47,8 +47,8 @@ typedef struct tw_region {
     tw_spans hopeless, fresh;                /* objects that meet a known fault; those met since the walk went on last */
     size_t found_behind;                     /* where the walk went on behind what was found last */
     size_t unclosed;                         /* up to here heredocs are open that never close */
-    csp_closing closings[CSP_CLOSINGS];      /* of heredocs */
-    csp_closing next_run;                    /* the next three '>' in a row, of any line */
+    csp_closings closings;                   /* of heredocs */
+    size_t runs_from, next_run;              /* the next three '>' in a row behind a place, of any line; 0: nobody looked */
     size_t here, behind;                     /* where what holds the finds of a step through damage begins and ends */
     int around;                              /* 0, or it stands in the good object at `object`: 1 its time is not looked */
     size_t object;                           /* for, 2 it is `moment`, 3 it has none */
@@ -116,24 +116,12 @@ static inline size_t tw_hard(const tw_lines *k, const tw_region *r)
 
 /* --- places --- */
 
-/* Makes room at *memory for `more` items of `unit` bytes behind `count`. */
-static int tw_more_room(void **memory, size_t *room, size_t count, size_t more, size_t unit)
-{
-    if (count + more <= *room) return 1;
-    size_t wanted = *room ? *room : 32;
-    while (wanted < count + more) wanted *= 2;
-    void *grown = realloc(*memory, wanted * unit);
-    if (!grown) return 0;
-    *memory = grown;
-    *room = wanted;
-    return 1;
-}
-
 static void tw_region_free(tw_region *r)
 {
     free(r->taken.spans);
     free(r->hopeless.spans);
     free(r->fresh.spans);
+    free(r->closings.lines);
 }
 
 /* The stretch of a text in which the byte at `at` stands. */

@@ -219,16 +219,16 @@ static int tw_take_gathered(tw_search *w, tw_region *r, const tw_region *inner, 
 static size_t tw_next_run(tw_search *w, tw_region *r, size_t at)
 {
     const uint8_t *s = tw_text(&w->k, r);
-    csp_closing *c = &r->next_run;
-    if (c->run && c->from <= at && at <= c->found) return c->found;
-    *c = (csp_closing){ 1, at, r->end };
+    if (r->next_run && r->runs_from <= at && at <= r->next_run) return r->next_run;
+    r->runs_from = at;
+    r->next_run = r->end;
     for (size_t p = at; p + 2 < r->end; p++) {
         const uint8_t *sign = (const uint8_t *)memchr(s + p, '>', r->end - p);
         if (!sign) break;
         p = (size_t)(sign - s);
-        if (p + 2 < r->end && s[p + 1] == '>' && s[p + 2] == '>') { c->found = p; break; }
+        if (p + 2 < r->end && s[p + 1] == '>' && s[p + 2] == '>') { r->next_run = p; break; }
     }
-    return c->found;
+    return r->next_run;
 }
 
 /* True if what the walk meets next behind `at` is "CSP/1" at `q`, with which the line `line` ends. */

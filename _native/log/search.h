@@ -839,7 +839,7 @@ static void tw_set_tail(tw_search *w, tw_region *r, int tail)
 static int tw_note_unclosed(tw_search *w, tw_region *r, size_t from, size_t run)
 {
     const uint8_t *s = tw_text(&w->k, r);
-    size_t stop = csp_next_closing(r->closings, s, from, run, r->end);
+    size_t stop = csp_next_closing(&r->closings, s, from, run, r->end);
     if (stop < r->end) stop = tw_behind_line(s, stop, r->end);
     if (stop > r->unclosed) r->unclosed = stop;
     return r != w->top || tw_keep_span(&w->k, &w->unclosed, run, stop) ? TW_FINE : TW_STOPPED;
@@ -855,7 +855,7 @@ static int tw_at_heredoc(tw_search *w, tw_region *r, size_t *at)
     for (*at = q; *at < end && s[*at] != '\n';) ++*at;
     if (!r->tail) return TW_FINE;
     content = tw_behind_line(s, q, end);
-    close = csp_next_closing(r->closings, s, content, run, end);
+    close = csp_next_closing(&r->closings, s, content, run, end);
     if (close < end && (close = tw_behind_line(s, close, end)) <= bound && (r->final || s[close - 1] == '\n')) {
         *at = close;
         return TW_FINE;
@@ -868,7 +868,7 @@ static int tw_at_message(tw_search *w, tw_region *r, size_t *at, csp_around *aro
 {
     tw_lines *k = &w->k;
     tw_matched m;
-    around->closings = r->closings;
+    around->closings = &r->closings;
     around->end = r->end;
     size_t edge = tw_up_to_taken(&r->taken, *at, r->end);
     int result = TW_FINE;

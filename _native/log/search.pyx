@@ -387,8 +387,8 @@ cdef class Block:
         text.region.found_behind, text.region.taken.count, text.region.taken.first = text.region.start, 0, 0
         text.region.hopeless.count = text.region.hopeless.first = 0
         text.region.unclosed = text.unclosed_seen = 0
-        memset(text.region.closings, 0, sizeof(text.region.closings))
-        memset(&text.region.next_run, 0, sizeof(csp_closing))
+        text.region.closings.listed = 0
+        text.region.next_run = 0
         self.top, self.w.top, self.w.at, self.w.filled[0] = text, &text.region, text.region.start, False
         if state.runs:
             self.search.csp_lines.begin(text.whole(), state)

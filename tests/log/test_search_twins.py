@@ -178,6 +178,16 @@ def test_cores_agree_on_what_is_too_large(limit: int) -> None:
         agreed(log(number).data, limits=LIMITS._replace(message=limit))
 
 
+def test_cores_agree_on_heredocs_that_close_far_away() -> None:
+    """Or never, some of each length: where one is not close by, those of all lengths are listed at once."""
+    head = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M\nK\n"
+    opened = "".join(f"{head}{'<' * (3 + number % 9)}\n{'words ' * 70}\n\n" for number in range(30))
+    closed = "".join(f"{'>' * (3 + number)}\r\n" for number in range(0, 9, 2))
+    data = f"{opened}{closed}{head[:-2]}{opened}{closed}{opened}".encode()
+    for limit in (1000, 6000, 1 << 20):
+        agreed(data, limits=LIMITS._replace(message=limit))
+
+
 def test_columns_grow_with_the_rows() -> None:
     record = b'@aA|f2|c9|S1|d2|T3|k1|pS|r2|qA|t"tag"#'
     agreed(b"".join(record + ending for ending in (b"\n", b" ", b"\n{}\n", b"{\n") for _ in range(500)))
