@@ -128,7 +128,16 @@ ROLES = {
 
 def given(source: str) -> Context:
     """A context with what the targets need beyond a dialogue of ``source``; names are given ids."""
-    ids = set("id block.id ERROR:block.id PATCH:block.id taskId correlationId messageId correlation_id".split())
+    ids = {
+        "id",
+        "block.id",
+        "ERROR:block.id",
+        "PATCH:block.id",
+        "taskId",
+        "correlationId",
+        "messageId",
+        "correlation_id",
+    }
     ids |= {"ctx", "sender", "receiver", "src", "dst", "conv_id", "issuer.agentId", "producer.agentId", "block.AT"}
     defaults: dict[str, dict[str, Any]] = {
         wire: {path: value for path, value in values.items() if path not in ids} for wire, values in DEFAULTS.items()

@@ -13,7 +13,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SYNTAXES = Path(__file__).parents[2] / "packaging" / "editors" / "syntaxes"
-KNOWN = set("name match begin end captures beginCaptures endCaptures contentName include patterns".split())
+KNOWN = {
+    "name",
+    "match",
+    "begin",
+    "end",
+    "captures",
+    "beginCaptures",
+    "endCaptures",
+    "contentName",
+    "include",
+    "patterns",
+}
 
 
 class Token(NamedTuple):

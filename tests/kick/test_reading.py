@@ -73,7 +73,16 @@ TEXTS += [
     "2026-01-15T24:00:00Z",
     "2026-01-15T10:00:60Z",
 ]
-TEXTS += "2026-01-15T10:00:00.5Z 0000-01-15T10:00:00Z 2026-01-15t10:00:00z Info Command Alert Query info".split()
+TEXTS += [
+    "2026-01-15T10:00:00.5Z",
+    "0000-01-15T10:00:00Z",
+    "2026-01-15t10:00:00z",
+    "Info",
+    "Command",
+    "Alert",
+    "Query",
+    "info",
+]
 TEXTS += ["Orchestrator", "WePlan", "Broadcast", "nobody"]
 TEXTS += [
     f"⫻task/x:a/1\\n{'レビュー für das Büro ' * 9}",

@@ -356,7 +356,15 @@ MEMBERS = (
     ),
     (",", ", ", "\n,\t"),
 )
-CHANNELS = tuple("report/status report/error report/a query/answer query/context command/stop command/go".split())
+CHANNELS = (
+    "report/status",
+    "report/error",
+    "report/a",
+    "query/answer",
+    "query/context",
+    "command/stop",
+    "command/go",
+)
 CONTENTS = (
     "⫻task/dispatch:T-1/001",
     "⫻query/answer:x/001",

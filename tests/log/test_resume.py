@@ -19,6 +19,7 @@ from tests.log.test_following import append
 from tests.log.test_following_steps import packed
 from tests.log.test_scan import everything, scan_nslip, table
 from turnwire import LIMITS, DecodeError, Reason
+from turnwire.log.input import rotation
 
 pytestmark = pytest.mark.once
 both_cores = pytest.mark.usefixtures("scan_core")
@@ -352,6 +353,28 @@ def test_logs_that_are_new_in_a_folder_are_read_oldest_first_beside_known_ones(t
     rows, gaps, token = went_on(tmp_path, token)
     assert (rows, gaps) == ([1, 2, 3, 4, 5], [])
     assert went_on(tmp_path, token)[:2] == ([], [])
+
+
+@pytest.mark.parametrize("name", ["app.log", "app-{}.log"])
+def test_a_position_forgets_files_that_were_removed_long_ago(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one name, and of a name each; those that are there are known however many they are."""
+    (tmp_path / "other").mkdir()
+    for number in range(50):
+        (tmp_path / "other" / f"{number}.log").write_bytes(record(0))
+    position, seen, last = went_on(tmp_path, {})[2], list[int](), None
+    monkeypatch.setattr(rotation, "REMOVED", 20)
+    for number in range(60):
+        path = tmp_path / name.format(number)
+        (tmp_path / "new").write_bytes(record(number))  # beside the last one: it has an inode of its own
+        if last is not None:
+            last.unlink()
+        (tmp_path / "new").rename(last := path)
+        numbers, _, position = went_on(tmp_path, position)
+        seen += numbers
+    assert seen == list(range(60))
+    assert 50 < len(position["files"]) <= 50 + 1 + rotation.REMOVED
 
 
 @pytest.mark.parametrize("source", ["folder", "glob", "list"])

@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
 BANNER = 1 << 12
 """Bytes with which every file of a name may begin."""
-GONE = 16
-"""Bookmarks of files whose inodes others have, at most."""
+GONE, REMOVED = 16, 256
+"""Bookmarks that are kept of files that are gone, of each name that another file has and of names that nothing has, at
+most."""
 _VERSION = 1
 MOVING = 2.0
 """Seconds after which files that are rotated all the time are looked at once more, and what is not settled then is a
@@ -116,11 +117,19 @@ class Bookmarks:
 
     def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
         """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do
-        some that are gone and whose inodes others have. Of several with a name or an inode, the last one has it."""
-        old = self._all()
-        gone = [mark for mark in old if mark.file in marks and not mark.is_same(marks[mark.file])]
-        kept = [mark for mark in old if mark.file not in marks]
-        files = [mark._asdict() for mark in [*gone[-GONE:], *kept, *marks.values()]]
+        some that are gone, the last ones of each name, of which a copy may come. Of several with a name or an inode,
+        the last one has it."""
+        gone: dict[str, list[Bookmark]] = {}
+        removed: list[Bookmark] = []  # or on a disk that is not there just now
+        kept: list[Bookmark] = []
+        for mark in self._all():
+            new = marks.get(mark.file)
+            if new is None and leads_to(self._paths.get(mark.file, mark.name), mark.file):
+                kept.append(mark)
+            elif new is None or not mark.is_same(new):
+                (gone.setdefault(mark.name, []) if os.path.lexists(mark.name) else removed).append(mark)
+        some = [*removed[-REMOVED:], *(mark for ones in gone.values() for mark in ones[-GONE:])]
+        files = [mark._asdict() for mark in [*some, *kept, *marks.values()]]
         return {"turnwire": _VERSION, "record": record, "files": files}
 
     def _all(self) -> list[Bookmark]:
@@ -300,7 +309,7 @@ def begin(source: Source, job: ReadOptions) -> tuple[Reading, Missed | None]:
                 return Reading(source, job, file, who, found.mark), None
             before = Missed(name, file, found, job)
             looks = looks - 1 if time.monotonic() < until else 0
-            moved = before.any and (before.again or leads_to(name, file) is not named or _is_cut(file, who))
+            moved = before.any and (before.again or leads_to(name, who.file) is not named or _is_cut(file, who))
             if moved and not looks:
                 before.leave_out(file)
             if not moved or not looks:
@@ -321,12 +330,13 @@ def _is_cut(file: Any, who: Identity) -> bool:
     return now is None or now.size < who.size or not now.head.startswith(who.head)
 
 
-def leads_to(name: str, file: Any) -> bool | None:
-    """True if a name leads to an open file just now; None if it leads nowhere."""
+def leads_to(name: str, file: tuple[int, int]) -> bool | None:
+    """True if a name leads to the file of this device and inode just now; None if it leads nowhere."""
     try:
-        return os.path.samestat(os.stat(name), os.fstat(file.fileno()))
-    except FileNotFoundError:
+        found = os.stat(name)
+    except OSError:
         return None
+    return (found.st_dev, found.st_ino) == file
 
 
 class Missed:
