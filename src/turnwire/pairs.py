@@ -98,14 +98,15 @@ class AnswerPattern(NamedTuple):
 
 class PairRule(NamedTuple):
     """A kind of request: its name, the kinds of messages that make it, its answer patterns (at most four, of which the
-    first that matches is used), whether one answer settles all waiting requests, and the kinds of answers that only
-    report progress."""
+    first that matches is used), whether one answer settles all waiting requests, the kinds of answers that only report
+    progress, and whether any other answer ends the request, even one whose work goes on."""
 
     name: str
     requests: frozenset[str]
     ways: tuple[AnswerPattern, ...]
     all_at_once: bool = False
     progress: frozenset[str] = frozenset()
+    any_ends: bool = False
 
 
 THERE = Key(("conversation", "sender", "receiver"))

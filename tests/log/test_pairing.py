@@ -154,8 +154,9 @@ LOGS: dict[str, tuple[str, str, str, tuple[int, ...], tuple[float | None, float 
         for number, (channel, content) in enumerate((
             ("query/context", "⫻query/context:x/001\nwhy?\n"), ("query/context", "⫻query/answer:x/001\nmain\n"),
             ("query/answer", "⫻query/context:x/001\nmain\n"), ("report/status", "⫻report/status:x/001\nCompleted\n"),
+            ("report/status", "⫻report/status:x/001\nIn Progress\n"), ("report/artifact", "⫻report/artifact:x/001\na/b\n"),
         ))
-    ), (5, 3, 2, 0, 0, 0, 0, 0), (5.0, 5.0)),
+    ), (7, 5, 2, 0, 0, 0, 0, 0), (5.0, 5.0)),
     "status words of work that goes on": ("nslip", "ask", "".join(
         nslip(10 * number, "3", 0, 1, f"|k{number}") + nslip(10 * number + number, "1", 1, 0, f'|k{number}|u"{word}"')
         for number, word in enumerate((

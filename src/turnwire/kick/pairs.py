@@ -69,5 +69,6 @@ PAIRS = (
                 unasking=True,
             ),
         ),
+        any_ends=True,
     ),
 )

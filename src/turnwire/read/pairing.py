@@ -219,7 +219,7 @@ class Pairs:
                 if way.subject:
                     ways[~_begins(columns["subject"], rows, way.subject)] &= 255 - (1 << number)
             asks = table.asks[kinds] & (bits & core.ASKS != 0)
-            final = table.final[kinds] & (bits & core.FINAL != 0)
+            final = table.final[kinds] & (rule.any_ends | (bits & core.FINAL != 0))
             settled = self.found[name, rule.name].take(fields, ways, asks, final, times, timed, tagged)
             yield tagged[(asks & timed) != 0], settled
 
