@@ -99,12 +99,7 @@ SIGN = Wire(
     check=lambda message: [],
     prompt=str,
     plan=PLAN,
-    bulk=scanner(
-        (PLAN,),
-        COLUMNS,
-        decode=decode,
-        common={"kind": ("column", "type"), "sender": ("column", "sender")},
-    ),
+    bulk=scanner((PLAN,), COLUMNS, decode=decode, common={"kind": ("column", "type"), "sender": ("column", "sender")}),
 )
 
 

@@ -25,11 +25,7 @@ SOURCES = sorted(path for path in NATIVE.rglob("*") if path.suffix in (".h", ".p
 MODULES = [path for path in SOURCES if path.suffix == ".pyx"]
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter", "-Werror")
 """Functions of a header that one module uses and another does not are no fault."""
-COMPILERS = {
-    "gcc": ("gcc",),
-    "clang": ("clang",),
-    "plain C": ("gcc", "-DTW_PLAIN_C", "-pedantic"),
-}
+COMPILERS = {"gcc": ("gcc",), "clang": ("clang",), "plain C": ("gcc", "-DTW_PLAIN_C", "-pedantic")}
 BY_HAND = ("gcc", "-DTW_ASK_BY_HAND")
 pytestmark = pytest.mark.once
 

@@ -66,12 +66,7 @@ def turnwire(*arguments: str | Path, stdin: bytes = b"") -> Finished:
 
 
 def process(
-    *arguments: str | Path,
-    stdin: bytes = b"",
-    cwd: Path | None = None,
-    out: str = "",
-    limit: int = -1,
-    **changes: str,
+    *arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None, out: str = "", limit: int = -1, **changes: str
 ) -> Finished:
     """Runs ``turnwire`` in a process of its own to its end. ``out``: the path of standard output, or what reads it, in
     bash, behind "|"; otherwise it is what is given back. ``limit``: how many bytes a file may have."""

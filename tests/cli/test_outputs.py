@@ -17,16 +17,7 @@ import pytest
 from pyarrow import ipc, parquet
 
 import turnwire as library
-from tests.cli.running import (
-    GOOD,
-    REAL,
-    command,
-    environment,
-    needs_posix,
-    on_terminal,
-    process,
-    turnwire,
-)
+from tests.cli.running import GOOD, REAL, command, environment, needs_posix, on_terminal, process, turnwire
 from turnwire import nslip
 
 pytestmark = pytest.mark.once

@@ -82,21 +82,9 @@ def test_what_cannot_be_packed(arguments: list[str], code: int) -> None:
         (b'[{"a":1},{"a":2}]\n', 1, "is not a session: its lines are neither JSON"),
         (b'{\n  "a": 1\n}\n', 1, "is not a session: its lines are neither JSON"),
         (b"17\n", 1, "is not a session: its lines are neither JSON"),
-        (
-            BAD_DIGIT + b"\n" + GOOD + b"\n",
-            1,
-            "is not a session: its lines are neither JSON",
-        ),
-        (
-            b"\x02\x01\0\0\xff\xfe\xfd\xfc\0" * 9,
-            1,
-            "is not a session: its lines are neither JSON",
-        ),
-        (
-            '{"a":1}\n'.encode("utf-16"),
-            1,
-            "is not a session: its lines are neither JSON",
-        ),
+        (BAD_DIGIT + b"\n" + GOOD + b"\n", 1, "is not a session: its lines are neither JSON"),
+        (b"\x02\x01\0\0\xff\xfe\xfd\xfc\0" * 9, 1, "is not a session: its lines are neither JSON"),
+        ('{"a":1}\n'.encode("utf-16"), 1, "is not a session: its lines are neither JSON"),
         (b"Dear all,\nsee you.\n", 1, "is not a session: its lines are neither JSON"),
     ],
 )

@@ -142,9 +142,7 @@ def contexts(draw: st.DrawFn) -> Context:
         """Some of the names, by the bits of a number, from any of them on; and the values, from any of them on."""
         chosen, first, turn = draw(
             st.tuples(
-                st.integers(0, 2 ** len(names) - 1),
-                st.integers(0, len(names) - 1),
-                st.integers(0, len(values) - 1),
+                st.integers(0, 2 ** len(names) - 1), st.integers(0, len(names) - 1), st.integers(0, len(values) - 1)
             )
         )
         some = [name for place, name in enumerate(names) if chosen >> place & 1]

@@ -485,10 +485,7 @@ def test_what_recounting_does_not_mend(tmp_path, diff):
         ("diff --git a/f b/f\n--- a/f\n+++ /dev/null\n", False),
         ("+++ src/f\n", False),
         ('--- "a/\\147"\n+++ "b/\\147"\n', False),
-        (
-            "--- a/f\n+++ b/f\t1970-01-01 00:00:00.000000000 +0000\n",
-            False,
-        ),  # as diff -N writes it
+        ("--- a/f\n+++ b/f\t1970-01-01 00:00:00.000000000 +0000\n", False),  # as diff -N writes it
         ("--- a/f\t1970-01-01 05:30:00 +0530\n+++ b/f\n", False),
         ("--- a/f\t1969-12-31 19:00:00 -0500\n+++ b/f\n", False),
         ("--- a/f\t1970-01-01 05:30:00 +0000\n+++ b/f\t1969-12-31 00:00:00 +0000\n", True),

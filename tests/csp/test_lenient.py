@@ -26,10 +26,7 @@ STRANGE = (
     *("KEY value", "key value", "FROM A", "FROM A B", "STATUS MAYBE", "PRIORITY P9", "AT", "CONTENT x", "<<<"),
     *("BASE C2", "BASE x", "APPLY C1", "APPLY -> x", "APPLY -> C2"),
 )
-FORGIVEN = {
-    Reason.UNKNOWN_KEY: {Reason.STRAY_LINE, Reason.CONTINUED},
-    Reason.STRAY_LINE: {Reason.CONTINUED},
-}
+FORGIVEN = {Reason.UNKNOWN_KEY: {Reason.STRAY_LINE, Reason.CONTINUED}, Reason.STRAY_LINE: {Reason.CONTINUED}}
 """What strict reading says -> what a line may be for lenient reading, which lets a value go on in it."""
 
 

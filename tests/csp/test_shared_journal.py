@@ -18,11 +18,7 @@ from turnwire.ledger import Ledger
 
 pytestmark = pytest.mark.once
 
-INTERRUPTED = (
-    "csp/store.py",
-    "csp/state.py",
-    "ledger/store.py",
-)
+INTERRUPTED = ("csp/store.py", "csp/state.py", "ledger/store.py")
 """Files of whose lines each is a place of an interruption."""
 
 

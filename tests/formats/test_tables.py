@@ -21,12 +21,7 @@ OLD_ROLLOUT: list[dict[str, Any]] = [
     {"id": "a1", "timestamp": "2025-05-07T17:24:21.500Z", "instructions": None},
     {"record_type": "state"},
     {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
-    {
-        "type": "reasoning",
-        "id": "rs_1",
-        "summary": [{"type": "summary_text", "text": "so"}],
-        "encrypted_content": None,
-    },
+    {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "so"}], "encrypted_content": None},
     {"type": "function_call", "id": "fc_1", "name": "shell", "arguments": "{}", "call_id": "c1"},
     {"type": "function_call_output", "call_id": "c1", "output": "ok"},
 ]

@@ -286,12 +286,7 @@ TARGETS: dict[str, dict[str, Variant]] = {
     "stream": {"stream": _stream},
     "salvage": {"salvage": _salvage},
     "json": {"write": _write, "places": _places},
-    "core": {
-        "tables-csp": tables,
-        "views": views,
-        "sections": sections,
-        "base62": _base62,
-    },
+    "core": {"tables-csp": tables, "views": views, "sections": sections, "base62": _base62},
     "session": {"session": _session, "session-written": _written},
 }
 VARIANTS: dict[str, Variant] = {name: variant for target in TARGETS.values() for name, variant in target.items()}

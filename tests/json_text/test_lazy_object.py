@@ -17,12 +17,7 @@ from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example, real
 from turnwire import sap, sstp
 from turnwire.contract import LIMITS
-from turnwire.json import (
-    _codec_py as pure_codec,
-    _text_py as pure_text,
-    _write_py as pure_write,
-    lazy_object,
-)
+from turnwire.json import _codec_py as pure_codec, _text_py as pure_text, _write_py as pure_write, lazy_object
 from turnwire.sap import codec as sap_codec, messages as sap_messages, rules as sap_rules
 from turnwire.sap.codec import kind_of
 from turnwire.sstp import codec as sstp_codec, messages as sstp_messages

@@ -63,11 +63,7 @@ def test_verify(path: str, tmp_path: Path, run: Command) -> None:
     connection.close()
     bad = run("verify", [path, "--json"])
     assert bad.exit_code == 1
-    assert json.loads(bad.output)["fault"] == {
-        "where": "schema",
-        "seq": None,
-        "text": "entries_no_delete is missing",
-    }
+    assert json.loads(bad.output)["fault"] == {"where": "schema", "seq": None, "text": "entries_no_delete is missing"}
 
 
 def test_one_broken_file_of_several_is_told(tmp_path: Path, run: Command) -> None:

@@ -138,10 +138,7 @@ REWRITES = [
     "INSERT INTO {t} ({all}) SELECT {all} FROM {t} WHERE true ON CONFLICT DO UPDATE SET {c} = excluded.{c}",
     "INSERT INTO {t} ({all}) SELECT {all} FROM {t} WHERE true ON CONFLICT DO NOTHING",
 ]
-TABLES = [
-    ("entries", "body", "rowid, at, kind, key, body, chain"),
-    ("about", "value", "name, value"),
-]
+TABLES = [("entries", "body", "rowid, at, kind, key, body, chain"), ("about", "value", "name, value")]
 
 
 @once

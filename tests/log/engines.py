@@ -75,20 +75,20 @@ _BEFORE = (b"", b"", b"2026-05-04T10:00:00Z INFO planner: ", b" bob@example.com 
 _AFTER = (b"\n", b"\n", b"\r\n", b" ", b"\n\n", b"", b"#", b"\r", b'"}\n')
 
 
-def one_damage(record: bytearray, chance: random.Random) -> None:
-    """A byte changed, put in or taken out, the tail cut off, or something glued in."""
+def one_damage(record: bytearray, chance: random.Random, odd: bytes = _ODD, glue: tuple[bytes, ...] = _GLUE) -> None:
+    """A byte changed, put in or taken out, the tail cut off, or something glued in. odd: bytes to put in."""
     place = chance.randrange(len(record) + 1)
     kind = chance.random()
     if kind < 0.4 and place < len(record):
-        record[place] = chance.choice(_ODD)
+        record[place] = chance.choice(odd)
     elif kind < 0.6:
-        record[place:place] = bytes([chance.choice(_ODD)])
+        record[place:place] = bytes([chance.choice(odd)])
     elif kind < 0.75 and place < len(record):
         del record[place]
     elif kind < 0.9:
         del record[place:]
     else:
-        record[place:place] = chance.choice(_GLUE)
+        record[place:place] = chance.choice(glue)
 
 
 def damaged_log(chance: random.Random, lines: list[bytes], most: int = 7) -> bytes:

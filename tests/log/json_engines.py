@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import BACKENDS
 from tests.cores import use
+from tests.log.engines import one_damage
 from tests.log.found import everything
 from tests.vectors import load
 from turnwire import LIMITS, scan
@@ -48,16 +49,8 @@ def real_sstp() -> bytes:
 RECORDS = {wire: vectors(wire) for wire in JSON_WIRES}
 _ODD = b'{}[]":,\\\n\r \t0-.eEtfnu\xc3\xa9\xff\x00\xed\xa0\x80'
 _GLUE = (b"\n", b"\r\n", b'{"header": {"ki', b'{"', b"{", b"\x00" * 9, b"\xff\xfe", b'"', b"\\", b'\\"', b"}{", b"{}")
-_BEFORE = (
-    b"",
-    b"",
-    b"2026-05-04T10:00:00Z INFO planner: ",
-    b"[2026-05-04 10:00:00,5] ",
-    b'say "hi" ',
-    b"[",
-    b'{"a": ',
-    b"{",
-)
+_BEFORE = (b"", b"", b"2026-05-04T10:00:00Z INFO planner: ", b"[2026-05-04 10:00:00,5] ", b'say "hi" ')
+_BEFORE += (b"[", b'{"a": ', b"{")
 _AFTER = (b"\n", b"\n", b"\r\n", b" ", b"\n\n", b"", b", ", b"}\n", b"]\n", b' "x"\n')
 
 
@@ -82,22 +75,6 @@ def wrapped(record: bytes, chance: random.Random) -> bytes:
     return result
 
 
-def one_damage(record: bytearray, chance: random.Random) -> None:
-    """A byte changed, put in or taken out, the tail cut off, or something glued in."""
-    place = chance.randrange(len(record) + 1)
-    kind = chance.random()
-    if kind < 0.4 and place < len(record):
-        record[place] = chance.choice(_ODD)
-    elif kind < 0.6:
-        record[place:place] = bytes([chance.choice(_ODD)])
-    elif kind < 0.75 and place < len(record):
-        del record[place]
-    elif kind < 0.85:
-        del record[place:]
-    else:
-        record[place:place] = chance.choice(_GLUE)
-
-
 def damaged_log(chance: random.Random, records: list[bytes], most: int = 4) -> bytes:
     """Some records with text around them, half of them damaged once or twice."""
     parts = []
@@ -105,9 +82,9 @@ def damaged_log(chance: random.Random, records: list[bytes], most: int = 4) -> b
         record = chance.choice(records)
         broken = bytearray(record)
         if chance.random() < 0.3:
-            one_damage(broken, chance)
+            one_damage(broken, chance, _ODD, _GLUE)
         line = bytearray(wrapped(bytes(broken), chance))
         if chance.random() < 0.3:
-            one_damage(line, chance)
+            one_damage(line, chance, _ODD, _GLUE)
         parts.append(chance.choice(_BEFORE) + bytes(line) + chance.choice(_AFTER))
     return b"".join(parts)

@@ -12,12 +12,7 @@ from hypothesis import given, strategies as st
 
 import turnwire
 from tests.conftest import BACKENDS
-from tests.log.json_engines import (
-    JSON_WIRES,
-    RECORDS,
-    both,
-    quoted,
-)
+from tests.log.json_engines import JSON_WIRES, RECORDS, both, quoted
 from turnwire import registry
 from turnwire._backend import core_module
 from turnwire.errors import DecodeError

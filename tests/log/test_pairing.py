@@ -337,16 +337,11 @@ PIECES = {
     "csp": [
         *("TASK T1\n", "RESULT T2\r\n", "ERROR E1\n", "AT T7\n", "AT x\n", "STATUS PARTIAL\n", "STATUS OK\n", "AT T8"),
         *("<<<\n", ">>>\n", "TASK T1 \n", "RESULT \n", "REQ TASK T9\n", " STATUS PARTIAL\n"),
-    ],
+    ]
 }
 ACTS, SLOTS = (
     ("a1", "a2", "a3", "a5", "a6"),
-    (
-        ("k1", "k0z", "k0"),
-        ('u"running"', 'u"Done"', 'u"in progress"'),
-        ('t"x|k9|a3"', 't"a\\"|k7"'),
-        ("p7", "g2"),
-    ),
+    (("k1", "k0z", "k0"), ('u"running"', 'u"Done"', 'u"in progress"'), ('t"x|k9|a3"', 't"a\\"|k7"'), ("p7", "g2")),
 )
 MEMBERS = (
     (*('"taskId"', '"messageId"', '"status"') * 3, '"task\\u0049d"', '"x"', '"a\\"taskId"'),
@@ -357,15 +352,7 @@ MEMBERS = (
     ),
     (",", ", ", "\n,\t"),
 )
-CHANNELS = (
-    "report/status",
-    "report/error",
-    "report/a",
-    "query/answer",
-    "query/context",
-    "command/stop",
-    "command/go",
-)
+CHANNELS = ("report/status", "report/error", "report/a", "query/answer", "query/context", "command/stop", "command/go")
 CONTENTS = (
     "⫻task/dispatch:T-1/001",
     "⫻query/answer:x/001",

@@ -16,18 +16,7 @@ from tests.conftest import BACKENDS, rounds
 from tests.nslip import twins
 from tests.nslip.twins import BAD_MESSAGES, bad_message
 from turnwire import LIMITS, DecodeError, EncodeError, Reason
-from turnwire.nslip import (
-    Act,
-    FrameType,
-    Slot,
-    binary,
-    decode,
-    encode,
-    from_cbor,
-    from_protobuf,
-    to_cbor,
-    to_protobuf,
-)
+from turnwire.nslip import Act, FrameType, Slot, binary, decode, encode, from_cbor, from_protobuf, to_cbor, to_protobuf
 from turnwire.nslip.binary import KEYS
 
 

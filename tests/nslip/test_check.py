@@ -11,18 +11,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import BACKENDS
 from tests.nslip import twins
 from turnwire import EncodeError, Issue, extract
-from turnwire.nslip import (
-    SCHEMA_VERSION,
-    Act,
-    FrameType,
-    SlipMessage,
-    Slot,
-    announce,
-    announced,
-    decode,
-    encode,
-    rules,
-)
+from turnwire.nslip import SCHEMA_VERSION, Act, FrameType, SlipMessage, Slot, announce, announced, decode, encode, rules
 from turnwire.nslip.spec import DOUBTFUL
 from turnwire.read.judging import conform
 

@@ -115,9 +115,7 @@ def test_each_optional_field_of_sap_in_its_natural_form():
     text = prompt("sap")
     tried = 0
     for line, (_, example) in zip(
-        (line for line in text.splitlines() if "where it helps: " in line),
-        (("Task", 0), ("Result", 4)),
-        strict=True,
+        (line for line in text.splitlines() if "where it helps: " in line), (("Task", 0), ("Result", 4)), strict=True
     ):
         base = [each.message for each in extract(text, ("sap",))][example].to_dict()
         listed = line.partition("where it helps: ")[2].removesuffix(".")

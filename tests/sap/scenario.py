@@ -11,12 +11,7 @@ from tests.sap.documents import TASK, changed
 from turnwire import sap
 from turnwire.ledger import Ledger
 
-RULES = sap.Access(
-    [
-        sap.Rule("A-*", ("work.*", "consult.*")),
-        sap.Rule("Guest", ("work.add",)),
-    ]
-)
+RULES = sap.Access([sap.Rule("A-*", ("work.*", "consult.*")), sap.Rule("Guest", ("work.add",))])
 CHECKS = [{"principle": "honesty", "status": "PASS"}]
 CONTRACT = {"format": "json", "schema": {"type": "object", "required": ["sum"]}}
 

@@ -20,12 +20,7 @@ from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS
 from turnwire.sap.handlers import ALLOWANCE, Line
 from turnwire.sap.jobs import Job, key_of
-from turnwire.sap.transcripts import (
-    RESULT_KIND,
-    TASK_KIND,
-    Batching,
-    Transcript,
-)
+from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND, Batching, Transcript
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 

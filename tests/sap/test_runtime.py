@@ -30,10 +30,7 @@ from turnwire.sap.builders import Refused
 from turnwire.sap.objects import Folder
 from turnwire.sap.transports import http
 
-pytestmark = [
-    pytest.mark.once,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 GUARD = 120
 TRANSPORTS = ("bus", "http", "mcp", "nats")
 BRIEF = {"telemetry": {"budget": {"seconds": 0.3}}}

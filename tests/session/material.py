@@ -69,11 +69,7 @@ def alike(draw: st.DrawFn) -> list[Any]:
 
 sessions = alike() | st.lists(objects | texts | alike().map(lambda events: events[0]), max_size=5)
 choices = st.builds(
-    Options,
-    every=st.sampled_from((1, 3, 200)),
-    prompt=st.booleans(),
-    plain=st.booleans(),
-    checks=st.booleans(),
+    Options, every=st.sampled_from((1, 3, 200)), prompt=st.booleans(), plain=st.booleans(), checks=st.booleans()
 )
 NUMBERS = (0, 1, 9, -1, 10**17, 2**64, 1.0, 0.5, 1e22, True, False, None)
 

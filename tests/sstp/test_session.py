@@ -12,12 +12,7 @@ from hypothesis import given, strategies as st
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
 from turnwire.errors import Reason, RuleError
-from turnwire.sstp.acknowledgements import (
-    MOST,
-    is_acknowledgement,
-    is_doubtful,
-    is_receipt,
-)
+from turnwire.sstp.acknowledgements import MOST, is_acknowledgement, is_doubtful, is_receipt
 from turnwire.sstp.session import Clocks, folded
 from turnwire.sstp.spec import Kind
 

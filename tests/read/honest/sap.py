@@ -231,7 +231,7 @@ GOOD |= {
 BROKEN |= {
     "a digest of another form": lines(
         task(attachments=[{"uri": "https://a.example/b", "kind": "md", "digest": "md5:12"}]), result()
-    ),
+    )
 }
 LEVEL = {CONTEXT + "pressureLevel": None}
 GOOD |= {

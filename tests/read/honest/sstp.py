@@ -298,5 +298,5 @@ GOOD |= {
 
 GOOD |= {
     "messages and a preamble of CSP/1 beside it": "DEF SRC = src/\nLAWS\n- L1: Web search -> WEB_RES only\n\nCSP/1\n"
-    "FROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\nASK which\n\n" + lines(ASK, SAY),
+    "FROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\nASK which\n\n" + lines(ASK, SAY)
 }

@@ -1,48 +1,8 @@
-"""What else can be said of beeps: what they are in other wires, their parts, their checklist."""
+"""What else can be said of beeps: what they are in other wires, and their checklist."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from tests.toy_wires import ReadChecklist
-from turnwire.checklists import Clause, Specification
-from turnwire.conversion.shapes import Shape
-from turnwire.conversion.tables import Place
+from tests.toy_wires.shared import checklist, shape
 
 from .codec import Beep
 
-
-def split(message: Beep) -> dict[tuple[str, ...], Any]:
-    """The fields of a beep."""
-    return {(name,): value for name, value in message._asdict().items()}
-
-
-def join(fields: dict[tuple[str, ...], Any]) -> Beep:
-    """The beep of its fields."""
-    return Beep(*(fields[name,] for name in Beep._fields))
-
-
-def kind(fields: dict[tuple[str, ...], Any]) -> tuple[str | None, str]:
-    """What a beep does."""
-    return "inform", ""
-
-
-def begin(act: str, facts: dict[str, Any]) -> tuple[str, dict[tuple[str, ...], Any]]:
-    """There is one kind only."""
-    return "", {}
-
-
-SHAPE = Shape(
-    split,
-    join,
-    kind,
-    begin,
-    {
-        "": (
-            Place("sender", "sender", "text", "must"),
-            Place("receiver", "receiver", "text", "must"),
-            Place("text", "text", "text", "must"),
-        )
-    },
-)
-CHECKLIST = Specification((Clause("reads", "1", "Every message is a beep"),), (), ReadChecklist)
+SHAPE = shape(Beep, {name: name for name in ("sender", "receiver", "text")})
+CHECKLIST = checklist("Every message is a beep")
