@@ -180,7 +180,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
         p = TW_AT(tw_string)(x, p + 1, &brief.escaped);
         if (!p) return NULL;
         x->is = brief.is = TW_IS_STRING;
-        if (node->every) tw_note_again(x, v, NULL, 0);
+        if (node->every) tw_note_again(x, v, start, 0, &brief.timed);
         v->p = start + 1;
         v->size = (uint32_t)(p - start - 2);
         v->stamp = x->stamp;
@@ -201,7 +201,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
     if (!p) return NULL;
     if (node->text) x->bad_item = 1;
     brief.is = x->is;
-    if (node->every) count = tw_note_again(x, v, start, (size_t)(p - start));
+    if (node->every) count = tw_note_again(x, v, start, (size_t)(p - start), &brief.timed);
     v->p = start;
     v->size = (uint32_t)(p - start);
     v->count = count;

@@ -47,7 +47,7 @@ typedef struct {
 } tw_shape;
 
 /* What a value is (TW_IS_...), the number of the word that it is, whether a string has escapes, and whether it says a
- * time: without escapes, of TW_FORM_TIME and good. */
+ * time: without escapes, of TW_FORM_TIME and good; of a node with `every`, whether one of its values is an integer. */
 typedef struct { uint16_t is; uint8_t word, escaped; uint32_t timed; } tw_brief;
 typedef struct {
     const uint8_t *p;                        /* the inside of a string, else the value as written */
@@ -144,13 +144,14 @@ static inline void tw_note_keyword(tw_json *x, uint8_t word)
 }
 
 /* A node with `every` is noted, perhaps again: how often by now, and in v->moment the sum of its integers; INT64_MIN where it
- * does not fit. p: the value, unless it is a string. */
-static TW_APART uint32_t tw_note_again(tw_json *x, tw_value *v, const uint8_t *p, size_t size)
+ * does not fit. p: the value as written; integers: whether there is one among all of them. */
+static TW_APART uint32_t tw_note_again(tw_json *x, tw_value *v, const uint8_t *p, size_t size, uint32_t *integers)
 {
-    const int again = v->stamp == x->stamp;
+    const int again = v->stamp == x->stamp, integer = (x->is & (TW_IS_COUNT | TW_IS_NEGATIVE)) != 0;
     int64_t sum = again ? v->moment : 0, more = 0;
     x->keyed |= (uint8_t)again;              /* a template notes a value once */
-    if (p && x->is & (TW_IS_COUNT | TW_IS_NEGATIVE) && !tw_integer(p, size, &more)) sum = INT64_MIN;
+    *integers = (uint32_t)integer | (again ? v->b.timed : 0);
+    if (integer && !tw_integer(p, size, &more)) sum = INT64_MIN;
     if (sum != INT64_MIN) sum = (more < 0 ? sum < -INT64_MAX - more : sum > INT64_MAX - more) ? INT64_MIN : sum + more;
     v->moment = sum;
     return v->count = again ? v->count + 1 : 1;

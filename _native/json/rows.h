@@ -124,11 +124,9 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
                        int64_t shift, uint64_t *present)
 {
     int64_t whole = 0;
-    int good = 1;
     switch (fill->fill) {
     case TW_FILL_TEXT:
-        if (!(v->b.is & TW_IS_STRING)) return 1;
-        tw_fill_text(c, row, v->p, v->size, v->b.escaped, base, shift, present);
+        if (v->b.is & TW_IS_STRING) tw_fill_text(c, row, v->p, v->size, v->b.escaped, base, shift, present);
         return 1;
     case TW_FILL_FAMILY: {                   /* what stands between the sigil of a channel and its first slash */
         if (!(v->b.is & TW_IS_STRING)) return 1;
@@ -173,7 +171,7 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     case TW_FILL_NUMBER: {
         double number = 0;
         if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) return 1;
-        good = tw_double(v->p, v->size, &number);
+        const int good = tw_double(v->p, v->size, &number);
         ((double *)c->values)[row] = number;
         *present |= (uint64_t)1 << c->valid;
         return good;
@@ -190,11 +188,12 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     case TW_FILL_TIMES:                      /* of all fills of this kind together */
         whole = (v->count ? v->count : 1) + (*present >> c->valid & 1 ? ((int64_t *)c->values)[row] : 0);
         break;
-    case TW_FILL_SUM:
-        if (v->count > 1) whole = v->moment;
-        else if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
-        if (whole == INT64_MIN) return 1;
-        break;
+    case TW_FILL_SUM:                        /* one that does not fit is none, whatever another source says */
+        if (v->count > 1 ? !v->b.timed : !(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE))) return 1;
+        if (v->count > 1 ? (whole = v->moment) != INT64_MIN : tw_integer(v->p, v->size, &whole)) break;
+        ((int64_t *)c->values)[row] = 0;
+        *present &= ~((uint64_t)1 << c->valid);
+        return 1;
     case TW_FILL_TIME:
     case TW_FILL_EPOCH:
         if (!tw_moment_of(fill, v, &c->minute, &whole)) return 1;

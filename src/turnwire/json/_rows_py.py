@@ -120,12 +120,14 @@ def time_of(raw: bytes, value_span: ValueSpan) -> int | None:
 
 
 class Cell(NamedTuple):
-    """The cell of one column: a value, or a span with whether it holds escapes."""
+    """The cell of one column: a value, or a span with whether it holds escapes. absent: there is none, whatever another
+    source has."""
 
     value: Any = None
     start: int = 0
     end: int = 0
     escaped: bool = False
+    absent: bool = False
 
 
 def filled(fill: Fill, value: Value | None, raw: bytes, value_span: ValueSpan | None) -> Cell | None:
@@ -152,20 +154,18 @@ def _word(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
     return words.index(text) if text in words else None
 
 
-def _every(how: str, raw: bytes, value_span: ValueSpan) -> int | None:
-    """How many values there are, or the sum of those that are integers, as far as it fits."""
+def _every(how: str, raw: bytes, value_span: ValueSpan) -> int | Cell | None:
+    """How many values there are, or the sum of those that are integers; an absent cell if it does not fit."""
     every = [*value_span.every()][::-1]
     if how == "times":
         return len(every)
-    total = 0
+    total: int | None = None
     for first, start, end, _ in every:
         if first != 0x22 and raw[start:end].removeprefix(b"-").isdigit():
             number = _whole(raw[start:end])
-            if number is None or abs(total + number) > _GREATEST:
-                return None
-            total += number
-        elif len(every) == 1:
-            return None
+            total = None if number is None else (total or 0) + number
+            if total is None or abs(total) > _GREATEST:
+                return Cell(absent=True)
     return total
 
 

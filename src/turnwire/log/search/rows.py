@@ -229,6 +229,10 @@ class Rows:
                 cell = filled(fill, known, raw, there)
             if cell is None:
                 continue
+            if cell.absent:
+                values.pop(fill.column, None)
+                bits &= ~(1 << finder.valid.get(fill.column, 64))
+                continue
             if fill.column == "time":
                 time = cell.value
                 continue
