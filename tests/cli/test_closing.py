@@ -33,6 +33,13 @@ def test_the_last_line_names_the_damage_and_a_command_that_runs(
     assert turnwire(*following[1:]).code == bad
 
 
+@pytest.mark.parametrize("command", ["scan", "stats", "usage"])
+def test_a_condition_that_nothing_meets_leads_nowhere(command: str) -> None:
+    line = b'{"sessionId":"s","timestamp":"2025-09-01T10:00:00Z","message":{"id":"m","usage":{"input_tokens":1}}}\n'
+    done = turnwire(command, "-", "--where", "conversation=t", "--wire", "claude_code", stdin=line)
+    assert done.err.count("--where") == 1 and "next: " not in done.err
+
+
 @pytest.mark.parametrize("command", ["scan", "stats", "validate", "tokens"])
 def test_exit_zero_is_for_bad_records_alone(command: str, tmp_path: Path) -> None:
     path = tmp_path / "log"

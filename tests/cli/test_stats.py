@@ -78,4 +78,15 @@ def test_a_report_adds_up_by_a_value(tmp_path: Path) -> None:
     first, beside, untold = ([json.loads(line) for line in done.out.splitlines()] for done in rows)
     assert first == beside and first[0]["tokens"] > 0
     assert "tokens" not in untold[0] and untold[0]["records"] == first[0]["records"]
-    assert turnwire("report", DAMAGED).code == turnwire("report", DAMAGED, "--by", "day", "-o", "-").code == 2
+    assert turnwire("report", DAMAGED, "--by", "day", "-o", "-").code == 2
+
+
+def test_a_report_has_a_usual_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written again over one of its own, and over nothing else."""
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "report.html"
+    for _ in range(2):
+        done = turnwire("report", DAMAGED)
+        assert done.code == 1 and "report.html" in done.err and page.read_bytes().startswith(b"<!doctype html>")
+    page.write_text("<!doctype html><title>mine</title>")
+    assert turnwire("report", DAMAGED).code == 2 and page.stat().st_size < 99

@@ -218,14 +218,17 @@ def conclude(
     """The last line of a command: what was found (counts: None if it was said before), the worst of it (reasons with
     their numbers, or words), and the command to go on with on the same sources, where they can be read again."""
     parts = []
+    unselected = counts is not None and counts.records > counts.selected == 0
     if counts is not None:
         parts.append(counted(counts.records, "record") + (f", {counts.rejects:,} damaged" if counts.rejects else ""))
+    if unselected:
+        parts.append("--where selects none of them")
     if not isinstance(worst, str):
         order = sorted(worst.items(), key=lambda item: (-item[1], item[0]))
         named = ", ".join(f"{reason} ({count:,})" for reason, count in order[:2]) + ", ..." * (len(order) > 2)
         worst = f"the reasons are {named}" if len(order) > 1 else f"the reason is {order[0][0]}" if order else ""
     parts.append(worst or "nothing is damaged")
-    if "-" not in sources:
+    if "-" not in sources and (worst or not unselected):
         shown = list(sources) if len(sources) <= FEW else [sources[0], "..."]
         words = ["turnwire", name, *shown, *(() if wire is None else ("--wire", wire)), *options]
         parts.append("next: " + shlex.join(words).replace("'...'", "..."))

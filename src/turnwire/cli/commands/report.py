@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,11 +17,13 @@ from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 MAX_MESSAGES = 2000
+USUAL = "report.html"
+"""The page that is written if none is named and no table is asked for."""
 
 
 @click.command("report", short_help="Write one self-contained HTML page about a log.")
 @options.sources_argument
-@options.output_option("The page to write; - for standard output.")
+@options.output_option("The page to write; - for standard output. By default report.html, without --by.")
 @options.by_options
 @click.option("--json", "as_json", is_flag=True, help="With --by: JSON lines instead of a table.")
 @options.format_option
@@ -52,7 +55,7 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     grouping = {name: settings.pop(name) for name in ("by", "top", "as_json")}
     by = grouping["by"]
     if output is None and by is None:
-        raise click.UsageError("Missing option '-o' / '--output' (or --by, for a table).")
+        output = _usual()
     if by is not None and output == "-":
         raise click.UsageError("the table of --by and the page cannot both go to standard output")
     names = inputs.checked(sources, output)
@@ -84,6 +87,15 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
     if totals["stopped"]:
         raise KeyboardInterrupt
     return BAD_RECORDS if rejects else GOOD
+
+
+def _usual() -> str:
+    """The name of the usual page. Raises UsageError if that is a file that ``report`` did not write, OSError."""
+    if os.path.lexists(USUAL):
+        with open(USUAL, "rb") as file:
+            if b'name="generator" content="turnwire"' not in file.read(1 << 12):
+                raise click.UsageError(f"{USUAL} is not a page of turnwire; name another one with '-o' / '--output'")
+    return USUAL
 
 
 def _read(names: Sequence[str], quiet: bool, settings: dict[str, Any], is_stopped: Callable[[], bool]) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Sequence
+from shutil import which
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -10,7 +13,7 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.commands.stats import show_groups
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, usage_errors
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, usage_errors
 from turnwire.cli.output import complain, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import printable, table, text_table
 from turnwire.phrases import counted
@@ -54,8 +57,8 @@ SHOWN = 5
 @click.option(
     "--mcp-schema",
     is_flag=True,
-    help="Count the tokens of each tool of MCP servers: SOURCES are logs with answers to "
-    "tools/list, or JSON lists of tools.",
+    help="Count the tokens of each tool of an MCP server: SOURCES are logs with answers to "
+    "tools/list, JSON lists of tools, or the command that starts the server.",
 )
 @click.option("--html", type=options.FILE, help="Write a page with the advice.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; only the exit code shows findings.")
@@ -70,8 +73,8 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     """
     from turnwire.tokens.budget import spend
 
-    names = inputs.checked(sources)
-    inputs.check_output(settings["html"], names)
+    names = sources if settings["mcp_schema"] else inputs.checked(sources)
+    inputs.check_output(settings["html"], () if settings["mcp_schema"] else names)
     advised = settings["advise"] or settings["html"] is not None or settings["price"] is not None
     counters, context, price = _prepared(settings)
     if settings["mcp_schema"]:
@@ -123,13 +126,26 @@ def _by(names: Sequence[str], counters: list[Tokenizer], price: Price | None, se
 
 def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, Any]) -> int:
     """Shows the tokens of each tool of MCP servers, once for each tokenizer, and their sum."""
-    from turnwire.tokens.schemas import tool_rows, tools_in
+    from turnwire.tokens.schemas import tool_rows, tools_in, tools_of_server
 
-    tools = [tool for name in inputs.files(names) for tool in tools_in(inputs.whole(name))]
+    if (server := _server(names)) is not None:
+        try:
+            found = {shlex.join(server): tools_of_server(server)}
+        except ConnectionError as error:
+            raise CommandRefused([f"no tools of an MCP server: {printable(str(error))}"]) from None
+    else:
+        found = {name: tools_in(inputs.whole(name)) for name in inputs.files(inputs.checked(names))}
+    tools = [tool for listed in found.values() for tool in listed.tools]
+    cut = {name: listed.cut for name, listed in found.items() if listed.cut}
+    for name, why in cut.items():
+        complain(f"{inputs.shown(name)}: tools may be missing: {why}")
+    code = BAD_RECORDS if cut else GOOD
     if not tools:
-        inputs.tell_none(names, None, "tool of an MCP server")
-        return NOTHING
-    code = GOOD
+        if server is not None:
+            complain(f"{printable(shlex.join(server))}: the MCP server has no tools")
+        elif not cut:
+            inputs.tell_none(names, None, "tool of an MCP server")
+        return code or NOTHING
     for counter in counters:
         rows = list(tool_rows(tools, counter))
         total = {name: sum(row[name] for row in rows) for name in ("tokens", "schema", "bytes")}
@@ -141,6 +157,18 @@ def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, 
         if settings["budget"] is not None and total["tokens"] > settings["budget"]:
             code = BAD_RECORDS
     return code
+
+
+def _server(names: Sequence[str]) -> list[str] | None:
+    """The command that names make: its program is found, and not all of them are logs."""
+    command = shlex.split(names[0]) if len(names) == 1 and not os.path.exists(names[0]) else list(names)
+    if (
+        command
+        and which(command[0])
+        and any(name != "-" and (inputs.problem(name) or inputs.looks_binary(name)) for name in names)
+    ):
+        return command
+    return None
 
 
 def _priced(row: dict[str, Any], price: Price | None) -> dict[str, Any]:

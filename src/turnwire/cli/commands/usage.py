@@ -65,13 +65,17 @@ def command(
     _write(made, form)
     for model, spent in made.unpriced.items():
         complain(f"no price for {model or 'responses without a model'}: {spent:,} tokens")
+    if made.unusable:
+        complain(f"negative or too large, and not counted as they are: {made.unusable:,}")
     tell_left_out(counts.rejects, "scan --wire formats")
     if stopped is not None:
         raise stopped
-    if not made.total["responses"]:
+    if not (made.total["responses"] or made.total["cost"]):
         if not counts.records:
             inputs.tell_nothing(names, None, bool(counts.bytes))
-        if counts.bytes:
+        if where:
+            complain("--where selects no response")
+        elif counts.bytes:
             reads = "show" if counts.records else "tokens"
             conclude(
                 None, "there are no responses with token counts", reads, names, wire=wire if counts.records else None
