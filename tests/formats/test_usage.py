@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import shlex
+import sys
 from datetime import datetime
 from pathlib import Path
 from random import Random
@@ -76,18 +79,6 @@ def test_prices_are_those_of_the_table(folder: Path) -> None:
         usage(str(folder), "hour")
     with pytest.raises(ValueError, match="time zone"):
         usage(str(folder), timezone="Nowhere/At_All")
-
-
-def test_a_cost_in_the_file_goes_before() -> None:
-    line = {**SESSIONS[0][4], "costUSD": 0.25}
-    assert usage(samples.text([line])).total["cost"] == 0.25
-
-
-def test_a_side_conversation_repeats_its_parent() -> None:
-    """By another request; two requests of the conversation itself are two."""
-    line = {**SESSIONS[0][4], "isSidechain": False}
-    assert usage(samples.text([line, {**line, "requestId": "other", "isSidechain": True}])).total["responses"] == 1
-    assert usage(samples.text([line, {**line, "requestId": "other"}])).total["responses"] == 2
 
 
 RATES = {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}
@@ -211,20 +202,6 @@ def test_totals_are_those_of_ccusage(mode: str, monkeypatch: pytest.MonkeyPatch)
                 value: pytest.approx(sums) for value, sums in expected[by].items()
             }
             assert {*found.unpriced} <= {"m-0", "m-0-fast"}
-
-
-def test_a_response_of_an_agent_counts_where_its_session_saw_it() -> None:
-    said = SESSIONS[0][4]
-    seen = {"message": said["message"], "requestId": said["requestId"], "timestamp": said["timestamp"]}
-    line = {
-        "type": "progress",
-        "uuid": "p",
-        "sessionId": "s1",
-        "timestamp": said["timestamp"],
-        "data": {"message": seen},
-    }
-    alone, both = (usage(samples.text(lines)) for lines in ([line], [line, said]))
-    assert alone.total == both.total and both.copies == 1 and alone.total["responses"] == 1
 
 
 def test_a_response_in_a_damaged_line_counts_once(scan_core: str) -> None:
@@ -431,7 +408,7 @@ def test_tools_are_told_with_their_failures_and_spans_with_their_trees() -> None
     ]
     found = stats(samples.text(lines * 2), wire="claude_code")
     pairing = found.pairings["claude_code", "call"]
-    assert (pairing.requests, pairing.answered, pairing.orphans) == (4, 4, 0)
+    assert (pairing.requests, pairing.answered, pairing.orphans, pairing.further) == (2, 2, 0, 0)
     assert list(found.calls.rows(9)) == [
         {"stat": "tool", "wire": "claude_code", "tool": "Bash", "calls": 1, "answered": 1, "failed": 1},
         {"stat": "tool", "wire": "claude_code", "tool": "Read", "calls": 1, "answered": 1, "failed": 0},
@@ -460,6 +437,36 @@ def test_tools_are_told_with_their_failures_and_spans_with_their_trees() -> None
 def test_calls_of_a_sample_have_their_results(name: str, tools: list[tuple[Any, ...]]) -> None:
     found = stats(str(samples.FOLDER / name / "samples.jsonl"), wire=name).calls.rows(9)
     assert [tuple(row.values())[2:] for row in found if row["stat"] == "tool"] == tools
+
+
+LINES = (Path(__file__).parent / "cases.jsonl").read_text("utf-8").splitlines()
+CASES = {case["about"]: case for case in map(json.loads, LINES)}
+"""Lines of files, and what is found of them: tools (calls, answered, failed), answers (requests, answered), how many
+turns, the costs of sessions in a mode and how many are unusable, or the responses of models."""
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_comes_again_is_a_copy_by_its_id_and_counts_once(
+    case: dict[str, Any], tmp_path: Path, scan_core: str
+) -> None:
+    for number, lines in enumerate(case["files"]):
+        (tmp_path / f"{number}.jsonl").write_bytes(samples.text(lines))
+    log, price = str(tmp_path), {"m-1": RATES}
+    if "turns" in case:
+        assert len([*turns(log)]) == case["turns"]
+    if "tools" in case:
+        found = stats(log, wire="formats")
+        rows = [row for row in found.calls.rows(9) if row["stat"] == "tool"]
+        assert {row["tool"]: [row["calls"], row["answered"], row["failed"]] for row in rows} == case["tools"]
+        pairs = found.pairings.values()
+        assert [sum(one.requests for one in pairs), sum(one.answered for one in pairs)] == case["answers"]
+    if "costs" in case:
+        by = usage(log, "session", prices=price, mode=case["mode"])
+        costs = {row["session"]: row["cost"] for row in by.rows}
+        assert costs == pytest.approx(case["costs"]) and by.unusable == case["unusable"]
+        assert by.total["cost"] == pytest.approx(sum(costs.values())) and by.total["input_tokens"] >= 0
+    if "responses" in case:
+        assert {row["model"]: row["responses"] for row in usage(log).rows} == case["responses"]
 
 
 @pytest.mark.once
@@ -491,8 +498,45 @@ def test_tools_of_servers_are_counted(tmp_path: Path) -> None:
         assert done.code == 0 and [row["tool"] for row in done.records] == ["large", "small"]
         assert done.records[0]["tokens"] > done.records[0]["schema"] == done.records[1]["schema"] > 0
     assert turnwire("tokens", "--mcp-schema", tmp_path / "log.jsonl", "--max", "20").code == 1
+    page = {**answer, "result": {"tools": tools, "nextCursor": "2"}}
+    for data, found in (
+        (samples.text([page]), 2),
+        (samples.text([answer, answer])[:-30], 2),
+        (json.dumps(tools)[:-9].encode(), 0),
+    ):
+        (tmp_path / "cut.json").write_bytes(data)
+        done = turnwire("tokens", "--mcp-schema", tmp_path / "cut.json", "--json")
+        assert (done.code, len(done.records)) == (1, found) and "cut.json" in done.err
     (tmp_path / "none.json").write_text("[1, 2]")
     assert turnwire("tokens", "--mcp-schema", tmp_path / "none.json").code == 4
+
+
+SERVER = """
+import os, sys
+from mcp.server import MCPServer
+open(sys.argv[1], "w").write(str(os.getpid()))
+server = MCPServer("sums")
+for size, name in enumerate(("small", "large")):
+    server.add_tool(lambda a: a, name=name, description="x " * 90 * size)
+server.run()
+"""
+
+
+@pytest.mark.once
+def test_tools_of_a_server_that_is_started(tmp_path: Path) -> None:
+    """It is stopped again, and told of if it fails."""
+    pytest.importorskip("mcp")
+    script, pid = tmp_path / "a server.py", tmp_path / "pid"
+    script.write_text(SERVER)
+    command = [sys.executable, str(script), str(pid)]
+    for given in (["--", *command], [shlex.join(command)]):
+        done = turnwire("tokens", "--mcp-schema", "--json", *given)
+        assert done.code == 0 and [row["tool"] for row in done.records] == ["large", "small"]
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid.read_text()), 0)
+    done = turnwire("tokens", "--mcp-schema", "--", sys.executable, "-c", "raise SystemExit('no key')")
+    assert done.code == 3 and "no key" in done.err
+    assert turnwire("tokens", "--mcp-schema", f"{script.name}-is-no-program x").code == 3
 
 
 @pytest.mark.once

@@ -88,7 +88,7 @@ def _read(value: dict[str, Any], rule: PartRule) -> Part | None:
     text = as_text(value_at(value, rule.text)) if rule.text else ""
     arguments = next((found for path in rule.arguments if (found := value_at(value, path)) is not MISSING), None)
     words = (value_at(value, path) if path else MISSING for path in (rule.id, rule.name))
-    of, name = (str(one) if isinstance(one, str) or type(one) is int else None for one in words)
+    of, name = (str(one) if (isinstance(one, str) and one) or type(one) is int else None for one in words)
     failed = value_at(value, rule.failed) if rule.failed else False
     if rule.kind in ("text", "reasoning") and not text:
         return None

@@ -14,7 +14,7 @@ FAST = "-fast"
 """Behind the name of a model: it ran in the mode that answers faster and costs more."""
 
 
-Dollars = Annotated[float, msgspec.Meta(ge=0)]
+Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 
 class ModelPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

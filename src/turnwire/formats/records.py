@@ -139,7 +139,9 @@ class Reading:
         fields = read_object(data, self.wire)
         layout = self._layout_of(fields)
         for path in layout.calls if layout else ():
-            found = [value for value in values_at(fields, path) if isinstance(value, str) or type(value) is int]
+            found = [
+                value for value in values_at(fields, path) if (isinstance(value, str) and value) or type(value) is int
+            ]
             if found:
                 return tuple(map(Work, dict.fromkeys(map(str, found))))
         return ()

@@ -35,14 +35,14 @@ COLUMNS = (
     Column("wire", "enum"),
     Column("kind", "enum", names=KINDS),
     *(Column(name, "text", nullable=True) for name in (*_TEXTS, *_FURTHER)),
-    *(Column(name, "i64", nullable=True) for name in ("sequence", *_NUMBERS, *_MORE, "calls")),
+    *(Column(name, "i64", nullable=True) for name in ("sequence", *_NUMBERS, *_MORE, "calls", "tools")),
     Column("cost", "f64", nullable=True),
     *(Column(name, "bool", nullable=True) for name in ("failed", "sidechain")),
 )
 """The columns of every format, beside ``inner`` and ``time``. Tokens are counts as the file has them; ``total_tokens``
 is that of a record, for Codex of a session so far, ``cache_write_1h_tokens`` a part of ``cache_write_tokens``;
-``origin`` is the session that a copied history comes from; ``calls`` counts the ids of calls in a record; ``cost`` is
-in US dollars."""
+``origin`` is the session that a copied history comes from; ``calls`` counts the ids of calls in a record, ``tools``
+the names of tools; ``cost`` is in US dollars."""
 
 _KINDS_OF = {
     "text": ("string", "null"),
@@ -60,6 +60,10 @@ _MOST_CLUE, _MOST_CLUES = (
     4,
     8,
 )  # members by which the search sees that an object is worth a closer look, and sets of them
+
+
+_RARE = 5
+"""Letters of a key beyond which it is looked for in damage that has no marks."""
 
 
 def _beginning(word: str) -> str:
@@ -136,7 +140,11 @@ class Format(NamedTuple):
     """A format of agent sessions or API messages.
 
     copy_of: the columns that together identify a response; records with the same values are copies, and sums count only
-    the one with the most tokens. A record without a value in the first column is not a copy. carried: columns that a
+    the one with the most tokens, the first of equals. A record without a value in the first column is not a copy. keys:
+    paths of members that identify a record: an equal one with one of them is its copy; pieces: path -> the words there
+    of records that are pieces of one with the same id, and no copies. totals: kinds of records whose cost is that of
+    all responses of their session so far. ids_restart: whether the ids of calls begin anew
+    with each connection. carried: columns that a
     record inherits from the previous record of its file. cached_is_input: whether ``input_tokens`` includes cached
     tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home: an
     environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
@@ -148,6 +156,10 @@ class Format(NamedTuple):
     title: str
     layouts: tuple[Layout, ...]
     copy_of: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    pieces: Mapping[str, tuple[str, ...]] = {}
+    ids_restart: bool = False
+    totals: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
     cached_is_input: bool | None = False
     folders: tuple[str, ...] = ()
@@ -156,6 +168,12 @@ class Format(NamedTuple):
     answers: tuple[str, ...] = ("tool_result",)
     parts: tuple[PartRule, ...] = ()
     provider: str | None = None
+
+    def is_known(self, fields: dict[str, Any]) -> bool:
+        """True if a record has an id, so that an equal one is a copy of it."""
+        if any(value_at(fields, path) in words for path, words in self.pieces.items()):
+            return False
+        return any(value_at(fields, path) not in (MISSING, None, "") for path in self.keys)
 
     def descriptor(self) -> Wire:
         """Returns the wire descriptor that the table compiles to. Raises ValueError for an invalid table."""
@@ -193,7 +211,7 @@ class Compiled:
         there = {column.name: column for column in COLUMNS} | {"time": Column("time", "timestamp")}
         self.sources: list[tuple[Column, Source]] = []
         for name, given in layout.columns.items():
-            if name not in there or name in ("wire", "kind", "calls"):
+            if name not in there or name in ("wire", "kind", "calls", "tools"):
                 raise ValueError(f"{wire}: a table cannot fill a column {name!r}")
             self.sources += [(there[name], source) for source in reversed(sources_of(given))]
 
@@ -208,10 +226,14 @@ class Compiled:
         """The keys that every such object has."""
         return tuple(path.rpartition("/")[2] for path in self.layout.signs)
 
+    def paths_of(self, name: str) -> tuple[str, ...]:
+        """The paths of a column, in order of preference."""
+        return tuple(source.path for column, source in reversed(self.sources) if column.name == name)
+
     @cached_property
     def calls(self) -> tuple[str, ...]:
         """The paths of the call id, in order of preference."""
-        return tuple(source.path for column, source in reversed(self.sources) if column.name == "call_id")
+        return self.paths_of("call_id")
 
     @cached_property
     def asked(self) -> dict[str, tuple[str, ...]]:
@@ -258,7 +280,8 @@ class Compiled:
                 words.setdefault(step[0], {})[step[1]] = None
                 words.setdefault(step[2], {})
         forms = {source.path: "time" for column, source in self.sources if column.name == "time" and not source.how}
-        every = {*self.calls, *(source.path for _, source in self.sources if source.how == "sum")}
+        sums = (source.path for _, source in self.sources if source.how == "sum")
+        every = {*self.calls, *self.paths_of("tool"), *sums}
         paths = dict.fromkeys((*words, *self.asked, *self.layout.one_of, *sources), ()) | words
         return tuple(
             Value(path, "word" if known else forms.get(path, ""), tuple(known), every=path in every)
@@ -281,7 +304,8 @@ class Compiled:
             given = tuple(map(words.get, values[path], repeat(NO_NUMBER))) if how == "word" else ()
             how = how if how in ("epoch", "sum", "between", "word") else _HOW[column.kind]
             found.append(Fill(column.name, how, path, start, numbers=tuple(map(int, given))))
-        return (*found, *(Fill("calls", "times", path) for path in self.calls))
+        counted = {"calls": self.calls, "tools": self.paths_of("tool")}
+        return (*found, *(Fill(name, "times", path) for name, paths in counted.items() for path in paths))
 
     def plan(self, reading: Reading) -> WirePlan:
         """The plan of the layout for the search."""
@@ -303,7 +327,7 @@ class Compiled:
             claimed=(self.claimed,),
             clues=self.clues,
             inside=self.keys[:1] if self.layout.nested else (),
-            torn=keys,
+            torn=keys or tuple(key for key in self.keys[:1] if len(key) > _RARE),
             signs=(*marks, *((signs,) if self.layout.signs else ())),
         )
 

@@ -3,8 +3,8 @@ parents."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,13 @@ from turnwire.contract import FormatWire
 from turnwire.formats.parts import PartRule, parts_of
 from turnwire.formats.table import KINDS, sources_of
 from turnwire.json.text import read_object
-from turnwire.read.coding import TextColumns, mixed, named, number_of
+from turnwire.read.coding import TextColumns, ids_of, mixed, named, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-COLUMNS = ("id", "parent", "tool", "call_id", "calls", "error", "failed")
+COLUMNS = ("id", "parent", "tool", "call_id", "calls", "tools", "error", "failed")
 """The columns that are read, beside those of ``turnwire.read.grouping``."""
 MOST = 1 << 18
 """Calls, and spans of a wire, that are remembered: results of further calls, and further spans, are not counted."""
@@ -29,13 +29,81 @@ _SPANS = [KINDS.index(kind) for kind in ("span", "tool_call")]
 """The kinds of records that are spans, where a wire has "span"."""
 
 
+class CallIds:
+    """Tells copies of the calls and answers of a format from new ones, by the ids of calls.
+
+    An id names one call, which is asked and answered once: what comes again is a copy. Where ids start over with each
+    connection (``Format.ids_restart``), an id that was answered, or that another file has, names a new call when it is
+    asked again; only the same request of a call that still waits is a copy. What ``MOST`` has no room for is new.
+    """
+
+    def __init__(self, restart: bool) -> None:
+        self._restart = restart
+        self._once: dict[int, int] = {}  # call -> whether it was asked (1) and answered (2)
+        self._last: dict[int, tuple[int, int, int, int]] = {}  # call -> how often before, as above, its file, its words
+
+    def take(self, ids: Any, asks: Any, words: Any, file: int) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+        """Returns which of these calls and answers are new, and the numbers of their calls, both 0 for no id. words:
+        the number of what is asked."""
+        new, numbers = np.ones(len(ids), bool), ids.astype(np.uint64)
+        known: dict[int, Any] = self._last if self._restart else self._once
+        for row, (call, asked, said) in enumerate(zip(ids.tolist(), asks.tolist(), words.tolist(), strict=True)):
+            if not call:
+                continue
+            if not self._restart:
+                state, bit = known.get(call, 0), 1 if asked else 2
+                new[row], found = not state & bit, state | bit
+            else:
+                times, state, place, before = known.get(call, (0, 0, file, said))
+                if asked:
+                    new[row] = (state, place, before) != (1, file, said)
+                    times += state > 1 or place != file
+                    state, place, before = 1, file, said
+                found = (times, state if asked or not state else 3, place, before)
+                numbers[row] = (call + times * _ODD) % (1 << 64)
+            if call in known or len(known) < MOST:
+                known[call] = found
+        return new, numbers
+
+
+_ODD = 0x9E3779B97F4A7C15
+
+
+class Unnamed:
+    """Calls without an id that wait for their results, in their order, at most ``MOST``: a result with the name of a
+    tool answers the first one of it, one without a name the first of all."""
+
+    def __init__(self) -> None:
+        self._order: deque[list[Any]] = deque()  # cells that are emptied when the call is answered
+        self._of: dict[Any, deque[list[Any]]] = defaultdict(deque)
+
+    def ask(self, tool: Any, call: Any) -> None:
+        """A call of a tool."""
+        cell = [call]
+        for queue in (self._order, self._of[tool]):
+            while queue and not queue[0]:
+                queue.popleft()
+            if len(queue) < MOST:
+                queue.append(cell)
+
+    def answered(self, tool: Any) -> Any:
+        """The call that a result answers, and None for none. tool: that of the result, or None."""
+        queue = self._order if tool is None else self._of[tool]
+        while queue:
+            if cell := queue.popleft():
+                return cell.pop()
+        return None
+
+
 class Calls:
     """Takes batches of a scan with ``COLUMNS``. A call that is written again counts once, and so does its result."""
 
     def __init__(self) -> None:
         self._tools: dict[tuple[str, str], int] = {}  # wire and tool -> the row of its counts
-        self._counts = np.zeros((0, 3), np.int64)  # calls, answered, failed
-        self._open: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> call -> its tool, -1 when it has its result
+        self._counts: list[list[int]] = []  # calls, answered, failed
+        self._ids: dict[str, CallIds] = {}
+        self._open: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> a call that waits -> its tool
+        self._unnamed: dict[str, Unnamed] = defaultdict(Unnamed)
         self._parents: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> span -> its parent, 0 for none
 
     def take(self, columns: TextColumns) -> None:
@@ -54,26 +122,32 @@ class Calls:
             trace, span, parent = (columns[name].numbers[spans] for name in ("conversation", "id", "parent"))
             parents = np.where(columns["parent"].lengths[spans] > 0, mixed(trace, parent), np.uint64(0))
             known |= zip(mixed(trace, span).tolist(), parents.tolist(), strict=True)
-        rows = np.flatnonzero(mine & (batch.valid("tool") | batch.valid("call_id")))
-        ids, (names, codes) = columns["call_id"].numbers[rows], columns["tool"].coded()
-        tools = np.array([self._number(wire.name, name) for name in (*names, None)])[codes[rows]]
+        kinds, (names, codes) = batch.codes("kind"), columns["tool"].coded()
+        apart = np.isin(kinds, _numbers({*wire.table.asks, *wire.table.answers} - {*_OF_TOOLS})) & (codes < 0)
+        rows = np.flatnonzero(mine & (batch.valid("tool") | batch.valid("call_id")) & ~apart)
+        ids, kinds, codes = ids_of(columns["call_id"])[rows], kinds[rows], codes[rows]
+        tools = np.array([self._number(wire.name, name) for name in (*names, None)])[codes]
         failed = (batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool)))[rows]
-        answers = [KINDS.index(kind) for kind in wire.table.answers]
-        results = (codes[rows] < 0) | np.isin(batch.codes("kind")[rows], answers)
+        results = np.isin(kinds, _numbers(wire.table.answers)) | (
+            (codes < 0) & ~np.isin(kinds, _numbers(wire.table.asks))
+        )
         rules, plain = _rules(wire.name)
-        one = np.full(len(rows), not rules) | (plain & (batch["calls"][rows] == 1) & (ids != 0))
+        one = np.full(len(rows), not rules) | (
+            plain & (batch["calls"][rows] == 1) & (batch["tools"][rows] < 2) & (ids != 0)
+        )
         found = np.stack([ids.view(np.int64), tools, failed, results], 1)
         several = np.flatnonzero(~one)
         if len(several):
             parts = [*self._parts(wire.name, several, batch.raws(rows[several]), found[several].tolist(), rules)]
             every = np.concatenate([np.column_stack([np.flatnonzero(one), found[one]]), np.array(parts, np.int64)])
             found = every[np.argsort(every[:, 0], kind="stable"), 1:]
-        self._counts = np.pad(self._counts, ((0, len(self._tools) - len(self._counts)), (0, 0)))
-        self._add(wire.name, *found.T)
+        self._add(wire, number_of(batch.file), *found.T)
 
     def _number(self, wire: str, tool: str | None) -> int:
         """The row of a tool in the counts."""
-        return self._tools.setdefault((wire, tool or ""), len(self._tools))
+        number = self._tools.setdefault((wire, tool or ""), len(self._tools))
+        self._counts += [[0, 0, 0]] * (number == len(self._counts))
+        return number
 
     def _parts(self, wire: str, places: Any, raws: Any, found: Any, rules: Any) -> Iterator[tuple[int, ...]]:
         """The calls and results in records, several in some, each with the place of its record; where a record does
@@ -82,35 +156,36 @@ class Calls:
             fields = read_object(raw, wire)
             parts = [part for part in parts_of(fields, rules) if part.kind in _PARTS] if fields else []
             for part in parts:
-                number = number_of(part.id and named(part.id))
+                number = number_of(part.id and named(part.id)) or (row[0] if len(parts) == 1 else 0)
                 signed = number - (number >> 63 << 64)  # as the column of ids has it
-                yield place, signed or row[0], self._number(wire, part.name), part.failed, part.kind == "result"
+                yield place, signed, self._number(wire, part.name), part.failed, part.kind == "result"
             if not parts:
                 yield place, *row
 
-    def _add(self, wire: str, ids: Any, tools: Any, failed: Any, results: Any) -> None:
+    def _add(self, wire: FormatWire, file: int, ids: Any, tools: Any, failed: Any, results: Any) -> None:
         """Counts calls and results, in their order."""
-        known = self._open[wire]
-        rows = np.flatnonzero((results == 0) & (ids != 0))
-        new, first = np.unique(ids[rows], return_index=True)
-        fresh = np.array([call not in known for call in new.tolist()], bool)
-        new, first = new[fresh], rows[first[fresh]]
-        known |= zip(new[: MOST - len(known)].tolist(), tools[first].tolist(), strict=False)
-        for counted in (first, np.flatnonzero((results == 0) & (ids == 0))):
-            np.add.at(self._counts[:, 0], tools[counted], 1)
-            np.add.at(self._counts[:, 2], tools[counted], failed[counted])
-        rows = np.flatnonzero((results != 0) & (ids != 0))
-        begun = dict(zip(new.tolist(), first.tolist(), strict=True))
-        rows = rows[np.array([begun.get(call, -1) for call in ids[rows].tolist()], np.int64) < rows]
-        calls, first = np.unique(ids[rows], return_index=True)
-        tool = np.array([known.get(call, -1) for call in calls.tolist()], np.int64)
-        np.add.at(self._counts[:, 1], tool[tool >= 0], 1)
-        np.add.at(self._counts[:, 2], tool[tool >= 0], failed[rows[first]][tool >= 0])
-        known |= dict.fromkeys(calls[tool >= 0].tolist(), -1)
+        known, unnamed = self._open[wire.name], self._unnamed[wire.name]
+        told = self._ids.setdefault(wire.name, CallIds(wire.table.ids_restart))
+        new, numbers = told.take(ids.view(np.uint64), results == 0, tools, file)
+        nameless = self._number(wire.name, None)
+        columns = (column[new].tolist() for column in (numbers, tools, failed, results))
+        for call, tool, bad, result in zip(*columns, strict=True):
+            if not result:
+                self._counts[tool][0] += 1
+                self._counts[tool][2] += bad
+                if not call:
+                    unnamed.ask(tool, tool)
+                elif len(known) < MOST:
+                    known[call] = tool
+                continue
+            of = known.pop(call, None) if call else unnamed.answered(None if tool == nameless else tool)
+            if of is not None:
+                self._counts[of][1] += 1
+                self._counts[of][2] += bad
 
     def rows(self, most: int) -> Iterator[dict[str, Any]]:
         """A row for each tool, those with the most failed calls first, and one for the trees of each wire."""
-        counts = {tool: self._counts[row].tolist() for tool, row in self._tools.items() if self._counts[row, 0]}
+        counts = {tool: self._counts[row] for tool, row in self._tools.items() if self._counts[row][0]}
         order = sorted(counts.items(), key=lambda one: (-one[1][2], -one[1][0], one[0]))
         for (wire, tool), (calls, answered, failed) in order[:most]:
             sums = {"calls": calls, "answered": answered, "failed": failed}
@@ -121,6 +196,12 @@ class Calls:
 
 
 _PARTS = ("call", "result")
+_OF_TOOLS = ("tool_call", "tool_result", "error")
+"""The kinds of records that make or answer a call of a tool, and no other request."""
+
+
+def _numbers(kinds: Iterable[str]) -> list[int]:
+    return [KINDS.index(kind) for kind in kinds]
 
 
 @lru_cache(64)

@@ -121,6 +121,11 @@ def codes_of(batch: Batch, name: str) -> NDArray[Any]:
     return np.where(batch.valid(name), codes, len(column.names)) if column.nullable else codes
 
 
+def ids_of(found: Texts) -> NDArray[np.uint64]:
+    """The numbers of ids; 0 for an empty one, too, which is no id."""
+    return np.where(found.lengths > 0, found.numbers, np.uint64(0))
+
+
 class TextColumns(dict[str, Texts]):
     """The columns of a batch as texts, each made when it is first asked for."""
 

@@ -20,7 +20,8 @@ import numpy as np
 from turnwire import registry
 from turnwire.contract import FormatWire
 from turnwire.pairs import FIELDS, Key, MemberWork, PairRule, folded
-from turnwire.read.coding import TextColumns, Texts, core, named, number_of
+from turnwire.read.calls import CallIds
+from turnwire.read.coding import TextColumns, Texts, core, ids_of, mixed, named, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,6 +159,7 @@ class Pairs:
     def __init__(self, room: int = OPEN) -> None:
         self._room = room
         self._wires: dict[str, Wire] = {}
+        self._ids: dict[str, CallIds] = {}  # of formats, whose copies are left out
         self.found: dict[tuple[str, str], Pairing] = {}
         for wire in registry.wires().values():
             self._know(wire)
@@ -196,6 +198,12 @@ class Pairs:
         tasks = None
         if isinstance(wire, FormatWire):
             rows, kinds, tasks = _calls(wire, columns, rows, kinds)
+            said = mixed(columns["subject"].numbers[rows], columns["tool"].numbers[rows])
+            asked = np.isin(kinds, [kind for kind, asks in enumerate(tables[0].asks) if asks])
+            told = self._ids.setdefault(name, CallIds(wire.table.ids_restart))
+            new, tasks = told.take(tasks, asked, said, number_of(batch.file))
+            new &= tasks != 0  # nothing can name what has no id
+            rows, kinds, tasks = rows[new], kinds[new], tasks[new]
         fields = np.zeros((len(FIELDS), len(rows)), np.uint64)
         for place, column in enumerate(FIELDS[:3]):
             fields[place] = columns[column].numbers[rows]
@@ -243,7 +251,7 @@ def _read_work(wire: Any, batch: Any, rows: Any, tasks: Any, ids: Any, bits: Any
 def _calls(wire: Any, columns: TextColumns, rows: Any, kinds: Any) -> tuple[Any, Any, Any]:
     """The records of a format, one that makes or answers several calls once for each; their kinds, and the numbers of
     the calls."""
-    batch, tasks = columns.batch, columns["call_id"].numbers[rows]
+    batch, tasks = columns.batch, ids_of(columns["call_id"])[rows]
     several = np.flatnonzero((batch["calls"][rows] > 1) | (batch.valid("calls")[rows] & (tasks == 0)))
     if not len(several):
         return rows, kinds, tasks

@@ -13,6 +13,7 @@ from typing import Any
 from turnwire import __version__, registry
 from turnwire.formats.parts import Part
 from turnwire.json.text import write
+from turnwire.read.calls import Unnamed
 from turnwire.read.turns import Turn, arguments_of
 
 _MOST_OPEN = 10_000
@@ -58,13 +59,15 @@ def spans(found: Iterable[Turn]) -> Iterator[Span | Turn]:
     """The spans of turns: one a response of a model, begun when the turn before it was over, and one a call of a tool,
     from the call to its result. A turn that is neither is given as it is."""
     open_calls: dict[str, Span] = {}
+    unnamed = Unnamed()
     last: dict[Any, int] = {}
     for turn in found:
         at = (turn.columns["time"] or 0) * 1000
         conversation = turn.columns["conversation"]
         for part in turn.parts:
-            if part.kind == "result" and part.id in open_calls:
-                call = open_calls.pop(part.id)
+            name = part.id or unnamed.answered(part.name) if part.kind == "result" else None
+            if name in open_calls:
+                call = open_calls.pop(name)
                 call.end, call.failed = max(at, call.start), part.failed
                 call.attributes["gen_ai.tool.call.result"] = part.text
                 yield call
@@ -76,6 +79,8 @@ def spans(found: Iterable[Turn]) -> Iterator[Span | Turn]:
                     if len(open_calls) >= _MOST_OPEN:
                         yield open_calls.pop(next(iter(open_calls)))
                     name = part.id or f"{response.id.hex()} {len(open_calls)}"
+                    if part.id is None:
+                        unnamed.ask(part.name, name)
                     open_calls[name] = _call(turn, part, response, at)
         elif turn.role != "tool":
             yield turn

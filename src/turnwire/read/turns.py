@@ -105,28 +105,24 @@ class Turns:
     def __iter__(self) -> Iterator[Turn]:
         carried: dict[tuple[str, str], Any] = {}
         formats: dict[str, Any] = {}
-        file = None
+        file, names = None, ("file", "line", *COLUMNS)
         for batch in self._scan:
             if batch.file != file:
                 file = batch.file
                 carried.clear()
-            for columns, raw in self._records(batch):
+            rows = zip(*(_values(batch, name) for name in names[1:]), strict=True)
+            for row, raw in zip(rows, map(bytes, batch.raws()), strict=True):
+                columns = dict(zip(names, (batch.file, *row), strict=True))
                 name = columns["wire"]
                 found = formats.get(name) or formats.setdefault(name, registry.wire(name))
                 for name in found.table.carried:  # what is not said is as in the records before
                     key = found.name, name
                     columns[name] = carried[key] = columns[name] or carried.get(key)
-                yield _turn(columns, msgspec.json.decode(raw), found.table)
-
-    def _records(self, batch: Batch) -> Iterator[tuple[dict[str, Any], bytes]]:
-        names = ("file", "line", *COLUMNS)
-        rows = zip(*(_values(batch, name) for name in names[1:]), strict=True)
-        for row, raw in zip(rows, map(bytes, batch.raws()), strict=True):
-            mark = blake2b(raw, digest_size=12).digest()
-            if mark in self._seen:  # a session that was resumed is written again
-                continue
-            self._seen.add(mark)
-            yield dict(zip(names, (batch.file, *row), strict=True)), raw
+                fields, mark = msgspec.json.decode(raw), blake2b(raw, digest_size=12).digest()
+                if mark in self._seen and found.table.is_known(fields):  # of a session that was resumed
+                    continue
+                self._seen.add(mark)
+                yield _turn(columns, fields, found.table)
 
 
 def _values(batch: Batch, name: str) -> list[Any]:
@@ -155,7 +151,7 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
     for turn in found:
         table = tables[turn.columns["wire"]]
         key = tuple(turn.columns[name] for name in table.copy_of)
-        known = bool(key) and key[0] is not None
+        known = bool(key) and key[0] not in (None, "")  # an empty id is none
         if known and not (open_turn and key == open_key):
             response = hash((table.name, *key))
             if response in seen:
@@ -203,7 +199,8 @@ def _turn(record: dict[str, Any], fields: dict[str, Any], table: Any) -> Turn:
     if kind == "tool_result" and not any(part.kind == "result" for part in parts):
         text = "\n".join(part.text for part in parts) or record["text"] or ""
         parts = [Part("result", text, id=call, failed=bool(record["failed"]))]
-    parts = [part._replace(id=call) if part.kind == "call" and part.id is None else part for part in parts]
+    if [part.id for part in parts if part.kind == "call"] == [None]:
+        parts = [part._replace(id=call) if part.kind == "call" else part for part in parts]
     role = _ROLE_OF_KIND.get(kind) or _ROLES.get((record["sender"] or "").lower().removeprefix("role_"))
     if parts and all(part.kind == "result" for part in parts):
         role = "tool"

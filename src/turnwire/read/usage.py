@@ -13,10 +13,11 @@ from turnwire import registry
 from turnwire.contract import FORMATS
 from turnwire.errors import expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
+from turnwire.formats.table import KINDS
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.where import compiled
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import Texts, core, days, mixed, texts, zone_of
+from turnwire.read.coding import Texts, core, days, ids_of, mixed, texts, zone_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,16 +37,18 @@ _PLACE = ("conversation", "project", "model", "wire", "day")
 """What says where a response belongs, beside its tool; in the order of BY without it."""
 _SUMS = ("responses", *TOKENS, "tokens", "cost")
 COLUMNS = (
-    *("wire", "conversation", "project", "model", "tool", "time", "id", "request_id", "origin", "speed"),
+    *("wire", "kind", "conversation", "project", "model", "tool", "time", "id", "request_id", "origin", "speed"),
     *("total_tokens", "sidechain", "cost"),
     *_COUNTS,
 )
 """The columns of a scan that are read."""
 _SETTLE, _MERGE, _WHOLE, _PARTS, _TIER = 1 << 14, 1 << 16, 1 << 18, 16, 200_000
+_MOST_COST = 1e9
+"""Dollars of one response; what a file says beyond them or below nothing is no cost."""
 _COPIES = ("copy0", "copy1", "copy2", "copy3")
 _NAMED = ("conversation", "project", "model", "tool", "origin", "speed")
 _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8")]
-_SAID += [(name, "?") for name in ("aside", "fast", "fits", "tool_fits")]
+_SAID += [(name, "?") for name in ("aside", "fast", "fits", "tool_fits", "odd")]
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
 """A counted response, also with counts that no model has."""
 
@@ -56,7 +59,9 @@ class Usage(NamedTuple):
     by: one of ``BY``. rows: one for each value (None for records without a value), most expensive first: ``by`` with
     its value, responses, the tokens (``TOKENS``; input excludes cached ones), all tokens, and cost in US dollars.
     total: the same for all rows. copies: how many repeated responses were not counted, also of those that ``where``
-    leaves out. unpriced: model -> its tokens, for models without a price or cost. counts: those of the scan.
+    leaves out. unpriced: model -> its tokens, for models without a price or cost. unusable: how many responses have a
+    negative count, counted as 0, or a cost below 0 or above a billion dollars, counted as none. counts: those of the
+    scan.
     """
 
     by: str
@@ -64,6 +69,7 @@ class Usage(NamedTuple):
     total: dict[str, Any]
     copies: int
     unpriced: dict[str, int]
+    unusable: int
     counts: Counts
 
 
@@ -87,6 +93,9 @@ class UsageSum:
         self._kept = [np.empty(0, _NARROW)]  # when there are many, by the remainder of their keys
         self._new: list[NDArray[Any]] = []
         self._unsettled = self._waiting = self._taken = 0
+        self._totals: dict[tuple[int, int], dict[float, bool]] = {}  # wire and session -> costs of runs, which fit
+        self._running: dict[tuple[int, int], float] = {}
+        self._unusable = 0
         self._carried: dict[tuple[str, str], tuple[Any, Any]] = {}
         self._file: str | None = None
 
@@ -95,6 +104,7 @@ class UsageSum:
         if batch.file != self._file:
             self._file = batch.file
             self._carried.clear()
+            self._running.clear()
         counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
         fits = {name: test.mask(batch) for name, test in self._tests.items()}
         codes, names = batch.codes("wire"), batch.column("wire").names
@@ -103,6 +113,9 @@ class UsageSum:
             wanted = mine if table.carried else mine & counted
             if wanted.any():
                 self._of_wire(batch, table, wanted, counted, fits)
+            if table.totals:
+                kinds = [KINDS.index(kind) for kind in table.totals]
+                self._of_runs(batch, table.name, mine & np.isin(batch.codes("kind"), kinds) & batch.valid("cost"), fits)
         if self._unsettled > _SETTLE:
             self._settle()
         if self._waiting > max(_MERGE, sum(map(len, self._kept)) // 4):
@@ -122,14 +135,17 @@ class UsageSum:
             return
         read = said | {name: batch[name][rows] for name in ("time", "total_tokens", *_COUNTS)}
         read["timed"], read["there"] = batch.valid("time")[rows], np.ones(len(rows), bool)
-        read["cost"] = np.where(batch.valid("cost"), batch["cost"], np.nan)[rows]
+        cost, said_cost = batch["cost"][rows], batch.valid("cost")[rows]
+        good = said_cost & (cost >= 0) & (cost <= _MOST_COST)
+        read["cost"] = np.where(good, cost, np.nan)
+        read["odd"] = np.logical_or.reduce([said_cost & ~good, *(read[name] < 0 for name in _COUNTS)])
         read |= dict.fromkeys(_COPIES, np.zeros(len(rows), np.uint64))
         read["aside"] = (batch.valid("sidechain") & batch["sidechain"].astype(bool))[rows]
         for place, name in enumerate(table.copy_of):
             if name in said:
                 numbers, there = said[name], said[name] != 0
             elif batch.column(name).kind == "text":
-                numbers = texts(batch, name, wanted).numbers[rows]
+                numbers = ids_of(texts(batch, name, wanted))[rows]
                 there = numbers != 0
             else:
                 there = batch.valid(name)[rows]
@@ -142,6 +158,19 @@ class UsageSum:
         self._taken += len(rows)
         self._unsettled += len(rows)
         self._read.append(read)
+
+    def _of_runs(self, batch: Batch, wire: str, wanted: Mask, fits: dict[str, Mask]) -> None:
+        """Keeps the costs of sessions so far: that of a run grows, and one that is less is of another run."""
+        good = wanted & (batch["cost"] >= 0) & (batch["cost"] <= _MOST_COST)
+        self._unusable += int(np.count_nonzero(wanted & ~good))
+        rows, fit = np.flatnonzero(good), np.logical_and.reduce([good, *fits.values()])
+        sessions = self._named(texts(batch, "conversation", good))
+        for row, cost in zip(rows.tolist(), batch["cost"][rows].tolist(), strict=True):
+            key = self._names.setdefault(wire, len(self._names)), self._texts[int(sessions[row])]
+            runs, before = self._totals.setdefault(key, {}), self._running.get(key)
+            if before is not None and cost >= before:
+                runs.pop(before, None)
+            runs[cost], self._running[key] = bool(fit[row]), cost
 
     def _named(self, found: Texts) -> NDArray[np.uint64]:
         """The numbers of texts, whose names are kept."""
@@ -175,7 +204,9 @@ class UsageSum:
         keys = self._keys(read, counts)
         wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
         new = np.empty(size, _WIDE if wide else _NARROW)
-        for name, numbers in (counts | keys | {name: read[name] for name in ("cost", "fits", "tool_fits")}).items():
+        for name, numbers in (
+            counts | keys | {name: read[name] for name in ("cost", "fits", "tool_fits", "odd")}
+        ).items():
             new[name] = numbers
         new["tool"], new["fast"] = said["tool"], said["speed"] != 0
         fast, names = said["speed"] == self._names.get("fast", -1), [*self._names]
@@ -231,28 +262,24 @@ class UsageSum:
         places = np.array([*self._places], np.int64).reshape(-1, len(_PLACE))
         replays = np.concatenate([rows["first"][rows["aside"]] for rows in self._kept])
         said = np.concatenate([np.intersect1d(replays, rows["first"][~rows["aside"]]) for rows in self._kept])
+        kept = [rows[~(rows["aside"] & np.isin(rows["first"], said))] if len(said) else rows for rows in self._kept]
+        copies, unusable = self._taken - sum(map(len, kept)), self._unusable
+        runs = _Runs({} if mode == "calculate" else self._totals, places)
+        for rows in kept if runs.totals else ():
+            runs.add(rows, *self._spent(rows, places, price, mode, Counter())[1:])
         unpriced: Counter[str] = Counter()
         found: dict[str | None, dict[str, Any]] = {}
-        copies = self._taken
-        for rows in self._kept:
-            if len(said):
-                rows = rows[~(rows["aside"] & np.isin(rows["first"], said))]
-            copies -= len(rows)
+        for (wire, session), alone in runs.alone():
+            name = names[{"session": session, "wire": wire}.get(by, 0)]
+            found.setdefault(name, dict.fromkeys(_SUMS, 0))["cost"] += alone
+        for rows in kept:
             if self._tests:
                 rows = rows[rows["fits"] & rows["tool_fits"]]
+            unusable += int(np.count_nonzero(rows["odd"]))
             groups = dict(zip((name for name in BY if name != "tool"), places[rows["place"]].T, strict=True))
             groups["tool"] = rows["tool"]
-            exact = object if rows.dtype == _WIDE else np.int64  # sums of any counts fit
-            tokens = {name: rows[name].astype(exact) for name in _COUNTS}
-            paid = tokens["input_tokens"] + sum(tokens[name] for name in _PAID[1:])
-            asked = np.isnan(rows["cost"]) if mode == "auto" else np.full(len(rows), mode == "calculate")
-            cost = np.where(asked | np.isnan(rows["cost"]), 0.0, rows["cost"])
-            for number in np.unique(groups["model"][asked]).tolist():
-                mine, model = asked & (groups["model"] == number), names[number]
-                if (rates := price(model)) is not None:
-                    cost[mine] = _cost(rates, {name: numbers[mine] for name, numbers in tokens.items()})
-                elif spent := int(paid[mine].sum()):
-                    unpriced[model or ""] += spent
+            tokens, paid, cost = self._spent(rows, places, price, mode, unpriced)
+            cost = runs.shared(rows, paid, cost)
             order = np.argsort(groups[by], kind="stable")
             values = groups[by][order]
             starts = np.flatnonzero(np.diff(values, prepend=-1))
@@ -268,7 +295,59 @@ class UsageSum:
         if by == "day":
             made.sort(key=lambda row: row[by] or "")
         total = {name: sum(row[name] for row in made) for name in _SUMS}
-        return Usage(by, made, total, copies, dict(unpriced), counts)
+        return Usage(by, made, total, copies, dict(unpriced), unusable, counts)
+
+    def _spent(
+        self, rows: NDArray[Any], places: NDArray[Any], price: Any, mode: str, unpriced: Counter[str]
+    ) -> tuple[dict[str, Any], Any, Any]:
+        """The tokens of responses, all that are paid for, and what they cost. Adds to ``unpriced``."""
+        exact = object if rows.dtype == _WIDE else np.int64  # sums of any counts fit
+        tokens = {name: rows[name].astype(exact) for name in _COUNTS}
+        paid = tokens["input_tokens"] + sum(tokens[name] for name in _PAID[1:])
+        asked = np.isnan(rows["cost"]) if mode == "auto" else np.full(len(rows), mode == "calculate")
+        cost = np.where(asked | np.isnan(rows["cost"]), 0.0, rows["cost"])
+        models, names = places[rows["place"]][:, _PLACE.index("model")], [*self._names]
+        for number in np.unique(models[asked]).tolist():
+            mine, model = asked & (models == number), names[number]
+            if (rates := price(model)) is not None:
+                cost[mine] = _cost(rates, {name: numbers[mine] for name, numbers in tokens.items()})
+            elif spent := int(paid[mine].sum()):
+                unpriced[model or ""] += spent
+        return tokens, paid, cost
+
+
+class _Runs:
+    """The costs of runs of sessions, spread over the responses: as these cost, else by their tokens, else evenly."""
+
+    def __init__(self, totals: dict[tuple[int, int], dict[float, bool]], places: NDArray[np.int64]) -> None:
+        self.totals = totals
+        numbers = {key: number for number, key in enumerate(totals)}
+        of = (_PLACE.index("wire"), _PLACE.index("conversation"))
+        keys = (tuple(place) for place in places[:, of].tolist())
+        self._run = np.array([numbers.get(key, -1) for key in keys], np.int64)  # place -> its session here
+        self._weights = np.zeros((3, len(totals)))
+
+    def add(self, rows: NDArray[Any], paid: Any, cost: Any) -> None:
+        """Responses over which the costs are spread."""
+        runs = self._run[rows["place"]]
+        for weight, measure in zip(self._weights, (cost, paid.astype(float), np.ones(len(rows))), strict=True):
+            np.add.at(weight, runs[runs >= 0], measure[runs >= 0])
+
+    def alone(self) -> Iterator[tuple[tuple[int, int], float]]:
+        """The sessions without a response here, and what the runs cost that fit."""
+        for weight, (key, runs) in zip(self._weights[2], self.totals.items(), strict=True):
+            if not weight and any(runs.values()):
+                yield key, sum(cost for cost, fits in runs.items() if fits)
+
+    def shared(self, rows: NDArray[Any], paid: Any, cost: Any) -> Any:
+        """The costs of responses, those of sessions with a cost of their own by it."""
+        runs = self._run[rows["place"]]
+        which = np.argmax(self._weights > 0, 0)
+        for by, measure in enumerate((cost.copy(), paid.astype(float), np.ones(len(rows)))):
+            mine = np.flatnonzero((runs >= 0) & (np.append(which, -1)[runs] == by))
+            every = np.array([sum(found) for found in self.totals.values()])
+            cost[mine] = measure[mine] / self._weights[by][runs[mine]] * every[runs[mine]]
+        return cost
 
 
 def uncached_input(table: Any, tokens: Mapping[str, Any], total: Any) -> Any:
@@ -335,8 +414,10 @@ def usage(
     that it inherits and the first tool of its copies. prices: model -> {"input", "output", "cache_read", "cache_write"}
     in US dollars per million tokens, instead of the packaged ones (``turnwire.formats.prices``, with their date and
     further members). mode: which costs to use, one of ``MODES``. timezone: that of the days, an IANA name or "local".
-    Of repeated responses (``Format.copy_of``), the copy with the most tokens is counted. Raises the errors of a scan,
-    UnknownName for another ``by`` or ``mode``, and ValueError for invalid prices or an unknown time zone.
+    Of repeated responses (``Format.copy_of``), the copy with the most tokens is counted, the first of equals. The cost
+    of a whole run (``Format.totals``) replaces those of its responses, unless ``mode`` is "calculate". Raises the
+    errors of a scan, UnknownName for another ``by`` or ``mode``, and ValueError for invalid prices or an unknown time
+    zone.
     """
     expect_one_of(by, "by", BY)
     expect_one_of(mode, "mode", MODES)

@@ -125,6 +125,8 @@ TABLE = Format(
             marks=_MARKS,
         ),
     ),
+    keys=("messageId", "params/message/messageId", "result/messageId"),
+    ids_restart=True,
     asks=("request",),
     answers=("task", "message", "status", "artifact", "response"),
     parts=tuple(

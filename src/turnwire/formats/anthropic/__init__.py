@@ -80,6 +80,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
+    keys=("id", "result/message/id", "request_id"),
     parts=(*message_parts(""), *message_parts("result/message/")),
     provider="anthropic",
 )

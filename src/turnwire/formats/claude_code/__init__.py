@@ -93,6 +93,7 @@ TABLE = Format(
                 "duration_ms": Loose("duration_ms"),
                 "failed": Loose("is_error"),
                 "text": Loose("result"),
+                "cost": Loose("total_cost_usd"),
             },
         ),
         Layout(
@@ -103,6 +104,8 @@ TABLE = Format(
         ),
     ),
     copy_of=("id", "request_id"),
+    totals=("turn",),  # each result has the cost of its process so far
+    keys=("uuid", "timestamp", "leafUuid", "messageId", "message/id"),
     parts=message_parts("message/"),
     provider="anthropic",
     folders=("~/.claude/projects", "~/.config/claude/projects"),

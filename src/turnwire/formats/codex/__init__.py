@@ -165,6 +165,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("total_tokens", "input_tokens", "output_tokens", "origin"),
+    keys=("timestamp", "call_id", "id"),
     carried=("conversation", "origin", "model", "project"),
     cached_is_input=True,
     parts=(*_item_parts("payload"), *_item_parts(""), *_EXECUTED_PARTS),

@@ -69,6 +69,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("request_id",),
+    keys=("uuid", "eval/eval_id", "eval_id"),
     cached_is_input=None,  # providers differ
     parts=(PartRule("output/completion", "text"),),
 )

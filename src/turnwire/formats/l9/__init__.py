@@ -30,6 +30,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
+    keys=("header/message/id",),
     parts=(PartRule("payload/*", "text", text="content"),),
 )
 DESCRIPTOR = TABLE.descriptor()

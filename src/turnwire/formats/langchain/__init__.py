@@ -69,6 +69,8 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
+    keys=("kwargs/id", "data/id"),
+    pieces=dict.fromkeys(("kwargs/type", "type"), tuple(word for word in _TYPES if word.endswith("Chunk"))),
     parts=(*_message_parts("kwargs/"), *_message_parts("data/")),
     cached_is_input=True,
 )

@@ -91,6 +91,7 @@ TABLE = Format(
             needs={"error/message": ("string",)},
         ),
     ),
+    ids_restart=True,
     asks=("request", "tool_call"),
     answers=("response", "tool_result", "tools", "assistant", "error"),
     parts=(

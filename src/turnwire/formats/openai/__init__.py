@@ -116,6 +116,8 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
+    keys=("id",),
+    pieces={"object": ("chat.completion.chunk",)},
     parts=(*_chat_parts(""), *_chat_parts("response/body/"), *_response_parts(""), *_response_parts("response/body/")),
     provider="openai",
     cached_is_input=True,

@@ -65,6 +65,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id", "conversation"),
+    keys=("spanId", "timeUnixNano"),
     cached_is_input=True,
     asks=(),  # the span of a call has its result
     parts=(PartRule("body", "text", text="stringValue"),),
