@@ -55,7 +55,6 @@ def test_damaged_records_are_code_1(log: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "Missing option '-o'"),
         (("-o", "{log}"), "is an input"),
         (("-o", "{folder}/x.html", "--max-messages", "0"), "x>=1"),
         (("-o", "{folder}/x.html", "--wire", "tcp"), "'tcp' is not one of"),
