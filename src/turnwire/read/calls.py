@@ -38,31 +38,32 @@ class CallIds:
     """
 
     def __init__(self, restart: bool) -> None:
-        self._restart = restart
-        self._once: dict[int, int] = {}  # call -> whether it was asked (1) and answered (2)
-        self._last: dict[int, tuple[int, int, int, int]] = {}  # call -> how often before, as above, its file, its words
+        self.restart = restart
+        self._once: set[int] = set()  # calls and answers
+        self._last: dict[
+            int, tuple[int, int, int, int]
+        ] = {}  # call -> how often before, 1 asked, 2 answered; its file, words
 
     def take(self, ids: Any, asks: Any, words: Any, file: int) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
-        """Returns which of these calls and answers are new, and the numbers of their calls, both 0 for no id. words:
-        the number of what is asked."""
-        new, numbers = np.ones(len(ids), bool), ids.astype(np.uint64)
-        known: dict[int, Any] = self._last if self._restart else self._once
+        """Returns which of these calls and answers are new, and the numbers of their calls, 0 for no id. words: the
+        numbers of what is asked."""
+        if not self.restart:
+            once = self._once
+            add: Any = once.add if len(once) < MOST else once.discard
+            keys = np.where(asks, ids, ids ^ np.uint64(_ODD)).tolist()
+            return np.array([key not in once and add(key) is None for key in keys], bool) | (ids == 0), ids
+        new, numbers, known = np.ones(len(ids), bool), ids.copy(), self._last
         for row, (call, asked, said) in enumerate(zip(ids.tolist(), asks.tolist(), words.tolist(), strict=True)):
-            if not call:
-                continue
-            if not self._restart:
-                state, bit = known.get(call, 0), 1 if asked else 2
-                new[row], found = not state & bit, state | bit
-            else:
-                times, state, place, before = known.get(call, (0, 0, file, said))
-                if asked:
-                    new[row] = (state, place, before) != (1, file, said)
-                    times += state > 1 or place != file
-                    state, place, before = 1, file, said
-                found = (times, state if asked or not state else 3, place, before)
-                numbers[row] = (call + times * _ODD) % (1 << 64)
-            if call in known or len(known) < MOST:
-                known[call] = found
+            times, state, place, before = known.get(call, (0, 0, file, said))
+            if asked:
+                new[row] = not call or (state, place, before) != (1, file, said)
+                times += state > 1 or place != file
+                state, place, before = 1, file, said
+            elif state:
+                state = 2
+            numbers[row] = call and (call + times * _ODD) % (1 << 64)
+            if call and (call in known or len(known) < MOST):
+                known[call] = times, state, place, before
         return new, numbers
 
 

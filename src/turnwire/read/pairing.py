@@ -198,10 +198,9 @@ class Pairs:
         tasks = None
         if isinstance(wire, FormatWire):
             rows, kinds, tasks = _calls(wire, columns, rows, kinds)
-            said = mixed(columns["subject"].numbers[rows], columns["tool"].numbers[rows])
-            asked = np.isin(kinds, [kind for kind, asks in enumerate(tables[0].asks) if asks])
-            told = self._ids.setdefault(name, CallIds(wire.table.ids_restart))
-            new, tasks = told.take(tasks, asked, said, number_of(batch.file))
+            ids = self._ids.setdefault(name, CallIds(wire.table.ids_restart))
+            said = mixed(*(columns[one].numbers[rows] for one in ("subject", "tool"))) if ids.restart else tasks
+            new, tasks = ids.take(tasks, tables[0].asks[kinds] != 0, said, number_of(batch.file))
             new &= tasks != 0  # nothing can name what has no id
             rows, kinds, tasks = rows[new], kinds[new], tasks[new]
         fields = np.zeros((len(FIELDS), len(rows)), np.uint64)

@@ -306,7 +306,7 @@ class UsageSum:
         paid = tokens["input_tokens"] + sum(tokens[name] for name in _PAID[1:])
         asked = np.isnan(rows["cost"]) if mode == "auto" else np.full(len(rows), mode == "calculate")
         cost = np.where(asked | np.isnan(rows["cost"]), 0.0, rows["cost"])
-        models, names = places[rows["place"]][:, _PLACE.index("model")], [*self._names]
+        models, names = places[:, _PLACE.index("model")][rows["place"]], [*self._names]
         for number in np.unique(models[asked]).tolist():
             mine, model = asked & (models == number), names[number]
             if (rates := price(model)) is not None:
