@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.log.found import in_pieces
 from tests.log.json_engines import JSON_WIRES, RECORDS
-from tests.test_stream_wires import cut
 from turnwire import DecodeError, Decoder, scan
 
 pytestmark = pytest.mark.once
@@ -43,7 +43,7 @@ def put_together(decoder: Decoder, pieces: Iterable[bytes]) -> int:
 
 @pytest.mark.parametrize("data", [b'{"a": "' + b"x" * 33_000, b'@a3|t"' + b"x" * 33_000, LINE, b"x" * 33_000])
 def test_what_is_held_is_not_put_together_with_each_piece(data: bytes) -> None:
-    assert put_together(Decoder(), cut(data, 64)) < 8 * len(data)
+    assert put_together(Decoder(), in_pieces(data, 64)) < 8 * len(data)
 
 
 @pytest.mark.parametrize("wire", JSON_WIRES)
@@ -110,9 +110,9 @@ def test_an_object_that_never_closes_does_not_keep_the_next_one_waiting() -> Non
     decoder, whole = Decoder("sap"), record("sap", b"x")
     over_lines = json.dumps(json.loads(whole), indent=1).encode()
     assert decoder.feed(b'{"a": [{"x": [\n') == decoder.feed(b"2026-01-01 INFO a line of a log\n") == []
-    assert sum(len(decoder.feed(piece)) for piece in cut(over_lines, 40)) == 1
+    assert sum(len(decoder.feed(piece)) for piece in in_pieces(over_lines, 40)) == 1
     assert decoder.feed(b'\n{"a": [{"x": [\n') == []
     assert decoder.feed(b"2026-01-01 INFO a line of a log\n" + over_lines[:40]) == []
-    assert sum(len(decoder.feed(piece)) for piece in cut(over_lines[40:], 1)) == 1
+    assert sum(len(decoder.feed(piece)) for piece in in_pieces(over_lines[40:], 1)) == 1
     assert decoder.feed(b'\n{"a": "never closed\n') == decoder.feed(whole[:-1]) == []
     assert len(decoder.feed(whole[-1:])) == 1

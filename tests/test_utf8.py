@@ -20,42 +20,11 @@ from tests.test_twins_at_edges import HEAD, both
 from turnwire import WIRES, DecodeError, Reason, kick
 from turnwire._backend import core_module
 
-FIRST = (
-    0x80,
-    0x8F,
-    0xBF,
-    0xC0,
-    0xC1,
-    0xC2,
-    0xDF,
-    0xE0,
-    0xE1,
-    0xEC,
-    0xED,
-    0xEE,
-    0xEF,
-    0xF0,
-    0xF1,
-    0xF3,
-    0xF4,
-    0xF5,
-    0xF7,
-    0xF8,
-)
-
-
+FIRST = bytes.fromhex("80 8F BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8")
 """First bytes at the edges of what begins a character of two, three or four, or none."""
-
-
 SECOND = (0x20, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0)
-
-
 """What is at the edge of what may follow the first byte of a character."""
-
-
 WORDS = {"nslip": "twelve bytes", "csp": "find it", "sstp": '"claim":"c', "sap": '"message":"m', "kick": "task/a"}
-
-
 """A text in one of the messages that are edited, behind which characters are put."""
 
 
@@ -160,8 +129,6 @@ def test_half_of_a_surrogate_pair_at_every_place_of_a_text(letters: str) -> None
 ENDS = [
     "1e5", "-1.5E+7", "0.25", "-Infinity", "NaN", "true", "false", "null", '"\\ud83d\\ude00\\n"', '"é🙂"', "[[1,2],{}]",
 ]  # fmt: skip
-
-
 """Values of JSON that go on behind each of their characters."""
 
 
