@@ -203,7 +203,7 @@ def _write(package: ModuleType, data: bytes) -> Any:
     """A value written in both forms."""
     value = _json(data)
     text = import_module("turnwire.json.text")
-    canonical = import_module("turnwire.json.canonical").canonical
+    canonical = import_module("turnwire.json.text").canonical
     return outcome(lambda: text.write(value), package), outcome(lambda: canonical(value), package)
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.sap.documents import RESULT, TASK
 from turnwire import sap
 from turnwire.errors import RuleError
-from turnwire.json.canonical import canonical
+from turnwire.json.text import canonical
 from turnwire.sap import learning as derivation
 from turnwire.sap.cache import within
 from turnwire.sap.learning import HIGHEST, Artifact, LearningLoop, Signal, contents, essence_of, thresholds_of

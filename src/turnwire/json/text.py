@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire.json import _text_py as _core, _write_py as _writer
+    from turnwire.json._write_py import canonical
 else:
     _core = _backend.load("json.text")
     _writer = _backend.load("json.write")
+    canonical = _writer.canonical  # RFC 8785
 
-__all__ = ["compacted", "input_bytes", "locate", "read_object", "reader", "refusal", "write"]
+__all__ = ["canonical", "compacted", "input_bytes", "locate", "read_object", "reader", "refusal", "write"]
 
 
 def read_object(data: str | Buffer, wire: str, *, limits: Limits = LIMITS) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from turnwire.errors import Reason, RuleError, expect, needs
-from turnwire.json.canonical import canonical
+from turnwire.json.text import canonical
 from turnwire.ledger import merkle
 
 if TYPE_CHECKING:

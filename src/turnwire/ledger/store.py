@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.atomic import create, done_before, scratch, sync_directory
 from turnwire.errors import Reason, RuleError
-from turnwire.json.canonical import canonical
+from turnwire.json.text import canonical
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
 from turnwire.ledger.connection import (

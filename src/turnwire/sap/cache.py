@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError, expect
 from turnwire.json import text as json_text
-from turnwire.json.canonical import canonical
+from turnwire.json.text import canonical
 from turnwire.ledger import Ledger
 from turnwire.sap.builders import Outcome, result_for
 from turnwire.sap.judgement import Judgement, judge, judged, require_answer

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 from turnwire.atomic import AtomicFile
 from turnwire.errors import Reason, RuleError, expect
-from turnwire.json.canonical import canonical
-from turnwire.json.text import write
+from turnwire.json.text import canonical, write
 from turnwire.ledger import Ledger
 from turnwire.sap.cache import WHOLE_PAYLOAD, Essence, Store, without
 from turnwire.sap.judgement import Lesson, is_cached, judge, require_answer

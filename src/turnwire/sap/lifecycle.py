@@ -7,8 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from turnwire.errors import EncodeError, Issue, Reason, RuleError
-from turnwire.json.canonical import canonical
-from turnwire.json.text import write
+from turnwire.json.text import canonical, write
 from turnwire.sap.messages import JsonObject, Result, Task
 from turnwire.sap.spec import TERMINAL, TRANSITIONS, WIRE, Status
 from turnwire.sap.times import same_id, uuid_key

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire.errors import Reason, RuleError
-from turnwire.json.canonical import canonical
+from turnwire.json.text import canonical
 from turnwire.ledger.checkpoint import is_signature, private_key, require_cryptography
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import WIRE
