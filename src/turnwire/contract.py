@@ -186,6 +186,10 @@ class Wire:
         matcher."""
         return self.name in MATCHED or (self.has("plan") and (self.style != OBJECT or self.has("bulk")))
 
+    def text(self, message: Any) -> str:
+        """A message as it was read, with its issues. Raises EncodeError for one that cannot be written."""
+        return self.encode(message) if self.always_strict else self.encode(message, strict=False)
+
     def writes_as_document(self, text: str) -> bool:
         """True if the text is that of a document of a wire of style "object", not of a JSON object."""
         return self.style == OBJECT and self.has("documents") and not text.lstrip(" \t\n\r").startswith("{")
@@ -197,7 +201,7 @@ class Wire:
         if self.plain is not None:
             return self.plain(message)
         if self.style == OBJECT:
-            text = self.encode(message) if self.always_strict else self.encode(message, strict=False)
+            text = self.text(message)
             if self.writes_as_document(text):
                 return {"document": text}
             import json

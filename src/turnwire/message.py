@@ -208,8 +208,7 @@ def _wire_of(cls: type) -> Wire:
 def _scanned(message: Message, column: str) -> Any:
     """The value that a scan of the text of a message has in a common column."""
     wire = _wire_of(type(message))
-    text = wire.encode(message) if wire.always_strict else wire.encode(message, strict=False)
-    batch = next(iter(registry.scanning()(text.encode(), wire=wire.name)))
+    batch = next(iter(registry.scanning()(wire.text(message).encode(), wire=wire.name)))
     if not batch.valid(column)[0]:
         return None
     value = batch[column][0]

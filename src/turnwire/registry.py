@@ -324,7 +324,7 @@ def encode(message: Any, strict: bool = True) -> str:
     is not a message, else what the wire's own encode raises.
     """
     found = _wire_of(message)
-    return found.encode(message) if strict or found.always_strict else found.encode(message, strict=False)
+    return found.encode(message) if strict else found.text(message)
 
 
 def check(message: Any, **context: Any) -> list[Issue]:

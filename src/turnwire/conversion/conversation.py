@@ -13,7 +13,7 @@ from turnwire.conversion.converting import Converted, ConvertOptions, names_of, 
 from turnwire.conversion.facts import Mapper, is_known, mapper
 from turnwire.conversion.shapes import ABSENT, Facts, Fields, Shape
 from turnwire.errors import ConvertError, Issue, Reason, expect, expect_number
-from turnwire.registry import encode, reading
+from turnwire.registry import reading
 
 REMEMBERED = 100_000
 """Tasks, names and conversations that a converter remembers of each; the oldest are forgotten."""
@@ -383,5 +383,5 @@ def _ends(facts: Facts, reader: Mapper, message: Any) -> bool:
     if reader.progress and message.kind in reader.progress:
         return False
     work = reader.described.work
-    found = None if work is None else work(encode(message, strict=False).encode("utf-8", "surrogatepass"))
+    found = None if work is None else work(reader.described.text(message).encode("utf-8", "surrogatepass"))
     return found is None or found.final

@@ -13,7 +13,7 @@ from turnwire.conversion.facts import Mapper, differing, mapper, meaning
 from turnwire.conversion.shapes import Facts, Fields, pointed, shown
 from turnwire.conversion.tables import GRAVE
 from turnwire.errors import ConvertError, DecodeError, Issue, Reason, expect
-from turnwire.registry import encode, wire_of
+from turnwire.registry import wire_of
 
 _NOTHING = Context()
 
@@ -102,7 +102,7 @@ def reader_of(message: Any, to: str, names: Names) -> Mapper | None:
     wire = None if source is None else registry.wire(source)
     if wire is None or not isinstance(message, wire.message):
         raise ConvertError(Reason.WRONG_TYPE, f"convert expects a message, not {type(message).__name__}", wire=to)
-    encode(message, strict=False)
+    wire.text(message)  # it can be written
     if wire.name == to:
         return None
     if not wire.has("shape"):

@@ -7,11 +7,14 @@ from typing import Any
 from turnwire.conversion.shapes import Fields, Path, Shape, flat, nested
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.sstp.messages import CLASSES, Message
-from turnwire.sstp.spec import SCHEMA_IDS, Kind
+from turnwire.sstp.spec import SCHEMA_IDS
 
 CARRY: Path = ("header", "turnwire")
 
 _OWN = own_acts("sstp")
+_FIXED: dict[str, Fields] = {
+    kind.value: {("header", "kind"): kind.value, ("header", "schema_id"): name} for kind, name in SCHEMA_IDS.items()
+}
 
 
 def split(message: Message) -> Fields:
@@ -37,7 +40,7 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     if act == "inform" and facts.get("status") == "FAILED":
         act = "error"  # a knowledge message would not say that something failed
     name = ACTS[act]["sstp"].kind
-    return name, {("header", "kind"): name, ("header", "schema_id"): SCHEMA_IDS[Kind(name)]}
+    return name, _FIXED[name]
 
 
 SHAPE = Shape(

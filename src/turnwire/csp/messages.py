@@ -29,6 +29,7 @@ class _Record:
     """Comparison, repr and match patterns from ``__match_args__``, the attributes that make up the value."""
 
     __slots__ = ()
+    __wire__ = WIRE
     __match_args__: ClassVar[tuple[str, ...]] = ()
     __hash__ = None  # type: ignore[assignment]
 

@@ -47,6 +47,7 @@ class Space(contract.Message):
     """
 
     __slots__ = ("__weakref__", *_NAMES)
+    __wire__ = WIRE
     preamble: str
     sections: list[Section]
     issues: list[Issue]
