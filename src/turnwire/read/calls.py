@@ -4,7 +4,7 @@ parents."""
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +40,7 @@ class CallIds:
     def __init__(self, restart: bool) -> None:
         self.restart = restart
         self._once: set[int] = set()  # calls and answers
-        self._last: dict[
-            int, tuple[int, int, int, int]
-        ] = {}  # call -> how often before, 1 asked, 2 answered; its file, words
+        self._last: dict[int, tuple[int, ...]] = {}  # id -> calls before, 1 asked or 2 answered, its file and words
 
     def take(self, ids: Any, asks: Any, words: Any, file: int) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
         """Returns which of these calls and answers are new, and the numbers of their calls, 0 for no id. words: the
@@ -123,19 +121,18 @@ class Calls:
             trace, span, parent = (columns[name].numbers[spans] for name in ("conversation", "id", "parent"))
             parents = np.where(columns["parent"].lengths[spans] > 0, mixed(trace, parent), np.uint64(0))
             known |= zip(mixed(trace, span).tolist(), parents.tolist(), strict=True)
-        kinds, (names, codes) = batch.codes("kind"), columns["tool"].coded()
-        apart = np.isin(kinds, _numbers({*wire.table.asks, *wire.table.answers} - {*_OF_TOOLS})) & (codes < 0)
-        rows = np.flatnonzero(mine & (batch.valid("tool") | batch.valid("call_id")) & ~apart)
-        ids, kinds, codes = ids_of(columns["call_id"])[rows], kinds[rows], codes[rows]
-        tools = np.array([self._number(wire.name, name) for name in (*names, None)])[codes]
+        kinds, (names, codes), table = batch.codes("kind"), columns["tool"].coded(), wire.table
+        asks, answers, of_tools = (
+            np.isin(kinds, [KINDS.index(one) for one in several]) for several in (table.asks, table.answers, _OF_TOOLS)
+        )
+        apart, called = (asks | answers) & ~of_tools & (codes < 0), batch.valid("tool") | batch.valid("call_id")
+        rows = np.flatnonzero(mine & called & ~apart)
+        ids, results = ids_of(columns["call_id"])[rows], (answers | ((codes < 0) & ~asks))[rows]
+        tools = np.array([self._number(wire.name, name) for name in (*names, None)])[codes[rows]]
         failed = (batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool)))[rows]
-        results = np.isin(kinds, _numbers(wire.table.answers)) | (
-            (codes < 0) & ~np.isin(kinds, _numbers(wire.table.asks))
-        )
         rules, plain = _rules(wire.name)
-        one = np.full(len(rows), not rules) | (
-            plain & (batch["calls"][rows] == 1) & (batch["tools"][rows] < 2) & (ids != 0)
-        )
+        single = (batch["calls"][rows] == 1) & (batch["tools"][rows] < 2) & (ids != 0)
+        one = np.full(len(rows), not rules) | (plain & single)
         found = np.stack([ids.view(np.int64), tools, failed, results], 1)
         several = np.flatnonzero(~one)
         if len(several):
@@ -168,6 +165,7 @@ class Calls:
         known, unnamed = self._open[wire.name], self._unnamed[wire.name]
         told = self._ids.setdefault(wire.name, CallIds(wire.table.ids_restart))
         new, numbers = told.take(ids.view(np.uint64), results == 0, tools, file)
+        new |= results != 0  # of which each call takes one
         nameless = self._number(wire.name, None)
         columns = (column[new].tolist() for column in (numbers, tools, failed, results))
         for call, tool, bad, result in zip(*columns, strict=True):
@@ -199,10 +197,6 @@ class Calls:
 _PARTS = ("call", "result")
 _OF_TOOLS = ("tool_call", "tool_result", "error")
 """The kinds of records that make or answer a call of a tool, and no other request."""
-
-
-def _numbers(kinds: Iterable[str]) -> list[int]:
-    return [KINDS.index(kind) for kind in kinds]
 
 
 @lru_cache(64)
