@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import copy
 import json
+import random
+from itertools import product
 from typing import Any
 
 import pytest
 
+from tests.sstp.examples import example
 from tests.vectors import load
-from turnwire import registry
+from turnwire import registry, sstp
 from turnwire.errors import WireError
 from turnwire.read.judging import specification
 
@@ -63,3 +66,26 @@ def test_a_judge_admits_what_it_finds_no_fault_in(wire):
         assert admits.faults == []
         seen.add(clause)
     assert None in seen and (len(seen) > 1 or wire == "nslip")  # of which nothing that is read breaks a clause
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_message_that_is_refused_changes_nothing(wire):
+    judge, several = specification(wire).judge, messages(wire)
+    if wire == "sstp":  # of two actors in two sessions, or in one without a name
+        several = []
+        for place, (actor, session, clock) in enumerate(product("ab", ("s", "t", None), (1, 2, 3))):
+            value = example(sstp.Kind.KNOWLEDGE)
+            value["payload"]["content"] = f"the finding of number {place}"
+            value["header"] |= {"actor_id": actor, "session_id": session, "logical_clock": clock}
+            if session is None:
+                del value["header"]["session_id"]
+            several.append(sstp.decode(json.dumps(value)))
+    for seed in range(20):
+        random.Random(seed).shuffle(several)
+        tried, spared = judge(), judge()
+        for line, message in enumerate(several[:80]):
+            if tried.admits(copy.deepcopy(message), line) is None:
+                assert spared.admits(copy.deepcopy(message), line) is None
+        for one in (tried, spared):
+            one.end()
+        assert (tried.faults, tried.open, tried.applied) == (spared.faults, spared.open, spared.applied)

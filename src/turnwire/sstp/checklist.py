@@ -134,7 +134,9 @@ class SstpChecklist(checklists.RecordChecklist):
                 self.fault("addressee", line, issue.text, offset)
             else:
                 self._issue(issue, line, offset)
-        if found.taken:  # every fault was told: nothing has changed for whoever only asks whether it is admitted
+        # Every fault was told: nothing has changed for whoever only asks whether it is admitted.
+        self._enter(message, session)
+        if found.taken:
             session._take(message, found, (line, offset))
         asks = (found if found.taken else message).addressee is not None
         self.applied |= _ALWAYS
@@ -161,16 +163,22 @@ class SstpChecklist(checklists.RecordChecklist):
         if name is None:
             if self._only is not None:
                 return self._only
-            name_of = self._spoke.get(message.actor_id)
-            return name_of if name_of is not None else self._sessions.setdefault(None, Session())
-        session = self._sessions.get(name)
-        if session is None:
-            first = not any(key is not None for key in self._sessions) and None in self._sessions
-            session = self._sessions.pop(None) if first else Session(session_id=name)
-            self._sessions[name] = session
-            self._only = session if len(self._sessions) == 1 else None
-        self._spoke[message.actor_id] = session
-        return session
+            return self._spoke.get(message.actor_id) or self._sessions.get(None) or Session()
+        unnamed = self._sessions.get(None) if len(self._sessions) == 1 else None  # as long as it is the only one
+        return self._sessions.get(name) or unnamed or Session(session_id=name)
+
+    def _enter(self, message: Message, session: Session) -> None:
+        """The message is one of the session."""
+        name = message.session_id
+        if name is None and session is not self._only and message.actor_id not in self._spoke:
+            self._sessions[None] = session
+        elif name is not None:
+            if name not in self._sessions:
+                if session is self._sessions.get(None):
+                    del self._sessions[None]
+                self._sessions[name] = session
+                self._only = session if len(self._sessions) == 1 else None
+            self._spoke[message.actor_id] = session
 
     def _issue(self, issue: Issue, line: int, offset: int | None) -> None:
         where = str(issue.where)
