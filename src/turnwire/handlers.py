@@ -95,7 +95,8 @@ def langchain_callback(path: str | os.PathLike[str]) -> BaseCallbackHandler:
             name = (serialized or {}).get("name") or told.get("name") or ""
             arguments = told.get("inputs")
             text = _json(arguments) if isinstance(arguments, dict) else input_str
-            self._runs.begin("execute_tool", {"gen_ai.tool.name": name, "gen_ai.tool.call.arguments": text}, told)
+            said = {"gen_ai.tool.name": name, "gen_ai.tool.call.arguments": text}
+            self._runs.begin("execute_tool", _session(told) | said, told)
 
         def on_tool_end(self, output: Any, **told: Any) -> None:
             said = {"gen_ai.tool.call.result": str(getattr(output, "content", output))}
@@ -161,9 +162,15 @@ def _asked(told: dict[str, Any]) -> dict[str, Any]:
     names = {
         "gen_ai.provider.name": meta.get("ls_provider"),
         "gen_ai.request.model": meta.get("ls_model_name"),
-        "gen_ai.conversation.id": meta.get("thread_id") or meta.get("session_id"),
     }
-    return {name: str(value) for name, value in names.items() if value}
+    return _session(told) | {name: str(value) for name, value in names.items() if value}
+
+
+def _session(told: dict[str, Any]) -> dict[str, Any]:
+    """The conversation of a run."""
+    meta = told.get("metadata") or {}
+    name = meta.get("thread_id") or meta.get("session_id")
+    return {"gen_ai.conversation.id": str(name)} if name else {}
 
 
 def _answered(response: Any) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import pytest
 import turnwire
 from tests.cli.running import turnwire as command
 from tests.formats import samples
-from turnwire import UnknownName
+from tests.formats.test_tables import rows
+from turnwire import UnknownName, registry
+from turnwire.formats.table import sources_of
 from turnwire.handlers import LogHandler, langchain_callback
 from turnwire.ledger import Ledger
 from turnwire.nslip import Act, FrameType, SlipMessage, Slot
@@ -67,7 +71,7 @@ def test_a_message_with_several_calls(scan_core: str) -> None:
     assert said["content"] == MESSAGE["content"][:3] and said["usage"] == MESSAGE["usage"]  # type: ignore[index]
     assert told.dropped == ("member:container", "part:image")
     [said], [told] = lines(log, "jsonl")
-    assert [part["kind"] for part in said["parts"]] == ["text", "call", "call"]
+    assert [part["kind"] for part in said["parts"]] == ["text", "call", "call", "data"]
 
 
 def test_messages_of_a_session_are_in_order(scan_core: str) -> None:
@@ -106,6 +110,28 @@ def test_the_sdk_of_opentelemetry_takes_the_spans() -> None:
         export_spans(CLAUDE, kept)
 
 
+@pytest.mark.parametrize("log", SESSIONS)
+def test_an_export_of_spans_is_read_back(log: bytes, scan_core: str) -> None:
+    """With session, project, model, tokens, times and call ids; and its spans come back as they were."""
+    said, _ = lines(log, "otlp")
+    back = "\n".join(map(json.dumps, said)).encode()
+    for columns in (("conversation", "project"), ("call_id", "tool", "conversation"), ("model", "conversation")):
+        found, want = ({tuple(map(row.get, columns)) for row in rows(one)} for one in (back, log))
+        assert {row for row in want if None not in row} <= found
+    for by in ("session", "project", "model", "day"):
+        assert usage(back, by).rows == [pytest.approx(row) for row in usage(log, by).rows]
+    again, found_again = lines(back, "otlp")
+    assert {one.dropped for one in found_again} == {()}
+    assert list(map(objects, again)) == list(map(objects, said))
+
+
+def objects(line: dict[str, Any]) -> Any:
+    """The spans or log records of a request to a collector."""
+    [of] = line.get("resourceSpans") or line["resourceLogs"]
+    [within] = of.get("scopeSpans") or of["scopeLogs"]
+    return within.get("spans") or within["logRecords"]
+
+
 def test_an_unknown_form_is_refused() -> None:
     with pytest.raises(UnknownName):
         export(CLAUDE, "xml")
@@ -118,6 +144,8 @@ def test_convert_writes_them(tmp_path: Path) -> None:
     for to in FORMS:
         done = command("convert", log, "--to", to)
         assert done.code == 0 and all(map(json.loads, done.out.splitlines()))
+        shown = command("convert", log, "--to", to, "-v")
+        assert "member:gitBranch" in shown.err
     first = json.loads(command("convert", log, "--to", "openai", "--json").out.splitlines()[0])
     assert first == {"file": str(log), "line": 1, "to": "openai", "text": None, "dropped": ["summary"]}
     assert command("convert", log, "--to", "otlp", "--carry").code == 2
@@ -192,3 +220,188 @@ def test_the_callback_of_langchain(tmp_path: Path) -> None:
     assert list(batch["tool"]) == [None, "add", "add"] and list(batch["error"]) == [None, None, "ValueError"]
     total = usage(tmp_path / "a.jsonl").total
     assert (total["input_tokens"], total["cache_read_tokens"], total["output_tokens"]) == (6, 4, 5)
+    said, _ = lines((tmp_path / "a.jsonl").read_bytes(), "openai")
+    asked, done, failed = said
+    assert [one["function"]["arguments"] for one in asked["tool_calls"]] == ['{"a":1,"b":2}']
+    assert (done["tool_call_id"], done["content"]) == ("c1", "3")
+    assert failed["tool_calls"][0]["function"]["arguments"] == '{"a":-1,"b":0}'
+
+
+def attribute(key: str, value: Any) -> dict[str, Any]:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return {"key": key, "value": {"intValue": str(value)} if isinstance(value, int) else {"stringValue": text}}
+
+
+SESSION, SAYS, ASKS, ANSWER = "session-1", "what is said", {"q": "asked"}, "an answer"
+NANO = "1756720800000000000"
+FUNCTION = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": json.dumps(ASKS)}}
+PARTS = [{"type": "text", "content": SAYS}, {"type": "tool_call", "id": "c1", "name": "look", "arguments": ASKS}]
+OTLP_SPAN = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "startTimeUnixNano": NANO}
+HELD: dict[str, list[dict[str, Any]]] = {}
+for line in (Path(__file__).parent / "conversations.jsonl").read_text().splitlines():
+    HELD.setdefault(json.loads(line)["wire"], []).append(json.loads(line)["record"])
+"""Format -> records with what it can hold of a text, a call, its result, tokens, a session and a time."""
+MARKS = {
+    **{SAYS: "text", "asked": "call|part:data", ANSWER: "result", "7777": "input_tokens"},
+    **{SESSION: "conversation", "10:00:00|1756720800": "time"},
+}
+"""What is looked for of a text, a call, a result, tokens, a session and a time, and the names of its loss."""
+
+
+@pytest.mark.parametrize("to", FORMS)
+@pytest.mark.parametrize("wire", registry.formats())
+def test_what_a_record_holds_is_carried_or_named(wire: str, to: str, scan_core: str) -> None:
+    log = samples.text(HELD[wire])
+    said, found = lines(log, to)
+    whole = [json.dumps(HELD[wire][one.line - 1]) for one in found if one.text is None]
+    lost = " ".join(name for one in found for name in one.dropped)
+    facts = [mark for mark in MARKS if re.search(mark, log.decode())]
+    assert facts
+    for mark in facts:
+        carried = re.search(mark, "\n".join(json.dumps(one) for one in said))
+        named = re.search(rf"(?:^| )(?:{MARKS[mark]})(?: |$)", lost) or any(re.search(mark, one) for one in whole)
+        assert carried or (named and to in ("openai", "anthropic")), (mark, said, lost)
+
+
+@pytest.mark.parametrize("wire", registry.formats())
+def test_no_member_is_lost_in_silence(wire: str, scan_core: str) -> None:
+    """Each value of each vector is in the turn, or its member is named."""
+    for vector in samples.vectors(wire):
+        if "columns" not in vector:
+            continue
+        found = list(export(samples.text([vector["input"]]), "jsonl"))
+        said = "\n".join(str(one.text) for one in found)
+        named = [name.removeprefix("member:") for one in found for name in one.dropped]
+        for path, value in leaves(vector["input"]):
+            written = (
+                str(value),
+                json.dumps(value, ensure_ascii=False),
+                json.dumps(str(value), ensure_ascii=False)[1:-1],
+            )
+            told = any(path == name or path.startswith(f"{name}/") for name in named)
+            assert told or any(one in said for one in written) or is_of_the_table(wire, path, value), (
+                path,
+                said,
+                named,
+            )
+
+
+def is_of_the_table(wire: str, path: str, value: Any) -> bool:
+    """True if a value is one of the words by which the format is known, or a part of a time or of a sum of tokens."""
+    table = registry.formats()[wire].table
+    every = [(name, one) for of in table.layouts for name, given in of.columns.items() for one in sources_of(given)]
+    made = [one for name, one in every if name in ("time", "input_tokens") or one.how not in ("", "loose", "digits")]
+    words = {word for layout in table.layouts for some in layout.signs.values() for word in some}
+    words |= {word for layout in table.layouts for rule in layout.kinds for word in getattr(rule, "kinds", ())}
+    steps = path.split("/")
+    paths = [where.split("/") for one in made for where in (one.path, one.start)]
+    alike = any(len(one) == len(steps) and all(map(is_step, one, steps)) for one in paths)
+    return alike or steps[-1] in ("type", "kind") or (isinstance(value, str) and value in words)
+
+
+def is_step(step: str, of: str) -> bool:
+    return step in ("{}", of)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The values in an object that say something, with their paths as losses have them."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else (("*", one) for one in value)
+        for key, one in items:
+            keyed = key == "*" and isinstance(one, dict) and {"key", "value"} <= {*one}
+            step = f"[{one['key']}]" if keyed else key
+            inner = one["value"] if keyed else one
+            yield from leaves(inner, f"{path}/{step}" if path else step)
+    elif value not in (None, ""):
+        yield path, value
+
+
+def event(name: str, **members: Any) -> dict[str, Any]:
+    return {"timeUnixNano": NANO, "name": name, "attributes": [attribute(key, one) for key, one in members.items()]}
+
+
+def structured(value: Any) -> dict[str, Any]:
+    """A value as an ``AnyValue``."""
+    if isinstance(value, dict):
+        return {"kvlistValue": {"values": [{"key": key, "value": structured(one)} for key, one in value.items()]}}
+    return (
+        {"arrayValue": {"values": list(map(structured, value))}} if isinstance(value, list) else {"stringValue": value}
+    )
+
+
+def spoken(said: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Who says what, in messages for the API of OpenAI."""
+    calls = [[(one["id"], one["function"]["arguments"]) for one in message.get("tool_calls", ())] for message in said]
+    return [(one["role"], one["content"], *of) for one, of in zip(said, calls, strict=True)]
+
+
+ASKED, GIVEN = ("user", "why?"), ("tool", ANSWER)
+WRITTEN = json.dumps(ASKS, separators=(",", ":"))
+CONVENTIONS = {
+    "attributes": [
+        {**OTLP_SPAN, "attributes": [attribute("gen_ai.input.messages", messages)]}
+        for messages in (
+            [{"role": "user", "parts": [{"type": "text", "content": "why?"}]}],
+            [
+                {"role": "user", "parts": [{"type": "text", "content": "why?"}]},
+                {"role": "assistant", "parts": PARTS},
+                {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "result": ANSWER}]},
+            ],
+        )
+    ],
+    "events of a span": [
+        {
+            **OTLP_SPAN,
+            "events": [
+                event("gen_ai.user.message", content="why?"),
+                event("gen_ai.choice", message={"content": SAYS, "tool_calls": [FUNCTION]}),
+                event("gen_ai.tool.message", content=ANSWER, id="c1"),
+                event("exception"),
+            ],
+        }
+    ],
+    "logs": [
+        {"timeUnixNano": NANO, "traceId": "a", "eventName": f"gen_ai.{name}", "body": structured(body)}
+        for name, body in (
+            ("user.message", {"content": "why?"}),
+            ("choice", {"message": {"content": SAYS, "tool_calls": [FUNCTION]}}),
+            ("tool.message", {"content": ANSWER, "id": "c1"}),
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("how", CONVENTIONS)
+def test_spans_have_the_messages_of_each_version_of_the_conventions(how: str, scan_core: str) -> None:
+    """A history that was told before is not told again."""
+    said, _ = lines(samples.text(CONVENTIONS[how]), "openai")
+    assert spoken(said) == [ASKED, ("assistant", SAYS, ("c1", WRITTEN)), GIVEN]
+
+
+def test_records_of_several_messages_are_conversations(scan_core: str) -> None:
+    said, _ = lines(samples.text(HELD["inspect"]), "openai")
+    assert spoken(said) == [ASKED, ("assistant", SAYS, ("c1", WRITTEN)), GIVEN]
+    task = HELD["a2a"][0]
+    later = {**task, "history": [*task["history"], {"messageId": "m2", "role": "agent", "parts": [{"text": "more"}]}]}
+    said, found = lines(samples.text([task, {**later, "artifacts": []}]), "openai")
+    assert spoken(said) == [("user", SAYS), ("assistant", ANSWER), ("assistant", "more")]
+    assert "part:data" in found[1].dropped
+    said, _ = lines(samples.text(HELD["openai"][1:]), "openai")
+    assert spoken(said) == [GIVEN, ("user", "?")]
+
+
+@pytest.mark.once
+def test_show_prints_them(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    for wire, expected in (
+        ("inspect", ("why?", SAYS, ANSWER, "[target]", "look")),
+        ("a2a", (SAYS, ANSWER, "asked")),
+        ("l9", (SAYS, "asked", "ada → bob")),
+        ("otlp", ("why?", SAYS, ANSWER)),
+        ("openai", (SAYS, ANSWER)),
+    ):
+        actors = [{"role": "sender", "id": "ada"}, {"role": "receiver", "id": "bob"}]
+        header = {"header": {**HELD["l9"][0]["header"], "participants": {"actors": actors}}} if wire == "l9" else {}
+        log.write_bytes(samples.text({**one, **header} for one in HELD[wire]))
+        done = command("show", log)
+        assert done.code == 0 and all(one in done.out.decode() for one in expected), done.out

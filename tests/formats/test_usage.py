@@ -247,7 +247,7 @@ def test_providers_differ_in_whether_cached_tokens_are_input() -> None:
     ):
         counts = {name: {**said[name], **({"total_tokens": totals[name]} if given else {})} for name in names}
         sample = {"id": 1, "epoch": 1, "input": "q", "target": "a", "messages": [], "model_usage": counts}
-        found, [turn] = usage(samples.text([sample])).total, turns(samples.text([sample]))
+        found, [*_, turn] = usage(samples.text([sample])).total, turns(samples.text([sample]))
         assert found["input_tokens"] == turn.tokens["input_tokens"] == fresh
         assert not given or found["tokens"] == sum(totals[name] for name in names)
 

@@ -1,21 +1,34 @@
 """The parts of a record's content: texts, reasoning, tool calls and their results, from a table for each format.
 
-Columns keep one value a record; a message of a model may hold several calls. Exports and ``turnwire show`` read all.
+Columns keep one value a record; a message of a model may hold several calls, and a record several messages. Exports and
+``turnwire show`` read all, and know what they did not read.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
-from turnwire.json.plan import MISSING, value_at
+from turnwire.json.plan import MISSING
+
+ROLES = {
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("assistant", "agent", "ai", "model"), "assistant"),
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(("tool", "function"), "tool"),
+}
+"""The words of formats for a role -> the role."""
 
 
 class Part(NamedTuple):
-    """One part of a record. kind: "text", "reasoning", "call", "result", or "other", of which only the name is known.
+    """One part of a record. kind: "text", "reasoning", "call", "result", or "data", which is any other.
 
-    id: of the call that it is or answers. name: of the tool, or the type of another part. arguments: of a call, any
-    JSON value. failed: whether a result is that of an error.
+    id: of the call that it is or answers. name: of the tool, or the type of data. arguments: of a call, any JSON value;
+    of data, the value itself. failed: whether a result is that of an error.
     """
 
     kind: str
@@ -30,69 +43,287 @@ class PartRule(NamedTuple):
     """A rule for parts of one kind: where they are, and the paths of their values.
 
     at: the path of the object in the record, of several in an array with "*", or "" for the record itself. types: the
-    words one of which is its ``type``; () for any. A string in place of the object is a part of the kind of the first
-    rule there. when: a path of the record, and its value in records with such parts.
+    words one of which is its ``type`` or ``kind``; () for any. A string in place of the object is a part of the kind of
+    the first rule there. when: a path of the record, and its value in records with such parts. unless: a path of the
+    record that must be absent.
     """
 
     at: str
     kind: str
     types: tuple[str, ...] = ()
-    text: str = ""
+    text: str | tuple[str, ...] = ""
     id: str = ""
     name: str = ""
     arguments: tuple[str, ...] = ()
     failed: str = ""
     when: tuple[str, str] | None = None
+    unless: str = ""
 
 
-def parts_of(fields: dict[str, Any], rules: tuple[PartRule, ...]) -> list[Part]:
+class MessageRule(NamedTuple):
+    """Messages in a record, each of which is a turn.
+
+    at: the path of a message in the record, of several with "*". parts: the rules for its parts; a string in place of
+    it is its text. columns: column -> its path in the message. role: that of all of them. when: a path of the message,
+    and its value in such messages. unless: as in a ``PartRule``. retold: whether records tell again what records of
+    their conversation told before.
+    """
+
+    at: str
+    parts: tuple[PartRule, ...] = ()
+    columns: Mapping[str, str] = {"sender": "role", "id": "id"}
+    role: str | None = None
+    when: tuple[str, str] | None = None
+    unless: str = ""
+    retold: bool = False
+
+
+class Said(NamedTuple):
+    """A message in a record. columns: column -> its value and where that is. retold: see ``MessageRule``."""
+
+    columns: dict[str, tuple[Place, str]]
+    role: str | None
+    parts: list[Part]
+    retold: bool = False
+
+
+Place = tuple[int, Any]
+"""The identity of an object or array, and a key in it."""
+
+
+class Reader:
+    """Reads values of one object by their paths, and knows which members were taken."""
+
+    def __init__(self) -> None:
+        self._taken: set[Place] = set()
+        self._read: dict[Place, Any] = {}  # what a text or a value of OTLP says, where that was read
+
+    def values(self, fields: Any, path: str) -> list[tuple[Place, Any]]:
+        """The values at a path of an object, each with its place: of all items, where "*" stands in it. JSON in a text
+        of OTLP is read where the path goes on in it."""
+        place: Place = (0, None)
+        value, steps = fields, _steps(path)
+        for number, step in enumerate(steps):
+            if type(value) is not dict or step not in value:
+                found = [(place, value)]
+                for further in steps[number:]:
+                    found = [one for place, value in found for one in self._within(place, value, further)]
+                return [(place, self._plain(place, value)) for place, value in found]
+            place, value = (id(value), step), value[step]
+        return [(place, value)]
+
+    def take(self, *places: Place) -> None:
+        """Notes that what is at some places was taken."""
+        self._taken.update(places)
+
+    def value(self, fields: Any, path: str) -> Any:
+        """Takes the value at a path, the last one of several; ``MISSING`` where there is none."""
+        found = self.values(fields, path) if path else []
+        if not found:
+            return MISSING
+        self._taken.add(found[-1][0])
+        return found[-1][1]
+
+    def _within(self, place: Place, value: Any, step: str) -> Iterator[tuple[Place, Any]]:
+        if type(value) is dict:
+            if step in value:
+                yield (id(value), step), value[step]
+                return
+            value = self._plain(place, value)
+        if type(value) is str and place[1] in _TEXTS:
+            value = self._read.get(place, value)
+            if type(value) is str:
+                value = self._read[place] = _loaded(value)
+        if step[0] == "[" and isinstance(value, list):
+            key, equals, word = step[1:-1].rpartition("=")
+            word, _, member = word.rpartition(":") if equals else (word, "", "value")
+            for item in value:
+                if isinstance(item, dict) and item.get(key or "key") == word and member in item:
+                    self._taken.add((id(item), key or "key"))
+                    yield (id(item), member), item[member]
+        elif step == "*" and isinstance(value, list):
+            yield from (((id(value), number), item) for number, item in enumerate(value))
+        elif step == "{}" and isinstance(value, dict):
+            yield from (((id(value), key), item) for key, item in value.items())
+        elif isinstance(value, dict) and step in value:
+            yield (id(value), step), value[step]
+
+    def _plain(self, place: Place, value: Any) -> Any:
+        """What a value of OTLP says."""
+        return self._read.setdefault(place, unwrapped(value)) if _is_wrapped(value) else value
+
+    def left(self, fields: Any) -> list[str]:
+        """The paths of what nobody took: of an object none of whose members was taken, its own."""
+        return list(dict.fromkeys(self._left(fields, "")[0]))
+
+    def _left(self, value: Any, path: str) -> tuple[list[str], bool]:
+        names: list[str] = []
+        touched = False
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            place = id(value), key
+            if place in self._taken:
+                touched = True
+                continue
+            if _is_wrapped(item) and (id(item), next(iter(item))) in self._taken:
+                touched = True
+                continue
+            item = self._read.get(place, item)
+            if item is None or (isinstance(item, str | list | dict) and not item):
+                continue
+            word = key if isinstance(key, str) else "*"
+            if word == "*" and isinstance(item, dict) and isinstance(item.get("key"), str) and "value" in item:
+                word = f"[{item['key']}]"
+            here = f"{path}/{word}" if path else word
+            found, below = self._left(item, here) if isinstance(item, dict | list) else ([], False)
+            names += found if below else [here]
+            touched = touched or below
+        return names, touched
+
+
+@lru_cache(4096)
+def _steps(path: str) -> tuple[str, ...]:
+    """The steps of a path; a key in brackets may have slashes."""
+    found: list[str] = []
+    for step in path.split("/") if path else ():
+        if found and found[-1][0] == "[" and found[-1][-1] != "]":
+            found[-1] += f"/{step}"
+        else:
+            found.append(step)
+    return tuple(found)
+
+
+_TEXTS = ("value", "stringValue")
+"""The members of OTLP's attributes whose texts may be JSON."""
+_WRAPPERS = {"stringValue", "intValue", "doubleValue", "boolValue", "bytesValue", "arrayValue", "kvlistValue"}
+
+
+def _is_wrapped(value: Any) -> bool:
+    return type(value) is dict and len(value) == 1 and next(iter(value)) in _WRAPPERS
+
+
+def unwrapped(value: Any) -> Any:
+    """A value of OTLP (``AnyValue``) as plain JSON."""
+    if not _is_wrapped(value):
+        return value
+    ((how, held),) = value.items()
+    if how == "intValue" and isinstance(held, str) and held.lstrip("-").isdecimal():
+        return int(held)
+    if how not in ("arrayValue", "kvlistValue"):
+        return held
+    several = held.get("values") if isinstance(held, dict) else None
+    items = [one for one in several if isinstance(one, dict)] if isinstance(several, list) else []
+    if how == "arrayValue":
+        return [unwrapped(one) for one in items]
+    return {one["key"]: unwrapped(one.get("value")) for one in items if isinstance(one.get("key"), str)}
+
+
+def parts_of(fields: Any, rules: tuple[PartRule, ...], reader: Reader | None = None) -> list[Part]:
     """The parts of a record, those of one place in the order in which they stand. The text of a result is no part of
     its own."""
+    reader = reader or Reader()
     found: list[Part] = []
     places: dict[str, list[PartRule]] = {}
     for rule in rules:
-        if rule.when is None or value_at(fields, rule.when[0]) == rule.when[1]:
+        if applies(fields, rule, reader):
             places.setdefault(rule.at, []).append(rule)
-    told = {f"{at}/{rule.text}" for at, here in places.items() for rule in here if rule.kind == "result" and rule.text}
-    for place, here in places.items():
-        if place.removesuffix("/*") in told and any(part.kind == "result" for part in found):
+    results = [rule for rule in rules if rule.kind == "result" and rule.at in places]
+    told = {f"{rule.at}/{text}".lstrip("/") for rule in results for text in _several(rule.text)}
+    for path, here in places.items():
+        if path.removesuffix("/*") in told and any(part.kind == "result" for part in found):
             continue
-        found += filter(None, (_part(value, here) for value in values_at(fields, place)))
+        for place, value in reader.values(fields, path):
+            found += filter(None, (_part(place, value, here, reader),))
     return found
+
+
+def applies(fields: Any, rule: PartRule | MessageRule, reader: Reader) -> bool:
+    """True if a record is one of those that a rule is for."""
+    if rule.unless and any(value not in (None, [], "") for _, value in reader.values(fields, rule.unless)):
+        return False
+    if rule.when is None:
+        return True
+    found = [place for place, value in reader.values(fields, rule.when[0]) if value == rule.when[1]]
+    reader.take(*found)
+    return bool(found)
 
 
 def values_at(fields: Any, path: str) -> list[Any]:
     """The values at a path of an object: of all items, where "*" stands in it."""
-    found = [fields]
-    for step in path.split("/") if path else ():
-        if step == "*":
-            found = [item for one in found if isinstance(one, list) for item in one]
-        else:
-            found = [one[step] for one in found if isinstance(one, dict) and step in one]
-    return found
+    return [value for _, value in Reader().values(fields, path)]
 
 
-def _part(value: Any, rules: list[PartRule]) -> Part | None:
-    if isinstance(value, str):
+def shape_of(value: Any, words: frozenset[str]) -> Any:
+    """An object without its values, apart from those of some members: objects of one shape are read alike."""
+    if type(value) is dict:
+        return tuple(
+            [(key, one if key in words and type(one) is str else shape_of(one, words)) for key, one in value.items()]
+        )
+    if type(value) is list:
+        return tuple([shape_of(one, words) for one in value])
+    return bool(value) if type(value) is str else type(value)
+
+
+def messages_of(fields: Any, rules: tuple[MessageRule, ...], reader: Reader) -> Iterator[Said]:
+    """The messages in a record, those of one place in the order in which they stand."""
+    for at, here in groupby(rules, attrgetter("at")):
+        several = [rule for rule in here if applies(fields, rule._replace(when=None), reader)]
+        for place, value in reader.values(fields, at) if several else ():
+            rule = next((one for one in several if applies(value, one._replace(unless=""), reader)), None)
+            if isinstance(value, str) and rule:
+                reader.take(place)
+                yield Said({}, rule.role or "user", [Part("text", value)] if value else [])
+            elif isinstance(value, dict) and rule:
+                found = {name: reader.values(value, path) for name, path in rule.columns.items()}
+                columns = {name: some[-1] for name, some in found.items() if some and isinstance(some[-1][1], str)}
+                sender = columns.get("sender", (place, ""))[1]
+                role = rule.role or ROLES.get(sender.lower().removeprefix("role_"))
+                yield Said(columns, role, parts_of(value, rule.parts, reader), rule.retold)
+
+
+def _part(place: Place, value: Any, rules: list[PartRule], reader: Reader) -> Part | None:
+    if isinstance(value, str) and rules[0].kind != "data":
+        reader.take(place)
         return Part(rules[0].kind, value) if value else None
-    if not isinstance(value, dict):
-        return None
-    word = value_at(value, "type")
+    fields = value if isinstance(value, dict) else {}
+    key = "type" if isinstance(fields.get("type"), str) else "kind"
+    word = fields[key] if isinstance(fields.get(key), str) else None
     for rule in rules:
-        if not rule.types or word in rule.types:
-            return _read(value, rule)
-    return Part("other", name=word if isinstance(word, str) else None)
+        if rule.kind == "data":
+            break
+        if isinstance(value, dict) and (not rule.types or word in rule.types):
+            part = _read(value, rule, reader)
+            if part is not None or rule.types or "" in map(value.get, _several(rule.text)):
+                reader.take((id(value), key))
+                return part
+    else:
+        if not (isinstance(value, dict) and all(rule.types for rule in rules)):
+            return None
+    reader.take(place)
+    name = word or rules[-1].name or None
+    return Part("data", name=name, arguments=value) if value not in (None, "", [], {}) else None
 
 
-def _read(value: dict[str, Any], rule: PartRule) -> Part | None:
-    text = as_text(value_at(value, rule.text)) if rule.text else ""
-    arguments = next((found for path in rule.arguments if (found := value_at(value, path)) is not MISSING), None)
-    words = (value_at(value, path) if path else MISSING for path in (rule.id, rule.name))
-    of, name = (str(one) if (isinstance(one, str) and one) or type(one) is int else None for one in words)
-    failed = value_at(value, rule.failed) if rule.failed else False
+def _several(paths: str | tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(filter(None, (paths,))) if isinstance(paths, str) else paths
+
+
+def _first(reader: Reader, value: Any, paths: tuple[str, ...]) -> Any:
+    return next((found for path in paths if (found := reader.value(value, path)) is not MISSING), MISSING)
+
+
+def _read(value: dict[str, Any], rule: PartRule, reader: Reader) -> Part | None:
+    said = value if rule.kind == "result" and not rule.text else _first(reader, value, _several(rule.text))
+    text, arguments = as_text(said), _first(reader, value, rule.arguments)
+    of, name = (
+        str(one) if (isinstance(one, str) and one) or type(one) is int else None
+        for one in (reader.value(value, path) for path in (rule.id, rule.name))
+    )
+    failed = reader.value(value, rule.failed)
     if rule.kind in ("text", "reasoning") and not text:
         return None
-    return Part(rule.kind, text, of, name, _loaded(arguments), failed not in (MISSING, None, False, "ok", "success"))
+    arguments = None if arguments is MISSING else _loaded(arguments)
+    return Part(rule.kind, text, of, name, arguments, failed not in (MISSING, None, False, "ok", "success"))
 
 
 def as_text(value: Any) -> str:

@@ -13,7 +13,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from turnwire.contract import OBJECT, Column, FormatWire, Wire
-from turnwire.formats.parts import PartRule
+from turnwire.formats.parts import MessageRule, PartRule, Reader
 from turnwire.formats.records import Reading, kind_of
 from turnwire.json.plan import MISSING, NO_NUMBER, Fill, Need, Sign, Value, Variant, WirePlan, keyed_step, value_at
 from turnwire.json.scanner import scanner
@@ -64,6 +64,12 @@ _MOST_CLUE, _MOST_CLUES = (
 
 _RARE = 5
 """Letters of a key beyond which it is looked for in damage that has no marks."""
+
+
+def _fits(value: Any, column: Column, how: str) -> bool:
+    """True if a column can have come from a value."""
+    loose = how in ("digits", "epoch", "between", "word") and isinstance(value, str | int | float)
+    return value is not None and (loose or kind_of(value) in _KINDS_OF[column.kind])
 
 
 def _beginning(word: str) -> str:
@@ -148,8 +154,9 @@ class Format(NamedTuple):
     record inherits from the previous record of its file. cached_is_input: whether ``input_tokens`` includes cached
     tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home: an
     environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
-    answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record.
-    provider: OpenTelemetry's name for the provider, if the format contains only its models.
+    answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record. messages: those for
+    messages of which a record holds several. provider: OpenTelemetry's name for the provider, if the format contains
+    only its models.
     """
 
     name: str
@@ -167,6 +174,7 @@ class Format(NamedTuple):
     asks: tuple[str, ...] = ("tool_call",)
     answers: tuple[str, ...] = ("tool_result",)
     parts: tuple[PartRule, ...] = ()
+    messages: tuple[MessageRule, ...] = ()
     provider: str | None = None
 
     def is_known(self, fields: dict[str, Any]) -> bool:
@@ -330,6 +338,19 @@ class Compiled:
             torn=keys or tuple(key for key in self.keys[:1] if len(key) > _RARE),
             signs=(*marks, *((signs,) if self.layout.signs else ())),
         )
+
+    def take(self, fields: dict[str, Any], columns: Mapping[str, Any], reader: Reader) -> None:
+        """Notes what the columns of a record took of it, and the words that say which layout and kind it has."""
+        told = [(rule.path, tuple(rule.kinds)) for rule in self.layout.kinds if isinstance(rule, Words)]
+        for path, words in (*told, *self.layout.signs.items()):
+            reader.take(*(place for place, value in reader.values(fields, path) if words and value in words))
+        done = {name for name, value in columns.items() if value is None}
+        for column, (path, how, start, _) in reversed(self.sources):
+            places = () if column.name in done else reader.values(fields, path)
+            if fit := [place for place, value in places if _fits(value, column, how)]:
+                done.add(column.name)
+                reader.take(*(fit if how == "sum" else fit[-1:]))
+                reader.take(*(place for place, _ in reader.values(fields, start) if start))
 
     @property
     def claimed(self) -> tuple[Sign, ...]:

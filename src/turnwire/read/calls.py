@@ -15,7 +15,7 @@ from turnwire.contract import FormatWire
 from turnwire.formats.parts import PartRule, parts_of
 from turnwire.formats.table import KINDS, sources_of
 from turnwire.json.text import read_object
-from turnwire.read.coding import TextColumns, ids_of, mixed, named, number_of
+from turnwire.read.coding import TextColumns, ids_of, named, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,9 +118,8 @@ class Calls:
         if any(layout.kind == "span" for layout in wire.table.layouts):
             known = self._parents[wire.name]
             spans = np.flatnonzero(mine & np.isin(batch.codes("kind"), _SPANS) & batch.valid("id"))[: MOST - len(known)]
-            trace, span, parent = (columns[name].numbers[spans] for name in ("conversation", "id", "parent"))
-            parents = np.where(columns["parent"].lengths[spans] > 0, mixed(trace, parent), np.uint64(0))
-            known |= zip(mixed(trace, span).tolist(), parents.tolist(), strict=True)
+            span, parent = (columns[name].numbers[spans] for name in ("id", "parent"))
+            known |= zip(span.tolist(), np.where(columns["parent"].lengths[spans] > 0, parent, 0).tolist(), strict=True)
         kinds, (names, codes), table = batch.codes("kind"), columns["tool"].coded(), wire.table
         asks, answers, of_tools = (
             np.isin(kinds, [KINDS.index(one) for one in several]) for several in (table.asks, table.answers, _OF_TOOLS)
@@ -204,7 +203,8 @@ def _rules(wire: str) -> tuple[tuple[PartRule, ...], bool]:
     """The rules for calls and results, and whether the columns say all of a record with one id."""
     table = registry.formats()[wire].table
     places = {rule.at for rule in table.parts if rule.kind in _PARTS}
-    rules = tuple(rule._replace(text="", arguments=()) for rule in table.parts if rule.at in places)
+    asked = table.parts if table.asks else ()  # a span of a call has its result
+    rules = tuple(rule._replace(text="", arguments=()) for rule in asked if rule.at in places)
     ids = {source.path for layout in table.layouts for source in sources_of(layout.columns.get("call_id", ()))}
     plain = all("/".join(filter(None, (rule.at, rule.id))) in ids for rule in rules if rule.id)
     return rules, plain

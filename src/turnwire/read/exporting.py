@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from turnwire.errors import expect_one_of
 from turnwire.formats.parts import Part
-from turnwire.json.text import write
 from turnwire.log.scanning import Counts
 from turnwire.read.spans import Span, log_line, span_line, spans
-from turnwire.read.turns import Turn, Turns, arguments_of, merged, turns
+from turnwire.read.turns import KINDS_OF_PARTS, Turn, Turns, arguments_of, merged, turns, write
 
 
 class Exported(NamedTuple):
@@ -28,6 +27,7 @@ class Export:
 
     def __init__(self, found: Turns, to: str) -> None:
         self._turns, self._to = found, to
+        found.tells_left = True
 
     @property
     def counts(self) -> Counts:
@@ -50,43 +50,41 @@ def export(source: Any, to: str, *, wire: str | None = None, conversation: str |
     return Export(turns(source, wire=wire, conversation=conversation, **options), to)
 
 
-_KEPT_BY_ANTHROPIC = ("id", "model", "stop_reason")
 _TOKENS_OF_ANTHROPIC = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
     "cache_read_tokens": "cache_read_input_tokens",
     "cache_write_tokens": "cache_creation_input_tokens",
 }
+_KEPT_BY_ANTHROPIC = ("id", "model", "stop_reason", "cache_write_1h_tokens", *_TOKENS_OF_ANTHROPIC)
 
 
 def _as_lines(found: Iterable[Turn]) -> Iterator[Exported]:
     """Each turn with its columns, tokens and parts."""
     for turn in found:
-        yield Exported(write(turn.to_dict()), *turn.place(), tuple(sorted(set(turn.dropped))))
+        yield Exported(write(turn.to_dict()), *turn.place(), turn.dropped(turn.columns, KINDS_OF_PARTS))
 
 
 def _as_openai(found: Iterable[Turn]) -> Iterator[Exported]:
     """Messages of a chat: results of tools are messages of their own."""
     for turn in found:
-        lost = turn.dropped_of((), *turn.tokens)
-        lines: list[dict[str, Any]] = []
-        calls = [part for part in turn.parts if part.kind == "call"]
-        for part in turn.parts:
-            if part.kind == "result":
-                lines.append({"role": "tool", "tool_call_id": part.id, "content": part.text})
-                lost = (*lost, "failed") if part.failed else lost
-        if any(part.kind == "reasoning" for part in turn.parts):
-            lost = (*lost, "reasoning")
+        results = [part for part in turn.parts if part.kind == "result"]
+        lines: list[dict[str, Any]] = [
+            {"role": "tool", "tool_call_id": part.id, "content": part.text} for part in results
+        ]
+        lost = turn.dropped((), ("text", "call", "result"))
+        lost += ("failed",) * any(part.failed for part in results)
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_of(call)}}
+            for call in turn.parts
+            if call.kind == "call"
+        ]
         text = turn.text()
         if turn.role in ("user", "assistant", "system") and (text or calls):
             message: dict[str, Any] = {"role": turn.role, "content": text or None}
-            if calls:
-                functions = [{"name": call.name, "arguments": arguments_of(call)} for call in calls]
-                message["tool_calls"] = [
-                    {"id": call.id, "type": "function", "function": function}
-                    for call, function in zip(calls, functions, strict=True)
-                ]
-            lines.append(message)
+            lines.insert(0 if calls else len(lines), {**message, "tool_calls": calls} if calls else message)
+        elif lines and text:
+            lost += ("text",)
         yield from _written(turn, lines, lost)
 
 
@@ -101,8 +99,7 @@ def _written(turn: Turn, lines: list[dict[str, Any]], lost: Iterable[str]) -> It
 def _as_anthropic(found: Iterable[Turn]) -> Iterator[Exported]:
     """Messages with blocks; those of a model with its id, model and tokens."""
     for turn in found:
-        blocks = list(map(_block, turn.parts))
-        lost = turn.dropped_of(_KEPT_BY_ANTHROPIC, *(name for name in turn.tokens if name not in _TOKENS_OF_ANTHROPIC))
+        blocks = [_block(part) for part in turn.parts if part.kind != "data"]
         if turn.role in (None, "system") or not blocks:
             yield from _written(turn, [], ())
             continue
@@ -114,7 +111,12 @@ def _as_anthropic(found: Iterable[Turn]) -> Iterator[Exported]:
             message["usage"] = {
                 of: turn.tokens[name] for name, of in _TOKENS_OF_ANTHROPIC.items() if name in turn.tokens
             }
-        yield from _written(turn, [message], lost)
+            if hour := turn.tokens.get("cache_write_1h_tokens"):
+                short = turn.tokens.get("cache_write_tokens", hour) - hour
+                kinds = {"ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": hour}
+                message["usage"]["cache_creation"] = kinds
+        kept = _KEPT_BY_ANTHROPIC if turn.role == "assistant" else ()
+        yield from _written(turn, [message], turn.dropped(kept, ("text", "reasoning", "call", "result")))
 
 
 def _block(part: Part) -> dict[str, Any]:
@@ -130,14 +132,13 @@ def _block(part: Part) -> dict[str, Any]:
 
 
 def _as_otlp(found: Iterable[Turn]) -> Iterator[Exported]:
-    """Spans as the JSON of OTLP; a turn that is no span and says something is a log record."""
+    """Spans as the JSON of OTLP; a turn that is no span is a log record."""
     for one in spans(found):
         if isinstance(one, Span):
             yield Exported(span_line(one), *one.of)
-        elif one.text():
-            yield Exported(log_line(one), *one.place(), one.dropped_of(("time", "conversation")))
         else:
-            yield from _written(one, [], ())
+            lost = () if one.columns["wire"] == "otlp" else one.dropped(one.columns, KINDS_OF_PARTS)
+            yield Exported(log_line(one), *one.place(), lost)
 
 
 FORMS: dict[str, Callable[[Iterable[Turn]], Iterator[Exported]]] = {

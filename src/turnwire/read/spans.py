@@ -5,32 +5,38 @@ Their attributes are those of the semantic conventions for generative AI, 1.37.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 from turnwire import __version__, registry
-from turnwire.formats.parts import Part
-from turnwire.json.text import write
+from turnwire.formats.parts import Part, unwrapped
+from turnwire.json.plan import value_at
 from turnwire.read.calls import Unnamed
-from turnwire.read.turns import Turn, arguments_of
+from turnwire.read.turns import COLUMNS, KINDS_OF_PARTS, TOKENS, Turn, arguments_of, write
 
-_MOST_OPEN = 10_000
-"""Calls of tools that wait for their results at one time; beyond it the oldest are written without."""
+_MOST_OPEN = 1_000
+"""Calls of tools that wait for their results, and conversations, at one time; of more the oldest are not waited for."""
 _ATTRIBUTES = {
+    "input_tokens": "gen_ai.usage.input_tokens",
     "model": "gen_ai.response.model",
     "conversation": "gen_ai.conversation.id",
-    "request_id": "gen_ai.response.id",
+    "id": "gen_ai.response.id",
     "project": "process.working_directory",
     "error": "error.type",
-}
-_KEPT = ("time", "id", "parent", "stop_reason", "duration_ms", *_ATTRIBUTES)
-_TOKEN_ATTRIBUTES = {
+    "tool": "gen_ai.tool.name",
+    "call_id": "gen_ai.tool.call.id",
     "output_tokens": "gen_ai.usage.output_tokens",
     "cache_read_tokens": "gen_ai.usage.cache_read.input_tokens",
     "cache_write_tokens": "gen_ai.usage.cache_creation.input_tokens",
+    "reasoning_tokens": "gen_ai.usage.reasoning.output_tokens",
 }
+"""Columns -> the attributes of the conventions; the others are attributes of turnwire."""
+_OF_RESPONSE = tuple(name for name in COLUMNS if name not in ("conversation", "project"))
+_OTHERWISE = ("wire", "file", "line", "text", "stop_reason", "input_tokens", "kind")
+"""Columns that are no attributes: the service, the place, and what the rest says."""
 
 
 @dataclass
@@ -38,8 +44,9 @@ class Span:
     """A span by the semantic conventions for generative AI (1.37): a response of a model, or a call of a tool.
 
     trace, id, parent: 16, 8 and 8 bytes, made from the ids of the conversation, the response and the call, so that one
-    session always gives the same. start, end: i64 nanoseconds since 1970. attributes: texts, whole numbers or lists of
-    texts. service: the format it was read from. of: the file, the line, and what was dropped.
+    session always gives the same. start, end: i64 nanoseconds since 1970. attributes: texts, numbers or lists of texts.
+    service: the format it was read from. of: the file, the line, and what was dropped. record: the span of OTLP that it
+    was read from.
     """
 
     trace: bytes
@@ -53,39 +60,59 @@ class Span:
     failed: bool
     service: str
     of: tuple[str, int, tuple[str, ...]]
+    record: dict[str, Any] | None = None
 
 
 def spans(found: Iterable[Turn]) -> Iterator[Span | Turn]:
     """The spans of turns: one a response of a model, begun when the turn before it was over, and one a call of a tool,
-    from the call to its result. A turn that is neither is given as it is."""
+    from the call to its result. A turn that has more, or is neither, is given with what is not in spans; one that was
+    read from OTLP as it is."""
     open_calls: dict[str, Span] = {}
     unnamed = Unnamed()
     last: dict[Any, int] = {}
     for turn in found:
+        if turn.columns["wire"] == "otlp":
+            if turn.record is not None:
+                yield turn if turn.columns["kind"] == "log" else _as_it_was(turn.record, turn)
+            continue
         at = (turn.columns["time"] or 0) * 1000
         conversation = turn.columns["conversation"]
+        closed, done = [], []
         for part in turn.parts:
             name = part.id or unnamed.answered(part.name) if part.kind == "result" else None
             if name in open_calls:
                 call = open_calls.pop(name)
                 call.end, call.failed = max(at, call.start), part.failed
                 call.attributes["gen_ai.tool.call.result"] = part.text
-                yield call
+                closed.append(call)
+                done.append(part)
+        response = None
         if turn.role == "assistant" and (turn.columns["model"] or turn.tokens):
             response = _response(turn, at, last.get(conversation, at))
             yield response
-            for part in turn.parts:
-                if part.kind == "call":
-                    if len(open_calls) >= _MOST_OPEN:
-                        yield open_calls.pop(next(iter(open_calls)))
-                    name = part.id or f"{response.id.hex()} {len(open_calls)}"
-                    if part.id is None:
-                        unnamed.ask(part.name, name)
-                    open_calls[name] = _call(turn, part, response, at)
-        elif turn.role != "tool":
+        calls = [part for part in turn.parts if part.kind == "call"]
+        for part in calls:
+            if len(open_calls) >= _MOST_OPEN:
+                yield open_calls.pop(next(iter(open_calls)))
+            call = _call(turn, part, response, at)
+            name = part.id or f"{call.id.hex()} {len(open_calls)}"
+            if part.id is None:
+                unnamed.ask(part.name, name)
+            open_calls[name] = call
+        rest = [part for part in turn.parts if part.kind != "call" and part not in done]
+        if closed:  # what else is in the record of its result
+            file, line, lost = closed[0].of
+            closed[0].of = file, line, tuple(sorted({*lost, *_of(turn)[2]}))
+            closed[0].attributes |= _named(turn, ("conversation", "project", "tool", "call_id", "failed", "time"))
+        yield from closed
+        if response is None and (rest or not (closed or calls)):
+            turn.parts = rest
             yield turn
         if at:
+            last.pop(conversation, None)
             last[conversation] = at
+            if len(last) > _MOST_OPEN:
+                del last[next(iter(last))]
     yield from open_calls.values()
 
 
@@ -97,54 +124,95 @@ def _trace(turn: Turn) -> bytes:
     return _digest(16, turn.columns["wire"], turn.columns["conversation"] or turn.columns["file"])
 
 
+def _attribute(column: str) -> str:
+    return _ATTRIBUTES.get(column, f"turnwire.{column}")
+
+
+def _named(turn: Turn, without: Iterable[str]) -> dict[str, Any]:
+    """The columns of a turn as attributes."""
+    without = (*_OTHERWISE, *without, *TOKENS)
+    said = {name: one for name, one in turn.columns.items() if name not in without and one is not None}
+    said = {name: one for name, one in said.items() if not turn.says(name, one)}
+    return {_attribute(name): one for name, one in said.items()}
+
+
 def _response(turn: Turn, at: int, before: int) -> Span:
     columns, tokens = turn.columns, turn.tokens
     provider = registry.formats()[columns["wire"]].table.provider
     attributes: dict[str, Any] = {"gen_ai.operation.name": "chat"}
     if provider is not None:
         attributes["gen_ai.provider.name"] = provider
-    attributes |= {of: columns[name] for name, of in _ATTRIBUTES.items() if columns[name] is not None}
-    attributes.setdefault("gen_ai.response.id", columns["id"] or "")
+    attributes |= _named(turn, ("tool", "call_id")) | {_attribute(name): tokens[name] for name in tokens}
     if columns["stop_reason"]:
         attributes["gen_ai.response.finish_reasons"] = [columns["stop_reason"]]
     if tokens:  # by the conventions the input has in it what came from a cache
         counted = ("input_tokens", "cache_read_tokens", "cache_write_tokens")  # the conventions count all of them
         attributes["gen_ai.usage.input_tokens"] = sum(tokens.get(name, 0) for name in counted)
-    attributes |= {of: tokens[name] for name, of in _TOKEN_ATTRIBUTES.items() if name in tokens}
-    said = [shape for part in turn.parts if (shape := _message_part(part)) is not None]
-    if said:
-        attributes["gen_ai.output.messages"] = write([{"role": "assistant", "parts": said}])
+    if turn.parts:
+        attributes["gen_ai.output.messages"] = _message(turn.role, turn.parts)
     start = at - columns["duration_ms"] * 1_000_000 if columns["duration_ms"] else min(before, at)
-    lost = turn.dropped_of(_KEPT, *(("reasoning_tokens",) if "reasoning_tokens" in tokens else ()))
     name = f"chat {columns['model']}" if columns["model"] else "chat"
     trace = _trace(turn)
     key = _digest(8, trace.hex(), *turn.place(), columns["id"])
-    return Span(trace, key, None, name, "client", start, at, attributes, False, columns["wire"], (*turn.place(), lost))
+    failed = bool(columns["failed"])
+    return Span(trace, key, None, name, "client", start, at, attributes, failed, columns["wire"], _of(turn))
 
 
-def _message_part(part: Part) -> dict[str, Any] | None:
+def _of(turn: Turn) -> tuple[str, int, tuple[str, ...]]:
+    return (*turn.place(), turn.dropped(turn.columns, KINDS_OF_PARTS))
+
+
+def _message(role: str | None, parts: Iterable[Part]) -> str:
+    """A message by the conventions."""
+    return write([{"role": role or "user", "parts": [_message_part(part) for part in parts]}])
+
+
+def _message_part(part: Part) -> dict[str, Any]:
     if part.kind == "call":
         return {"type": "tool_call", "id": part.id, "name": part.name, "arguments": part.arguments}
     if part.kind == "result":
         return {"type": "tool_call_response", "id": part.id, "response": part.text}
+    if part.kind == "data":
+        is_typed = isinstance(part.arguments, dict) and part.arguments.get("type") == part.name is not None
+        return part.arguments if is_typed else {"type": part.name or "data", "content": part.arguments}
     return {"type": part.kind, "content": part.text}
 
 
-def _call(turn: Turn, part: Part, response: Span, at: int) -> Span:
+def _call(turn: Turn, part: Part, response: Span | None, at: int) -> Span:
     attributes: dict[str, Any] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": part.name or ""}
     if part.id is not None:
         attributes["gen_ai.tool.call.id"] = part.id
     attributes["gen_ai.tool.call.arguments"] = arguments_of(part)
-    if turn.columns["conversation"]:
-        attributes["gen_ai.conversation.id"] = turn.columns["conversation"]
-    key = _digest(8, response.id.hex(), part.id, part.name)
+    attributes |= _named(turn, _OF_RESPONSE if response else ("tool", "call_id", "time"))
+    parent = response.id if response else None
+    key = _digest(8, parent.hex() if parent else turn.place(), part.id, part.name)
     name = f"execute_tool {part.name}" if part.name else "execute_tool"
-    place = (*turn.place(), ())
-    return Span(response.trace, key, response.id, name, "internal", at, at, attributes, False, response.service, place)
+    of = (*turn.place(), ()) if response else _of(turn)
+    return Span(_trace(turn), key, parent, name, "internal", at, at, attributes, False, turn.columns["wire"], of)
+
+
+def _as_it_was(record: dict[str, Any], turn: Turn) -> Span:
+    """A span that was read from OTLP."""
+    ids = (str(record.get(name) or "") for name in ("traceId", "spanId", "parentSpanId"))
+    trace, own, parent = (bytes.fromhex(one) if _HEX.fullmatch(one) else one.encode() for one in ids)
+    start = _nanos(record.get("startTimeUnixNano"), (turn.columns["time"] or 0) * 1000)
+    end = _nanos(record.get("endTimeUnixNano"), start)
+    said = unwrapped({"kvlistValue": {"values": record.get("attributes")}})
+    attributes = {key: one if isinstance(one, str | int | float) else write(one) for key, one in said.items()}
+    failed = value_at(record, "status/code") in (2, "STATUS_CODE_ERROR")
+    name, kind = str(record.get("name") or ""), _KINDS.get(str(record.get("kind")), "internal")
+    of = (*turn.place(), ())
+    return Span(trace, own, parent or None, name, kind, start, end, attributes, failed, "otlp", of, record)
+
+
+def _nanos(value: Any, otherwise: int) -> int:
+    return int(value) if isinstance(value, str | int) and str(value).isdecimal() else otherwise
 
 
 def span_line(span: Span) -> str:
-    """A span as a request to a collector: JSON of OTLP, with the name of its format as that of the service."""
+    """A span as a request to a collector: JSON of OTLP, with its format as the service, or as it was read from OTLP."""
+    if span.record is not None:
+        return write({"resourceSpans": [{"scopeSpans": [{"spans": [span.record]}]}]})
     parent = {} if span.parent is None else {"parentSpanId": span.parent.hex()}
     found = {
         "traceId": span.trace.hex(),
@@ -162,19 +230,27 @@ def span_line(span: Span) -> str:
 
 def log_line(turn: Turn) -> str:
     """A turn as a log record of OTLP in a request to a collector."""
-    columns = turn.columns
-    attributes = {"event.name": columns["kind"], "gen_ai.conversation.id": columns["conversation"]}
+    if turn.columns["wire"] == "otlp":
+        return write({"resourceLogs": [{"scopeLogs": [{"logRecords": [turn.record]}]}]})
+    attributes = {"event.name": turn.columns["kind"], **_named(turn, ("time",))}
+    if turn.columns["stop_reason"]:
+        attributes["gen_ai.response.finish_reasons"] = [turn.columns["stop_reason"]]
+    if others := [part for part in turn.parts if part.kind != "text"]:
+        attributes["gen_ai.input.messages"] = _message(turn.role, others)
     found = {
-        "timeUnixNano": str((columns["time"] or 0) * 1000),
+        "timeUnixNano": str((turn.columns["time"] or 0) * 1000),
         "traceId": _trace(turn).hex(),
         "body": {"stringValue": turn.text()},
-        "attributes": _attributes({name: value for name, value in attributes.items() if value is not None}),
+        "attributes": _attributes(attributes),
     }
-    return write({"resourceLogs": [{**_resource(columns["wire"]), "scopeLogs": [{**_SCOPE, "logRecords": [found]}]}]})
+    service = _resource(turn.columns["wire"])
+    return write({"resourceLogs": [{**service, "scopeLogs": [{**_SCOPE, "logRecords": [found]}]}]})
 
 
 _SCOPE = {"scope": {"name": "turnwire", "version": __version__}}
-_SPAN_KINDS = {"internal": 1, "client": 3}
+_SPAN_KINDS = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
+_KINDS = {str(word): name for name, one in _SPAN_KINDS.items() for word in (one, f"SPAN_KIND_{name.upper()}")}
+_HEX = re.compile("(?:[0-9a-fA-F]{2})+")
 
 
 def _resource(service: str) -> dict[str, Any]:
@@ -188,4 +264,6 @@ def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
 def _value(value: Any) -> dict[str, Any]:
     if isinstance(value, list):
         return {"arrayValue": {"values": [_value(one) for one in value]}}
+    if isinstance(value, bool | float):
+        return {"boolValue" if isinstance(value, bool) else "doubleValue": value}
     return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": str(value)}

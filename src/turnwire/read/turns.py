@@ -6,40 +6,39 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from turnwire import registry
-from turnwire.contract import FORMATS
-from turnwire.formats.parts import Part, parts_of
-from turnwire.formats.table import sources_of
-from turnwire.json.text import write
+from turnwire.contract import FORMATS, LIMITS
+from turnwire.formats.parts import ROLES, Part, Reader, Said, messages_of, parts_of, shape_of
+from turnwire.formats.table import COLUMNS as EVERY, Compiled
+from turnwire.json.text import write as _write
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.usage import uncached_input
+from turnwire.read.usage import TOKENS as COUNTED, uncached_input
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
 
-TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
-COLUMNS = (
-    *("wire", "kind", "time", "sender", "model", "tool", "call_id", "conversation", "parent", "id", "subject", "text"),
-    *("error", "failed", "sidechain", "request_id", "project", "stop_reason", "duration_ms", "cost", "sequence"),
-    *("receiver", "origin", "total_tokens", *TOKENS),
-)
+TOKENS = (*COUNTED, "cache_write_1h_tokens")
+COLUMNS = (*(column.name for column in EVERY if column.name not in ("calls", "tools")), "time")
 """The columns of a turn, behind its file and line."""
-_ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system", "agent": "assistant"}
-_ROLE_OF_KIND = {
-    "user": "user",
-    "assistant": "assistant",
-    "tool_call": "assistant",
-    "reasoning": "assistant",
-    "usage": "assistant",
-    "tool_result": "tool",
-    "system": "system",
+MOST = 1 << 18
+"""Records, and responses, of which it is remembered that they were told; of more the oldest are forgotten."""
+MOST_SHAPES = 10_000
+"""Shapes of records of which it is remembered what is left over."""
+MOST_PARTS = 10_000
+"""Parts of one turn; further records of it are a turn of their own."""
+KINDS_OF_PARTS = ("text", "reasoning", "call", "result", "data")
+_INHERITED = ("wire", "file", "line", "time", "conversation", "project", "sidechain")
+ROLE_OF_KIND = {
+    **dict.fromkeys(("assistant", "tool_call", "reasoning", "usage", "artifact"), "assistant"),
+    **{"user": "user", "tool_result": "tool", "system": "system"},
 }
+"""Kinds that say who speaks, and who that is."""
+_KINDS = {"tool": "tool_result", "user": "user", "assistant": "assistant", "system": "system"}
 
 
 @dataclass
@@ -48,14 +47,16 @@ class Turn:
 
     columns: column -> value in a scan, from the first record that has one; times are i64 microseconds. role: "user",
     "assistant", "system", "tool", or None for other records. tokens: column -> count, excluding tokens that were
-    counted before. dropped: parts that no form can represent.
+    counted before. record: the object of its first record, None for a message in one. left: the members of its records
+    that are in no column and no part.
     """
 
     columns: dict[str, Any]
     role: str | None
     parts: list[Part]
     tokens: dict[str, int]
-    dropped: list[str] = field(default_factory=list)
+    record: dict[str, Any] | None = None
+    left: dict[str, None] = field(default_factory=dict)
 
     def text(self) -> str:
         """Its text, without reasoning, calls and results."""
@@ -73,14 +74,34 @@ class Turn:
         """The file and the line of its first record."""
         return self.columns["file"], self.columns["line"]
 
-    def dropped_of(self, kept: Iterable[str], *more: str) -> tuple[str, ...]:
-        """The names of dropped items: columns that are not ``kept``, parts that no form has, and ``more``."""
-        there = [name for name, value in self.columns.items() if value is not None and name not in (*kept, *TOKENS)]
-        return tuple(sorted({*there, *self.dropped, *more} - SAID_BY_PARTS))
+    def dropped(self, columns: Iterable[str] = (), parts: Iterable[str] = ()) -> tuple[str, ...]:
+        """The names of what a form drops that has some columns and tokens, and some kinds of parts."""
+        said = {**self.columns, **dict.fromkeys(TOKENS), **self.tokens}
+        lost = {name for name, value in said.items() if value is not None and name not in (*_PLACE, *columns)}
+        lost -= {name for name in lost if self.says(name, said[name])}
+        others = [part for part in self.parts if part.kind not in parts]
+        lost |= {f"part:{part.name or 'data'}" if part.kind == "data" else part.kind for part in others}
+        return tuple(sorted({*lost, *(f"member:{path}" for path in self.left)}))
+
+    def says(self, name: str, value: Any) -> bool:
+        """True if the role or the parts say what a column does."""
+        if name == "sender":
+            return self.role is not None and ROLES.get(value.lower().removeprefix("role_")) in (self.role, "tool")
+        said = {"tool": "name", "call_id": "id", "failed": "failed"}.get(name)
+        if name in ("text", "error", "subject"):
+            return any(value in part.text for part in self.parts)
+        if name == "origin":
+            return bool(value == self.columns["conversation"])
+        return said is not None and (value is False or any(getattr(part, said) == value for part in self.parts))
 
 
-SAID_BY_PARTS = frozenset(("wire", "kind", "file", "line", "origin", "sender", "tool", "call_id", "text", "failed"))
-"""Columns that say what the parts say, or where the record is."""
+_PLACE = ("wire", "kind", "file", "line")
+"""Columns that say where a record is, and that its role, or the name of its span, says."""
+
+
+def write(value: Any) -> str:
+    """JSON around what records hold, which may be as deep as a record."""
+    return _write(value, limits=LIMITS._replace(nesting=2 * LIMITS.nesting))
 
 
 def arguments_of(call: Part) -> str:
@@ -88,14 +109,35 @@ def arguments_of(call: Part) -> str:
     return call.arguments if isinstance(call.arguments, str) else write(call.arguments or {})
 
 
+class _Told:
+    """What was told last; of more than ``MOST`` the oldest are forgotten."""
+
+    def __init__(self) -> None:
+        self._new: set[Any] = set()
+        self._old: set[Any] = set()
+
+    def add(self, mark: Any) -> bool:
+        """True if it was told before."""
+        known = mark in self._new or mark in self._old
+        if len(self._new) >= MOST // 2:
+            self._new, self._old = set(), self._new
+        self._new.add(mark)
+        return known
+
+
 class Turns:
-    """The turns of a scan, one per record; iterate it only once. ``counts``: those of the scan so far."""
+    """The turns of a scan, one per record, or several of a record that holds messages; iterate it only once.
+    ``counts``: those of the scan so far."""
 
     def __init__(self, source: Any, wire: str | None, conversation: str | None, options: dict[str, Any]) -> None:
         where = None if conversation is None else {"conversation": conversation}
         asked = {"columns": ("line", *COLUMNS), "where": where, "errors": "skip", **options}
         self._scan = scan(source, wire=wire or FORMATS, **asked)
-        self._seen: set[bytes] = set()
+        self._told = _Told()
+        self._number = 0
+        self._left: dict[int, list[str]] = {}
+        self.tells_left = False
+        """Whether turns say which members are left over."""
 
     @property
     def counts(self) -> Counts:
@@ -104,7 +146,6 @@ class Turns:
 
     def __iter__(self) -> Iterator[Turn]:
         carried: dict[tuple[str, str], Any] = {}
-        formats: dict[str, Any] = {}
         file, names = None, ("file", "line", *COLUMNS)
         for batch in self._scan:
             if batch.file != file:
@@ -113,16 +154,147 @@ class Turns:
             rows = zip(*(_values(batch, name) for name in names[1:]), strict=True)
             for row, raw in zip(rows, map(bytes, batch.raws()), strict=True):
                 columns = dict(zip(names, (batch.file, *row), strict=True))
-                name = columns["wire"]
-                found = formats.get(name) or formats.setdefault(name, registry.wire(name))
-                for name in found.table.carried:  # what is not said is as in the records before
-                    key = found.name, name
+                table, layouts = _tables(columns["wire"])
+                for name in table.carried:  # what is not said is as in the records before
+                    key = table.name, name
                     columns[name] = carried[key] = columns[name] or carried.get(key)
-                fields, mark = msgspec.json.decode(raw), blake2b(raw, digest_size=12).digest()
-                if mark in self._seen and found.table.is_known(fields):  # of a session that was resumed
+                fields = msgspec.json.decode(raw)
+                if self._told.add(hash(raw)) and table.is_known(fields):  # of a session that was resumed
                     continue
-                self._seen.add(mark)
-                yield _turn(columns, fields, found.table)
+                yield from self._of(columns, fields, table, layouts if self.tells_left else ())
+
+    def _of(
+        self, columns: dict[str, Any], fields: dict[str, Any], table: Any, layouts: tuple[Compiled, ...]
+    ) -> Iterator[Turn]:
+        """The turns of a record: its messages, and its own, which goes on with the last one of the model among them."""
+        reader, tokens = Reader(), {name: columns[name] for name in TOKENS if columns[name] is not None}
+        if tokens and table.cached_is_input is not False:
+            tokens["input_tokens"] = int(uncached_input(table, Counter(tokens), columns["total_tokens"] or 0))
+        every = list(messages_of(fields, table.messages, reader)) if table.messages else []
+        messages = list(self._untold(columns, every, reader)) if table.messages else []
+        answers = [number for number, one in enumerate(messages) if one.role == "assistant"]
+        last = answers[-1] if answers else -1 if tokens else len(messages) - 1
+        said = messages[last] if last >= 0 else Said({}, None, [])
+        parts = [*said.parts, *parts_of(fields, table.parts, reader)]
+        if not parts and not every and columns["text"]:
+            parts = [Part("text", columns["text"])]
+        own = _own(columns, parts, said.role)
+        own.tokens, own.record = tokens, fields
+        found = [own if number == last else _within(columns, one) for number, one in enumerate(messages)]
+        for turn, one in zip(found, messages, strict=True):
+            for name, (place, value) in one.columns.items():
+                if turn.columns[name] is None or turn.columns[name] == value:
+                    turn.columns[name] = value
+                    reader.take(place)
+        if layouts:
+            own.left = dict.fromkeys(self._left_of(columns, fields, table, reader, layouts))
+        found += [own] if last < 0 else []
+        yield from self._apart(columns, found, own) if table.messages else found
+
+    def _apart(self, columns: dict[str, Any], found: list[Turn], own: Turn) -> Iterator[Turn]:
+        """The turns of a record without calls and results that were told before; a result that stands with its call, as
+        in a span of a tool, is a turn of its own."""
+        for turn in found:
+            if columns["conversation"] is not None:
+                turn.parts = [part for part in turn.parts if not self._is_told(columns["conversation"], part)]
+            results = [part for part in turn.parts if part.kind == "result"]
+            if results and len(results) == len(turn.parts):
+                turn.role, results = "tool", []
+            elif results and not any(part.kind == "call" for part in turn.parts):
+                results = []
+            elif results:
+                turn.parts = [part for part in turn.parts if part.kind != "result"]
+            if turn.parts or turn is own:
+                yield turn
+            if results:
+                yield _within(columns, Said({}, "tool", results))
+
+    def _left_of(
+        self, columns: dict[str, Any], fields: dict[str, Any], table: Any, reader: Reader, layouts: tuple[Compiled, ...]
+    ) -> list[str]:
+        """The members of a record that nothing took; records of one shape without messages have the same."""
+        key = None
+        if not table.messages:
+            key = hash((shape_of(fields, _words(table.name)), *[columns[name] is None for name in COLUMNS]))
+            if (known := self._left.get(key)) is not None:
+                return known
+        for layout in layouts:
+            if layout.is_signed(fields):
+                layout.take(fields, columns, reader)
+                break
+        found = reader.left(fields)
+        if key is not None and len(self._left) < MOST_SHAPES:
+            self._left[key] = found
+        return found
+
+    def _untold(self, columns: dict[str, Any], messages: list[Said], reader: Reader) -> Iterator[Said]:
+        """The messages of a record without the history that records of its conversation told before."""
+        self._number += 1
+        mark = of = hash((columns["wire"], columns["conversation"] or self._number))
+        if columns["id"] is not None:
+            self._told.add(hash((of, columns["id"])))
+        latest = max((number for number, one in enumerate(messages) if one.retold), default=-1)
+        for number, one in enumerate(messages):
+            if "id" in one.columns:
+                known = self._told.add(hash((of, one.columns["id"][1])))
+            else:
+                mark = hash((mark, one.role, repr(one.parts)))
+                known = self._told.add(mark) and one.retold and number != latest
+            if known:
+                reader.take(*(place for place, _ in one.columns.values()))
+            else:
+                yield one
+
+    def _is_told(self, conversation: str, part: Part) -> bool:
+        """True if a record before it told of a call, or of its result."""
+        return part.id is not None and self._told.add(hash((conversation, part.kind, part.id)))
+
+
+def _own(record: dict[str, Any], parts: list[Part], role: str | None) -> Turn:
+    """The turn of a record."""
+    kind, call = record["kind"], record["call_id"]
+    if kind == "tool_call" and record["tool"] and not any(part.kind == "call" for part in parts):
+        parts.append(Part("call", id=call, name=record["tool"]))
+    if kind == "tool_result" and not any(part.kind == "result" for part in parts):
+        text = "\n".join(part.text for part in parts if part.kind == "text") or record["text"] or ""
+        others = [part for part in parts if part.kind != "text"]
+        parts = [Part("result", text, id=call, failed=bool(record["failed"])), *others]
+    failed = bool(record["failed"] or record["error"])
+    for sort in ("call", "result"):
+        several = [number for number, part in enumerate(parts) if part.kind == sort]
+        if len(several) == 1 and (part := parts[several[0]]).id is None:
+            parts[several[0]] = part._replace(id=call, failed=part.failed or (failed and sort == "result"))
+    named = ROLE_OF_KIND.get(kind) or role or ROLES.get((record["sender"] or "").lower().removeprefix("role_"))
+    counted = any(record[name] is not None for name in TOKENS)
+    if kind == "tool_result" or (parts and all(part.kind == "result" for part in parts)):
+        named = "tool"
+    return Turn(record, named or ("assistant" if counted else None), parts, {})
+
+
+def _within(record: dict[str, Any], said: Said) -> Turn:
+    """The turn of a message in a record."""
+    columns = {**dict.fromkeys(record), **{name: record[name] for name in _INHERITED}}
+    calls = any(part.kind == "call" for part in said.parts)
+    columns["kind"] = "tool_call" if calls else _KINDS.get(said.role or "", "message")
+    return Turn(columns, said.role, said.parts, {})
+
+
+@lru_cache(64)
+def _words(wire: str) -> frozenset[str]:
+    """The members whose words say how the records of a format are read."""
+    table, layouts = _tables(wire)
+    paths = {path for one in layouts for path, words in one.layout.signs.items() if words}
+    paths |= {rule.path for one in layouts for rule in one.layout.kinds} | {
+        rule.when[0] for rule in table.parts if rule.when
+    }
+    return frozenset(("type", "kind", "role", *(path.rpartition("/")[2] for path in paths)))
+
+
+@lru_cache(64)
+def _tables(wire: str) -> tuple[Any, tuple[Compiled, ...]]:
+    """The table of a format, and its layouts."""
+    table = registry.formats()[wire].table
+    return table, tuple(Compiled(wire, layout) for layout in table.layouts)
 
 
 def _values(batch: Batch, name: str) -> list[Any]:
@@ -144,20 +316,17 @@ def turns(source: Any, *, wire: str | None = None, conversation: str | None = No
 
 def merged(found: Iterable[Turn]) -> Iterator[Turn]:
     """Merges consecutive turns of one response."""
-    tables = {name: one.table for name, one in registry.formats().items()}
-    seen: set[int] = set()
+    told = _Told()
     open_turn: Turn | None = None
     open_key: tuple[Any, ...] = ()
     for turn in found:
-        table = tables[turn.columns["wire"]]
+        table = _tables(turn.columns["wire"])[0]
         key = tuple(turn.columns[name] for name in table.copy_of)
-        known = bool(key) and key[0] not in (None, "")  # an empty id is none
-        if known and not (open_turn and key == open_key):
-            response = hash((table.name, *key))
-            if response in seen:
-                turn.tokens.clear()  # said before: it counts once
-            seen.add(response)
-        if open_turn is not None and _continues(open_turn, turn, known and key == open_key):
+        known = bool(key) and key[0] not in (None, "") and turn.record is not None  # an empty id is none
+        goes_on = open_turn is not None and _continues(open_turn, turn, known and key == open_key)
+        if known and not (goes_on and key == open_key) and told.add(hash((table.name, *key))):
+            turn.tokens.clear()  # said before: it counts once
+        if open_turn is not None and goes_on:
             _add(open_turn, turn)
             if turn.columns["kind"] == "usage":
                 open_key = key
@@ -174,6 +343,8 @@ def _continues(open_turn: Turn, turn: Turn, same: bool) -> bool:
     before, now = open_turn.columns, turn.columns
     if open_turn.role != "assistant" or turn.role != "assistant" or before["file"] != now["file"]:
         return False
+    if open_turn.record is None or turn.record is None or len(open_turn.parts) > MOST_PARTS:
+        return False
     alone = before["id"] is None or now["id"] is None
     if turn.tokens and open_turn.tokens:  # two responses that are counted apart
         return same
@@ -182,43 +353,9 @@ def _continues(open_turn: Turn, turn: Turn, same: bool) -> bool:
 
 def _add(open_turn: Turn, turn: Turn) -> None:
     open_turn.parts += turn.parts
-    open_turn.dropped += turn.dropped
+    open_turn.left |= turn.left
     for name, count in turn.tokens.items():
         open_turn.tokens[name] = max(open_turn.tokens.get(name, 0), count)
     for name, value in turn.columns.items():
         if open_turn.columns.get(name) is None or name == "stop_reason":
             open_turn.columns[name] = value if value is not None else open_turn.columns.get(name)
-
-
-def _turn(record: dict[str, Any], fields: dict[str, Any], table: Any) -> Turn:
-    found = parts_of(fields, table.parts)
-    parts = [part for part in found if part.kind != "other"]
-    kind, call = record["kind"], record["call_id"]
-    if kind == "tool_call" and record["tool"] and not any(part.kind == "call" for part in parts):
-        parts.append(Part("call", id=call, name=record["tool"]))
-    if kind == "tool_result" and not any(part.kind == "result" for part in parts):
-        text = "\n".join(part.text for part in parts) or record["text"] or ""
-        parts = [Part("result", text, id=call, failed=bool(record["failed"]))]
-    if [part.id for part in parts if part.kind == "call"] == [None]:
-        parts = [part._replace(id=call) if part.kind == "call" else part for part in parts]
-    role = _ROLE_OF_KIND.get(kind) or _ROLES.get((record["sender"] or "").lower().removeprefix("role_"))
-    if parts and all(part.kind == "result" for part in parts):
-        role = "tool"
-    tokens = {name: record[name] for name in TOKENS if record[name] is not None}
-    if tokens and table.cached_is_input is not False:
-        tokens["input_tokens"] = int(uncached_input(table, Counter(tokens), record["total_tokens"] or 0))
-    lost = [f"part:{part.name}" for part in found if part.kind == "other"]
-    lost += [f"member:{name}" for name in fields if name not in _members(table.name)]
-    return Turn(record, role, parts, tokens, lost)
-
-
-@lru_cache(64)
-def _members(wire: str) -> frozenset[str]:
-    """The members of an object that the table of a format has something in."""
-    table = registry.formats()[wire].table
-    paths = {rule.at or path for rule in table.parts for path in (rule.id, rule.text, *rule.arguments)}
-    for layout in table.layouts:
-        paths |= {*layout.signs, *layout.needs, *(rule.path for rule in layout.kinds)}
-        for given in layout.columns.values():
-            paths |= {source.path for source in sources_of(given)}
-    return frozenset(path.partition("/")[0] for path in paths)

@@ -49,14 +49,20 @@ def command(sources: tuple[str, ...], wire: str | None, conversation: str | None
 
 def _lines(turn: Turn, full: bool) -> Iterator[str]:
     """What a record says, then each call that it makes, under who said it."""
-    from turnwire.read.turns import arguments_of
+    from turnwire.read.turns import ROLE_OF_KIND, arguments_of
 
     columns, calls = turn.columns, [part for part in turn.parts if part.kind == "call"]
     said = [(part.text, full or part.kind == "text") for part in turn.parts if part.kind != "call" and part.text]
+    said += [(f"[{part.name}] {arguments_of(part)}", full) for part in turn.parts if part.kind == "data"]
     if not turn.parts and (other := columns["text"] or columns["subject"] or columns["error"]):
         said = [(other, full or columns["kind"] not in ("response", "request"))]
     if said or (columns["tool"] is not None and not calls):
-        yield _head(turn, turn.role if calls else columns["kind"], None if calls else columns["tool"])
+        kind = (
+            columns["kind"]
+            if turn.role is None or columns["kind"] in ROLE_OF_KIND
+            else f"{turn.role} ({columns['kind']})"
+        )
+        yield _head(turn, turn.role if calls else kind, None if calls else columns["tool"])
         for text, whole in said:
             yield from _body(text, whole)
     for call in calls:
@@ -69,7 +75,8 @@ def _head(turn: Turn, kind: str | None, tool: str | None) -> str:
     from turnwire.log.output.json_lines import times
 
     when = milliseconds(times([columns["time"]])[0]) or ""
-    who = " ".join(part for part in (kind, tool, columns["model"]) if part)
+    ends = (columns["sender"], columns["receiver"] and f"→ {columns['receiver']}") if turn.role is None else ()
+    who = " ".join(part for part in (kind, *ends, tool, columns["model"]) if part)
     marks = " failed" * bool(columns["failed"]) + " (aside)" * bool(columns["sidechain"])
     return printable(f"[{when}] {who}{marks}")
 

@@ -1,6 +1,6 @@
 """A2A: messages, tasks, artifacts and their updates, alone or as JSON-RPC."""
 
-from turnwire.formats.parts import PartRule
+from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Present, Source, Words
 
 _METHODS = (
@@ -57,6 +57,17 @@ _REQUEST: Columns = {
     "call_id": Digits("id"),
     "subject": "method",
 }
+
+_MESSAGE = {"sender": "role", "id": "messageId", "conversation": "contextId", "parent": "taskId"}
+_TASKS = ("", "task/", "statusUpdate/", "result/", "result/task/", "result/statusUpdate/", "result/tasks/*/")
+"""Where a task or an update of one is."""
+_ARTIFACTS = ("artifact/", "artifactUpdate/artifact/", "result/artifact/", "result/artifactUpdate/artifact/")
+
+
+def _parts(at: str) -> tuple[PartRule, ...]:
+    """The parts of a message or an artifact at a path, "" or one that ends with a slash."""
+    return PartRule(f"{at}parts/*", "text", text="text"), PartRule(f"{at}parts/*", "data")
+
 
 TABLE = Format(
     "a2a",
@@ -130,13 +141,18 @@ TABLE = Format(
     asks=("request",),
     answers=("task", "message", "status", "artifact", "response"),
     parts=tuple(
-        PartRule(f"{at}parts/*", "text", text="text")
-        for start in (
-            "",
-            *(f"result/{member}" for member in ("", *(f"{name}/" for name in _WRAPPERS))),
-            "params/message/",
+        rule
+        for start in ("", "message/", "result/", "result/message/", "params/message/", *_ARTIFACTS)
+        for rule in _parts(start)
+    ),
+    messages=tuple(
+        rule
+        for start in _TASKS
+        for rule in (
+            MessageRule(f"{start}history/*", _parts(""), _MESSAGE),
+            MessageRule(f"{start}status/message", _parts(""), _MESSAGE),
+            MessageRule(f"{start}artifacts/*", _parts(""), {"id": "artifactId", "subject": "name"}, role="assistant"),
         )
-        for at in (start, f"{start}artifact/", f"{start}status/message/")
     ),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -1,6 +1,6 @@
 """inspect_ai: what says which evaluation it is, and each of its samples."""
 
-from turnwire.formats.parts import PartRule
+from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Between, Columns, Digits, Format, Layout, Loose, Sum
 
 
@@ -24,6 +24,15 @@ _USAGE = {
     "total_tokens": "total_tokens",
 }
 """The columns of tokens -> their names in the usage of a model."""
+
+_PARTS = (
+    PartRule("", "result", text="content", id="tool_call_id", name="function", failed="error", when=("role", "tool")),
+    PartRule("content", "text"),
+    PartRule("content/*", "text", ("text",), text="text"),
+    PartRule("content/*", "reasoning", ("reasoning",), text="reasoning"),
+    PartRule("tool_calls/*", "call", id="id", name="function", arguments=("arguments",)),
+)
+"""The parts of a message."""
 
 TABLE = Format(
     "inspect",
@@ -71,6 +80,15 @@ TABLE = Format(
     copy_of=("request_id",),
     keys=("uuid", "eval/eval_id", "eval_id"),
     cached_is_input=None,  # providers differ
-    parts=(PartRule("output/completion", "text"),),
+    parts=(
+        PartRule("output/completion", "text", unless="messages"),
+        PartRule("target", "data", name="target"),
+        PartRule("scores", "data", name="scores"),
+    ),
+    messages=(
+        MessageRule("input", _PARTS, unless="messages"),
+        MessageRule("input/*", _PARTS, unless="messages"),
+        MessageRule("messages/*", _PARTS, {"sender": "role", "id": "id", "model": "model"}),
+    ),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -31,6 +31,10 @@ TABLE = Format(
     ),
     copy_of=("id",),
     keys=("header/message/id",),
-    parts=(PartRule("payload/*", "text", text="content"),),
+    parts=(
+        PartRule("payload/*", "text", text="content", name="type"),
+        PartRule("payload/*", "data"),
+        PartRule("payload", "data", name="payload", unless="payload/*"),
+    ),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -1,6 +1,6 @@
 """The Model Context Protocol: JSON-RPC between hosts and servers of tools."""
 
-from turnwire.formats.parts import PartRule
+from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Present
 
 _METHODS = (
@@ -37,6 +37,9 @@ _KINDS = (
     Present("result/content", "tool_result"),
     Present("result/model", "assistant"),
 )
+
+_LISTS = ("tools", "resources", "resourceTemplates", "prompts", "roots")
+_PART = PartRule("content/*", "text", ("text",), text="text")
 
 TABLE = Format(
     "mcp",
@@ -96,8 +99,18 @@ TABLE = Format(
     answers=("response", "tool_result", "tools", "assistant", "error"),
     parts=(
         PartRule("params", "call", name="name", arguments=("arguments",), when=("method", "tools/call")),
+        PartRule("params", "data", name="params", unless="params/messages"),
         PartRule("result/content/*", "text", ("text",), text="text"),
+        PartRule("result/content", "text", ("text",), text="text"),
+        PartRule("result/contents/*", "text", text="text", id="uri"),
+        PartRule("result/contents/*", "data"),
+        PartRule("result/structuredContent", "data", name="structuredContent"),
         PartRule("error", "text", text="message"),
+        *(PartRule(f"result/{name}/*", "data", name=name.removesuffix("s")) for name in _LISTS),
+    ),
+    messages=tuple(
+        MessageRule(f"{at}/messages/*", (_PART, _PART._replace(at="content")), {"sender": "role"})
+        for at in ("params", "result")
     ),
 )
 DESCRIPTOR = TABLE.descriptor()

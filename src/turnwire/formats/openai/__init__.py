@@ -1,6 +1,6 @@
 """OpenAI's API: chat completions and their chunks, responses, the lines of batches and what came of them."""
 
-from turnwire.formats.parts import PartRule
+from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Columns, Epoch, Format, Layout, Loose, Present, Words, sources_of
 
 
@@ -66,6 +66,17 @@ def _either(at: str) -> Columns:
     }
 
 
+_MESSAGE_PARTS = (
+    PartRule("", "result", text="content", id="tool_call_id", when=("role", "tool")),
+    PartRule("", "result", ("function_call_output",), text="output", id="call_id"),
+    PartRule("", "call", ("function_call",), id="call_id", name="name", arguments=("arguments",)),
+    PartRule("", "text"),
+    PartRule("content", "text"),
+    PartRule("content/*", "text", ("text", "input_text", "output_text"), text="text"),
+    PartRule("tool_calls/*", "call", id="id", name="function/name", arguments=("function/arguments",)),
+)
+"""The parts of a message in a request."""
+
 TABLE = Format(
     "openai",
     "Objects of OpenAI's API",
@@ -119,6 +130,10 @@ TABLE = Format(
     keys=("id",),
     pieces={"object": ("chat.completion.chunk",)},
     parts=(*_chat_parts(""), *_chat_parts("response/body/"), *_response_parts(""), *_response_parts("response/body/")),
+    messages=(
+        MessageRule("body/instructions", role="system"),
+        *(MessageRule(f"body/{at}", _MESSAGE_PARTS) for at in ("input", "input/*", "messages/*")),
+    ),
     provider="openai",
     cached_is_input=True,
 )

@@ -1,6 +1,6 @@
 """OTLP in JSON: the spans and logs of OpenTelemetry."""
 
-from turnwire.formats.parts import PartRule
+from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Between, Columns, Digits, Epoch, Format, Layout, Loose, Source, Words
 
 
@@ -14,7 +14,7 @@ def _count(name: str) -> Source:
 
 _GEN_AI: Columns = {
     "model": (_text("gen_ai.response.model"), _text("gen_ai.request.model")),
-    "sender": _text("gen_ai.agent.name"),
+    "sender": (_text("gen_ai.agent.name"), _text("turnwire.sender")),
     "tool": _text("gen_ai.tool.name"),
     "call_id": _text("gen_ai.tool.call.id"),
     "request_id": _text("gen_ai.response.id"),
@@ -24,8 +24,57 @@ _GEN_AI: Columns = {
     "cache_read_tokens": _count("gen_ai.usage.cache_read.input_tokens"),
     "cache_write_tokens": _count("gen_ai.usage.cache_creation.input_tokens"),
     "reasoning_tokens": _count("gen_ai.usage.reasoning.output_tokens"),
+    "project": _text("process.working_directory"),
+    **{name: _text(f"turnwire.{name}") for name in ("receiver", "origin", "speed")},
+    **{name: _count(f"turnwire.{name}") for name in ("cache_write_1h_tokens", "total_tokens", "sequence")},
+    "cost": Loose("attributes/[turnwire.cost]/doubleValue"),
+    "sidechain": Loose("attributes/[turnwire.sidechain]/boolValue"),
+    "failed": Loose("attributes/[turnwire.failed]/boolValue"),
 }
 _OPERATIONS = Words("attributes/[gen_ai.operation.name]/stringValue", {"execute_tool": "tool_call"})
+
+_EVENTS = {
+    **{f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")},
+    "gen_ai.choice": "assistant",
+}
+"""Events of older conventions -> the roles of their messages."""
+
+
+def _chat(member: str) -> tuple[PartRule, ...]:
+    """The parts of a message of older conventions, of which ``member`` is the path of a member."""
+    content, calls = member.format("content"), member.format("tool_calls")
+    return (
+        PartRule(content, "text"),
+        PartRule(f"{content}/*", "text", ("text",), text="text"),
+        PartRule(f"{calls}/*", "call", id="id", name="function/name", arguments=("function/arguments",)),
+    )
+
+
+def _events(at: str, name: str, *members: str) -> tuple[MessageRule, ...]:
+    """The messages in events at a path, with the paths of their names and members."""
+    content, of = (members[0].format(member) for member in ("content", "id"))
+    result = PartRule("", "result", text=content, id=of, when=(name, "gen_ai.tool.message"))
+    parts = (result, *(rule for member in members for rule in _chat(member)))
+    again = at != ""
+    return tuple(
+        MessageRule(at, parts, {}, role, when=(name, event), retold=again and event != "gen_ai.choice")
+        for event, role in _EVENTS.items()
+    )
+
+
+_PARTS = (
+    PartRule("parts/*", "text", ("text",), text="content"),
+    PartRule("parts/*", "reasoning", ("reasoning",), text="content"),
+    PartRule("parts/*", "call", ("tool_call",), id="id", name="name", arguments=("arguments",)),
+    PartRule("parts/*", "result", ("tool_call_response",), id="id", text=("response", "result")),
+)
+"""The parts of a message in the attributes."""
+_TOOL = "attributes/[gen_ai.tool"
+_CALL = PartRule("", "call", (), "", f"{_TOOL}.call.id]", f"{_TOOL}.name]", (f"{_TOOL}.call.arguments]",))
+_TEXT = (PartRule("", "text", text="content"),)
+_IS_CALL = ("attributes/[gen_ai.operation.name]/stringValue", "execute_tool")
+_ROLES = {"user": "user", "system": "system", "assistant": "assistant", "tool_result": "tool"}
+"""The names of events in our exports -> their roles."""
 
 TABLE = Format(
     "otlp",
@@ -37,11 +86,11 @@ TABLE = Format(
             kinds=(_OPERATIONS,),
             columns={
                 **_GEN_AI,
-                "conversation": "traceId",
+                "conversation": (_text("gen_ai.conversation.id"), "traceId"),
                 "id": "spanId",
                 "parent": "parentSpanId",
                 "subject": "name",
-                "time": Epoch("startTimeUnixNano"),
+                "time": (Epoch("attributes/[turnwire.time]/intValue"), Epoch("startTimeUnixNano")),
                 "duration_ms": Between("endTimeUnixNano", start="startTimeUnixNano"),
                 "error": (Loose("status/message"), _text("error.type")),
             },
@@ -53,7 +102,8 @@ TABLE = Format(
             signs={"timeUnixNano": (), "body": ()},
             kind="log",
             columns={
-                "conversation": "traceId",
+                **{name: where for name, where in _GEN_AI.items() if name != "request_id"},
+                "conversation": (_text("gen_ai.conversation.id"), "traceId"),
                 "parent": "spanId",
                 "time": Epoch("timeUnixNano"),
                 "subject": Loose("severityText"),
@@ -68,6 +118,23 @@ TABLE = Format(
     keys=("spanId", "timeUnixNano"),
     cached_is_input=True,
     asks=(),  # the span of a call has its result
-    parts=(PartRule("body", "text", text="stringValue"),),
+    parts=(
+        PartRule("body", "text", text="stringValue"),
+        PartRule(
+            "", "call", (), "", f"{_TOOL}.call.id]", f"{_TOOL}.name]", (f"{_TOOL}.call.arguments]",), when=_IS_CALL
+        ),
+        PartRule(f"{_TOOL}.call.result]", "result"),
+    ),
+    messages=(
+        MessageRule("attributes/[gen_ai.system_instructions]/*", _TEXT, {}, "system", retold=True),
+        MessageRule("attributes/[gen_ai.input.messages]/*", _PARTS, {"sender": "role"}, retold=True),
+        MessageRule("attributes/[gen_ai.output.messages]/*", _PARTS, {"sender": "role"}),
+        *_events(
+            "events/*", "name", "attributes/[{}]", "attributes/[message]/{}", "attributes/[gen_ai.event.content]/{}"
+        ),
+        *(MessageRule("", role=role, when=("attributes/[event.name]", kind)) for kind, role in _ROLES.items()),
+        *_events("", "eventName", "body/{}", "body/message/{}"),
+        *_events("", "attributes/[event.name]", "body/{}", "body/message/{}"),
+    ),
 )
 DESCRIPTOR = TABLE.descriptor()
