@@ -86,18 +86,14 @@ def test_a_message_has_as_many_bytes_as_the_limit(text, fault, more):
     assert issues[:1] == ([] if reason is None else [reason])
 
 
-@pytest.mark.parametrize("fields", [0, 1, 2, 3])
-def test_a_generic_block_has_as_many_fields_as_the_limit(fields):
-    limits = LIMITS._replace(fields=2)
-    reason, issues = told("CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM m1\n" + "A b\n" * fields, limits=limits)
-    assert (reason, issues) == ((None, []) if fields <= 2 else (Reason.TOO_MANY_FIELDS, [Reason.TOO_MANY_FIELDS]))
-
-
-@pytest.mark.parametrize("letters", [1, 2, 3, 4])
-def test_a_key_has_as_many_letters_as_the_limit(letters):
-    limits = LIMITS._replace(key=3)
-    reason, issues = told(f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM m1\n{'K' * letters} b\n", limits=limits)
-    assert (reason, issues) == ((None, []) if letters <= 3 else (Reason.KEY_TOO_LONG, [Reason.KEY_TOO_LONG]))
+@pytest.mark.parametrize("many", range(5))
+@pytest.mark.parametrize(
+    ("unit", "form", "reason"), [("A b\n", "{}", "too_many_fields"), ("K", "{} b\n", "key_too_long")]
+)
+def test_a_generic_block_has_fields_and_letters_of_a_key_up_to_the_limit(unit, form, reason, many):
+    limits = LIMITS._replace(fields=3, key=3)
+    text = f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM m1\n{form.format(unit * many) if many else ''}"
+    assert told(text, limits=limits) == ((None, []) if many <= 3 else (reason, [reason]))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

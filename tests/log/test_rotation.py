@@ -65,17 +65,6 @@ def follow_a_storm(folder: Path, kind: str, banner: bool, keep: int, rotations: 
     judge(seen, reader.scan.gaps, log.written, kind if keep > rotations and kind in RENAMED else "")
 
 
-@pytest.mark.parametrize("banner", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_following_through_a_storm(kind: str, banner: bool, tmp_path: Path) -> None:
-    follow_a_storm(tmp_path, kind, banner, 100, 8, random.Random(f"{kind} {banner}"))
-
-
-@pytest.mark.parametrize("kind", RENAMED)
-def test_following_where_old_files_are_removed(kind: str, tmp_path: Path) -> None:
-    follow_a_storm(tmp_path, kind, False, 2, 8, random.Random(kind))
-
-
 def resume_through_a_storm(folder: Path, kind: str, banner: bool, keep: int, runs: int, chance: random.Random) -> None:
     """As cron does it: a run, and then any number of rotations until the next."""
     position: Any = {}
@@ -94,15 +83,18 @@ def resume_through_a_storm(folder: Path, kind: str, banner: bool, keep: int, run
     judge(seen, gaps, log.written, kind if keep > 3 * runs else "")
 
 
-@pytest.mark.parametrize("banner", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_going_on_after_any_rotation(kind: str, banner: bool, tmp_path: Path) -> None:
-    resume_through_a_storm(tmp_path, kind, banner, 100, 10, random.Random(f"{kind} {banner}"))
+STORMS = [*itertools.product(KINDS, (False, True), (100,)), *((kind, False, 2) for kind in KINDS)]
+"""Ways to rotate, whether each file begins with a banner, and how many old files are kept."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_going_on_where_old_files_are_removed(kind: str, tmp_path: Path) -> None:
-    resume_through_a_storm(tmp_path, kind, False, 2, 10, random.Random(kind))
+@pytest.mark.parametrize(("kind", "banner", "keep"), [one for one in STORMS if one[2] > 2 or one[0] in RENAMED])
+def test_following_through_a_storm(kind: str, banner: bool, keep: int, tmp_path: Path) -> None:
+    follow_a_storm(tmp_path, kind, banner, keep, 8, random.Random(f"{kind} {banner}"))
+
+
+@pytest.mark.parametrize(("kind", "banner", "keep"), STORMS)
+def test_going_on_after_any_rotation(kind: str, banner: bool, keep: int, tmp_path: Path) -> None:
+    resume_through_a_storm(tmp_path, kind, banner, keep, 10, random.Random(f"{kind} {banner}"))
 
 
 @pytest.mark.soak

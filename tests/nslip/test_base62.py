@@ -254,16 +254,13 @@ def test_every_byte_is_judged(place: int) -> None:
 
 
 @needs_both
-@given(st.text(alphabet=st.characters(), max_size=20) | st.text(alphabet="09AZaz@[`{:/\0", max_size=14))
-def test_twins_agree_on_digits(digits: str) -> None:
+@given(
+    st.text(alphabet=st.characters(), max_size=20) | st.text(alphabet="09AZaz@[`{:/\0", max_size=14),
+    st.integers(min_value=-(2**65), max_value=2**65) | st.integers(0, MAX),
+)
+def test_twins_agree_on_digits_and_numbers(digits: str, number: int) -> None:
     native, pure = twins()
     assert outcome(native.decode, digits) == outcome(pure.decode, digits)
-
-
-@needs_both
-@given(st.integers(min_value=-(2**65), max_value=2**65) | st.integers(0, MAX))
-def test_twins_agree_on_numbers(number: int) -> None:
-    native, pure = twins()
     assert outcome(native.encode, number) == outcome(pure.encode, number)
 
 
