@@ -28,7 +28,7 @@ import callgrind  # noqa: E402
 
 import turnwire  # noqa: E402
 from tests.convert.messages import DEFAULTS, explicit  # noqa: E402
-from tests.hostile import CSP, GOOD, HISTORIES, MESSAGES, REFUSED, SHAPES, UNITS  # noqa: E402
+from tests.hostile import CSP, GOOD, HISTORIES, MESSAGES, REFUSED, SAMPLES, SHAPES, UNITS  # noqa: E402
 from turnwire import Context, Decoder, csp, kick, sap, session, sstp, tokens  # noqa: E402
 from turnwire.errors import ConvertError, WireError  # noqa: E402
 from turnwire.log import stats  # noqa: E402
@@ -163,6 +163,7 @@ def entries() -> Iterator[tuple[str, Entry]]:
         # Whichever wire is named, all of them are looked for: what is good is what that search takes as such.
         yield f"scan {wire or 'all'}", Entry(partial(_scanned, wire=wire), MIXED, 1 << 13)
         yield f"feed {wire or 'all'}", Entry(partial(_fed, wire=wire, size=64), MIXED, 512)
+    yield "scan formats", Entry(partial(_scanned, wire="formats"), SAMPLES["claude_code"], 1 << 14)
     yield "feed by 4", Entry(partial(_fed, wire=None, size=4), MIXED, 512)
     yield "scan in blocks of 1", Entry(partial(_scanned, batch_bytes=1), MIXED, 256)
     yield "messages", Entry(lambda data: [*turnwire.scan(data).messages()], MIXED)
@@ -221,6 +222,7 @@ OFTEN = (
     "\n",
     '\\"',
     '{"header":{}}\n',
+    'x "header":',
     "⫻a/b:c/d\n",
     "@a3|CSP/1",
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable
-from itertools import islice, product
+from itertools import cycle, islice, product
+from pathlib import Path
 from typing import Any
 
 from tests.sap.documents import RESULT, TASK, changed
@@ -91,6 +92,11 @@ _TEXTS = (
     "2026-01-01T00:00:00Z stdout F x\n", "INFO 2026-01-01 00:00:00 ", "2026-01-01 00:00:00 x\n", "[2026",
     "app-1  | x\n",
 )  # fmt: skip
+SAMPLES = {
+    path.parent.name: path.read_bytes()
+    for path in sorted((Path(__file__).parent.parent / "src/turnwire/formats").glob("*/samples.jsonl"))
+}
+"""A log of each format of real traffic."""
 UNITS: tuple[bytes, ...] = (*(text.encode() for text in _TEXTS), b"\xff", b"\xed\xa0\x80")
 """Short texts of which each means something to one of the wires, or nearly does."""
 CRI = b"2026-01-01T00:00:00Z stdout P "
@@ -186,6 +192,12 @@ def _each(make: Callable[[int], bytes], size: int) -> Make:
     return lambda n: b"".join(make(number) for number in range(max(n // size, 1)))
 
 
+def _cut(log: bytes) -> Make:
+    """The lines of a log over and over, each cut in the middle."""
+    lines = [one[: len(one) // 2] + b"\n" for one in log.splitlines()]
+    return lambda n: b"".join(islice(cycle(lines), max(len(lines) * n // len(log), 1)))
+
+
 def _csp(intent: str, body: str, ctx: str = "C0") -> bytes:
     return f"CSP/1\nFROM A\nTO B\nCTX {ctx}\nINTENT {intent}\n\n{body}\n\n".encode()
 
@@ -245,6 +257,8 @@ HISTORIES: dict[str, dict[str, Make]] = {
         "tasks of one correlation": _each(lambda one: line({**TASK, "taskId": _id(one)}), 1050),
         "results of one task": _each(lambda one: line({**RESULT, "status": "RUNNING", "output": one}), 700),
     },
+    "scan formats": {f"cut {name}": _cut(log) for name, log in SAMPLES.items()}
+    | {"keys where no object is open": lambda n: b'x "sessionId":{} ' * (n // 17)},
     "sstp.Session": {
         "clocks back": _each(lambda one: _sstp(logical_clock=(1 << 30) - 2 * one), 290),
         "actors": _each(lambda one: _sstp(actor_id=f"agent {one}"), 290),

@@ -55,6 +55,7 @@ typedef struct {
     tw_clue clues[TW_MOST_CLUES];
     uint8_t clue_count;
     uint16_t first_claim, claims;
+    uint16_t signs, asked;                   /* behind its last sign, and behind the last one by which Python is asked */
 } tw_wire;
 
 typedef struct { const uint8_t *text; uint32_t size; } tw_token;
@@ -77,7 +78,6 @@ typedef struct {
     const tw_token *inside;                  /* without one of these bytes nothing is a message inside an object */
     int inside_count;
     const tw_token *torn;                    /* nor damaged bytes one that was */
-    int torn_count;
     uint8_t torn_first[256];                 /* by its first letter: one behind the first of these keys, or 0; and by key the */
     uint8_t torn_next[256];                  /* next one likewise */
     uint8_t torn_halves[4][16];              /* by the halves of the first and second letter: a bit for some of these keys */

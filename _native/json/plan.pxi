@@ -87,8 +87,7 @@ cdef extern from "_native/json/scan.h" nogil:
         uint8_t doubt_count
         tw_clue clues[8]
         uint8_t clue_count
-        uint16_t first_claim
-        uint16_t claims
+        uint16_t first_claim, claims, signs, asked
     ctypedef struct tw_token:
         const uint8_t *text
         uint32_t size
@@ -112,7 +111,6 @@ cdef extern from "_native/json/scan.h" nogil:
         const tw_token *inside
         int inside_count
         const tw_token *torn
-        int torn_count
         uint8_t torn_first[256]
         uint8_t torn_next[256]
         uint8_t torn_halves[4][16]
@@ -188,7 +186,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int in_string, final, tail
         tw_fence fence
         tw_spans taken, hopeless
-        size_t found_behind, unclosed
+        size_t found_behind, sound, unclosed
         csp_closings closings
         size_t next_run
     ctypedef struct tw_lines:
@@ -213,7 +211,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int mixed
         void *context
         int (*whole)(void *, const uint8_t *, size_t, tw_verdict *) except 0 nogil
-        int (*torn)(void *, const uint8_t *, size_t, int, tw_verdict *) except 0 nogil
+        int (*torn)(void *, int, const uint8_t *, size_t, int, tw_verdict *) except 0 nogil
         int (*go_on)(void *) except 0 nogil
         int (*number)(void *, const uint8_t *, size_t, double *) except 0 nogil
         void *others
@@ -256,27 +254,24 @@ cdef extern from "_native/json/token_runs.h" nogil:
 
 cdef extern from "_native/json/torn.h" nogil:
     enum:
-        TW_MOST_SIGN_KEYS, TW_MOST_SIGN_VALUES, TW_MOST_SIGNS, TW_NO_SIGN
+        TW_MOST_SIGN_TEXTS, TW_NO_REASON
     ctypedef struct tw_sign_key:
         tw_token text
-        uint8_t next
+        uint16_t next, first_value, values
     ctypedef struct tw_sign_value:
         tw_token text
-        uint64_t keys
         uint8_t cased
     ctypedef struct tw_torn_sign:
-        uint64_t keys, values
-        uint8_t least
+        uint64_t texts[8]
+        uint8_t least, last
     ctypedef struct tw_sign_table "tw_torn_table":
-        tw_sign_key keys[64]
-        tw_sign_value values[64]
-        tw_torn_sign signs[24]
-        uint8_t last[24]
-        uint8_t first[256]
+        const tw_sign_key *keys
+        const tw_sign_value *values
+        const tw_torn_sign *signs
+        int key_count, words
+        uint64_t torn[8]
+        uint16_t first[256]
         uint8_t reasons[21]
-        int value_count, sign_count
-        int until[16]
-        uint64_t doubts[16]
 
 tw_nslip_tables()
 tw_other_tables()
@@ -362,7 +357,6 @@ cdef class Plan:
         self.claims(found)
         self.c.inside_count = len(found.inside)
         self.c.inside = self.tokens(found.inside)
-        self.c.torn_count = len(found.torn)
         self.c.torn = self.tokens(found.torn)
         if len(found.torn) > 255:
             raise ValueError("these wires have too many keys that damaged bytes carry")
@@ -370,7 +364,6 @@ cdef class Plan:
             self.c.torn_next[place], self.c.torn_first[<uint8_t>text[1]] = self.c.torn_first[<uint8_t>text[1]], place + 1
             for half in range(4):
                 self.c.torn_halves[half][<uint8_t>text[1 + half // 2] >> 4 if half % 2 else <uint8_t>text[1 + half // 2] & 15] |= 1 << place % 8
-        self.sign_table()
 
     def __dealloc__(self):
         if self.memory is not None:
@@ -480,48 +473,44 @@ cdef class Plan:
                 for node in range(len(wire["clues"][item])):
                     wires[place].clues[item].nodes[node] = wire["clues"][item][node]
         self.c.wires, self.c.wire_count = wires, len(found.wires)
-        return 0
+        return self.sign_table(wires)
 
-    cdef int sign_table(self) except -1:
-        """How damaged bytes show whose they are. A wire without such a table, or one that does not fit, is asked in Python."""
+    cdef int sign_table(self, tw_wire *wires) except -1:
+        """How damaged bytes show whose they are."""
         cdef tw_sign_table *t = <tw_sign_table *>self.take(1, sizeof(tw_sign_table))
-        cdef Py_ssize_t place
-        cdef tw_torn_sign *sign
-        memset(t.first, TW_NO_SIGN, sizeof(t.first))
-        for place, reason in enumerate(REASONS):
-            t.reasons[place] = self.code_of(reason) or TW_NO_SIGN
-        signs = [plan.signs if plan.claimed is not None else None for plan in self.plans]
-        every = [one for there in signs for group in there or () for one in group]
-        named = [key for one in [*every, *[Sign(plan.doubt) for plan in self.plans]] for key in one.keys]
-        keys = list(dict.fromkeys([f'"{key}"'.encode() for key in named]))
-        values = list(dict.fromkeys([(one.keys, text.encode(), one.cased) for one in every for text in one.values]))
-        count = sum([len(group) for there in signs for group in there or ()])
-        fit = len(keys) <= TW_MOST_SIGN_KEYS and len(values) <= TW_MOST_SIGN_VALUES and count <= TW_MOST_SIGNS
-        for place in range(16):
-            t.until[place] = -1
+        cdef tw_sign_key *keys
+        cdef tw_sign_value *values
+        cdef tw_torn_sign *signs
+        cdef Py_ssize_t place, bit
+        found = flat_signs(self.plans)
+        texts, every, wires_of, torn = found
+        told = [value for _, known in texts for value in known]
+        self.kept.append(found)
         self.c.signs = <const tw_torn_table *>t
-        if not fit or len(signs) > 16:
-            return 0
-        self.kept.append((keys, values))
-        for place, text in enumerate(keys):
-            t.keys[place].text.text, t.keys[place].text.size = <const uint8_t *><char *>(<bytes>text), len(text)
-            t.keys[place].next = t.first[<uint8_t>text[1]]
-            t.first[<uint8_t>text[1]] = place
-        numbers = {text[1 : len(text) - 1].decode(): place for place, text in enumerate(keys)}
-        t.value_count = len(values)
-        for place, (names, text, cased) in enumerate(values):
-            t.values[place].text.text, t.values[place].text.size = <const uint8_t *><char *>(<bytes>text), len(text)
-            t.values[place].keys, t.values[place].cased = sum([<uint64_t>1 << numbers[name] for name in names]), cased
-        for place, (there, plan) in enumerate(zip(signs, self.plans)):
-            for group in there or ():
-                for one in group:
-                    sign = &t.signs[t.sign_count]
-                    sign.keys, sign.least = sum([<uint64_t>1 << numbers[name] for name in one.keys]), one.least
-                    sign.values = sum([<uint64_t>1 << values.index((one.keys, text.encode(), one.cased)) for text in one.values])
-                    t.last[t.sign_count] = one is group[len(group) - 1]
-                    t.sign_count += 1
-            t.until[place] = -1 if there is None else t.sign_count
-            t.doubts[place] = sum([<uint64_t>1 << numbers[name] for name in plan.doubt])
+        for place, reason in enumerate(REASONS):
+            t.reasons[place] = self.code_of(reason) or TW_NO_REASON
+        t.key_count, t.words = len(texts), (len(texts) + len(told) + 63) // 64
+        if len(texts) + len(told) > TW_MOST_SIGN_TEXTS:
+            raise ValueError("these wires have too many signs of damaged bytes for one plan")
+        t.keys = keys = <tw_sign_key *>self.take(len(texts), sizeof(tw_sign_key))
+        t.values = values = <tw_sign_value *>self.take(len(told), sizeof(tw_sign_value))
+        t.signs = signs = <tw_torn_sign *>self.take(len(every), sizeof(tw_torn_sign))
+        for place, (text, known) in enumerate(texts):
+            keys[place].text.text, keys[place].text.size = <const uint8_t *><char *>(<bytes>text), len(text)
+            keys[place].next, t.first[<uint8_t>text[1]] = t.first[<uint8_t>text[1]], place + 1
+            keys[place].values = len(known)
+            keys[place + 1].first_value = keys[place].first_value + len(known)
+        for place, (text, cased) in enumerate(told):
+            values[place].text.text, values[place].text.size = <const uint8_t *><char *>(<bytes>text), len(text)
+            values[place].cased = cased
+        for place, (bits, least, last) in enumerate(every):
+            signs[place].least, signs[place].last = least, last
+            for bit in bits:
+                signs[place].texts[bit >> 6] |= <uint64_t>1 << (bit & 63)
+        for bit in torn:
+            t.torn[bit >> 6] |= <uint64_t>1 << (bit & 63)
+        for place, (until, asked) in enumerate(wires_of):
+            wires[place].signs, wires[place].asked = until, asked
         return 0
 
     cdef int claims(self, found) except -1:
@@ -572,9 +561,9 @@ cdef int whole(void *context, const uint8_t *p, size_t size, tw_verdict *verdict
     return call.give(call.judgement.whole(PyBytes_FromStringAndSize(<const char *>p, size)), verdict)
 
 
-cdef int torn(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict) except 0 with gil:
+cdef int torn(void *context, int wire, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict) except 0 with gil:
     cdef Call call = <Call>context
-    return call.give(call.judgement.torn(PyBytes_FromStringAndSize(<const char *>p, size), bool(too_large)), verdict)
+    return call.give(call.judgement.torn_of(wire, PyBytes_FromStringAndSize(<const char *>p, size), bool(too_large)), verdict)
 
 
 cdef int number(void *context, const uint8_t *p, size_t size, double *value) except 0 with gil:

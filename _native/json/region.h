@@ -46,6 +46,7 @@ typedef struct tw_region {
     tw_spans taken;                          /* lines that belong to another text */
     tw_spans hopeless, fresh;                /* objects that meet a known fault; those met since the walk went on last */
     size_t found_behind;                     /* where the walk went on behind what was found last */
+    size_t sound, sound_since;               /* up to here keys in a line are of no damage, while found_behind is this */
     size_t unclosed;                         /* up to here heredocs are open that never close */
     csp_closings closings;                   /* of heredocs */
     size_t runs_from, next_run;              /* the next three '>' in a row behind a place, of any line; 0: nobody looked */
@@ -88,7 +89,7 @@ typedef struct tw_lines {
     size_t string_rejects;                   /* stored since the outermost string began */
     void *context;
     int (*whole)(void *context, const uint8_t *p, size_t size, tw_verdict *verdict);
-    int (*torn)(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict);
+    int (*torn)(void *context, int wire, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict);
     int (*number)(void *context, const uint8_t *p, size_t size, double *value);
     int (*go_on)(void *context);             /* 0: somebody wants the search to end; see tw_stopped_by_signal */
     uint32_t steps;

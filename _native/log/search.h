@@ -35,7 +35,7 @@ typedef struct {
     tw_region *top;                          /* the text for which the twin is asked: the block, or one made of its lines */
     size_t at, until;                        /* where the walk stands, and where it ends: a text may be open there */
     int mid;                                 /* the block begins in the middle of a line */
-    int pieces, touched, fence_touched;      /* a run of pieces was met; something was found in front of the block; in its open fence */
+    int pieces, touched, fence_touched;      /* no document begins, as behind a run of pieces; something was found in front of the block; in its open fence */
     tw_spans unclosed;                       /* heredocs of `top` that never close: run, and where the range ends */
     uint8_t *csp_inside;                     /* whether a record of CSP/1 stands in one, or NULL */
     int tail_set, fence_set;                 /* the walk knows what `tail` and `fence` of `top` are, which the twin does not */
@@ -472,9 +472,8 @@ static int tw_settle(tw_search *w, tw_region *r, size_t from, size_t to, int too
     tw_lines *k = &w->k;
     const uint8_t *s = tw_text(k, r);
     tw_verdict verdict = { TW_TRIED_OTHER, 0, 0, 0 };
-    if (from >= to || !tw_any_token(k->plan->torn, k->plan->torn_count, s + from, s + to)) return TW_FINE;
-    if (too_large ? !k->torn(k->context, s + from, to - from, 1, &verdict)
-                  : !tw_judge_torn(k, s + from, to - from, s + tw_hard(k, r), &verdict)) return TW_STOPPED;
+    if (from >= to) return TW_FINE;
+    if (!tw_judge_torn(k, s + from, to - from, too_large, s + tw_hard(k, r), &verdict)) return TW_STOPPED;
     if (verdict.what != TW_TRIED_REJECT) return TW_FINE;
     if (r->depth) k->string_rejects -= until->rejects - since->rejects;
     tw_drop_rejects(k, since, until);
@@ -626,8 +625,14 @@ static int tw_at_torn(tw_search *w, tw_region *r, size_t *at, size_t end)
 {
     tw_lines *k = &w->k;
     const uint8_t *s = tw_text(k, r);
-    size_t q = *at, line = tw_floor(w, r, q), stop = tw_line_stop_below(k, r, q), last, rejects = k->rejects.count;
+    size_t q = *at, line, stop, last, rejects = k->rejects.count;
     int result;
+    if (q < r->sound && r->found_behind == r->sound_since) {
+        *at = q + tw_torn_key(k->plan, s, q, end);
+        return TW_FINE;
+    }
+    line = tw_floor(w, r, q);
+    stop = tw_line_stop_below(k, r, q);
     if (tw_needs_line(k, r, q)) return TW_GOES_ON;
     for (last = tw_next_in_line(s, q, stop); last < stop && s[last] == '{' && tw_opens_object(s, last, stop) == TW_AT_OBJECT;) {
         tw_tried t = { 0 };
@@ -637,6 +642,8 @@ static int tw_at_torn(tw_search *w, tw_region *r, size_t *at, size_t end)
         last = tw_next_in_line(s, t.what == TW_TRIED_BROKEN ? last + 1 : t.end, stop);
     }
     result = tw_settle_torn(w, r, line, last);
+    r->sound = last;
+    r->sound_since = r->found_behind;
     *at = k->rejects.count > rejects ? last : q + tw_torn_key(k->plan, s, q, end);
     return result;
 }

@@ -21,7 +21,7 @@ from turnwire.csp.bulk import SCANNER as CSP
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.faults import REASONS
-from turnwire.json.plan import Judgement, Sign, flat
+from turnwire.json.plan import Judgement, flat, flat_signs
 from turnwire.json.text import reader
 from turnwire.nslip.spec import Slot
 from turnwire.log import _search_py
@@ -386,7 +386,7 @@ cdef class Block:
         text.w, text.state, text.text, state.taken = self.w, state, None, text
         text.region.found_behind, text.region.taken.count, text.region.taken.first = text.region.start, 0, 0
         text.region.hopeless.count = text.region.hopeless.first = 0
-        text.region.unclosed = text.unclosed_seen = 0
+        text.region.unclosed = text.region.sound = text.unclosed_seen = 0
         text.region.closings.listed = 0
         text.region.next_run = 0
         self.top, self.w.top, self.w.at, self.w.filled[0] = text, &text.region, text.region.start, False
@@ -449,7 +449,7 @@ cdef class Block:
             self.top.keep_hopeless(sorted([place for place in state.hopeless if <size_t>place + r.start >= w.at]))
         if r.level:
             return 0
-        w.touched, w.fence_touched, w.pieces = state.touched, state.fence_touched, state.pieces or bool(state.runs_of_lines)
+        w.touched, w.fence_touched, w.pieces = state.touched, state.fence_touched, state.pieces or bool(state.runs_of_lines) or not self.search.finder.documents
         return 0
 
     cdef int tell(self) except -1:

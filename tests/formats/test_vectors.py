@@ -16,7 +16,7 @@ from tests.conftest import needs_both
 from tests.formats import samples
 from tests.formats.test_tables import rows
 from turnwire import DecodeError, registry
-from turnwire.contract import FORMATS
+from turnwire.contract import FORMATS, LIMITS
 from turnwire.formats.table import Compiled
 from turnwire.json.agreement import MOST_WORDS, merge_plans
 from turnwire.json.plan import MOST_VALUES, Judgement
@@ -199,3 +199,12 @@ def test_attributes_are_told_by_their_keys(scan_core: str) -> None:
     assert len(found) == 121 and "input_tokens" not in found[-1]
     operation = {"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}}
     assert rows(samples.text([{**SPAN, "attributes": [operation]}]))[0]["kind"] == "tool_call"
+
+
+def test_a_limit_holds_for_bytes_that_were_read_without_it() -> None:
+    line = b'{"type":"thread.started","thread_id":"t1"}'
+    plan = next(plan for plan in registry.wire("codex").plan if plan.detect(line))
+    plan.decode(line)
+    with pytest.raises(DecodeError) as caught:
+        plan.decode(line, limits=LIMITS._replace(message=40))
+    assert caught.value.reason == "message_too_large"

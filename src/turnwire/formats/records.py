@@ -76,15 +76,15 @@ class Reading:
         self.message: type[Record] = type(
             f"{wire.title().replace('_', '')}Record", (Record,), {"__wire__": wire, "__slots__": ()}
         )
-        self._last: tuple[bytes, dict[str, Any]] = (b"{}", {})
+        self._last: tuple[bytes, Limits, dict[str, Any]] = (b"{}", LIMITS, {})
 
     def _fields(self, data: str | Buffer, limits: Limits = LIMITS) -> dict[str, Any]:
         """The object in some bytes; each layout asks for it. Raises DecodeError."""
         raw = data if type(data) is bytes else input_bytes(data, self.wire)
         last = self._last
-        if last[0] != raw:
-            last = self._last = (raw, read_object(raw, self.wire, limits=limits))
-        return last[1]
+        if last[:2] != (raw, limits):
+            last = self._last = (raw, limits, read_object(raw, self.wire, limits=limits))
+        return last[2]
 
     def is_of(self, layout: Compiled, data: str | Buffer) -> bool:
         """True if these bytes are an object with the signs of a layout. Never raises."""

@@ -56,10 +56,8 @@ _ANY = ("string", "object", "array", "boolean", "null", "count", "negative", "fr
 _HOW = {"text": "text", "i64": "integer", "f64": "number", "bool": "truth", "timestamp": "time"}
 _SEVERAL = {"*", "{}"}
 """Steps of paths that stand for several values, of which nothing is asked."""
-_MOST_CLUE, _MOST_CLUES = (
-    4,
-    8,
-)  # members by which the search sees that an object is worth a closer look, and sets of them
+_MOST_CLUE, _MOST_CLUES = 4, 8
+"""Members by which the search sees that an object is worth a closer look, and sets of them."""
 
 
 _RARE = 5
@@ -73,8 +71,7 @@ def _fits(value: Any, column: Column, how: str) -> bool:
 
 
 def _beginning(word: str) -> str:
-    """The part of a sign's word by which damaged bytes are known: up to its first slash, since the search has room for
-    64 of them, and methods are many."""
+    """The part of a sign's word by which damaged bytes are known: up to its first slash, since methods are many."""
     group, slash, _ = word.partition("/")
     return group + (slash or '"')
 

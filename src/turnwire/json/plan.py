@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS, Column, Limits
@@ -179,11 +180,6 @@ def _value_pattern(sign: Sign) -> re.Pattern[bytes]:
     return re.compile(rb'"(?:%s)"%s:%s"(?%s:%s)' % (keys, space, space, b"" if sign.cased else b"i", values))
 
 
-def are_signed(signs: Signs, raw: bytes) -> bool:
-    """True if bytes show one of these alternatives."""
-    return any(all(sign.stands_in(raw) for sign in every) for every in signs)
-
-
 MISSING: Any = object()
 """Stands for a value that is not there."""
 
@@ -228,8 +224,8 @@ class WirePlan(NamedTuple):
     - claimed: alternatives; a valid object that is not a message, but has all signs of one of them, is a damaged
       message. None: only ``claims`` knows, (members of such an object) -> whether it is one.
     - signs: alternatives; damaged bytes with all signs of one of them were a message. None: only ``marked`` knows.
-    - marked: (damaged bytes) -> whether they were a message, where ``signs`` do not tell all; None: they do. doubt:
-      keys; damaged bytes with none of these and no alternative were no message, so ``marked`` is not asked.
+    - marked: (damaged bytes) -> whether they were a message although ``signs`` do not say so; None: never. doubt:
+      alternatives; without one of these ``marked`` is not asked.
     - schemas: whether ``decode`` recognises a JSON Schema, in which each text of a message is an object.
 
     With ``claimed``, a wire promises:
@@ -263,13 +259,14 @@ class WirePlan(NamedTuple):
     claims: Callable[[dict[str, Any]], bool] = lambda fields: False
     claimed: Signs | None = None
     signs: Signs | None = None
-    doubt: tuple[str, ...] = ()
+    doubt: Signs = ()
     schemas: bool = False
-    marked: Callable[[bytes], bool] | None = None
+    marked: Callable[[bytes], object] | None = None
 
     def is_marked(self, raw: bytes) -> bool:
         """True if damaged bytes were a message."""
-        return are_signed(self.signs or (), raw) if self.marked is None else self.marked(raw)
+        signed = any(all(sign.stands_in(raw) for sign in every) for every in self.signs or ())
+        return signed or (self.marked is not None and bool(self.marked(raw)))
 
     def variant_of(self, fields: dict[str, Any]) -> int:
         """The number of the variant of an object that ``decode`` accepts, as ``choose`` says."""
@@ -348,14 +345,18 @@ class Judgement:
     def torn(self, raw: bytes, too_large: bool) -> tuple[int, int, int, int]:
         """The same for damaged bytes: a reject of the first wire whose marks they carry, or OTHER. ``too_large``: what
         starts here is longer than the limit."""
-        for place, plan in enumerate(self.plans):
-            if plan.is_marked(raw):
-                if too_large:
-                    return REJECT, place, self.codes[Reason.MESSAGE_TOO_LARGE], self.limits.message
-                fault = self._fault(plan, raw)
-                if fault is not None:
-                    return REJECT, place, self.codes[fault.reason], fault.offset or 0
-        return OTHER, 0, 0, 0
+        found = (self.torn_of(place, raw, too_large) for place in range(len(self.plans)))
+        return next((one for one in found if one[0] != OTHER), (OTHER, 0, 0, 0))
+
+    def torn_of(self, place: int, raw: bytes, too_large: bool) -> tuple[int, int, int, int]:
+        """The same of one wire."""
+        plan = self.plans[place]
+        if not plan.is_marked(raw):
+            return OTHER, 0, 0, 0
+        if too_large:
+            return REJECT, place, self.codes[Reason.MESSAGE_TOO_LARGE], self.limits.message
+        fault = self._fault(plan, raw)
+        return (OTHER, 0, 0, 0) if fault is None else (REJECT, place, self.codes[fault.reason], fault.offset or 0)
 
     def _fault(self, plan: WirePlan, raw: bytes) -> DecodeError | None:
         try:
@@ -378,6 +379,32 @@ class FlatPlan(NamedTuple):
     inside: list[bytes]
     torn: list[bytes]
     claims: list[tuple[Any, ...]]  # nodes, values, least, most, others, cased, whether the last of an alternative
+
+
+def flat_signs(plans: Sequence[WirePlan]) -> tuple[Any, ...]:
+    """The signs of damaged bytes of several wires as numbers, for the structs of json/torn.h: the keys, each with its
+    values and whether they are cased; the signs, each with the numbers of its keys, or behind those of its values, with
+    ``least`` and whether it is the last of an alternative; by wire where its signs end and those by which Python is
+    asked; the keys of ``torn``."""
+    asked: Signs = ((Sign((), 0),),)  # of a wire whose signs are not all: always
+    own = [
+        (plan.signs, plan.doubt) if plan.claimed is not None and plan.signs is not None else ((), asked)
+        for plan in plans
+    ]
+    every = [(sign, sign is group[-1]) for both in own for signs in both for group in signs for sign in group]
+    keys: dict[str, dict[tuple[str, bool], None]] = {}
+    for sign in (*(sign for sign, _ in every), *(Sign(plan.torn) for plan in plans)):
+        for key in sign.keys:
+            keys.setdefault(key, {}).update(((value, sign.cased), None) for value in sign.values)
+    names: list[Any] = [*keys, *((key, *value) for key, values in keys.items() for value in values)]
+    numbers = {name: number for number, name in enumerate(names)}
+    found = []
+    for sign, last in every:
+        told: Any = [(key, value, sign.cased) for key in sign.keys for value in sign.values] or sign.keys
+        found.append(([numbers[name] for name in told], 1 if sign.values else sign.least, last))
+    counts = accumulate(sum(map(len, signs)) for both in own for signs in both)
+    texts = [(f'"{key}"'.encode(), [(value.encode(), cased) for value, cased in keys[key]]) for key in keys]
+    return texts, found, list(zip(counts, counts, strict=True)), [numbers[key] for plan in plans for key in plan.torn]
 
 
 def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
@@ -442,7 +469,7 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> FlatPlan:
         for variant in plan.variants:
             _variant(variant, result, values, numbers, [column.name for column in columns])
         result.inside.extend(f'"{key}"'.encode() for key in plan.inside)
-        result.torn.extend(f'"{key}"'.encode() for key in plan.torn)
+    result.torn.extend(dict.fromkeys(f'"{key}"'.encode() for plan in plans for key in plan.torn))
     if len(nodes) > MOST_VALUES:
         raise ValueError("these wires have too many values for one plan")
     return result

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
-from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan, are_signed
+from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, MemberWork, PairRule
 from turnwire.sap.messages import MESSAGES
@@ -95,6 +95,10 @@ def _words(path: str, field: Field) -> tuple[str, ...]:
 
 
 _STRONG = ("constitutionalContext", "constitutionalEvidence")
+_RECEIPT = (
+    Sign(("messageId", "correlationId"), 2),
+    Sign(("status",), values=tuple(f'{receipt.value}"' for receipt in Receipt)),
+)
 _FURTHER = ("taskId", "correlationId", "issuedAt", "reportedAt", "issuer", "producer", "target")
 SIGNS = (
     (Sign(_STRONG), Sign((*_FURTHER, "protocolVersion"))),
@@ -107,8 +111,7 @@ or protocolVersion with taskId or three others. protocolVersion alone is the key
 _CLAIMED = (
     *SIGNS,
     (
-        Sign(("messageId", "correlationId"), 2),
-        Sign(("status",), values=tuple(f'{receipt.value}"' for receipt in Receipt)),
+        *_RECEIPT,
         Sign(tuple(dict.fromkeys(field.name for table in MESSAGES[2:] for field in table.fields)), others=1),
     ),
 )
@@ -116,17 +119,12 @@ _CLAIMED = (
 message queue's own."""
 
 
-_RECEIPT = re.compile(
-    rb'\s*\{\s*"messageId"\s*:\s*"[^"]*"\s*,\s*"correlationId"\s*:\s*(?:"[0-9a-fA-F-]{36}"|null)\s*,\s*"status"\s*:\s*"N?ACK"'
+_CUT_RECEIPT = re.compile(
+    rb'_\{_"messageId"_:_"[^"]*"_,_"correlationId"_:_(?:"[0-9a-fA-F-]{36}"|null)_,_"status"_:_"N?ACK"'.replace(
+        b"_", rb"[ \t\r\n]*"
+    )
 )
-
-
-def marked(raw: bytes) -> bool:
-    """True if damaged bytes were a Task or a Result. A damaged receipt is recognised only if nothing but its end is
-    missing and it has a UUID."""
-    return are_signed(SIGNS, raw) or _RECEIPT.match(raw) is not None
-
-
+"""A damaged receipt is recognised only if nothing but its end is missing and it has a UUID."""
 PLAN = WirePlan(
     wire=WIRE,
     values=tuple({value.path: value for table in MESSAGES for value in _values(table)}.values()),
@@ -138,9 +136,9 @@ PLAN = WirePlan(
     detect=Deferred("turnwire.sap.codec", "detect"),
     decode=_DECODE,
     claimed=_CLAIMED,
-    marked=marked,
+    marked=_CUT_RECEIPT.match,
     signs=SIGNS,
-    doubt=("messageId",),
+    doubt=(_RECEIPT,),
     clues=(*((name,) for name in (*_STRONG, "protocolVersion")), ("messageId", "correlationId")),
     inside=(*_STRONG, "protocolVersion", "messageId"),
     torn=(*_STRONG, "protocolVersion", "messageId"),

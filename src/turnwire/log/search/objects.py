@@ -259,7 +259,9 @@ class Objects:
 
     def at_torn(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """The key of a wire where no object is open: the tail of a message whose head was cut off, in its line."""
-        text = walk.text
+        text, state = walk.text, walk.state
+        if at < state.sound[0] and state.found_behind == state.sound[1]:
+            return match.end()
         walk.needs_line(at, self._search.longest_line)
         stop = min(text.line_end(at), walk.end)
         begin = walk.floor(at)
@@ -273,6 +275,7 @@ class Objects:
         last = stop if following is None else following.start()
         before = len(walk.found)
         self._settle(walk, begin, last, False, [])
+        state.sound = (last, state.found_behind)
         return last if len(walk.found) > before else match.end()
 
     # --- strings outside of good JSON ---

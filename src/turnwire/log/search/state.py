@@ -123,6 +123,7 @@ class SearchState:
     - runs_of_lines: those that were met. open_from: where a text of one is open, which the walk does not pass.
       begun_with: the carrier of the one with which the block that was searched last began.
     - since: how much was found before the open fence. found_behind: where the walk went on after the last find.
+      sound: up to where keys in a line are of no damage, while ``found_behind`` is what it was then.
     """
 
     def __init__(self, inside: bool = False) -> None:
@@ -143,6 +144,7 @@ class SearchState:
         self.unclosed: list[tuple[int, int]] = []
         self.open_runs: list[tuple[int, int]] = []  # runs, and where the ranges of their heredocs end
         self.since = self.found_behind = 0
+        self.sound = (0, 0)
         self.reaches: list[tuple[int, int]] = []
         self.open_from: int | None = None
         self.runs_of_lines: list[Run] = []
