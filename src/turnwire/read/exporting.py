@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from turnwire.errors import expect_one_of
+from turnwire.formats.anthropic import USAGE
 from turnwire.formats.parts import Part
 from turnwire.log.scanning import Counts
 from turnwire.read.spans import Span, log_line, span_line, spans
@@ -50,12 +51,7 @@ def export(source: Any, to: str, *, wire: str | None = None, conversation: str |
     return Export(turns(source, wire=wire, conversation=conversation, **options), to)
 
 
-_TOKENS_OF_ANTHROPIC = {
-    "input_tokens": "input_tokens",
-    "output_tokens": "output_tokens",
-    "cache_read_tokens": "cache_read_input_tokens",
-    "cache_write_tokens": "cache_creation_input_tokens",
-}
+_TOKENS_OF_ANTHROPIC = {name: path.rpartition("/")[2] for name, path in USAGE.items()}
 _KEPT_BY_ANTHROPIC = ("id", "model", "stop_reason", "cache_write_1h_tokens", *_TOKENS_OF_ANTHROPIC)
 
 

@@ -12,7 +12,9 @@ from hashlib import blake2b
 from typing import Any
 
 from turnwire import __version__, registry
+from turnwire.formats.otlp import GEN_AI
 from turnwire.formats.parts import Part, unwrapped
+from turnwire.formats.table import sources_of
 from turnwire.json.plan import value_at
 from turnwire.read.calls import Unnamed
 from turnwire.read.turns import COLUMNS, KINDS_OF_PARTS, TOKENS, Turn, arguments_of, write
@@ -20,22 +22,13 @@ from turnwire.read.turns import COLUMNS, KINDS_OF_PARTS, TOKENS, Turn, arguments
 _MOST_OPEN = 1_000
 """Calls of tools that wait for their results, and conversations, at one time; of more the oldest are not waited for."""
 _ATTRIBUTES = {
-    "input_tokens": "gen_ai.usage.input_tokens",
-    "model": "gen_ai.response.model",
-    "conversation": "gen_ai.conversation.id",
-    "id": "gen_ai.response.id",
-    "project": "process.working_directory",
-    "error": "error.type",
-    "tool": "gen_ai.tool.name",
-    "call_id": "gen_ai.tool.call.id",
-    "output_tokens": "gen_ai.usage.output_tokens",
-    "cache_read_tokens": "gen_ai.usage.cache_read.input_tokens",
-    "cache_write_tokens": "gen_ai.usage.cache_creation.input_tokens",
-    "reasoning_tokens": "gen_ai.usage.reasoning.output_tokens",
+    **{name: sources_of(given)[0].path.partition("[")[2].partition("]")[0] for name, given in GEN_AI.items()},
+    **{"conversation": "gen_ai.conversation.id", "id": "gen_ai.response.id", "error": "error.type"},
+    "request_id": "turnwire.request_id",
 }
 """Columns -> the attributes of the conventions; the others are attributes of turnwire."""
 _OF_RESPONSE = tuple(name for name in COLUMNS if name not in ("conversation", "project"))
-_OTHERWISE = ("wire", "file", "line", "text", "stop_reason", "input_tokens", "kind")
+_OTHERWISE = ("wire", "file", "line", "text", "kind")
 """Columns that are no attributes: the service, the place, and what the rest says."""
 
 
@@ -133,7 +126,7 @@ def _named(turn: Turn, without: Iterable[str]) -> dict[str, Any]:
     without = (*_OTHERWISE, *without, *TOKENS)
     said = {name: one for name, one in turn.columns.items() if name not in without and one is not None}
     said = {name: one for name, one in said.items() if not turn.says(name, one)}
-    return {_attribute(name): one for name, one in said.items()}
+    return {_attribute(name): [one] if name == "stop_reason" else one for name, one in said.items()}
 
 
 def _response(turn: Turn, at: int, before: int) -> Span:
@@ -143,8 +136,6 @@ def _response(turn: Turn, at: int, before: int) -> Span:
     if provider is not None:
         attributes["gen_ai.provider.name"] = provider
     attributes |= _named(turn, ("tool", "call_id")) | {_attribute(name): tokens[name] for name in tokens}
-    if columns["stop_reason"]:
-        attributes["gen_ai.response.finish_reasons"] = [columns["stop_reason"]]
     if tokens:  # by the conventions the input has in it what came from a cache
         counted = ("input_tokens", "cache_read_tokens", "cache_write_tokens")  # the conventions count all of them
         attributes["gen_ai.usage.input_tokens"] = sum(tokens.get(name, 0) for name in counted)
@@ -233,8 +224,6 @@ def log_line(turn: Turn) -> str:
     if turn.columns["wire"] == "otlp":
         return write({"resourceLogs": [{"scopeLogs": [{"logRecords": [turn.record]}]}]})
     attributes = {"event.name": turn.columns["kind"], **_named(turn, ("time",))}
-    if turn.columns["stop_reason"]:
-        attributes["gen_ai.response.finish_reasons"] = [turn.columns["stop_reason"]]
     if others := [part for part in turn.parts if part.kind != "text"]:
         attributes["gen_ai.input.messages"] = _message(turn.role, others)
     found = {

@@ -12,7 +12,7 @@ def _count(name: str) -> Source:
     return Digits(f"attributes/[{name}]/intValue")
 
 
-_GEN_AI: Columns = {
+GEN_AI: Columns = {
     "model": (_text("gen_ai.response.model"), _text("gen_ai.request.model")),
     "sender": (_text("gen_ai.agent.name"), _text("turnwire.sender")),
     "tool": _text("gen_ai.tool.name"),
@@ -31,6 +31,7 @@ _GEN_AI: Columns = {
     "sidechain": Loose("attributes/[turnwire.sidechain]/boolValue"),
     "failed": Loose("attributes/[turnwire.failed]/boolValue"),
 }
+"""Columns -> their attributes, the first of which an export writes."""
 _OPERATIONS = Words("attributes/[gen_ai.operation.name]/stringValue", {"execute_tool": "tool_call"})
 
 _EVENTS = {
@@ -85,7 +86,7 @@ TABLE = Format(
             kind="span",
             kinds=(_OPERATIONS,),
             columns={
-                **_GEN_AI,
+                **GEN_AI,
                 "conversation": (_text("gen_ai.conversation.id"), "traceId"),
                 "id": "spanId",
                 "parent": "parentSpanId",
@@ -102,7 +103,7 @@ TABLE = Format(
             signs={"timeUnixNano": (), "body": ()},
             kind="log",
             columns={
-                **{name: where for name, where in _GEN_AI.items() if name != "request_id"},
+                **{name: where for name, where in GEN_AI.items() if name != "request_id"},
                 "conversation": (_text("gen_ai.conversation.id"), "traceId"),
                 "parent": "spanId",
                 "time": Epoch("timeUnixNano"),
