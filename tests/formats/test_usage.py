@@ -502,13 +502,14 @@ def test_tools_of_servers_are_counted(tmp_path: Path) -> None:
     for data, found in (
         (samples.text([page]), 2),
         (samples.text([answer, answer])[:-30], 2),
-        (json.dumps(tools)[:-9].encode(), 0),
+        (json.dumps(tools)[:-70].encode() + b"\n", 0),
     ):
         (tmp_path / "cut.json").write_bytes(data)
         done = turnwire("tokens", "--mcp-schema", tmp_path / "cut.json", "--json")
         assert (done.code, len(done.records)) == (1, found) and "cut.json" in done.err
-    (tmp_path / "none.json").write_text("[1, 2]")
-    assert turnwire("tokens", "--mcp-schema", tmp_path / "none.json").code == 4
+    for text in ("[1, 2]", '{"a":1}\n{"b":2}\n', "[10:00] hello"):
+        (tmp_path / "none.json").write_text(text)
+        assert turnwire("tokens", "--mcp-schema", tmp_path / "none.json").code == 4
 
 
 SERVER = """

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.errors import needs
-from turnwire.json.text import write
+from turnwire.errors import DecodeError, Reason, needs
+from turnwire.json.text import read_object, write
 from turnwire.log.scanning import scan
 from turnwire.phrases import counted
 
@@ -40,9 +40,18 @@ def tools_in(data: bytes) -> Listed:
         return Listed(_different(answer["tools"] for answer in answers), cut)
     try:
         whole = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        return Listed([], cut or (f"this is not whole JSON: {error}" if data.lstrip()[:1] in (b"[", b"{") else ""))
+    except (ValueError, RecursionError):
+        return Listed([], cut or "the JSON is cut off" * _ends_early(data))
     return Listed(_different([whole.get("tools") if isinstance(whole, dict) else whole]), cut)
+
+
+def _ends_early(data: bytes) -> bool:
+    """True for JSON without its end."""
+    try:
+        read_object(b'{"":' + data.rstrip(), "mcp")
+    except DecodeError as error:
+        return data.strip() != b"" and error.reason in (Reason.CUT_OFF, Reason.UNTERMINATED_STRING)
+    return False
 
 
 def tools_of_server(command: Sequence[str], timeout: float = 60.0) -> Listed:
@@ -61,7 +70,7 @@ def tools_of_server(command: Sequence[str], timeout: float = 60.0) -> Listed:
         pages: list[list[dict[str, Any]]] = []
         cursor = None
         with anyio.fail_after(timeout):
-            async with Client(stdio_client(parameters, log), cache=None) as client:
+            async with Client(stdio_client(parameters, log)) as client:
                 while not pages or cursor is not None:
                     page = await client.list_tools(cursor=cursor)
                     pages.append(
