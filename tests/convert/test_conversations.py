@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 from collections import Counter
 from typing import Any
 
 import pytest
 
 import turnwire
+from tests.conftest import rounds
 from tests.convert.dialogues import DIALOGUES, given, made_id
 from tests.sstp.examples import example
 from turnwire import WIRES, Context, Converter, ConvertError, Reason, nslip, sstp
@@ -120,6 +122,20 @@ def test_what_is_refused_changes_nothing() -> None:
     assert converter.feed(again).message.logical_clock == 2
     closing = converter.close()
     assert (closing.faults, len(closing.open), converter.unanswered) == ((), 1, 1)
+
+
+def test_names_of_what_is_refused_are_free() -> None:
+    several = [message for dialogue in DIALOGUES.values() for message in dialogue(3)]
+    for seed in range(rounds(5)):
+        random.Random(seed).shuffle(several)
+        tried, spared = (Converter("csp", context=given("csp"), nearest=True) for _ in range(2))
+        for message in several:
+            try:
+                tried.feed(message)
+            except ConvertError:
+                continue
+            spared.feed(message)
+        assert (tried.context.ids, tried.close()) == (spared.context.ids, spared.close())
 
 
 def test_memory_is_bounded() -> None:

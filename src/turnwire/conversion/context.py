@@ -161,6 +161,7 @@ class Names:
         }
         self._next = dict.fromkeys(_MAPPINGS, 1)
         self._given = dict.fromkeys(_MAPPINGS, 0)
+        self._learned: list[tuple[str, str]] = []  # by the message that is converted
         self.mappers: dict[str, Any] = {}
         """Wire -> its fields and their facts by these names (``facts.mapper``)."""
 
@@ -203,7 +204,22 @@ class Names:
         self._given[mapping] += 1
         self._forth[mapping][name] = value
         self._back[mapping][_folded(value)] = name
+        self._learned.append((mapping, name))
         return value
+
+    def keep(self) -> None:
+        """Keeps the ids that names were given so far."""
+        self._learned.clear()
+
+    def take_back(self) -> None:
+        """Takes the ids back that names were given since ``keep``."""
+        while self._learned:
+            mapping, name = self._learned.pop()
+            value = self._forth[mapping].pop(name)
+            del self._back[mapping][_folded(value)]
+            self._given[mapping] -= 1
+            if mapping != "uuids":
+                self._next[mapping] = value
 
     def name(self, mapping: str, value: Any) -> Any:
         """The name of a value: as mapped, or its own text where that is not mapped to another one."""

@@ -115,6 +115,7 @@ class Converter:
         self._counts = _Recent(remember)  # turns and clocks
         self._own: OrderedDict[_Key, tuple[str, Any]] = OrderedDict()  # -> the name there, and how that is written
         self._taken: set[Any] = set()  # names as they are written
+        self._naming: tuple[_Key, str, Any, str, int] | None = None  # until it is admitted
         self._numbers = _Recent(remember)  # name -> the number that its last namesake got
         self._state: str | None = None  # that the target's own messages have led to
         self._asked: dict[tuple[str | None, str | None], OrderedDict[_Key, None]] = {}
@@ -143,6 +144,15 @@ class Converter:
         """Converts the next message. Raises what :func:`convert` raises, and ConvertError(not_conforming) for a
         message that does not fit the history, with the clause of the target's checklist in ``path``; it then
         changes nothing."""
+        self._naming = None
+        self._names.keep()
+        try:
+            return self._fed(message)
+        except Exception:
+            self._names.take_back()
+            raise
+
+    def _fed(self, message: Any) -> Converted:
         target, changes, issues = self._mapper, dict[tuple[Any, ...], int](), None
         reader = reader_of(message, self.to, self._names) or target
         fields = reader.shape.split(message)
@@ -159,6 +169,11 @@ class Converter:
         self._admit(made.message, said, own or "task" in facts, issues)
         if own:
             self._take_in(fields, facts)
+        elif self._naming is not None:
+            key, known, written_as, name, number = self._naming
+            self._name(key, known, written_as)
+            if number:
+                self._numbers[name] = number
         if task is not None and _ends(facts, reader, message):
             if task.is_told(facts):
                 self._answered(task, task.assignee)
@@ -202,8 +217,7 @@ class Converter:
             if (task.said or self._counted) and self._mapper.task_form(facts) is not None:
                 facts.setdefault("task", task.name)
         elif act in _ASKS and "task" not in facts and self._counted and self._mapper.task_form(facts) is not None:
-            self._work += 1
-            facts["task"] = f"{_UNNAMED}{self._work}"
+            facts["task"] = f"{_UNNAMED}{self._work + 1}"
         changes: dict[tuple[Any, ...], int] = {}
         if self._target.counts:
             key = (facts.get("conversation"), facts.get("sender") if self._target.counts == "sender" else None)
@@ -279,9 +293,7 @@ class Converter:
         number = self._numbers.get(name, 0)  # those before it were taken
         while (written := form.write(known := _numbered(name, number), self._names, self.to)) in self._taken:
             number += 1
-        if number:
-            self._numbers[name] = number
-        self._name(key, known, written)
+        self._naming = key, known, written, name, number
         return {**facts, "task": known}
 
     def _name(self, key: _Key, known: str, written: Any) -> None:
@@ -303,8 +315,9 @@ class Converter:
             return
         if "message" in facts and conversation is not None:
             self._aliases[facts["message"]] = conversation
-        self._work += "task" not in facts
-        name = facts.get("task", f"{_UNNAMED}{self._work}")
+        unnamed = f"{_UNNAMED}{self._work + 1}"
+        name = facts.get("task", unnamed)
+        self._work += name == unnamed
         key = (None if shape.stateful else conversation, name)
         known = self._tasks.get(key)
         if known is not None and facts["act"] == "ask" and _WORK in known.waiting:  # a question about work that goes on
