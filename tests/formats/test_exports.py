@@ -213,10 +213,11 @@ def test_the_callback_of_langchain(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="no"):
             add.invoke({"a": -1, "b": 0})
 
-    RunnableLambda(run).invoke("x", config={"callbacks": [langchain_callback(tmp_path / "a.jsonl")]})
+    options: Any = {"callbacks": [langchain_callback(tmp_path / "a.jsonl")], "metadata": {"thread_id": "th"}}
+    RunnableLambda(run).invoke("x", config=options)
     scan = turnwire.scan(tmp_path / "a.jsonl", wire="otlp").read()
     [batch] = scan.batches
-    assert list(batch["kind"]) == ["span", "tool_call", "tool_call"] and len({*batch["conversation"]}) == 1
+    assert list(batch["kind"]) == ["span", "tool_call", "tool_call"] and {*batch["conversation"]} == {"th"}
     assert list(batch["tool"]) == [None, "add", "add"] and list(batch["error"]) == [None, None, "ValueError"]
     total = usage(tmp_path / "a.jsonl").total
     assert (total["input_tokens"], total["cache_read_tokens"], total["output_tokens"]) == (6, 4, 5)
