@@ -74,7 +74,7 @@ def _layouts(name: str) -> Iterator[str]:
             yield f"- one of {', '.join(f'`{path}`' for path in layout.one_of)}\n"
         yield "\n| column | member |\n|---|---|\n"
         for column, given in layout.columns.items():
-            yield f"| `{column}` | {', '.join(f'`{path}`' for path, _ in sources_of(given))} |\n"
+            yield f"| `{column}` | {', '.join(f'`{source.path}`' for source in sources_of(given))} |\n"
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:

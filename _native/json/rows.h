@@ -159,8 +159,8 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         *present |= (uint64_t)1 << c->valid;
         return 1;
     case TW_FILL_TRUTH:
-        if (!(v->b.is & TW_IS_BOOLEAN)) return 1;
-        ((uint8_t *)c->values)[row] = *v->p == 't';
+        if (!(v->b.is & (TW_IS_BOOLEAN | TW_IS_COUNT | TW_IS_NEGATIVE))) return 1;
+        ((uint8_t *)c->values)[row] = v->b.is & TW_IS_BOOLEAN ? *v->p == 't' : v->p[*v->p == '-'] != '0';
         *present |= (uint64_t)1 << c->valid;
         return 1;
     case TW_FILL_CONSTANT:

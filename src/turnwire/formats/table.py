@@ -7,7 +7,7 @@ with the member is used, and ``model_usage/{}/input_tokens`` one of the members 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ COLUMNS = (
     *(Column(name, "bool", nullable=True) for name in ("failed", "sidechain")),
 )
 """The columns of every format, beside ``inner`` and ``time``. Tokens are counts as the file has them; ``total_tokens``
-is that of a record, for Codex of a session so far, ``cache_write_1h_tokens`` a part of ``cache_write_tokens``;
+is that of a record, ``cache_write_1h_tokens`` a part of ``cache_write_tokens``;
 ``origin`` is the session that a copied history comes from; ``calls`` counts the ids of calls in a record, ``tools``
 the names of tools; ``cost`` is in US dollars."""
 
@@ -145,12 +145,14 @@ class Format(NamedTuple):
     copy_of: the columns that together identify a response; records with the same values are copies, and sums count only
     the one with the most tokens, the first of equals. A record without a value in the first column is not a copy. keys:
     paths of members that identify a record: an equal one with one of them is its copy; pieces: path -> the words there
-    of records that are pieces of one with the same id, and no copies. totals: kinds of records whose cost is that of
-    all responses of their session so far. ids_restart: whether the ids of calls begin anew
-    with each connection. carried: columns that a
-    record inherits from the previous record of its file. cached_is_input: whether ``input_tokens`` includes cached
-    tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home: an
-    environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
+    of records that are pieces of one with the same id, and no copies. echoes: the subjects of records that repeat the
+    text of a record with another subject near them. totals: kinds of records whose cost is that of all responses of
+    their session so far. ids_restart: whether the ids of calls begin anew with each connection. carried: the text
+    columns that a record inherits from the one before it in its input, unless it is of the kind "session". gathered:
+    those that a record of the kind "usage" has from the first record since the one before it. exit_code: the exit code
+    in the text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens`` includes
+    cached tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home:
+    an environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
     answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record. messages: those for
     messages of which a record holds several. provider: OpenTelemetry's name for the provider, if the format contains
     only its models.
@@ -164,7 +166,10 @@ class Format(NamedTuple):
     pieces: Mapping[str, tuple[str, ...]] = {}
     ids_restart: bool = False
     totals: tuple[str, ...] = ()
+    echoes: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+    gathered: tuple[str, ...] = ()
+    exit_code: Callable[[Any], int | None] | None = None
     cached_is_input: bool | None = False
     folders: tuple[str, ...] = ()
     home: str | None = None

@@ -202,6 +202,14 @@ def _numeral(raw: bytes, first: int, start: int, end: int) -> int | None:
     return _whole(raw[start:end]) if first == 0x22 and raw[start:end].isdigit() else None
 
 
+def _truth(raw: bytes, first: int, start: int, end: int) -> bool | None:
+    """That of a boolean; an integer is true unless it is 0."""
+    digits = raw[start:end].removeprefix(b"-")
+    if first != 0x22 and digits.isdigit():
+        return digits[0] != 0x30
+    return first == 0x74 if first in b"tf" else None
+
+
 def _sections(raw: bytes, first: int, start: int, end: int) -> int | None:
     lines = plain(raw[start:end]).removeprefix(_BOM).split(b"\n")
     return sum(line.startswith(_SIGIL) for line in lines) if first == 0x22 else None
@@ -224,7 +232,7 @@ _FILLS: dict[str, Callable[[bytes, int, int, int], Any]] = {
     "number": lambda raw, first, start, end: float(raw[start:end]) if first in b"-0123456789" else None,
     "time": lambda raw, *value_span: time_of(raw, ValueSpan(*value_span)),
     "epoch": lambda raw, first, start, end: epoch(raw[start:end]),
-    "truth": lambda raw, first, start, end: first == 0x74 if first in b"tf" else None,
+    "truth": _truth,
     "numeral": _numeral,
     "count": lambda raw, first, start, end: sum(1 for _ in items(raw, start)) if first == 0x5B else None,
     "sections": _sections,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-COLUMNS = ("id", "parent", "tool", "call_id", "calls", "tools", "error", "failed")
+COLUMNS = ("id", "parent", "tool", "call_id", "calls", "tools", "error", "failed", "origin")
 """The columns that are read, beside those of ``turnwire.read.grouping``."""
 MOST = 1 << 18
 """Calls, and spans of a wire, that are remembered: results of further calls, and further spans, are not counted."""
@@ -121,11 +121,12 @@ class Calls:
             span, parent = (columns[name].numbers[spans] for name in ("id", "parent"))
             known |= zip(span.tolist(), np.where(columns["parent"].lengths[spans] > 0, parent, 0).tolist(), strict=True)
         kinds, (names, codes), table = batch.codes("kind"), columns["tool"].coded(), wire.table
-        asks, answers, of_tools = (
-            np.isin(kinds, [KINDS.index(one) for one in several]) for several in (table.asks, table.answers, _OF_TOOLS)
+        asks, answers, of_tools, counts = (
+            np.isin(kinds, [KINDS.index(one) for one in several])
+            for several in (table.asks, table.answers, _OF_TOOLS, ("usage",))
         )
         apart, called = (asks | answers) & ~of_tools & (codes < 0), batch.valid("tool") | batch.valid("call_id")
-        rows = np.flatnonzero(mine & called & ~apart)
+        rows = np.flatnonzero(mine & called & ~apart & ~counts)
         ids, results = ids_of(columns["call_id"])[rows], (answers | ((codes < 0) & ~asks))[rows]
         tools = np.array([self._number(wire.name, name) for name in (*names, None)])[codes[rows]]
         failed = (batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool)))[rows]
@@ -138,6 +139,9 @@ class Calls:
             parts = [*self._parts(wire.name, several, batch.raws(rows[several]), found[several].tolist(), rules)]
             every = np.concatenate([np.column_stack([np.flatnonzero(one), found[one]]), np.array(parts, np.int64)])
             found = every[np.argsort(every[:, 0], kind="stable"), 1:]
+        told = (found[:, 0] != 0) & (found[:, 1] != self._number(wire.name, None)) & (found[:, 3] != 0)
+        told = np.flatnonzero(told)  # a result that names its tool says that it was called
+        found = np.insert(found, told, found[told] * (1, 1, 0, 0), 0)
         self._add(wire, number_of(batch.file), *found.T)
 
     def _number(self, wire: str, tool: str | None) -> int:

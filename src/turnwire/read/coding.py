@@ -134,7 +134,11 @@ class TextColumns(dict[str, Texts]):
 
     def __missing__(self, name: str) -> Texts:
         kinds = texts_of_codes(self.batch.column(name).names, self.kinds) if name == "kind" else None
-        found = self[name] = texts(self.batch, name) if kinds is None else kinds
+        found = texts(self.batch, name) if kinds is None else kinds
+        if name == "call_id" and "origin" in self.batch.names:  # ids may be counted anew in each session
+            ids, origins = found.numbers, self["origin"].numbers
+            found = found._replace(numbers=np.where((ids != 0) & (origins != 0), mixed(ids, origins), ids))
+        self[name] = found
         return found
 
     @cached_property

@@ -35,8 +35,8 @@ COLUMNS = ("length", "wire", "kind", "sender", "receiver", "conversation", "time
 
 
 def columns_of(wire: str | None) -> tuple[str, ...]:
-    """The columns that are read in a scan of a wire (None: of all wires); of formats also those of calls."""
-    return (*COLUMNS, *CALL_COLUMNS) if of_formats(wire) else COLUMNS
+    """The columns that are read in a scan of a wire (None: of all wires); of formats also those of calls and models."""
+    return (*COLUMNS, *CALL_COLUMNS, "model") if of_formats(wire) else COLUMNS
 
 
 MEASURES = ("records", "bytes", "tokens")
@@ -214,7 +214,7 @@ def _values_by(by: str, columns: TextColumns) -> Texts:
     batch = columns.batch
     if by == "day":
         return texts_of_codes(*days(*columns.times))
-    if by == "model":
+    if by == "model" and by not in batch.names:
         found = (_MODEL.search(raw) for raw in batch.raws())
         return texts_of_codes(*coded(None if match is None else match[1].decode() for match in found))
     return columns[by]

@@ -31,6 +31,8 @@ MOST_SHAPES = 10_000
 """Shapes of records of which it is remembered what is left over."""
 MOST_PARTS = 10_000
 """Parts of one turn; further records of it are a turn of their own."""
+_NEAR = 64
+"""Parts between a text and its echo."""
 KINDS_OF_PARTS = ("text", "reasoning", "call", "result", "data")
 _INHERITED = ("wire", "file", "line", "time", "conversation", "project", "sidechain")
 ROLE_OF_KIND = {
@@ -134,6 +136,7 @@ class Turns:
         asked = {"columns": ("line", *COLUMNS), "where": where, "errors": "skip", **options}
         self._scan = scan(source, wire=wire or FORMATS, **asked)
         self._told = _Told()
+        self._near: Counter[tuple[bool, tuple[Any, ...]]] = Counter()  # what was said lately, by echoes or not
         self._number = 0
         self._left: dict[int, list[str]] = {}
         self.tells_left = False
@@ -145,23 +148,34 @@ class Turns:
         return self._scan.counts
 
     def __iter__(self) -> Iterator[Turn]:
-        carried: dict[tuple[str, str], Any] = {}
-        file, names = None, ("file", "line", *COLUMNS)
+        names = ("file", "line", *COLUMNS)
         for batch in self._scan:
-            if batch.file != file:
-                file = batch.file
-                carried.clear()
             rows = zip(*(_values(batch, name) for name in names[1:]), strict=True)
             for row, raw in zip(rows, map(bytes, batch.raws()), strict=True):
                 columns = dict(zip(names, (batch.file, *row), strict=True))
                 table, layouts = _tables(columns["wire"])
-                for name in table.carried:  # what is not said is as in the records before
-                    key = table.name, name
-                    columns[name] = carried[key] = columns[name] or carried.get(key)
                 fields = msgspec.json.decode(raw)
                 if self._told.add(hash(raw)) and table.is_known(fields):  # of a session that was resumed
                     continue
-                yield from self._of(columns, fields, table, layouts if self.tells_left else ())
+                for turn in self._of(columns, fields, table, layouts if self.tells_left else ()):
+                    if not table.echoes or self._adds(turn, columns["subject"] in table.echoes):
+                        yield turn
+
+    def _adds(self, turn: Turn, echo: bool) -> bool:
+        """Removes the texts of a turn that a record near it said, which is an echo if this one is none. False if
+        nothing is left of the turn."""
+        kept = []
+        for part in turn.parts:
+            said = turn.columns["file"], turn.role, part.kind, part.text
+            if part.kind in ("text", "reasoning") and self._near[not echo, said]:
+                self._near[not echo, said] -= 1
+                continue
+            kept.append(part)
+            self._near[echo, said] += 1
+        while len(self._near) > _NEAR:
+            del self._near[next(iter(self._near))]
+        told, turn.parts = bool(turn.parts), kept
+        return bool(kept or turn.tokens or not told)
 
     def _of(
         self, columns: dict[str, Any], fields: dict[str, Any], table: Any, layouts: tuple[Compiled, ...]
@@ -262,8 +276,9 @@ def _own(record: dict[str, Any], parts: list[Part], role: str | None) -> Turn:
     failed = bool(record["failed"] or record["error"])
     for sort in ("call", "result"):
         several = [number for number, part in enumerate(parts) if part.kind == sort]
-        if len(several) == 1 and (part := parts[several[0]]).id is None:
-            parts[several[0]] = part._replace(id=call, failed=part.failed or (failed and sort == "result"))
+        if len(several) == 1 and ((part := parts[several[0]]).id is None or sort == "result"):
+            name = call if part.id is None else part.id
+            parts[several[0]] = part._replace(id=name, failed=part.failed or (failed and sort == "result"))
     named = ROLE_OF_KIND.get(kind) or role or ROLES.get((record["sender"] or "").lower().removeprefix("role_"))
     counted = any(record[name] is not None for name in TOKENS)
     if kind == "tool_result" or (parts and all(part.kind == "result" for part in parts)):

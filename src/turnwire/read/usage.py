@@ -38,7 +38,7 @@ _PLACE = ("conversation", "project", "model", "wire", "day")
 _SUMS = ("responses", *TOKENS, "tokens", "cost")
 COLUMNS = (
     *("wire", "kind", "conversation", "project", "model", "tool", "time", "id", "request_id", "origin", "speed"),
-    *("total_tokens", "sidechain", "cost"),
+    *("total_tokens", "sequence", "sidechain", "cost"),
     *_COUNTS,
 )
 """The columns of a scan that are read."""
@@ -76,7 +76,7 @@ class Usage(NamedTuple):
 class UsageSum:
     """Accumulates usage: call ``take`` with each batch of a scan with the columns ``columns``, then ``finish``. Uses
     about 60 bytes of memory per response. timezone, where, wire: see :func:`usage`; the scan itself has no ``where``,
-    since records that it leaves out say which session, model and tool the others have, and which of them are copies."""
+    since records that it leaves out say which tool the others have, and which of them are copies."""
 
     def __init__(self, timezone: str = "UTC", where: Mapping[str, Any] | None = None, wire: str = FORMATS) -> None:
         self._zone = zone_of(timezone)
@@ -96,23 +96,21 @@ class UsageSum:
         self._totals: dict[tuple[int, int], dict[float, bool]] = {}  # wire and session -> costs of runs, which fit
         self._running: dict[tuple[int, int], float] = {}
         self._unusable = 0
-        self._carried: dict[tuple[str, str], tuple[Any, Any]] = {}
         self._file: str | None = None
 
     def take(self, batch: Batch) -> None:
         """Adds the responses of a batch."""
         if batch.file != self._file:
             self._file = batch.file
-            self._carried.clear()
             self._running.clear()
         counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
         fits = {name: test.mask(batch) for name, test in self._tests.items()}
         codes, names = batch.codes("wire"), batch.column("wire").names
         for code in np.flatnonzero(np.bincount(codes)).tolist():
             table, mine = self._tables[names[code]], codes == code
-            wanted = mine if table.carried else mine & counted
+            wanted = mine & counted
             if wanted.any():
-                self._of_wire(batch, table, wanted, counted, fits)
+                self._of_wire(batch, table, wanted, fits)
             if table.totals:
                 kinds = [KINDS.index(kind) for kind in table.totals]
                 self._of_runs(batch, table.name, mine & np.isin(batch.codes("kind"), kinds) & batch.valid("cost"), fits)
@@ -121,18 +119,12 @@ class UsageSum:
         if self._waiting > max(_MERGE, sum(map(len, self._kept)) // 4):
             self._merge()
 
-    def _of_wire(self, batch: Batch, table: Any, wanted: Mask, counted: Mask, fits: dict[str, Mask]) -> None:
-        """Reads the responses of one format in some rows, of which some are only read for what they say of others."""
+    def _of_wire(self, batch: Batch, table: Any, wanted: Mask, fits: dict[str, Mask]) -> None:
+        """Reads the responses of one format in some rows."""
         rows, every = np.flatnonzero(wanted), np.ones(len(batch), bool)
         said: dict[str, NDArray[Any]] = {name: self._named(texts(batch, name, wanted))[rows] for name in _NAMED}
-        kept = {name: fits.get(name, every)[rows] for name in (*fits, "tool", *table.carried)}
-        for name in table.carried:
-            said[name], kept[name] = self._carried_on(table.name, name, said[name], kept[name])
-        said["tool_fits"], said["fits"] = kept.pop("tool"), np.logical_and.reduce([every[rows], *kept.values()])
-        if table.carried:
-            rows, said = rows[counted[rows]], {name: numbers[counted[rows]] for name, numbers in said.items()}
-        if not len(rows):
-            return
+        kept = [mask[rows] for name, mask in fits.items() if name != "tool"]
+        said["tool_fits"], said["fits"] = fits.get("tool", every)[rows], np.logical_and.reduce([every[rows], *kept])
         read = said | {name: batch[name][rows] for name in ("time", "total_tokens", *_COUNTS)}
         read["timed"], read["there"] = batch.valid("time")[rows], np.ones(len(rows), bool)
         cost, said_cost = batch["cost"][rows], batch.valid("cost")[rows]
@@ -178,14 +170,6 @@ class UsageSum:
             if (number := int(found.numbers[row])) not in self._texts:
                 self._texts[number] = self._names.setdefault(found.text(row), len(self._names))
         return found.numbers
-
-    def _carried_on(self, wire: str, name: str, numbers: NDArray[Any], fits: Mask) -> tuple[NDArray[Any], Mask]:
-        """The numbers of a column and which of them fit, if there is none those of the record before it in the file."""
-        last = np.maximum.accumulate(np.where(numbers, np.arange(len(numbers)), -1))
-        before, fitted = self._carried.get((wire, name), (np.uint64(0), fits[0]))
-        numbers, fits = np.where(last >= 0, numbers[last], before), np.where(last >= 0, fits[last], fitted)
-        self._carried[wire, name] = numbers[-1], fits[-1]
-        return numbers, fits
 
     def _settle(self) -> None:
         """Turns what was read into responses of which one can be a copy of another."""

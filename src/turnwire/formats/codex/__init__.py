@@ -1,7 +1,11 @@
 """Codex: its rollouts and what ``codex exec --json`` writes."""
 
+import json
+import re
+from typing import Any
+
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Columns, Format, Layout, Loose, Words
+from turnwire.formats.table import Columns, Format, Layout, Loose, Truth, Words
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
@@ -18,6 +22,14 @@ _EVENTS = {
     **dict.fromkeys(("task_started", "task_complete"), "turn"),
 }
 _EXECUTED = {"agent_message": "assistant", "reasoning": "reasoning", "error": "error"}
+_NAMED_TOOLS, _TOOLS = ("mcp_tool_call", "collab_tool_call"), ("command_execution", "file_change", "web_search")
+_ECHOES = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
+_ENDED = {"failed": True, "declined": True, "completed": False}
+_EXIT = re.compile(
+    rb"(?:Chunk ID:[^\\]*\\n)?(?:Wall time:[^\\]*\\n)?(?:Exit code:|Process exited with code) (-?[0-9]{1,9})(?:\\n|$)"
+)
+_METADATA = re.compile(rb'\\"metadata\\": ?\{\\"exit_code\\": ?(-?[0-9]{1,9})[^0-9.eE{}][^{}]*\}\}')
+"""How outputs of tools tell the exit code, as written in JSON: at their beginning, or at the end of an object."""
 _LINES = ("response_item", "event_msg", "turn_context", "compacted")
 _MARKS = (2, ("payload", "cli_version", "call_id", "total_token_usage", "last_token_usage", "model_context_window"))
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
@@ -32,6 +44,41 @@ def _counts(at: str) -> Columns:
         "cache_write_tokens": f"{at}/cache_write_input_tokens",
         "reasoning_tokens": f"{at}/reasoning_output_tokens",
     }
+
+
+def exit_code(output: Any) -> int | None:
+    """The exit code that the output of a tool begins with, or has in ``metadata`` where it is JSON itself; None if
+    there is none. output: a buffer, with its escapes."""
+    if output[:1] != b"{":
+        return int(begins[1]) if (begins := _EXIT.match(output)) is not None else None
+    end = bytes(output[-256:])
+    at = end.rfind(b'\\"metadata')
+    if at > 0 and end[at - 1] != 0x5C and (last := _METADATA.fullmatch(end, at)) is not None:
+        return int(last[1])
+    if b"exit_code" not in bytes(output):
+        return None
+    try:
+        said = json.loads(json.loads(b'"%b"' % bytes(output)))["metadata"]["exit_code"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None  # the output of another tool
+    return said if type(said) is int else None
+
+
+def _executed(kind: str, line: str, types: tuple[str, ...], tool: str, *texts: str) -> Layout:
+    """Tools that are used, or were. tool: the path of the name; texts: those of what is said of it."""
+    return Layout(
+        signs={"type": (line,), "item/id": (), "item/type": types},
+        kind=kind,
+        columns={
+            "call_id": Loose("item/id"),
+            "subject": Loose("item/type"),
+            "tool": Loose(tool),
+            "stop_reason": Loose("item/status"),
+            "failed": (Loose("item/exit_code"), Truth("item/status", words=_ENDED)),
+            "error": Loose("item/error/message"),
+            "text": tuple(map(Loose, texts)),
+        },
+    )
 
 
 def _item_parts(at: str) -> tuple[PartRule, ...]:
@@ -53,6 +100,17 @@ _EXECUTED_PARTS = (
     PartRule("item", "text", ("agent_message",), text="text"),
     PartRule("item", "reasoning", ("reasoning",), text="text"),
     PartRule("item", "text", ("error",), text="message"),
+    *(
+        PartRule("item", "call", types, id="id", name=name, arguments=arguments, when=("type", "item.started"))
+        for types, name, arguments in (
+            (_NAMED_TOOLS, "tool", ("arguments", "prompt")),
+            (_TOOLS, "type", ("command", "query", "changes")),
+        )
+    ),
+    *(
+        PartRule("item", "result", types, text=text, id="id", when=("type", "item.completed"))
+        for types, text in ((_NAMED_TOOLS, "result/content"), (_TOOLS, "aggregated_output"))
+    ),
 )
 
 
@@ -102,8 +160,15 @@ TABLE = Format(
                 ),
                 "stop_reason": Loose("payload/reason"),
                 "duration_ms": Loose("payload/duration_ms"),
+                "failed": (
+                    Loose("payload/exit_code"),
+                    Loose("payload/result/Ok/isError"),
+                    Truth("payload/status", words=_ENDED),
+                ),
+                "error": Loose("payload/result/Err"),
                 **_counts("payload/info/last_token_usage"),
-                "total_tokens": "payload/info/total_token_usage/total_tokens",
+                "total_tokens": "payload/info/last_token_usage/total_tokens",
+                "sequence": "payload/info/total_token_usage/total_tokens",  # by it repeated counts are known
             },
             needs={"payload": ("object",), "timestamp": ("string",)},
             marks=_MARKS,
@@ -111,13 +176,13 @@ TABLE = Format(
         Layout(
             signs={"id": (), "timestamp": (), "instructions": ()},
             kind="session",
-            columns={"time": "timestamp", "id": "id"},
+            columns={"time": "timestamp", "id": "id", "conversation": "id", "origin": "id"},
         ),
         Layout(signs={"record_type": ("state",)}, kind="event", columns={}),
         Layout(  # from here on what ``codex exec --json`` writes
             signs={"type": ("thread.started",), "thread_id": ()},
             kind="session",
-            columns={"conversation": "thread_id"},
+            columns={"conversation": "thread_id", "origin": "thread_id"},
         ),
         Layout(signs={"type": ("turn.started",)}, kind="turn", columns={}),
         Layout(
@@ -130,6 +195,10 @@ TABLE = Format(
             kind="usage",
             columns=_counts("usage"),
         ),
+        _executed("tool_call", "item.started", _TOOLS, "item/type", "item/command", "item/query"),
+        _executed("tool_call", "item.started", _NAMED_TOOLS, "item/tool", "item/prompt"),
+        _executed("tool_result", "item.completed", _TOOLS, "item/type", "item/aggregated_output"),
+        _executed("tool_result", "item.completed", _NAMED_TOOLS, "item/tool", "item/result/content/*/text"),
         Layout(
             signs={"type": ("item.started", "item.updated", "item.completed"), "item/id": (), "item/type": ()},
             kind="event",
@@ -137,9 +206,8 @@ TABLE = Format(
             columns={
                 "id": Loose("item/id"),
                 "subject": Loose("item/type"),
-                "tool": Loose("item/tool"),
                 "stop_reason": Loose("item/status"),
-                "text": (Loose("item/text"), Loose("item/command"), Loose("item/message")),
+                "text": (Loose("item/text"), Loose("item/message")),
             },
         ),
         Layout(
@@ -164,9 +232,12 @@ TABLE = Format(
             marks=(2, ("summary", "encrypted_content")),
         ),
     ),
-    copy_of=("total_tokens", "input_tokens", "output_tokens", "origin"),
+    copy_of=("sequence", "input_tokens", "output_tokens", "origin"),
     keys=("timestamp", "call_id", "id"),
+    echoes=_ECHOES,
     carried=("conversation", "origin", "model", "project"),
+    gathered=("tool",),
+    exit_code=exit_code,
     cached_is_input=True,
     parts=(*_item_parts("payload"), *_item_parts(""), *_EXECUTED_PARTS),
     provider="openai",

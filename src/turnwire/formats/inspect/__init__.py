@@ -79,6 +79,7 @@ TABLE = Format(
     ),
     copy_of=("request_id",),
     keys=("uuid", "eval/eval_id", "eval_id"),
+    carried=("conversation",),
     cached_is_input=None,  # providers differ
     parts=(
         PartRule("output/completion", "text", unless="messages"),

@@ -25,6 +25,7 @@ from turnwire.log.search.tokens import TextWires
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from turnwire.log.engine.inheritance import Inheritance
     from turnwire.log.engine.where import Filter
 
     Arrays = dict[str, NDArray[Any]]
@@ -341,6 +342,7 @@ class Engine:
         limit: int,
         pools: tuple[Pool, Pool],
         fences: bool = False,
+        inheritance: Inheritance | None = None,
     ) -> None:
         self.scanner, self.wires = finder.scanner, finder.wires
         self._finder = finder
@@ -350,8 +352,9 @@ class Engine:
         self._limit = limit
         self._fences = fences
         self._pools = pools
-        extra = () if wanted is None else tuple(column for column in wanted.columns if column not in columns)
-        self._columns = columns + extra
+        self._inheritance = inheritance if inheritance is not None and inheritance.columns else None
+        looked = (*(() if wanted is None else wanted.columns), *(() if inheritance is None else inheritance.columns))
+        self._columns = tuple(dict.fromkeys((*columns, *looked)))
         self._tables = _by_use(finder, self._columns, columns)
         self.row_bytes = sum(dtype.itemsize for dtypes in self._tables for dtype in dtypes.values())
 
@@ -387,7 +390,17 @@ class Engine:
         last = (int(arrays["offset"][rows - 1]), inner) if rows else None
         wires = self._wires(arrays, rows)
         found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, last)
-        return found if self._filter is None or not rows else self._chosen(self._filter, found)
+        return found if self._inheritance is not None else self._chosen(found)
+
+    def inherited(self, found: BlockResult, before: SearchState | None) -> BlockResult:
+        """The result of a block with all that its records inherit, once those before it are known by the state there:
+        call it for each block of an input, in order."""
+        if self._inheritance is None:
+            return found
+        if before is not None:
+            found.state.inherited = before.inherited
+        self._inheritance.fill(found)
+        return self._chosen(found)
 
     def follows(self, state: SearchState | None, found: BlockResult) -> bool:
         """True if what was found in a block with a fresh state is right after a block that left ``state``. If so,
@@ -414,11 +427,13 @@ class Engine:
         places = {name: dtype for name, dtype in dtypes.items() if name not in values}
         return carve(self._pools[0], values, rows) | carve(self._pools[1], places, rows)
 
-    def _chosen(self, wanted: Filter, found: BlockResult) -> BlockResult:
+    def _chosen(self, found: BlockResult) -> BlockResult:
         """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
+        if self._filter is None or not found.rows:
+            return found
         rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep)
         batch = Batch(self.scanner, self._columns, rows)
-        kept = batch.picked(wanted.mask(batch))._rows
+        kept = batch.picked(self._filter.mask(batch))._rows
         return found._replace(arrays=kept.arrays, rows=kept.count)
 
 

@@ -22,6 +22,7 @@ from turnwire.contract import Column
 from turnwire.errors import DecodeError, FileRefused, Reason, WireError
 from turnwire.log.engine.all_wires import BlockResult, Engine, Finder
 from turnwire.log.engine.columns import REASONS
+from turnwire.log.engine.inheritance import Inheritance
 from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Blocks, InputBlock, Reading, Stop, Stopped, stream_blocks
@@ -74,15 +75,19 @@ class Run:
         # As many blocks as are in flight, and those that the consumer has not let go of yet.
         kept = _most_in_flight(self._threads) + 2
         self._pool = Pool(kept)
+        wanted = options["where"]
+        looked = {column.name for column in (*columns, *(() if wanted is None else wanted.columns))}
+        every = self._waits or getattr(source, "cut", None) is not None  # it, or what follows, is read by others
         self._engine = Engine(
             finder,
             columns,
-            options["where"],
+            wanted,
             first_error=self._errors == "raise",
             keep=options["keep"],
             limit=options["limits"].message,
             pools=(Pool(kept), Pool(kept)),
             fences=options["fences"],
+            inheritance=Inheritance(finder, looked, every),
         )
         self.latest: Reading | None = None
         self._readings: list[Reading] = []
@@ -318,6 +323,7 @@ class Run:
             found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.given), 0
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
+        found = self._engine.inherited(found, reading.state)
         reading.offset, reading.line = block.base + found.position, found.line + lines
         self.latest = reading
         if reading.identity is not None and reading.kind is None and found.position:
@@ -333,7 +339,7 @@ class Run:
         if not block.last:
             reading.left, rest = rest, None
         elif not final and reading.source.cut is None and not self._waits:
-            reading.waiting = reading.offset, reading.line, reading.kept()
+            reading.waiting = reading.offset, reading.line, reading.state.copy()
             reading.given = reading.given or (-1, 0)
         elif not final:
             reading.left, rest = rest if self._follow else None, None

@@ -232,7 +232,7 @@ class Reading:
     is seen to hold what was read of it.
 
     The scan moves offset and line, up to where everything is accounted for, and state, what the search knows there, and
-    after, that offset and the last bytes before it (1024 at most); waiting: offset, line and kept state without
+    after, that offset and the last bytes before it (1024 at most); waiting: offset, line and state without
     what is open at the end, where something is, and given: what of that was given all the same; left, pending: a record
     that a block cut off, and the blocks after it; taken: bytes read, as stored; broken: the file is damaged, and that
     was told.
@@ -258,7 +258,7 @@ class Reading:
             self.offset, self.line, self.carried = mark.offset, mark.line, mark.carried
             self.behind = (0, b"") if who is None or who.packed else mark.behind(file)
         self.state: SearchState | None = None
-        self.waiting: tuple[int, int, dict[str, Any] | None] | None = None
+        self.waiting: tuple[int, int, SearchState | None] | None = None
         self.given = None if mark is None or mark.given is None else (mark.given[0], mark.given[1])
         self.left: InputBlock | None = None
         self.pending: list[InputBlock] = []
@@ -414,7 +414,8 @@ class Reading:
     def searched(self) -> Bookmark:
         """The bookmark of what was searched, without what is open at the end and waits."""
         assert self.identity is not None
-        offset, line, carried = self.waiting or (self.offset, self.line, self.kept())
+        offset, line, state = self.waiting or (self.offset, self.line, self.state)
+        carried = None if state is None else state.kept()
         size, behind = (0, (0, b"")) if self.kind else (self.offset, self.behind)
         given = self.given if self.given is not None and self.given[0] >= offset else None
         return Bookmark.of(self.path, self.identity, (offset, line), size, carried, behind)._replace(given=given)

@@ -37,6 +37,10 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
     "foreign": lambda value: (
         isinstance(value, dict) and all(_are_counts(one) and len(one) == 2 for one in value.values())
     ),
+    "inherited": lambda value: (
+        isinstance(value, dict)
+        and all(isinstance(one, dict) and all(isinstance(text, str) for text in one.values()) for one in value.values())
+    ),
 }
 """The members of a state that is kept, and the form of each."""
 
@@ -114,6 +118,8 @@ class SearchState:
     - foreign: carrier whose run of lines is open (CRI, Docker, journald) -> the lines, and bytes, of others since its
       last line. streams: (carrier, key) -> the state of a text of it, where something in that continues.
     - inside: headers of documents in code fences are content.
+    - inherited: format -> column -> the text that its next records inherit. All states of one input share the dict, so
+      that a kept one knows of the records behind it that were given.
 
     What belongs to one text alone:
 
@@ -135,6 +141,7 @@ class SearchState:
         self.begun_with: str | None = None
         self.streams: dict[tuple[str, ...], SearchState] = {}
         self.foreign: dict[str, tuple[int, int]] = {}
+        self.inherited: dict[str, dict[str, str]] = {}
         self.begin()
 
     def begin(self) -> None:
@@ -179,7 +186,8 @@ class SearchState:
     def kept(self) -> dict[str, Any] | None:
         """All that continues after a cut, as JSON has it, for a bookmark or a plan; None: as :meth:`within`."""
         said = self._said()
-        return None if not self.begun or said == {"touched": True} else {"version": _VERSION, **said}
+        is_known = (self.begun or self.inherited) and said != {"touched": True}
+        return {"version": _VERSION, **said} if is_known else None
 
     def _said(self) -> dict[str, Any]:
         said: dict[str, Any] = {name: True for name in _FLAGS if getattr(self, name)}
@@ -191,6 +199,8 @@ class SearchState:
             said["streams"] = [[list(key), one._said()] for key, one in self.streams.items()]
         if self.foreign:
             said["foreign"] = {carrier: list(found) for carrier, found in self.foreign.items()}
+        if self.inherited:
+            said["inherited"] = dict(self.inherited)
         return said
 
     @classmethod
@@ -213,6 +223,7 @@ class SearchState:
             setattr(self, name, said.get(name, False))
         self.fence, self.runs = said.get("fence", "").encode(), set(said.get("runs", ()))
         self.foreign = {carrier: (found[0], found[1]) for carrier, found in said.get("foreign", {}).items()}
+        self.inherited = dict(said.get("inherited", {}))
         for key, inner in said.get("streams", ()):
             self.streams[tuple(key)] = one = SearchState()
             one._take_said(inner)

@@ -1,0 +1,282 @@
+"""What records of rollouts inherit, by every way to read them, and what the lines of Codex say of calls and texts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.formats import samples
+from turnwire.ledger import Ledger
+from turnwire.log import group_by, stats
+from turnwire.log.cluster_plan import Block, plan, read_block
+from turnwire.read.exporting import export
+from turnwire.read.ingesting import ingest
+from turnwire.read.turns import turns
+from turnwire.read.usage import usage
+from turnwire.report.build import report
+
+CARRIED = ("conversation", "project", "model")
+COLUMNS = ["kind", *CARRIED, "tool"]
+OLD = [
+    {"id": "old-1", "timestamp": "2025-05-07T17:24:21.500Z", "instructions": None},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go on"}]},
+]
+EXECUTED = [{"type": "thread.started", "thread_id": 'caf\u00e9 "1"'}, {"type": "turn.started"}]
+ROLLOUTS = [*samples.codex(7), *OLD, *samples.codex(3, seed=2), *EXECUTED, *samples.codex(2)[1:]]
+"""One input with five sessions, the last of which follows a thread whose model nobody says."""
+SESSION = samples.text(ROLLOUTS)
+Row = tuple[Any, ...]
+
+
+def expected() -> list[Row]:
+    """The columns of each line, told one after another."""
+    found: list[Row] = []
+    said, tool = dict[str, Any](), None
+    for line in ROLLOUTS:
+        payload = line.get("payload", line)
+        if line.get("type") in ("session_meta", "thread.started") or "instructions" in line:
+            said, tool = {"conversation": payload.get("thread_id") or payload["id"]}, None
+        said |= {name: payload[key] for name, key in (("project", "cwd"), ("model", "model")) if key in payload}
+        counted = payload.get("type") == "token_count"
+        tool = tool or payload.get("name")
+        found.append((*map(said.get, CARRIED), tool if counted else payload.get("name")))
+        tool = None if counted else tool
+    return found
+
+
+EXPECTED = expected()
+
+
+def rows(batches: Any) -> list[Row]:
+    return [row for batch in batches for row in zip(*(batch[name] for name in COLUMNS[1:]), strict=True)]
+
+
+def resumed(path: Path, step: int) -> Iterator[Any]:
+    """A file that grows by pieces, scanned for columns that differ, each time from where it was read."""
+    position: Any = {}
+    for end in range(step, len(SESSION) + step, step):
+        path.write_bytes(SESSION[:end])
+        found = turnwire.scan(path, wire="codex", columns=COLUMNS, resume=position)
+        yield from found
+        position = json.loads(json.dumps(found.position))
+        few = turnwire.scan(path, wire="codex", columns=["line"], where={"kind": "user"}, resume=position)
+        few.read()
+        assert few.counts.records == 0
+        position = json.loads(json.dumps(few.position))
+
+
+def continued(path: Path) -> Iterator[Any]:
+    """A file whose last line was read before it had its end, and continues after it: for every line."""
+    lines = SESSION.splitlines(keepends=True)
+    for number in (1, 2, 5, 9, 40, 52):
+        head = b"".join(lines[:number])[:-1]
+        path.write_bytes(head)
+        before = turnwire.scan(path, wire="codex", columns=COLUMNS)
+        got = rows(before)
+        position = json.loads(json.dumps(before.position))
+        path.write_bytes(SESSION)
+        got += rows(turnwire.scan(path, wire="codex", columns=COLUMNS, resume=position))
+        assert got == EXPECTED, number
+    yield from turnwire.scan(path, wire="codex", columns=COLUMNS)
+
+
+def planned(path: Path) -> Iterator[Any]:
+    path.write_bytes(SESSION)
+    blocks = plan(path, wire="codex", columns=COLUMNS, block_bytes=3000)
+    assert len(blocks) > 3
+    said = [Block.from_dict(json.loads(json.dumps(block.to_dict()))) for block in blocks]
+    read = {block.start: list(read_block(block)) for block in reversed(said)}
+    for block in said:
+        yield from read[block.start]
+
+
+def compressed(path: Path) -> Any:
+    path.write_bytes(gzip.compress(SESSION))
+    return turnwire.scan(path, wire="codex", columns=COLUMNS, batch_bytes=900)
+
+
+def scanned(_: Path, **options: Any) -> Any:
+    return turnwire.scan(SESSION, **{"wire": "codex", "columns": COLUMNS, **options})
+
+
+WAYS: dict[str, Any] = {
+    "whole": scanned,
+    "formats": lambda path: scanned(path, wire="formats"),
+    "every column": lambda path: scanned(path, columns=None),
+    "pieces": lambda path: scanned(path, batch_bytes=600),
+    "threads": lambda path: scanned(path, batch_bytes=600, threads=3),
+    "resumed": lambda path: resumed(path, 1777),
+    "continued": continued,
+    "compressed": compressed,
+    "planned": planned,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_record_inherits_however_it_is_read(way: str, tmp_path: Path, scan_core: str) -> None:
+    assert rows(WAYS[way](tmp_path / "a.jsonl")) == EXPECTED
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_bytes": 600}, {"batch_bytes": 600, "threads": 3}])
+@pytest.mark.parametrize("place", range(4))
+def test_conditions_are_of_what_is_inherited(place: int, options: dict[str, Any], scan_core: str) -> None:
+    for value in {row[place] for row in EXPECTED}:
+        found = turnwire.scan(SESSION, wire="codex", where={COLUMNS[1 + place]: {value}}, columns=COLUMNS, **options)
+        assert rows(found) == [row for row in EXPECTED if row[place] == value]
+        assert found.counts.selected == sum(row[place] == value for row in EXPECTED)
+
+
+def test_every_entry_reads_them(tmp_path: Path, scan_core: str) -> None:
+    """Arrow, sums, statistics, the report, a ledger, turns."""
+    pyarrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(SESSION)
+    table = pyarrow.table(turnwire.scan(path, wire="codex", columns=COLUMNS, batch_bytes=600))
+    assert list(zip(*(table[name].to_pylist() for name in COLUMNS[1:]), strict=True)) == EXPECTED
+    for place, by in ((0, "conversation"), (2, "model")):
+        named = Counter(row[place] for row in EXPECTED if row[place] is not None)
+        found = group_by(path, by, wire="codex").rows()
+        assert {row[by]: row["records"] for row in found} == named
+    sessions = Counter(row[0] for row in EXPECTED)
+    found = (row for row in stats(path, wire="codex").rows() if row["stat"] == "conversation")
+    assert {row["conversation"]: row["records"] for row in found} == sessions
+    data = report(path, wire="codex", tokenizer=None).data
+    assert {name: count for _, name, count in data["conversations"]} == sessions
+    with Ledger(tmp_path / "kept.db") as ledger:
+        ingest(ledger, path, batch_bytes=600)
+        assert {one: len([*ledger.find("codex", one)]) for one in sessions} == sessions
+    assert {turn.columns["conversation"] for turn in turns(path)} == {*sessions}
+    assert [turn.text() for turn in turns(path, conversation="old-1")] == ["", "go on"]
+
+
+def test_the_samples_of_an_evaluation_have_its_id(scan_core: str) -> None:
+    log = {"version": 2, "eval": {"run_id": "r1", "task": "t", "task_id": "i", "task_version": 0, "model": "m"}}
+    sample = {"id": 1, "epoch": 1, "input": "q", "target": "a", "messages": []}
+    found = turnwire.scan(
+        samples.text([{**log, "samples": [sample, sample]}]), wire="inspect", columns=["conversation"]
+    )
+    assert [one for batch in found for one in batch["conversation"]] == ["r1"] * 3
+
+
+def thread(*items: dict[str, Any]) -> list[dict[str, Any]]:
+    """What ``codex exec --json`` writes of one turn."""
+    usage_of = {"input_tokens": 90, "cached_input_tokens": 40, "output_tokens": 12}
+    return [*EXECUTED, *items, {"type": "turn.completed", "usage": usage_of}]
+
+
+RUN = {"id": "item_1", "type": "command_execution", "command": "bash -lc 'make'", "aggregated_output": "no rule\n"}
+ASK = {"id": "item_2", "type": "mcp_tool_call", "server": "docs", "tool": "search", "arguments": {"q": "x"}}
+HIT = {"content": [{"type": "text", "text": "found"}], "structured_content": None}
+THREAD = thread(
+    {"type": "item.completed", "item": {"id": "item_0", "type": "reasoning", "text": "I run it"}},
+    {"type": "item.started", "item": {**RUN, "aggregated_output": "", "exit_code": None, "status": "in_progress"}},
+    {"type": "item.completed", "item": {**RUN, "exit_code": 2, "status": "failed"}},
+    {"type": "item.started", "item": {**ASK, "result": None, "error": None, "status": "in_progress"}},
+    {"type": "item.completed", "item": {**ASK, "result": HIT, "error": None, "status": "completed"}},
+    {"type": "item.completed", "item": {"id": "item_3", "type": "file_change", "changes": [], "status": "failed"}},
+    {"type": "item.completed", "item": {"id": "item_4", "type": "agent_message", "text": "It has no rule"}},
+)
+
+
+def test_a_thread_is_read(scan_core: str) -> None:
+    """With its calls, their results and failures, its texts and tokens."""
+    data = samples.text(THREAD)
+    again = samples.text({**line, "thread_id": "2"} if "thread_id" in line else line for line in THREAD)
+    for log, times in ((data, 1), (data + again, 2)):
+        found = [row for row in stats(log, wire="codex").rows() if row["stat"] in ("tool", "answers")]
+        tools = {row["tool"]: (row["calls"], row["answered"], row["failed"]) for row in found if "tool" in row}
+        assert tools == {"command_execution": (times,) * 3, "file_change": (times,) * 3, "search": (times, times, 0)}
+        assert [row["answered"] for row in found if "rule" in row] == [2 * times]
+    for by, value in (("tool", "command_execution"), ("session", 'caf\u00e9 "1"')):
+        [row] = usage(data, by).rows
+        assert (row[by], row["input_tokens"], row["cache_read_tokens"], row["output_tokens"]) == (value, 50, 40, 12)
+    told = [(turn.role, part.kind, part.text, part.failed) for turn in turns(data) for part in turn.parts]
+    assert told == [
+        ("assistant", "reasoning", "I run it", False),
+        ("assistant", "call", "", False),
+        ("tool", "result", "no rule\n", True),
+        ("assistant", "call", "", False),
+        ("tool", "result", "found", False),
+        ("tool", "result", "", True),
+        ("assistant", "text", "It has no rule", False),
+    ]
+    said = [json.loads(one.text) for one in export(data, "openai") if one.text is not None]
+    calls = [call["function"] for one in said for call in one.get("tool_calls", ())]
+    assert calls == [
+        {"name": "command_execution", "arguments": "bash -lc 'make'"},
+        {"name": "search", "arguments": '{"q":"x"}'},
+    ]
+
+
+def item(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": "2026-05-20T10:00:00Z", "type": kind, "payload": payload}
+
+
+def message(role: str, *texts: str) -> dict[str, Any]:
+    return item("response_item", type="message", role=role, content=[{"type": "text", "text": text} for text in texts])
+
+
+def event(name: str, text: str) -> dict[str, Any]:
+    return item("event_msg", type=name, **{"text" if name == "agent_reasoning" else "message": text})
+
+
+def thought(*texts: str) -> dict[str, Any]:
+    return item("response_item", type="reasoning", summary=[{"type": "summary_text", "text": text} for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([message("user", "go on"), event("user_message", "go on")], ["go on"]),
+        ([event("agent_message", "done"), message("assistant", "done")], ["done"]),
+        ([event("agent_message", "done"), message("user", "done")], ["done", "done"]),
+        ([message("user", "a"), event("user_message", "a"), message("user", "a")], ["a", "a"]),
+        ([event("agent_reasoning", "a"), event("agent_reasoning", "a"), thought("a", "a")], ["a", "a"]),
+        ([message("user", "context"), message("user", "go"), event("user_message", "go")], ["context", "go"]),
+        ([event("user_message", "go"), event("agent_message", "go")], ["go", "go"]),
+        ([message("user", "go", "on"), event("user_message", "on")], ["go", "on"]),
+    ],
+)
+def test_what_is_said_twice_is_shown_once(lines: list[dict[str, Any]], said: list[str], scan_core: str) -> None:
+    lines = [{**line, "timestamp": f"2026-05-20T10:00:{place:02}Z"} for place, line in enumerate(lines)]
+    assert [part.text for turn in turns(samples.text(lines)) for part in turn.parts] == said
+    assert sum(map(len, turnwire.scan(samples.text(lines), wire="codex"))) == len(lines)
+
+
+FAILURES: tuple[tuple[Any, bool | None], ...] = (
+    ({"output": '{"output":"","metadata":{"exit_code":1,"duration_seconds":0.1}}'}, True),
+    ({"output": json.dumps({"metadata": {"exit_code": 0}, "output": '"exit_code":1'}, indent=1)}, False),
+    ({"output": '{"output":"{\\"metadata\\":{\\"exit_code\\":1}}"}'}, None),
+    ({"output": '{"exit_code":'}, None),
+    ({"output": "Exit code: 127\nWall time: 0 seconds\nOutput:\nno"}, True),
+    ({"output": "Exit code: 0\nOutput:\nExit code: 1\n"}, False),
+    ({"output": "Chunk ID: 9\nWall time: 0.1 seconds\nProcess exited with code -9\nOutput:\n"}, True),
+    ({"output": "the Exit code: 1\n"}, None),
+    ({"output": "ok"}, None),
+)
+
+
+@pytest.mark.parametrize(("payload", "failed"), FAILURES)
+def test_a_call_fails_by_its_exit_code(payload: dict[str, Any], failed: bool | None, scan_core: str) -> None:
+    """Also where it is counted, shown and exported."""
+    call = item("response_item", type="function_call", name="shell", arguments="{}", call_id="c1")
+    answer = item("response_item", type="function_call_output", call_id="c1", **payload)
+    data = samples.text([call, answer])
+    [batch] = turnwire.scan(data, wire="codex", columns=["failed"], where={"kind": {"tool_result"}})
+    assert (bool(batch["failed"][0]) if batch.valid("failed")[0] else None) is failed
+    assert len([*turnwire.scan(data, wire="codex", where={"failed": True})]) == (failed is True)
+    [row] = [row for row in stats(data, wire="codex").rows() if row["stat"] == "tool"]
+    assert (row["answered"], row["failed"]) == (1, int(failed is True))
+    assert [part.failed for turn in turns(data) for part in turn.parts] == [False, failed is True]
+
+
+def test_no_column_has_a_running_total_of_tokens(scan_core: str) -> None:
+    [batch] = turnwire.scan(samples.text(samples.codex(5)), wire="codex", where={"kind": "usage"})
+    assert (batch["total_tokens"] == batch["input_tokens"] + batch["output_tokens"]).all()
