@@ -100,6 +100,8 @@ def spans(found: Iterable[Turn]) -> Iterator[Span | Turn]:
         yield from closed
         if response is None and (rest or not (closed or calls)):
             turn.parts = rest
+            if closed:  # their spans have it
+                turn.columns = {**turn.columns, "tool": None, "call_id": None, "failed": None}
             yield turn
         if at:
             last.pop(conversation, None)
