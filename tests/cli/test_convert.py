@@ -65,6 +65,14 @@ def test_a_message_alone_that_is_refused_has_its_row() -> None:
     assert (done.code, done.err) == (1, "<stdin>:2: missing_field: confidence is required\n")
 
 
+def test_an_answer_alone_is_converted_and_has_an_id(tmp_path: Path) -> None:
+    roles = {"0": "Orchestrator", "1": "WePlan"}
+    (tmp_path / "c.json").write_text(json.dumps({"conversations": {"c": 3}, "roles": roles}))
+    given = ("--to", "kick", "--new-ids", "--now", "--context", str(tmp_path / "c.json"))
+    done = run("convert", "-", *given, stdin=b'@a1|f0|c3|S1|d0|T6|u"done"|t"did it"#\n')
+    assert (done.code, len(json.loads(done.out)["correlation_id"])) == (0, 36)
+
+
 def test_there_and_back_with_carry(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"a key that both sides have\n")
     for message in right():

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 from turnwire import registry
 from turnwire.checklists import ClauseFault, RecordChecklist
 from turnwire.conversion.context import Context, Names
-from turnwire.conversion.converting import Converted, ConvertOptions, names_of, reader_of, restored, written
+from turnwire.conversion.converting import (
+    Converted,
+    ConvertOptions,
+    converted,
+    names_of,
+    reader_of,
+    restored,
+    written,
+)
 from turnwire.conversion.facts import Mapper, is_known, mapper
 from turnwire.conversion.shapes import ABSENT, Facts, Fields, Shape
 from turnwire.errors import ConvertError, Issue, Reason, expect, expect_number
@@ -151,6 +159,10 @@ class Converter:
         except Exception:
             self._names.take_back()
             raise
+
+    def alone(self, message: Any) -> Converted:
+        """Converts a message as :func:`convert` does, beside the history; names are given ids, too."""
+        return converted(message, self.to, self._names, self._options)
 
     def _fed(self, message: Any) -> Converted:
         target, changes, issues = self._mapper, dict[tuple[Any, ...], int](), None

@@ -79,8 +79,13 @@ def convert(
     that is not a message. Raises EncodeError for a message that its own wire cannot write.
     """
     expect(key, (bytes, NoneType), "a key must be bytes")
-    names, options = names_of(context), ConvertOptions(carry, nearest, restore, key)
-    reader = reader_of(message, registry.wire(to).name, names)
+    options = ConvertOptions(carry, nearest, restore, key)
+    return converted(message, registry.wire(to).name, names_of(context), options)
+
+
+def converted(message: Any, to: str, names: Names, options: ConvertOptions) -> Converted:
+    """The message as one of ``to`` by itself, by these names."""
+    reader = reader_of(message, to, names)
     if reader is None:
         return Converted(message, ())
     fields, target = reader.shape.split(message), mapper(to, names)

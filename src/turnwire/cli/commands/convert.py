@@ -105,7 +105,7 @@ def command(
     if first is not None:  # a message alone is not a history
         name, found, _ = first
         try:
-            alone = turnwire.convert(found.message, target, context=converter.context, **choices)
+            alone = converter.alone(found.message)
             writer.write(name, found.line, turnwire.encode(alone.message), alone)
         except WireError as error:
             writer.refuse(name, found.line, error)
