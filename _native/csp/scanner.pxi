@@ -102,16 +102,14 @@ cdef inline int next_line(Scanner *s, Line *line) noexcept nogil:
 
 
 cdef int last_line(Scanner *s, Line *line) noexcept nogil:
-    """Reads the last line, which has no line feed: OK, END where nothing is left, MORE where bytes may follow."""
+    """Reads the last line, which has no line feed: OK, END with an empty one where nothing is left, MORE where bytes may follow."""
     if not s.final:
         return MORE
-    if s.place >= s.end:
-        return END
     line.start = s.place
     line.number = s.number
     line.stop = line.next = s.end
     s.place = s.end
-    return OK
+    return END if line.start >= s.end else OK
 
 
 cdef inline void back(Scanner *s, Line *line) noexcept nogil:
@@ -291,8 +289,6 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
         if found == MORE:
             return MORE
         if found == END:
-            line.start = line.stop = line.next = s.place
-            line.number = s.number
             break
         length = line.stop - line.start
         prefix = csp_word(s.data, line.start, s.end)
@@ -348,9 +344,6 @@ cdef int read_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_
         found = next_line(s, &line)
         if found == MORE:
             return MORE
-    if found == END:
-        line.start = line.next = line.stop = s.place
-        line.number = s.number
     if found == END or ends(s, &line):
         return blame(s, R_NO_BODY, first, &line)
     if line.next > bound:
@@ -469,12 +462,8 @@ cdef int read_value(
 cdef inline int block_line(Scanner *s, Line *first, int64_t bound, Line *line) noexcept nogil:
     """Reads the next line of a block. END: the block ended before ``line``."""
     cdef int found = next_line(s, line)
-    if found == END:
-        line.start = line.next = line.stop = s.place
-        line.number = s.number
-        return END
-    if found == MORE:
-        return MORE
+    if found != OK:
+        return found
     if is_blank(s.data, line) or ends(s, line):
         return END
     return OK if line.next <= bound else too_large(s, first, line)
