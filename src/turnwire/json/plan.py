@@ -321,13 +321,15 @@ class Judgement:
         """The code of each reason; looked up when it is first needed, since most calls need none."""
         return _codes(tuple(self._reasons))
 
-    def whole(self, raw: bytes, fields: dict[str, Any] | None = None) -> tuple[int, int, int, int]:
+    def whole(
+        self, raw: bytes, fields: dict[str, Any] | None = None, places: Iterable[int] | None = None
+    ) -> tuple[int, int, int, int]:
         """(verdict, wire, reason code, fault) of a valid JSON object: a record of the first wire that detects and
         decodes it, else a reject of the first that claims it (with the error of its ``decode``), else OTHER. fields:
-        the parsed object."""
+        the parsed object; places: the numbers of the wires whose it may be."""
         claim = (OTHER, 0, 0, 0)
-        for place, plan in enumerate(self.plans):
-            fault: DecodeError | None = None
+        for place in range(len(self.plans)) if places is None else places:
+            plan, fault = self.plans[place], None
             if plan.detect(raw):
                 fault = self._fault(plan, raw)
                 if fault is None:

@@ -66,6 +66,11 @@ class Objects:
         self._search = search
         self._plans = search.finder.plans
         self._limits = LIMITS._replace(message=search.limit)
+        self._clues = {
+            (frozenset(path.partition("/")[0] for path in clue), place)
+            for place, plan in enumerate(self._plans)
+            for clue in plan.clues
+        }
         self._inside = [f'"{key}"'.encode() for plan in self._plans for key in plan.inside]
         self._torn = torn
         self._openings = re.compile(openings)
@@ -90,9 +95,11 @@ class Objects:
                 if not cut or whole:  # one that the limit cuts off may hold whole ones
                     state.hopeless |= {at + place for place in opened_at(data[at:stop], 0, fault)}
                 return Tried(None, fault=at + fault, cut=cut)
-        if not any(plan.may_be(value) for plan in self._plans):
+        near = {place for names, place in self._clues if names <= value.keys()}
+        places = sorted(place for place in near if self._plans[place].may_be(value))
+        if not places:
             return Tried(OTHER, at + size, value=value)
-        what, wire, reason, fault = self._judgement.whole(data[at : at + size], value)
+        what, wire, reason, fault = self._judgement.whole(data[at : at + size], value, places)
         return Tried(what, at + size, wire, REASONS[reason], at + fault, value=value)
 
     def add(self, walk: Walk, at: int, tried: Tried, *, inside: bool = True) -> None:
