@@ -1,8 +1,9 @@
-/* Judges damaged JSON: of which wire it was a message, why it is no JSON object, and where. The answer is that of Judgement.torn in
- * json/plan.py, which is asked only where this is not certain.
+/* Judges damaged JSON: of which wire it was a message, why it is no JSON object, and where. The answer is that of Judgement.torn
+ * in json/plan.py, whose torn_of is asked only about wires of which this is not certain.
  *
- * A wire is known by its signs: keys in quotes and beginnings of their strings (Sign in json/plan.py), compiled into one table for all
- * wires, so that bytes are searched once, however many wires there are. The reader (json/parse.h) says how far the text is good; json/why.h says what is wrong there. */
+ * A wire is known by its signs: keys in quotes and beginnings of their strings (Sign in json/plan.py), compiled into one table
+ * for all wires, so that bytes are searched once, however many wires there are. The reader (json/parse.h) says how far the text
+ * is good; json/why.h says what is wrong there. */
 #ifndef TURNWIRE_JSON_TORN_H
 #define TURNWIRE_JSON_TORN_H
 

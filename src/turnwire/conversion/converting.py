@@ -107,7 +107,7 @@ def reader_of(message: Any, to: str, names: Names) -> Mapper | None:
     wire = None if source is None else registry.wire(source)
     if wire is None or not isinstance(message, wire.message):
         raise ConvertError(Reason.WRONG_TYPE, f"convert expects a message, not {type(message).__name__}", wire=to)
-    wire.text(message)  # it can be written
+    wire.text(message)  # raises for a message that cannot be written
     if wire.name == to:
         return None
     if not wire.has("shape"):

@@ -1,7 +1,7 @@
 """The parts of a record's content: texts, reasoning, tool calls and their results, from a table for each format.
 
-Columns keep one value a record; a message of a model may hold several calls, and a record several messages. Exports and
-``turnwire show`` read all, and know what they did not read.
+A column keeps one value of a record, but a message may hold several calls, and a record several messages. Exports and
+``turnwire show`` read them all, and know which members they did not read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Part(NamedTuple):
     """One part of a record. kind: "text", "reasoning", "call", "result", or "data", which is any other.
 
     id: of the call that it is or answers. name: of the tool, or the type of data. arguments: of a call, any JSON value;
-    of data, the value itself. failed: whether a result is that of an error.
+    of data, the value itself. failed: True for the result of an error.
     """
 
     kind: str
@@ -65,8 +65,8 @@ class MessageRule(NamedTuple):
 
     at: the path of a message in the record, of several with "*". parts: the rules for its parts; a string in place of
     it is its text. columns: column -> its path in the message. role: that of all of them. when: a path of the message,
-    and its value in such messages. unless: as in a ``PartRule``. retold: whether records tell again what records of
-    their conversation told before.
+    and its value in such messages. unless: as in a ``PartRule``. retold: True if records repeat messages of earlier
+    records of their conversation.
     """
 
     at: str
@@ -96,7 +96,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._taken: set[Place] = set()
-        self._read: dict[Place, Any] = {}  # what a text or a value of OTLP says, where that was read
+        self._read: dict[Place, Any] = {}  # where a text or a value of OTLP is -> its plain JSON
 
     def values(self, fields: Any, path: str) -> list[tuple[Place, Any]]:
         """The values at a path of an object, each with its place: of all items, where "*" stands in it. JSON in a text
@@ -149,23 +149,19 @@ class Reader:
             yield (id(value), step), value[step]
 
     def _plain(self, place: Place, value: Any) -> Any:
-        """What a value of OTLP says."""
+        """A value of OTLP as plain JSON."""
         return self._read.setdefault(place, unwrapped(value)) if _is_wrapped(value) else value
 
     def left(self, fields: Any) -> list[str]:
-        """The paths of what nobody took: of an object none of whose members was taken, its own."""
+        """The paths of members that were not taken: one path for an object of which nothing was."""
         return list(dict.fromkeys(self._left(fields, "")[0]))
 
     def _left(self, value: Any, path: str) -> tuple[list[str], bool]:
         names: list[str] = []
         touched = False
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in items:
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             place = id(value), key
-            if place in self._taken:
-                touched = True
-                continue
-            if _is_wrapped(item) and (id(item), next(iter(item))) in self._taken:
+            if place in self._taken or (_is_wrapped(item) and (id(item), next(iter(item))) in self._taken):
                 touched = True
                 continue
             item = self._read.get(place, item)
@@ -292,7 +288,7 @@ def _part(place: Place, value: Any, rules: list[PartRule], reader: Reader) -> Pa
         if rule.kind == "data":
             break
         if isinstance(value, dict) and (not rule.types or word in rule.types):
-            part = _read(value, rule, reader)
+            part = _by_rule(value, rule, reader)
             if part is not None or rule.types or "" in map(value.get, _several(rule.text)):
                 reader.take((id(value), key))
                 return part
@@ -312,7 +308,7 @@ def _first(reader: Reader, value: Any, paths: tuple[str, ...]) -> Any:
     return next((found for path in paths if (found := reader.value(value, path)) is not MISSING), MISSING)
 
 
-def _read(value: dict[str, Any], rule: PartRule, reader: Reader) -> Part | None:
+def _by_rule(value: dict[str, Any], rule: PartRule, reader: Reader) -> Part | None:
     said = value if rule.kind == "result" and not rule.text else _first(reader, value, _several(rule.text))
     text, arguments = as_text(said), _first(reader, value, rule.arguments)
     of, name = (
@@ -327,7 +323,7 @@ def _read(value: dict[str, Any], rule: PartRule, reader: Reader) -> Part | None:
 
 
 def as_text(value: Any) -> str:
-    """What a value says: a string as it is, the texts of a list of blocks, else its JSON."""
+    """A value as text: a string as it is, the texts of a list of blocks, else its JSON."""
     if value is MISSING or value is None:
         return ""
     if isinstance(value, str):

@@ -58,8 +58,6 @@ _SEVERAL = {"*", "{}"}
 """Steps of paths that stand for several values, of which nothing is asked."""
 _MOST_CLUE, _MOST_CLUES = 4, 8
 """Members by which the search sees that an object is worth a closer look, and sets of them."""
-
-
 _RARE = 5
 """Letters of a key beyond which it is looked for in damage that has no marks."""
 
@@ -144,17 +142,17 @@ class Format(NamedTuple):
 
     copy_of: the columns that together identify a response; records with the same values are copies, and sums count only
     the one with the most tokens, the first of equals. A record without a value in the first column is not a copy. keys:
-    paths of members that identify a record: an equal one with one of them is its copy; pieces: path -> the words there
-    of records that are pieces of one with the same id, and no copies. echoes: the subjects of records that repeat the
+    paths of members that identify a record: an equal record with one of them is its copy; pieces: path -> the words of
+    records that are parts of a longer answer, and so no copies. echoes: the subjects of records that repeat the
     text of a record with another subject near them. totals: kinds of records whose cost is that of all responses of
     their session so far. ids_restart: whether the ids of calls begin anew with each connection. carried: the text
     columns that a record inherits from the one before it in its input, unless it is of the kind "session". gathered:
-    those that a record of the kind "usage" has from the first record since the one before it. exit_code: the exit code
+    those of which a record of the kind "usage" has the first value since the usage before it. exit_code: the exit code
     in the text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens`` includes
     cached tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home:
     an environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
-    answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record. messages: those for
-    messages of which a record holds several. provider: OpenTelemetry's name for the provider, if the format contains
+    answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record. messages: rules for
+    the messages in a record that holds several. provider: OpenTelemetry's name for the provider, if the format contains
     only its models.
     """
 

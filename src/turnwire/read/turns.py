@@ -112,7 +112,7 @@ def arguments_of(call: Part) -> str:
 
 
 class _Told:
-    """What was told last; of more than ``MOST`` the oldest are forgotten."""
+    """The marks of what was told last; of more than ``MOST`` the oldest are forgotten."""
 
     def __init__(self) -> None:
         self._new: set[Any] = set()
@@ -140,7 +140,7 @@ class Turns:
         self._number = 0
         self._left: dict[int, list[str]] = {}
         self.tells_left = False
-        """Whether turns say which members are left over."""
+        """Set it to True for turns that know which members are left over."""
 
     @property
     def counts(self) -> Counts:
@@ -298,10 +298,9 @@ def _within(record: dict[str, Any], said: Said) -> Turn:
 def _words(wire: str) -> frozenset[str]:
     """The members whose words say how the records of a format are read."""
     table, layouts = _tables(wire)
-    paths = {path for one in layouts for path, words in one.layout.signs.items() if words}
-    paths |= {rule.path for one in layouts for rule in one.layout.kinds} | {
-        rule.when[0] for rule in table.parts if rule.when
-    }
+    paths = [path for one in layouts for path, words in one.layout.signs.items() if words]
+    paths += [rule.path for one in layouts for rule in one.layout.kinds]
+    paths += [rule.when[0] for rule in table.parts if rule.when]
     return frozenset(("type", "kind", "role", *(path.rpartition("/")[2] for path in paths)))
 
 

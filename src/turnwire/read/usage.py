@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
 
 BY = ("session", "project", "model", "tool", "wire", "day")
-"""What tokens are added up by; a wire is the name of a format."""
+"""The values by which tokens are added up; a wire is the name of a format."""
 MODES = ("auto", "calculate", "display")
 """Costs: those of the file where it has one, else by prices; all by prices; those of the file only."""
 TOKENS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tokens", "reasoning_tokens")
@@ -34,7 +34,7 @@ _PAID = TOKENS[:4]
 """The tokens that are paid for: reasoning is a part of the output."""
 _COUNTS = (*TOKENS, "cache_write_1h_tokens")
 _PLACE = ("conversation", "project", "model", "wire", "day")
-"""What says where a response belongs, beside its tool; in the order of BY without it."""
+"""The columns that say where a response belongs, in the order of BY without the tool."""
 _SUMS = ("responses", *TOKENS, "tokens", "cost")
 COLUMNS = (
     *("wire", "kind", "conversation", "project", "model", "tool", "time", "id", "request_id", "origin", "speed"),
@@ -152,7 +152,7 @@ class UsageSum:
         self._read.append(read)
 
     def _of_runs(self, batch: Batch, wire: str, wanted: Mask, fits: dict[str, Mask]) -> None:
-        """Keeps the costs of sessions so far: that of a run grows, and one that is less is of another run."""
+        """Keeps the running costs of sessions: that of a run grows, so a smaller one begins another run."""
         good = wanted & (batch["cost"] >= 0) & (batch["cost"] <= _MOST_COST)
         self._unusable += int(np.count_nonzero(wanted & ~good))
         rows, fit = np.flatnonzero(good), np.logical_and.reduce([good, *fits.values()])
@@ -172,7 +172,7 @@ class UsageSum:
         return found.numbers
 
     def _settle(self) -> None:
-        """Turns what was read into responses of which one can be a copy of another."""
+        """Turns the rows that were read into responses with the keys of their copies."""
         if not self._read:
             return
         read = {name: np.concatenate([one[name] for one in self._read]) for name in self._read[0]}
@@ -206,8 +206,8 @@ class UsageSum:
         self._new.append(new)
 
     def _keys(self, read: dict[str, NDArray[Any]], counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """What tells copies from each other. One of a side conversation says again what its parent said, by other
-        requests. Of a format whose input has the cached tokens in it, they are taken out of ``counts``."""
+        """The keys that copies share. One in a side conversation repeats a response of its parent, with another
+        request id. Takes cached tokens out of the input in ``counts``, for formats that include them."""
         keys = mixed(read["order"])  # each by itself
         firsts, aside = keys.copy(), read["aside"]
         for wire in np.unique(read["wire"]).tolist():
@@ -226,7 +226,7 @@ class UsageSum:
         return {"key": keys, "first": firsts, "aside": aside}
 
     def _merge(self) -> None:
-        """Leaves one of the copies of each response: one part of them after another, so that little is copied."""
+        """Keeps one copy of each response, part by part, so that little memory is copied."""
         self._settle()
         if self._new:
             new, self._new, self._waiting = np.concatenate(self._new), [], 0
@@ -301,7 +301,7 @@ class UsageSum:
 
 
 class _Runs:
-    """The costs of runs of sessions, spread over the responses: as these cost, else by their tokens, else evenly."""
+    """Spreads the cost of each run over the responses of its session: by their cost, else their tokens, or evenly."""
 
     def __init__(self, totals: dict[tuple[int, int], dict[float, bool]], places: NDArray[np.int64]) -> None:
         self.totals = totals
@@ -318,13 +318,13 @@ class _Runs:
             np.add.at(weight, runs[runs >= 0], measure[runs >= 0])
 
     def alone(self) -> Iterator[tuple[tuple[int, int], float]]:
-        """The sessions without a response here, and what the runs cost that fit."""
+        """The sessions without a response here, and the cost of their runs that ``where`` selects."""
         for weight, (key, runs) in zip(self._weights[2], self.totals.items(), strict=True):
             if not weight and any(runs.values()):
                 yield key, sum(cost for cost, fits in runs.items() if fits)
 
     def shared(self, rows: NDArray[Any], paid: Any, cost: Any) -> Any:
-        """The costs of responses, those of sessions with a cost of their own by it."""
+        """The costs of responses; the cost of a run replaces those of its responses."""
         runs = self._run[rows["place"]]
         which = np.argmax(self._weights > 0, 0)
         for by, measure in enumerate((cost.copy(), paid.astype(float), np.ones(len(rows)))):

@@ -18,12 +18,12 @@ from turnwire.progress import Progress
 
 MAX_MESSAGES = 2000
 USUAL = "report.html"
-"""The page that is written if none is named and no table is asked for."""
+"""The page that is written by default, without ``--by``."""
 
 
 @click.command("report", short_help="Write one self-contained HTML page about a log.")
 @options.sources_argument
-@options.output_option("The page to write; - for standard output. By default report.html, without --by.")
+@options.output_option("The page to write; - for standard output. Default: report.html; with --by, none.")
 @options.by_options
 @click.option("--json", "as_json", is_flag=True, help="With --by: JSON lines instead of a table.")
 @options.format_option
@@ -90,7 +90,7 @@ def command(sources: tuple[str, ...], output: str | None, tokenizer: str, quiet:
 
 
 def _usual() -> str:
-    """The name of the usual page. Raises UsageError if that is a file that ``report`` did not write, OSError."""
+    """The name of the default page. Raises UsageError if another program wrote that file, and OSError."""
     if os.path.lexists(USUAL):
         with open(USUAL, "rb") as file:
             if b'name="generator" content="turnwire"' not in file.read(1 << 12):

@@ -48,7 +48,7 @@ def command(sources: tuple[str, ...], wire: str | None, conversation: str | None
 
 
 def _lines(turn: Turn, full: bool) -> Iterator[str]:
-    """What a record says, then each call that it makes, under who said it."""
+    """The text of a record, then each call that it makes, under who said it."""
     from turnwire.read.turns import ROLE_OF_KIND, arguments_of
 
     columns, calls = turn.columns, [part for part in turn.parts if part.kind == "call"]

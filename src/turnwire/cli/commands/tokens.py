@@ -132,7 +132,7 @@ def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, 
         try:
             found = {shlex.join(server): tools_of_server(server)}
         except ConnectionError as error:
-            raise CommandRefused([f"no tools of an MCP server: {printable(str(error))}"]) from None
+            raise CommandRefused([f"cannot list the tools of the MCP server: {printable(str(error))}"]) from None
     else:
         found = {name: tools_in(inputs.whole(name)) for name in inputs.files(inputs.checked(names))}
     tools = [tool for listed in found.values() for tool in listed.tools]
@@ -160,7 +160,7 @@ def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, 
 
 
 def _server(names: Sequence[str]) -> list[str] | None:
-    """The command that names make: its program is found, and not all of them are logs."""
+    """The command of a server, None for logs: its first word is a program, and a name in it is no text file."""
     command = shlex.split(names[0]) if len(names) == 1 and not os.path.exists(names[0]) else list(names)
     if (
         command

@@ -10,6 +10,7 @@ from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, usage_errors
 from turnwire.cli.output import complain, conclude, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import table
+from turnwire.phrases import counted
 
 BY = ["session", "project", "model", "tool", "day", "wire"]
 MODES = ["auto", "calculate", "display"]
@@ -66,7 +67,7 @@ def command(
     for model, spent in made.unpriced.items():
         complain(f"no price for {model or 'responses without a model'}: {spent:,} tokens")
     if made.unusable:
-        complain(f"negative or too large, and not counted as they are: {made.unusable:,}")
+        complain(f"{counted(made.unusable, 'record')} with a negative count, taken as 0, or an absurd cost, left out")
     tell_left_out(counts.rejects, "scan --wire formats")
     if stopped is not None:
         raise stopped

@@ -60,7 +60,7 @@ _REQUEST: Columns = {
 
 _MESSAGE = {"sender": "role", "id": "messageId", "conversation": "contextId", "parent": "taskId"}
 _TASKS = ("", "task/", "statusUpdate/", "result/", "result/task/", "result/statusUpdate/", "result/tasks/*/")
-"""Where a task or an update of one is."""
+"""The paths of tasks and of their updates."""
 _ARTIFACTS = ("artifact/", "artifactUpdate/artifact/", "result/artifact/", "result/artifactUpdate/artifact/")
 
 

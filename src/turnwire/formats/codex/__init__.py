@@ -29,7 +29,7 @@ _EXIT = re.compile(
     rb"(?:Chunk ID:[^\\]*\\n)?(?:Wall time:[^\\]*\\n)?(?:Exit code:|Process exited with code) (-?[0-9]{1,9})(?:\\n|$)"
 )
 _METADATA = re.compile(rb'\\"metadata\\": ?\{\\"exit_code\\": ?(-?[0-9]{1,9})[^0-9.eE{}][^{}]*\}\}')
-"""How outputs of tools tell the exit code, as written in JSON: at their beginning, or at the end of an object."""
+"""The exit code in the output of a tool, as written in JSON: at the beginning, or at the end of an object."""
 _LINES = ("response_item", "event_msg", "turn_context", "compacted")
 _MARKS = (2, ("payload", "cli_version", "call_id", "total_token_usage", "last_token_usage", "model_context_window"))
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
@@ -65,7 +65,7 @@ def exit_code(output: Any) -> int | None:
 
 
 def _executed(kind: str, line: str, types: tuple[str, ...], tool: str, *texts: str) -> Layout:
-    """Tools that are used, or were. tool: the path of the name; texts: those of what is said of it."""
+    """The layout of an item that calls a tool, or answers. tool: the path of its name; texts: those of its text."""
     return Layout(
         signs={"type": (line,), "item/id": (), "item/type": types},
         kind=kind,
@@ -168,7 +168,7 @@ TABLE = Format(
                 "error": Loose("payload/result/Err"),
                 **_counts("payload/info/last_token_usage"),
                 "total_tokens": "payload/info/last_token_usage/total_tokens",
-                "sequence": "payload/info/total_token_usage/total_tokens",  # by it repeated counts are known
+                "sequence": "payload/info/total_token_usage/total_tokens",  # repeated counts share it
             },
             needs={"payload": ("object",), "timestamp": ("string",)},
             marks=_MARKS,

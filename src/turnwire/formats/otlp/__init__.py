@@ -56,9 +56,8 @@ def _events(at: str, name: str, *members: str) -> tuple[MessageRule, ...]:
     content, of = (members[0].format(member) for member in ("content", "id"))
     result = PartRule("", "result", text=content, id=of, when=(name, "gen_ai.tool.message"))
     parts = (result, *(rule for member in members for rule in _chat(member)))
-    again = at != ""
     return tuple(
-        MessageRule(at, parts, {}, role, when=(name, event), retold=again and event != "gen_ai.choice")
+        MessageRule(at, parts, {}, role, when=(name, event), retold=at != "" and event != "gen_ai.choice")
         for event, role in _EVENTS.items()
     )
 
@@ -73,7 +72,6 @@ _PARTS = (
 _TOOL = "attributes/[gen_ai.tool"
 _CALL = PartRule("", "call", (), "", f"{_TOOL}.call.id]", f"{_TOOL}.name]", (f"{_TOOL}.call.arguments]",))
 _TEXT = (PartRule("", "text", text="content"),)
-_IS_CALL = ("attributes/[gen_ai.operation.name]/stringValue", "execute_tool")
 _ROLES = {"user": "user", "system": "system", "assistant": "assistant", "tool_result": "tool"}
 """The names of events in our exports -> their roles."""
 
@@ -121,9 +119,7 @@ TABLE = Format(
     asks=(),  # the span of a call has its result
     parts=(
         PartRule("body", "text", text="stringValue"),
-        PartRule(
-            "", "call", (), "", f"{_TOOL}.call.id]", f"{_TOOL}.name]", (f"{_TOOL}.call.arguments]",), when=_IS_CALL
-        ),
+        _CALL._replace(when=(_OPERATIONS.path, "execute_tool")),
         PartRule(f"{_TOOL}.call.result]", "result"),
     ),
     messages=(

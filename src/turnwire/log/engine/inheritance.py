@@ -1,4 +1,4 @@
-"""What records of formats inherit from those before them in their input: a fold over its blocks, in order."""
+"""Fills in what records of formats inherit from earlier records of their input, block by block, in order."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Inheritance:
                 rows.judge(np.isin(rows.kinds, [kinds.index(kind) for kind in table.answers]), table.exit_code)
             found.state.inherited[table.name] = {name: text for name, text in after.items() if text is not None}
         if len(rows.texts) > 1:
-            found.arrays["arena"] = b"".join(rows.texts)  # type: ignore[assignment] # which is no column
+            found.arrays["arena"] = b"".join(rows.texts)  # type: ignore[assignment] # the arena is no column
 
 
 class _Rows:
@@ -66,7 +66,7 @@ class _Rows:
     def __init__(self, found: BlockResult, finder: Finder) -> None:
         self._arrays: dict[str, Any] = found.arrays
         self._count, self._buffer, self._finder = found.rows, found.buffer, finder
-        self.texts: list[bytes] = [found.arrays.get("arena", b"")]  # type: ignore[list-item] # which is no column
+        self.texts: list[bytes] = [found.arrays.get("arena", b"")]  # type: ignore[list-item] # the arena is no column
         self._end = len(self._buffer) + len(self.texts[0])
 
     def of_wire(self, code: int) -> None:
@@ -136,7 +136,7 @@ class _Rows:
         return None if first[-1] == len(has) else self._text(int(first[-1]), name)
 
     def judge(self, answers: Mask, exit_code: Any) -> None:
-        """Says of each answer to a call whether it failed, by the exit code in its text, where nothing else says so."""
+        """Sets ``failed`` of answers to calls by the exit code in their text, where no member tells."""
         rows = self._at[answers & self._has("text") & ~self._has("failed")]
         codes = np.array([exit_code(written) for written in self._written(rows, "text")], object)
         known = codes != None  # noqa: E711  (of each)

@@ -129,7 +129,7 @@ class SearchState:
     - runs_of_lines: those that were met. open_from: where a text of one is open, which the walk does not pass.
       begun_with: the carrier of the one with which the block that was searched last began.
     - since: how much was found before the open fence. found_behind: where the walk went on after the last find.
-      sound: up to where keys in a line are of no damage, while ``found_behind`` is what it was then.
+      sound: an offset before which keys in a line are no damage, while ``found_behind`` is the number with it.
     """
 
     def __init__(self, inside: bool = False) -> None:
