@@ -118,6 +118,13 @@ class Reader:
 
     def value(self, fields: Any, path: str) -> Any:
         """Takes the value at a path, the last one of several; ``MISSING`` where there is none."""
+        if type(fields) is dict and path and "/" not in path:  # mostly so
+            one = fields.get(path, MISSING)
+            if type(one) in (str, int, bool):
+                self._taken.add((id(fields), path))
+                return one
+            if one is MISSING and len(fields) > 1 and path != "{}":
+                return MISSING
         found = self.values(fields, path) if path else []
         if not found:
             return MISSING
