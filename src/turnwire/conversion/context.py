@@ -161,7 +161,7 @@ class Names:
         }
         self._next = dict.fromkeys(_MAPPINGS, 1)
         self._given = dict.fromkeys(_MAPPINGS, 0)
-        self._learned: list[tuple[str, str]] = []  # by the message that is converted
+        self._learned: list[tuple[str, str]] = []  # names that were given ids since ``keep``
         self.mappers: dict[str, Any] = {}
         """Wire -> its fields and their facts by these names (``facts.mapper``)."""
 

@@ -123,7 +123,7 @@ class Converter:
         self._counts = _Recent(remember)  # turns and clocks
         self._own: OrderedDict[_Key, tuple[str, Any]] = OrderedDict()  # -> the name there, and how that is written
         self._taken: set[Any] = set()  # names as they are written
-        self._naming: tuple[_Key, str, Any, str, int] | None = None  # until it is admitted
+        self._naming: tuple[_Key, str, Any, str, int] | None = None  # of the message that is fed, until it is admitted
         self._numbers = _Recent(remember)  # name -> the number that its last namesake got
         self._state: str | None = None  # that the target's own messages have led to
         self._asked: dict[tuple[str | None, str | None], OrderedDict[_Key, None]] = {}

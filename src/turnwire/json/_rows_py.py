@@ -203,7 +203,7 @@ def _numeral(raw: bytes, first: int, start: int, end: int) -> int | None:
 
 
 def _truth(raw: bytes, first: int, start: int, end: int) -> bool | None:
-    """That of a boolean; an integer is true unless it is 0."""
+    """The truth of a boolean; an integer is true unless it is 0."""
     digits = raw[start:end].removeprefix(b"-")
     if first != 0x22 and digits.isdigit():
         return digits[0] != 0x30

@@ -139,9 +139,9 @@ class Calls:
             parts = [*self._parts(wire.name, several, batch.raws(rows[several]), found[several].tolist(), rules)]
             every = np.concatenate([np.column_stack([np.flatnonzero(one), found[one]]), np.array(parts, np.int64)])
             found = every[np.argsort(every[:, 0], kind="stable"), 1:]
-        told = (found[:, 0] != 0) & (found[:, 1] != self._number(wire.name, None)) & (found[:, 3] != 0)
-        told = np.flatnonzero(told)  # a result that names its tool says that it was called
-        found = np.insert(found, told, found[told] * (1, 1, 0, 0), 0)
+        # A result with an id and a tool says that this call was made; where its call is there, this is a copy.
+        made = np.flatnonzero(found[:, [0, 3]].all(1) & (found[:, 1] != self._number(wire.name, None)))
+        found = np.insert(found, made, found[made] * (1, 1, 0, 0), 0)
         self._add(wire, number_of(batch.file), *found.T)
 
     def _number(self, wire: str, tool: str | None) -> int:
@@ -166,9 +166,9 @@ class Calls:
     def _add(self, wire: FormatWire, file: int, ids: Any, tools: Any, failed: Any, results: Any) -> None:
         """Counts calls and results, in their order."""
         known, unnamed = self._open[wire.name], self._unnamed[wire.name]
-        told = self._ids.setdefault(wire.name, CallIds(wire.table.ids_restart))
-        new, numbers = told.take(ids.view(np.uint64), results == 0, tools, file)
-        new |= results != 0  # of which each call takes one
+        calls = self._ids.setdefault(wire.name, CallIds(wire.table.ids_restart))
+        new, numbers = calls.take(ids.view(np.uint64), results == 0, tools, file)
+        new |= results != 0  # each call takes only one of them, below
         nameless = self._number(wire.name, None)
         columns = (column[new].tolist() for column in (numbers, tools, failed, results))
         for call, tool, bad, result in zip(*columns, strict=True):

@@ -77,7 +77,7 @@ class Turn:
         return self.columns["file"], self.columns["line"]
 
     def dropped(self, columns: Iterable[str] = (), parts: Iterable[str] = ()) -> tuple[str, ...]:
-        """The names of what a form drops that has some columns and tokens, and some kinds of parts."""
+        """The names of what is lost in a form that keeps only some columns and tokens, and some kinds of parts."""
         said = {**self.columns, **dict.fromkeys(TOKENS), **self.tokens}
         lost = {name for name, value in said.items() if value is not None and name not in (*_PLACE, *columns)}
         lost -= {name for name in lost if self.says(name, said[name])}

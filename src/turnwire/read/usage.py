@@ -284,7 +284,7 @@ class UsageSum:
     def _spent(
         self, rows: NDArray[Any], places: NDArray[Any], price: Any, mode: str, unpriced: Counter[str]
     ) -> tuple[dict[str, Any], Any, Any]:
-        """The tokens of responses, all that are paid for, and what they cost. Adds to ``unpriced``."""
+        """The tokens of responses, the sum of those that are paid for, and their cost. Adds to ``unpriced``."""
         exact = object if rows.dtype == _WIDE else np.int64  # sums of any counts fit
         tokens = {name: rows[name].astype(exact) for name in _COUNTS}
         paid = tokens["input_tokens"] + sum(tokens[name] for name in _PAID[1:])

@@ -124,7 +124,7 @@ _CUT_RECEIPT = re.compile(
         b"_", rb"[ \t\r\n]*"
     )
 )
-"""A damaged receipt is recognised only if nothing but its end is missing and it has a UUID."""
+"""A damaged receipt is recognised only if nothing but its end is missing and it has a UUID. "_": white space."""
 PLAN = WirePlan(
     wire=WIRE,
     values=tuple({value.path: value for table in MESSAGES for value in _values(table)}.values()),

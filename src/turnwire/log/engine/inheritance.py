@@ -139,6 +139,6 @@ class _Rows:
         """Sets ``failed`` of answers to calls by the exit code in their text, where no member tells."""
         rows = self._at[answers & self._has("text") & ~self._has("failed")]
         codes = np.array([exit_code(written) for written in self._written(rows, "text")], object)
-        known = codes != None  # noqa: E711  (of each)
+        known = codes != None  # noqa: E711 (NumPy compares each item)
         self._arrays["failed"][rows[known]] = codes[known] != 0
         self._arrays["present"][rows[known]] |= self._bits("failed")[0]

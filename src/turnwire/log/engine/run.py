@@ -77,7 +77,7 @@ class Run:
         self._pool = Pool(kept)
         wanted = options["where"]
         looked = {column.name for column in (*columns, *(() if wanted is None else wanted.columns))}
-        every = self._waits or getattr(source, "cut", None) is not None  # it, or what follows, is read by others
+        every = self._waits or getattr(source, "cut", None) is not None  # another scan reads on, with other columns
         self._engine = Engine(
             finder,
             columns,

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 BANNER = 1 << 12
 """Bytes with which every file of a name may begin."""
 GONE, REMOVED = 16, 256
-"""Bookmarks that are kept of files that are gone, of each name that another file has and of names that nothing has, at
-most."""
+"""The most bookmarks that are kept of files that are gone: for each name that another file has; for all other names."""
 _VERSION = 1
 MOVING = 2.0
 """Seconds after which files that are rotated all the time are looked at once more, and what is not settled then is a
