@@ -159,10 +159,7 @@ class _Runs:
 def _asked(told: dict[str, Any]) -> dict[str, Any]:
     """What is known of a call of a model when it begins."""
     meta = told.get("metadata") or {}
-    names = {
-        "gen_ai.provider.name": meta.get("ls_provider"),
-        "gen_ai.request.model": meta.get("ls_model_name"),
-    }
+    names = {"gen_ai.provider.name": meta.get("ls_provider"), "gen_ai.request.model": meta.get("ls_model_name")}
     return _session(told) | {name: str(value) for name, value in names.items() if value}
 
 

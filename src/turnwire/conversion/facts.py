@@ -12,16 +12,7 @@ from turnwire import registry
 from turnwire.contract import Wire
 from turnwire.conversion.context import LARGEST, Names, as_key
 from turnwire.conversion.shapes import ABSENT, Facts, Fields, Path, parsed, same, shape_of, shown
-from turnwire.conversion.tables import (
-    ACTS,
-    ASKING,
-    GRAVE,
-    OPEN_STATUS,
-    PRIORITIES,
-    READ_STATUS,
-    REPORTING,
-    STATUSES,
-)
+from turnwire.conversion.tables import ACTS, ASKING, GRAVE, OPEN_STATUS, PRIORITIES, READ_STATUS, REPORTING, STATUSES
 from turnwire.errors import ConvertError, Reason, WireError
 from turnwire.json import text as json_text
 from turnwire.kick.rules import is_uuid4

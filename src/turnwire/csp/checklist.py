@@ -67,9 +67,7 @@ UNTESTED = (
     Untested("SCOPE", "The memory graph is made of CSP nodes and patches", "the form of MEM messages is not defined"),
     Untested("GOALS", "Lossless, token-minimal", "a log does not show what an agent meant"),
     Untested(
-        "INTENT TYPES",
-        "DATA, PRODUCED and OUT refer to the right values",
-        "results and files are not part of a log",
+        "INTENT TYPES", "DATA, PRODUCED and OUT refer to the right values", "results and files are not part of a log"
     ),
     Untested(
         "FILEOP",

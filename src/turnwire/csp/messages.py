@@ -128,13 +128,7 @@ _PARTS: dict[str, dict[str, Any]] = {
     "block": {"type": ["object", "null"]},
 }
 """JSON Schemas of the parts that are no texts."""
-_TYPES: dict[str, Any] = {
-    "string": str,
-    "null": type(None),
-    "boolean": bool,
-    "array": (list, tuple),
-    "object": Mapping,
-}
+_TYPES: dict[str, Any] = {"string": str, "null": type(None), "boolean": bool, "array": (list, tuple), "object": Mapping}
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:

@@ -215,13 +215,7 @@ class Manifest:
                     path.unlink()
 
 
-_DONE = {
-    **dict.fromkeys(TALLIES, int),
-    "wires": dict,
-    "reasons": dict,
-    "output": dict,
-    "quarantine": dict,
-}
+_DONE = {**dict.fromkeys(TALLIES, int), "wires": dict, "reasons": dict, "output": dict, "quarantine": dict}
 
 
 def _row(line: bytes, place: str) -> dict[str, Any]:

@@ -24,10 +24,7 @@ COLUMNS = (
 )
 """A document has ``type``, ``content`` (all of it), ``sections`` and ``subject`` (its first header line) alone."""
 
-_FORMS = {
-    "type": ("word", tuple(TYPES)),
-    "channel": ("channel", ()),
-}
+_FORMS = {"type": ("word", tuple(TYPES)), "channel": ("channel", ())}
 _BAD = {"type": Reason.BAD_ENUM_TYPE, "channel": Reason.BAD_CHANNEL}
 _TEXTS = ("id", "sender", "receiver", "channel", "correlation_id", "timestamp", "content")
 _VARIANT = Variant(
@@ -73,11 +70,7 @@ SIGNS = (
         Sign(("channel",), values=_WRITTEN_SIGIL, cased=False),
         Sign(tuple(name for name in REQUIRED_FIELDS if name != "channel")),
     ),
-    (
-        Sign(("sender",)),
-        Sign(("timestamp",)),
-        Sign(("sender", "receiver"), values=_ROLE_VALUES),
-    ),
+    (Sign(("sender",)), Sign(("timestamp",)), Sign(("sender", "receiver"), values=_ROLE_VALUES)),
     (_BOTH, Sign(("content",), values=_WRITTEN_SIGIL, cased=False)),
     (_BOTH, Sign(("channel",)), Sign(("type",), values=_TYPE_VALUES)),
 )
@@ -106,9 +99,5 @@ SCANNER: BulkScanner = scanner(
     COLUMNS,
     decode=Deferred("turnwire.kick.documents", "read_record"),
     fault=Deferred("turnwire.kick.envelope_methods", "field_fault"),
-    common={
-        "kind": ("column", "type"),
-        "conversation": ("column", "correlation_id"),
-        "subject": ("column", "subject"),
-    },
+    common={"kind": ("column", "type"), "conversation": ("column", "correlation_id"), "subject": ("column", "subject")},
 )

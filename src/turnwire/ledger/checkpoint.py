@@ -75,11 +75,7 @@ class Checkpoint(NamedTuple):
         return named._replace(signature=private.sign(named._signed_bytes()).hex())
 
     def countersigned(
-        self,
-        key: Ed25519PrivateKey | bytes,
-        *,
-        after: Checkpoint | None = None,
-        proof: ConsistencyProof | None = None,
+        self, key: Ed25519PrivateKey | bytes, *, after: Checkpoint | None = None, proof: ConsistencyProof | None = None
     ) -> Checkpoint:
         """Returns this checkpoint with the signature of a witness.
 

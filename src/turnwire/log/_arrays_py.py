@@ -32,12 +32,7 @@ _released = ArrayRelease(_backend.load("log.callbacks").foreign(_release, ArrowA
 
 
 def _fill(
-    array: Any,
-    length: int,
-    nulls: int,
-    buffers: tuple[Any, ...],
-    dictionary: Dictionary | None,
-    children: list[Any],
+    array: Any, length: int, nulls: int, buffers: tuple[Any, ...], dictionary: Dictionary | None, children: list[Any]
 ) -> Any:
     addresses = [None if buffer is None else _address(buffer) for buffer in buffers]
     places = (ctypes.c_void_p * max(len(buffers), 1))(*addresses)

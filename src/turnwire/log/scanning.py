@@ -265,10 +265,7 @@ class Scan(Generic[M]):
         return Run(self._source, self._finder, columns, {**self._options, **changes})
 
     def _begin(
-        self,
-        steps_of: Callable[[Run], Generator[Item]],
-        columns: tuple[Column, ...] | None = None,
-        **changes: Any,
+        self, steps_of: Callable[[Run], Generator[Item]], columns: tuple[Column, ...] | None = None, **changes: Any
     ) -> tuple[Run, Generator[Item]]:
         """A run that has begun, and its steps. Only the caller holds these: they end when it drops them."""
         with self._lock:

@@ -6,15 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.message import (
-    Message,
-    column,
-    expect_mapping,
-    name_of,
-    number_or_none,
-    refuse_unknown,
-    text_or_none,
-)
+from turnwire.message import Message, column, expect_mapping, name_of, number_or_none, refuse_unknown, text_or_none
 from turnwire.nslip.spec import WIRE, Act, Extra, FrameType, Slot
 
 TYPE_CHECKING = False

@@ -110,10 +110,7 @@ SIGNS = (
 or protocolVersion with taskId or three others. protocolVersion alone is the key of many protocols."""
 _CLAIMED = (
     *SIGNS,
-    (
-        *_RECEIPT,
-        Sign(tuple(dict.fromkeys(field.name for table in MESSAGES[2:] for field in table.fields)), others=1),
-    ),
+    (*_RECEIPT, Sign(tuple(dict.fromkeys(field.name for table in MESSAGES[2:] for field in table.fields)), others=1)),
 )
 """Or an object was a receipt: it has the keys and the status of one and at most one more. Such keys among others are a
 message queue's own."""

@@ -39,13 +39,7 @@ class Job:
     living: asyncio.Task[None]
 
     def __init__(
-        self,
-        task: Task,
-        text: str,
-        principal: Principal,
-        *,
-        kept: bool = False,
-        limit: int | None = None,
+        self, task: Task, text: str, principal: Principal, *, kept: bool = False, limit: int | None = None
     ) -> None:
         loop = asyncio.get_running_loop()
         self.text = text

@@ -71,9 +71,7 @@ UNTESTED = (
     Untested("Message kinds", "Delegated work matches its output_schema_id", "the schemas are not part of a log"),
     Untested("Message kinds", "Learnings are kept for the days of retention:Nd", "stores are not part of a log"),
     Untested(
-        "Rules",
-        "actor_id is the agent's name in the transport",
-        "a log shows no accounts; sstp.Session accepts them",
+        "Rules", "actor_id is the agent's name in the transport", "a log shows no accounts; sstp.Session accepts them"
     ),
 )
 """Demands of the specification that no log can show."""

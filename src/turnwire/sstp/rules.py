@@ -27,10 +27,7 @@ from turnwire.sstp.spec import (
 
 _KINDS = {kind.value: kind for kind in Kind}
 _SPACE = " \t\n\r\v\f"
-_EMPTY = {
-    "actor_id": ("info", "a name must not be empty"),
-    "session_id": ("warning", "session_id must not be empty"),
-}
+_EMPTY = {"actor_id": ("info", "a name must not be empty"), "session_id": ("warning", "session_id must not be empty")}
 """Header fields that say nothing where they are blank: severity, words."""
 _NEED = {"read": "error", "write": "warning"}
 

@@ -43,13 +43,7 @@ TYPES: dict[str, Type] = {
     "text": Type((str,), "a string", _TEXT, {}, ("string",), "text"),
     "text_or_null": Type((str,), "a string", {"type": ["string", "null"]}, {}, ("string", "null")),
     "clock": Type(
-        (int,),
-        "an integer",
-        {"type": "integer", "minimum": 0},
-        {"minimum": 1},
-        ("count",),
-        "integer",
-        Reason.NEGATIVE,
+        (int,), "an integer", {"type": "integer", "minimum": 0}, {"minimum": 1}, ("count",), "integer", Reason.NEGATIVE
     ),
     "fraction": Type(
         (int, float),

@@ -303,8 +303,7 @@ def _ranked(rows: list[Row]) -> list[Row]:
     totals = sorted(row.total for row in rows if row.round_trip)
     return [
         row._replace(
-            ratio=row.total / base if base else None,
-            rank=totals.index(row.total) + 1 if row.round_trip else None,
+            ratio=row.total / base if base else None, rank=totals.index(row.total) + 1 if row.round_trip else None
         )
         for row in rows
     ]

@@ -43,13 +43,7 @@ _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 @options.verbose_option
 @click.option("-q", "--quiet", is_flag=True, help="Do not report dropped fields.")
 def command(
-    files: tuple[str, ...],
-    target: str,
-    source: str | None,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
-    **settings: Any,
+    files: tuple[str, ...], target: str, source: str | None, as_json: bool, quiet: bool, verbose: bool, **settings: Any
 ) -> int:
     """Converts the messages found in FILES to the wire --to.
 

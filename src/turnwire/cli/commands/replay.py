@@ -37,12 +37,7 @@ _NEEDED = (
     help="Show who set this name or law, when, and its former values.",
 )
 @click.option(
-    "--diff",
-    "between",
-    nargs=2,
-    type=options.name,
-    metavar="A B",
-    help="Show the operations between two checkpoints.",
+    "--diff", "between", nargs=2, type=options.name, metavar="A B", help="Show the operations between two checkpoints."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: the checkpoint, or one for each change.")
 @options.verbose_option

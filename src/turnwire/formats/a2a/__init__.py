@@ -73,12 +73,7 @@ TABLE = Format(
     "a2a",
     "Messages of A2A",
     (
-        Layout(
-            signs={"jsonrpc": ("2.0",), "method": _METHODS},
-            kind="request",
-            columns=_REQUEST,
-            marks=_MARKS,
-        ),
+        Layout(signs={"jsonrpc": ("2.0",), "method": _METHODS}, kind="request", columns=_REQUEST, marks=_MARKS),
         Layout(  # MCP has methods of these names, which take a ``taskId``
             signs={"jsonrpc": ("2.0",), "method": ("tasks/get", "tasks/cancel"), "params/id": ()},
             kind="request",

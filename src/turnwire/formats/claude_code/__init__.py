@@ -70,10 +70,7 @@ TABLE = Format(
         Layout(  # from here on what ``claude --output-format stream-json`` writes
             signs={"type": ("user", "assistant"), "session_id": (), "parent_tool_use_id": (), "message": ()},
             kind="message",
-            kinds=(
-                Words("type", {"user": "user", "assistant": "assistant"}),
-                Words("message/content/*/type", BLOCKS),
-            ),
+            kinds=(Words("type", {"user": "user", "assistant": "assistant"}), Words("message/content/*/type", BLOCKS)),
             columns={
                 **message("message/"),
                 "conversation": "session_id",

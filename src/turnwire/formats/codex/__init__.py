@@ -185,16 +185,8 @@ TABLE = Format(
             columns={"conversation": "thread_id", "origin": "thread_id"},
         ),
         Layout(signs={"type": ("turn.started",)}, kind="turn", columns={}),
-        Layout(
-            signs={"type": ("turn.failed",), "error/message": ()},
-            kind="error",
-            columns={"error": "error/message"},
-        ),
-        Layout(
-            signs={"type": ("turn.completed",), "usage": ()},
-            kind="usage",
-            columns=_counts("usage"),
-        ),
+        Layout(signs={"type": ("turn.failed",), "error/message": ()}, kind="error", columns={"error": "error/message"}),
+        Layout(signs={"type": ("turn.completed",), "usage": ()}, kind="usage", columns=_counts("usage")),
         _executed("tool_call", "item.started", _TOOLS, "item/type", "item/command", "item/query"),
         _executed("tool_call", "item.started", _NAMED_TOOLS, "item/tool", "item/prompt"),
         _executed("tool_result", "item.completed", _TOOLS, "item/type", "item/aggregated_output"),

@@ -19,11 +19,7 @@ _RESULTS = (
     ("completion", "action", "task/taskId", "tasks/*/taskId", "lastUpdatedAt", "supportedVersions", "resultType"),
 )
 """Members of results; a response has one of them."""
-_REQUEST: Columns = {
-    "call_id": Digits("id"),
-    "subject": "method",
-    "request_id": Digits("params/requestId"),
-}
+_REQUEST: Columns = {"call_id": Digits("id"), "subject": "method", "request_id": Digits("params/requestId")}
 _RESPONSE: Columns = {
     "call_id": Digits("id"),
     "failed": Loose("result/isError"),
@@ -56,11 +52,7 @@ TABLE = Format(
             kind="tool_call",
             columns={**_REQUEST, "tool": Loose("params/name")},
         ),
-        Layout(
-            signs={"jsonrpc": ("2.0",), "method": _TASKS, "params/taskId": ()},
-            kind="request",
-            columns=_REQUEST,
-        ),
+        Layout(signs={"jsonrpc": ("2.0",), "method": _TASKS, "params/taskId": ()}, kind="request", columns=_REQUEST),
         Layout(  # of LSP's, which has no version, and of ACP's, which has no capabilities
             signs={
                 "jsonrpc": ("2.0",),

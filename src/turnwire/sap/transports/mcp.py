@@ -247,12 +247,7 @@ class Client(Caller):
     """
 
     def __init__(
-        self,
-        where: Any,
-        *,
-        timeout: float = 60.0,
-        ack_seconds: float = 10.0,
-        **caller: Unpack[CallerOptions],
+        self, where: Any, *, timeout: float = 60.0, ack_seconds: float = 10.0, **caller: Unpack[CallerOptions]
     ) -> None:
         super().__init__(**caller)
         self._ack_seconds = ack_seconds
