@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +12,11 @@ import pytest
 
 from tests.conftest import rounds
 from tests.cores import use
+from tests.formats import samples
 from tests.log import mixed_logs
 from tests.log.found import fed, in_pieces
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
-from turnwire import LIMITS, WIRES, DecodeError, Decoder, Reason, scan
+from turnwire import LIMITS, WIRES, DecodeError, Decoder, Reason, registry, scan
 from turnwire.registry import wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
@@ -46,6 +48,28 @@ def log_of(wire: str, seed: int) -> bytes:
     chance = random.Random(seed)
     parts = [CSP % chance.randrange(9), WITHOUT_CTX, "2026-01-01 INFO x\n", "FROM\n", "<<<\n", ">>>\n"]
     return "".join(chance.choices(parts, k=12)).encode()
+
+
+@pytest.mark.parametrize("wire", [*JSON_WIRES, *registry.formats()])
+def test_escapes_in_keys_hide_from_a_decoder_what_they_hide_from_a_scan(wire: str) -> None:
+    chance = random.Random(5)
+    vectors = () if wire in JSON_WIRES else samples.vectors(wire)
+    records = RECORDS.get(wire) or samples.text(one["input"] for one in vectors if "columns" in one).splitlines()
+    for number in range(rounds(10)):
+        lines = [_ESCAPABLE.sub(lambda key: _escaped(key[0], chance), chance.choice(records)) for _ in range(3)]
+        data = b"\n".join(lines) + b"\n" * (number % 2)
+        expected = scanned(data, wire)
+        for size in (1 + 12 * (number > 2), len(lines[0]) + 1, len(data)):
+            assert drained(Decoder(wire), in_pieces(data, size)) == expected, (number, size)
+
+
+_ESCAPABLE = re.compile(rb'(?<=")[A-Za-z_]+(?="\s*:)')
+
+
+def _escaped(key: bytes, chance: random.Random) -> bytes:
+    """A key, one in three with some of its letters as escapes."""
+    often = chance.choice((0, 0, 0.2))
+    return b"".join(b"\\u%04x" % letter if chance.random() < often else bytes([letter]) for letter in key)
 
 
 @pytest.mark.parametrize("wire", JSON_WIRES)

@@ -122,8 +122,8 @@ class Layout(NamedTuple):
     one_of: up to eight further members, at least one of which is present. without: members that must be absent. kind:
     that of its records, unless ``kinds`` (the last that applies) sets another. columns: column -> its path, or several
     paths, of which the first one present is used. needs: path -> the allowed JSON types of a required member. marks:
-    keys that identify damaged bytes, and how many are required. nested: whether such objects are also found inside
-    other valid ones.
+    keys that identify damaged bytes, and how many are required. nested: a key; other valid objects with it are searched
+    for records inside.
     """
 
     signs: Mapping[str, tuple[str, ...]]
@@ -132,7 +132,7 @@ class Layout(NamedTuple):
     kinds: tuple[Words | Present, ...] = ()
     needs: Mapping[str, tuple[str, ...]] = {}
     marks: tuple[int, tuple[str, ...]] = (0, ())
-    nested: bool = False
+    nested: str = ""
     without: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
 
@@ -273,6 +273,7 @@ class Compiled:
         return tuple(
             Need(path, ("good",) if words.get(path) else kinds, path in must, words.get(path, ()))
             for path, kinds in self.asked.items()
+            if not (path in words and "/*" in path)
         )
 
     def values(self) -> tuple[Value, ...]:
@@ -323,7 +324,9 @@ class Compiled:
             Sign((path.rpartition("/")[2],), values=tuple(dict.fromkeys(map(_beginning, words))))
             for path, words in self.layout.signs.items()
         )
-        if self.layout.one_of:  # by the longest key of each path, which others hardly have
+        if any("/*" in path for path in self.layout.signs):  # damaged bytes do not show what is in an array
+            signs = ()
+        elif self.layout.one_of:  # by the longest key of each path, which others hardly have
             signs += (Sign(tuple(dict.fromkeys(max(path.split("/"), key=len) for path in self.layout.one_of))),)
         return WirePlan(
             wire=self.wire,
@@ -334,9 +337,9 @@ class Compiled:
             decode=partial(reading.decode, layout=self),
             claimed=(self.claimed,),
             clues=self.clues,
-            inside=self.keys[:1] if self.layout.nested else (),
-            torn=keys or tuple(key for key in self.keys[:1] if len(key) > _RARE),
-            signs=(*marks, *((signs,) if self.layout.signs else ())),
+            inside=(self.layout.nested,) if self.layout.nested else (),
+            torn=keys or tuple(key for key in self.keys[:1] if signs and len(key) > _RARE),
+            signs=(*marks, *((signs,) if signs else ())),
         )
 
     def take(self, fields: dict[str, Any], columns: Mapping[str, Any], reader: Reader) -> None:

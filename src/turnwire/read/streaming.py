@@ -75,6 +75,13 @@ def _may_go_on(begun: bytes) -> bool:
     return begun.lstrip(b" \t").startswith((b"[", b'"')) or CRI.match(begun) is not None
 
 
+def _detected(decode: Any, detect: Any, text: bytes) -> Any:
+    """The message in ``text``. Raises DecodeError also where escapes hide its keys, and no search finds it."""
+    if b"\\u" in text and not detect(text):
+        raise DecodeError(Reason.UNKNOWN_KIND, "its keys tell no wire")
+    return decode(text)
+
+
 class _Braces:
     """Counts braces to find where a message may be complete: after an outermost JSON object, or after a "#" that can
     end an nSLIP record and is in no object.
@@ -147,6 +154,8 @@ class BlockStream:
             code, decode = -1, partial(bulk_scanner(wire).decode, unknown=unknown)
         elif code is not None:
             decode = self._decoder(code)
+        if wire is not None:
+            decode = partial(_detected, decode, registry.wire(wire).detect)
         limit = min(limits.message, limits.feed_buffer)
         self.lock = RLock()
         self.front = all_wires._core.Beginning(every, self._decoder, decode, code, limit, limits.feed_buffer, self.lock)

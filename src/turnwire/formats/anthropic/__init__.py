@@ -1,6 +1,6 @@
 """Anthropic's API: messages with their blocks, results of batches, errors."""
 
-from turnwire.formats.parts import PartRule
+from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Words
 
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -36,6 +36,19 @@ def message(at: str) -> Columns:
     }
 
 
+REQUESTED = ("system", "stop_sequences", "thinking", "anthropic_version", "metadata/user_id")
+"""Members of requests that those to OpenAI do not have."""
+
+
+def request() -> Columns:
+    """The columns of a request of OpenAI's form, too; its text is that of the last message."""
+    return {
+        "model": Loose("model"),
+        "sender": Loose("messages/*/role"),
+        "text": (Loose("messages/*/content"), Loose("messages/*/content/*/text")),
+    }
+
+
 def message_parts(at: str) -> tuple[PartRule, ...]:
     """The parts of a message at a path, "" or one that ends with a slash."""
     results = ("tool_result", "mcp_tool_result", "web_search_tool_result", "code_execution_tool_result")
@@ -60,6 +73,22 @@ TABLE = Format(
             columns=message(""),
             needs={"content": ("array",)},
             marks=(2, ("stop_reason", "stop_sequence", "input_tokens")),
+            nested="response",
+        ),
+        Layout(  # a message of a request
+            signs={"role": ("user", "assistant"), "content/*/type": ()},
+            one_of=tuple(f"content/*/{member}" for member in ("text", "input", "tool_use_id", "thinking", "source")),
+            kind="message",
+            kinds=(Words("role", {"user": "user", "assistant": "assistant"}), Words("content/*/type", BLOCKS)),
+            columns={**message(""), "failed": Loose("content/*/is_error")},
+            without=("type", "model", "usage", "tool_calls", "tool_call_id"),
+        ),
+        Layout(
+            signs={"max_tokens": (), "messages/*/role": ()},
+            one_of=REQUESTED,
+            kind="request",
+            columns=request(),
+            without=("choices", "response", "usage"),
         ),
         Layout(
             signs={"custom_id": (), "result/type": ("succeeded", "errored", "canceled", "expired")},
@@ -82,6 +111,7 @@ TABLE = Format(
     copy_of=("id",),
     keys=("id", "result/message/id", "request_id"),
     parts=(*message_parts(""), *message_parts("result/message/")),
+    messages=(MessageRule("system", role="system"), MessageRule("messages/*", message_parts(""))),
     provider="anthropic",
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -13,6 +13,7 @@ _LINE: Columns = {
     "failed": (Loose("message/content/*/is_error"), Loose("isApiErrorMessage")),
     "error": Loose("error"),
 }
+_SPOKEN = (Words("type", {"user": "user", "assistant": "assistant"}), Words("message/content/*/type", BLOCKS))
 _PROGRESS: Columns = {  # a response of an agent, as the session that started it saw it
     **{name: Loose(f"data/message/message/{path}") for name, path in {"id": "id", "model": "model", **USAGE}.items()},
     "request_id": Loose("data/message/requestId"),
@@ -32,11 +33,7 @@ TABLE = Format(
         Layout(
             signs={"type": ("user", "assistant"), "sessionId": (), "uuid": (), "message": ()},
             kind="message",
-            kinds=(
-                Words("type", {"user": "user", "assistant": "assistant"}),
-                Words("message/content/*/type", BLOCKS),
-                Present("error", "error"),
-            ),
+            kinds=(*_SPOKEN, Present("error", "error")),
             columns={**_LINE, **message("message/"), "request_id": "requestId", "cost": "costUSD"},
             needs={"message": ("object",), "timestamp": ("string",)},
             marks=_MARKS,
@@ -46,6 +43,15 @@ TABLE = Format(
             kind="assistant",
             columns={**_LINE, **message("message/"), "request_id": "requestId", "cost": "costUSD"},
             without=("type",),
+        ),
+        Layout(  # in an export of the web
+            signs={"type": ("user", "assistant"), "timestamp": (), "message/role": (), "message/content": ()},
+            kind="message",
+            kinds=_SPOKEN,
+            columns={**_LINE, **message("message/"), "request_id": "requestId"},
+            needs={"timestamp": ("string",)},
+            without=("sessionId", "session_id"),
+            nested="loglines",
         ),
         Layout(
             signs={"type": ("system", "attachment", "progress"), "sessionId": (), "uuid": ()},
@@ -70,7 +76,7 @@ TABLE = Format(
         Layout(  # from here on what ``claude --output-format stream-json`` writes
             signs={"type": ("user", "assistant"), "session_id": (), "parent_tool_use_id": (), "message": ()},
             kind="message",
-            kinds=(Words("type", {"user": "user", "assistant": "assistant"}), Words("message/content/*/type", BLOCKS)),
+            kinds=_SPOKEN,
             columns={
                 **message("message/"),
                 "conversation": "session_id",

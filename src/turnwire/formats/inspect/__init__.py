@@ -55,7 +55,7 @@ TABLE = Format(
             without=("run_id/type",),
             kind="evaluation",
             columns=_evaluation(""),
-            nested=True,
+            nested="task_version",
         ),
         Layout(
             signs={"epoch": (), "input": (), "target": (), "messages": ()},
@@ -74,7 +74,7 @@ TABLE = Format(
                 **{name: (Sum(f"model_usage/{{}}/{path}"), f"output/usage/{path}") for name, path in _USAGE.items()},
             },
             marks=(3, ("epoch", "target", "scores", "model_usage")),
-            nested=True,
+            nested="epoch",
         ),
     ),
     copy_of=("request_id",),

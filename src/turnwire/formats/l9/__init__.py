@@ -26,7 +26,7 @@ TABLE = Format(
             },
             needs={"header/message": ("object",), "header/message/id": ("string",)},
             marks=(2, ("subprotocol", "subkind", "epistemic")),
-            nested=True,
+            nested="protocol",
         ),
     ),
     copy_of=("id",),

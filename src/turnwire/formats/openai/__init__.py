@@ -1,5 +1,6 @@
 """OpenAI's API: chat completions and their chunks, responses, the lines of batches and what came of them."""
 
+from turnwire.formats.anthropic import REQUESTED, request
 from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Columns, Epoch, Format, Layout, Loose, Present, Words, sources_of
 
@@ -11,7 +12,7 @@ def _chat(at: str) -> Columns:
         "model": f"{at}model",
         "time": Epoch(f"{at}created"),
         "sender": Loose(f"{message}/role"),
-        "text": Loose(f"{message}/content"),
+        "text": (Loose(f"{message}/content"), Loose(f"{at}choices/*/delta/content")),
         "tool": Loose(f"{message}/tool_calls/*/function/name"),
         "call_id": Loose(f"{message}/tool_calls/*/id"),
         "stop_reason": Loose(f"{at}choices/*/finish_reason"),
@@ -41,6 +42,20 @@ def _response(at: str) -> Columns:
         "sender": Loose(f"{at}output/*/role"),
         "text": Loose(f"{at}output/*/content/*/text"),
         "stop_reason": Loose(f"{at}status"),
+    }
+
+
+_STATES = ("created", "queued", "in_progress", "completed", "incomplete", "failed")
+
+
+def _response_object(at: str) -> Columns:
+    """The columns of a response at a path, with its tokens."""
+    return {
+        **{name: where for name, where in _chat(at).items() if name.endswith("_tokens") or name == "model"},
+        "id": f"{at}id",
+        "time": Epoch(f"{at}created_at"),
+        "error": Loose(f"{at}error/message"),
+        **_response(at),
     }
 
 
@@ -91,20 +106,52 @@ TABLE = Format(
             columns={**_chat(""), "id": "id"},
             needs={"choices": ("array",)},
             marks=(2, ("choices", "finish_reason", "prompt_tokens", "completion_tokens")),
+            nested="response",
         ),
         Layout(
             signs={"object": ("response",), "output": ()},
             kind="assistant",
             kinds=(Words("output/*/type", {"mcp_call": "tool_call"}), Present("output/*/call_id", "tool_call")),
-            columns={
-                **{name: where for name, where in _chat("").items() if name.endswith("_tokens") or name == "model"},
-                "id": "id",
-                "time": Epoch("created_at"),
-                "error": Loose("error/message"),
-                **_response(""),
-            },
+            columns=_response_object(""),
             needs={"output": ("array",)},
             marks=(2, ("created_at", "incomplete_details", "previous_response_id", "parallel_tool_calls")),
+            nested="response",
+        ),
+        Layout(  # events of a stream
+            signs={"type": tuple(f"response.{state}" for state in _STATES), "response/id": ()},
+            kind="event",
+            kinds=(Words("type", {"response.completed": "assistant", "response.failed": "error"}),),
+            columns={**_response_object("response/"), "subject": "type", "sequence": Loose("sequence_number")},
+        ),
+        Layout(
+            signs={"type": (), "sequence_number": (), "output_index": ()},
+            kind="event",
+            columns={
+                "subject": "type",
+                "sequence": "sequence_number",
+                "parent": Loose("item_id"),
+                "text": tuple(Loose(name) for name in ("delta", "text", "arguments")),
+            },
+        ),
+        Layout(
+            signs={"model": (), "messages/*/role": ()},
+            kind="request",
+            columns=request(),
+            without=("choices", "response", "usage", "epoch", *REQUESTED),
+        ),
+        Layout(
+            signs={"model": (), "input": ()},
+            one_of=(
+                *("input/*/role", "instructions", "max_output_tokens", "previous_response_id", "reasoning/effort"),
+                *("text/format", "text/verbosity"),
+            ),
+            kind="request",
+            columns={
+                "model": Loose("model"),
+                "sender": Loose("input/*/role"),
+                "text": (Loose("input"), Loose("input/*/content"), Loose("input/*/content/*/text")),
+            },
+            without=("object", "output", "response", "event", "usage"),
         ),
         Layout(
             signs={"custom_id": (), "method": ("POST",), "url": (), "body": ()},
@@ -127,12 +174,20 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
-    keys=("id",),
+    keys=("id", "response/id"),
     pieces={"object": ("chat.completion.chunk",)},
-    parts=(*_chat_parts(""), *_chat_parts("response/body/"), *_response_parts(""), *_response_parts("response/body/")),
+    parts=(
+        *(rule for at in ("", "response/body/") for rule in _chat_parts(at)),
+        *(rule for at in ("", "response/", "response/body/") for rule in _response_parts(at)),
+        PartRule("choices/*/delta", "text", text="content"),
+    ),
     messages=(
-        MessageRule("body/instructions", role="system"),
-        *(MessageRule(f"body/{at}", _MESSAGE_PARTS) for at in ("input", "input/*", "messages/*")),
+        *(MessageRule(f"{at}instructions", role="system") for at in ("body/", "")),
+        *(
+            MessageRule(f"{at}{member}", _MESSAGE_PARTS)
+            for at in ("body/", "")
+            for member in ("input", "input/*", "messages/*")
+        ),
     ),
     provider="openai",
     cached_is_input=True,

@@ -32,6 +32,7 @@ GEN_AI: Columns = {
     "failed": Loose("attributes/[turnwire.failed]/boolValue"),
 }
 """Columns -> their attributes, the first of which an export writes."""
+_SESSION = (_text("gen_ai.conversation.id"), _text("session.id"))
 _OPERATIONS = Words("attributes/[gen_ai.operation.name]/stringValue", {"execute_tool": "tool_call"})
 
 _EVENTS = {
@@ -85,7 +86,7 @@ TABLE = Format(
             kinds=(_OPERATIONS,),
             columns={
                 **GEN_AI,
-                "conversation": (_text("gen_ai.conversation.id"), "traceId"),
+                "conversation": (*_SESSION, "traceId"),
                 "id": "spanId",
                 "parent": "parentSpanId",
                 "subject": "name",
@@ -95,14 +96,14 @@ TABLE = Format(
             },
             needs={"spanId": ("string",)},
             marks=(2, ("spanId", "startTimeUnixNano", "endTimeUnixNano")),
-            nested=True,
+            nested="traceId",
         ),
         Layout(
             signs={"timeUnixNano": (), "body": ()},
             kind="log",
             columns={
                 **{name: where for name, where in GEN_AI.items() if name != "request_id"},
-                "conversation": (_text("gen_ai.conversation.id"), "traceId"),
+                "conversation": (*_SESSION, "traceId"),
                 "parent": "spanId",
                 "time": Epoch("timeUnixNano"),
                 "subject": Loose("severityText"),
@@ -110,10 +111,10 @@ TABLE = Format(
             },
             needs={"body": ("object",)},
             marks=(2, ("timeUnixNano", "observedTimeUnixNano", "severityNumber", "severityText")),
-            nested=True,
+            nested="timeUnixNano",
         ),
     ),
-    copy_of=("id", "conversation"),
+    copy_of=("id", "origin"),
     keys=("spanId", "timeUnixNano"),
     cached_is_input=True,
     asks=(),  # the span of a call has its result
