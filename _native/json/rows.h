@@ -110,65 +110,56 @@ static int tw_between(const tw_value *start, const tw_value *end, int64_t *milli
     return moments[1] >= moments[0];
 }
 
-static void tw_fill_text(tw_column *c, size_t row, const uint8_t *p, size_t size, int escaped, const uint8_t *base,
-                         int64_t shift, uint64_t *present)
-{
-    c->offset[row] = (int64_t)(p - base) + shift;
-    c->size[row] = (int64_t)size;
-    *present |= (uint64_t)1 << c->valid;
-    if (escaped && c->escaped < 64) *present |= (uint64_t)1 << c->escaped;
-}
-
 /* One value into its column. Returns 0 where a number needs the slow way: the caller asks for it. */
 static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, size_t row, const uint8_t *base,
                        int64_t shift, uint64_t *present)
 {
+    const uint8_t *first = NULL, *behind = NULL, *next; /* of a text */
     int64_t whole = 0;
     switch (fill->fill) {
     case TW_FILL_TEXT:
-        if (v->b.is & TW_IS_STRING) tw_fill_text(c, row, v->p, v->size, v->b.escaped, base, shift, present);
-        return 1;
-    case TW_FILL_FAMILY: {                   /* what stands between the sigil of a channel and its first slash */
         if (!(v->b.is & TW_IS_STRING)) return 1;
-        const uint8_t *end = v->p + v->size, *first = v->p + tw_is_sigil(v->p, end), *slash = first, *behind;
+        behind = (first = v->p) + v->size;
+        break;
+    case TW_FILL_FAMILY:                     /* what stands between the sigil of a channel and its first slash */
+        if (!(v->b.is & TW_IS_STRING)) return 1;
+        next = v->p + v->size;
+        behind = first = v->p + tw_is_sigil(v->p, next);
         if (first == v->p) return 1;
-        for (; slash < end && *slash != '/'; slash = behind) {
+        for (const uint8_t *end = next; behind < end && *behind != '/'; behind = next) {
             uint8_t said[4];
-            behind = slash + 1;
-            if (*slash == '\\' && (behind = slash, tw_unescape_one(&behind, end, said) == 1 && said[0] == '/')) break;
+            next = behind + 1;
+            if (*behind == '\\' && (next = behind, tw_unescape_one(&next, end, said) == 1 && said[0] == '/')) break;
         }
-        if (slash >= end) return 1;
-        int escaped = memchr(first, '\\', (size_t)(slash - first)) != NULL;
-        tw_fill_text(c, row, first, (size_t)(slash - first), escaped, base, shift, present);
-        return 1;
-    }
-    case TW_FILL_DIGITS: {                   /* an integer as text; -0 is 0 */
+        if (behind >= v->p + v->size) return 1;
+        break;
+    case TW_FILL_ITEM:                       /* the first string in an array */
+        if (!(v->b.is & TW_IS_ARRAY)) return 1;
+        first = tw_behind_space(v->p + 1);
+        if (*first++ != '"') return 1;
+        for (behind = first; *behind != '"'; behind++) behind += *behind == '\\';
+        break;
+    case TW_FILL_DIGITS:                     /* an integer as text; -0 is 0 */
         if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
-        size_t sign = !whole && *v->p == '-';
-        tw_fill_text(c, row, v->p + sign, v->size - sign, 0, base, shift, present);
-        return 1;
-    }
+        first = v->p + (!whole && *v->p == '-');
+        behind = v->p + v->size;
+        break;
     case TW_FILL_WORD:
         if (v->b.word == TW_NO_WORD) return 1;
-        ((uint8_t *)c->values)[row] = (uint8_t)(v->b.word + fill->constant);
-        *present |= (uint64_t)1 << c->valid;
-        return 1;
+        whole = v->b.word + fill->constant;
+        break;
     case TW_FILL_NUMBERED:
         if (v->b.word == TW_NO_WORD || fill->numbers[v->b.word] == TW_NO_NUMBER) return 1;
-        ((uint8_t *)c->values)[row] = fill->numbers[v->b.word];
-        *present |= (uint64_t)1 << c->valid;
-        return 1;
+        whole = fill->numbers[v->b.word];
+        break;
     case TW_FILL_TRUTH:
         if (!(v->b.is & (TW_IS_BOOLEAN | TW_IS_COUNT | TW_IS_NEGATIVE))) return 1;
-        ((uint8_t *)c->values)[row] = v->b.is & TW_IS_BOOLEAN ? *v->p == 't' : v->p[*v->p == '-'] != '0';
-        *present |= (uint64_t)1 << c->valid;
-        return 1;
-    case TW_FILL_CONSTANT:
-    case TW_FILL_PRESENT:
-        ((uint8_t *)c->values)[row] = fill->constant;
-        *present |= (uint64_t)1 << c->valid;
-        return 1;
-    case TW_FILL_NUMBER: {
+        whole = v->b.is & TW_IS_BOOLEAN ? *v->p == 't' : v->p[*v->p == '-'] != '0';
+        break;
+    case TW_FILL_CONSTANT: case TW_FILL_PRESENT:
+        whole = fill->constant;
+        break;
+    case TW_FILL_NUMBER: case TW_FILL_SECONDS: {
         double number = 0;
         if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) return 1;
         const int good = tw_double(v->p, v->size, &number);
@@ -194,8 +185,7 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         ((int64_t *)c->values)[row] = 0;
         *present &= ~((uint64_t)1 << c->valid);
         return 1;
-    case TW_FILL_TIME:
-    case TW_FILL_EPOCH:
+    case TW_FILL_TIME: case TW_FILL_EPOCH:
         if (!tw_moment_of(fill, v, &c->minute, &whole)) return 1;
         break;
     case TW_FILL_COUNT:
@@ -209,8 +199,14 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     default:
         return 1;
     }
-    ((int64_t *)c->values)[row] = whole;
     *present |= (uint64_t)1 << c->valid;
+    if (first) {
+        c->offset[row] = (int64_t)(first - base) + shift;
+        c->size[row] = (int64_t)(behind - first);
+        int escaped = fill->fill == TW_FILL_TEXT ? v->b.escaped : memchr(first, '\\', (size_t)(behind - first)) != NULL;
+        if (escaped && c->escaped < 64) *present |= (uint64_t)1 << c->escaped;
+    } else if (c->width == 1) ((uint8_t *)c->values)[row] = (uint8_t)whole;
+    else ((int64_t *)c->values)[row] = whole;
     return 1;
 }
 

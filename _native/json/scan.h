@@ -152,6 +152,11 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
         if (!v && fill->fill != TW_FILL_CONSTANT) continue;
         if (!tw_fill_one(c, fill, v, n, base, shift, &present) &&
             !k->number(k->context, v->p, v->size, &((double *)c->values)[n])) return TW_STOPPED;
+        if (fill->fill == TW_FILL_SECONDS && v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION)) {
+            double milliseconds = ((double *)c->values)[n] * 1000 + 0.5;
+            if (milliseconds > -9e18 && milliseconds < 9e18) ((int64_t *)c->values)[n] = (int64_t)milliseconds;
+            else present &= ~((uint64_t)1 << c->valid);
+        }
     }
     tw_fill_missing(k, n, present | chosen->always);
     if (k->rows.time) {

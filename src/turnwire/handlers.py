@@ -25,13 +25,18 @@ class JsonFormatter(logging.Formatter):
     """Formats each record as a JSON line with ``time`` (RFC 3339), ``level``, ``logger``, ``message``, and ``error``
     if any.
 
-    A message of a wire (``log.info(message)``) is written as wire text. A scan finds it in the line, with the time of
-    the line.
+    A message of a wire (``log.info(message)``) is written as wire text, a dict or a list as JSON. A scan finds it in
+    the line, with the time of the line.
     """
 
     def format(self, record: logging.LogRecord) -> str:
         """Returns the line for a record."""
-        said = registry.encode(record.msg) if registry.wire_of(record.msg) else record.getMessage()
+        if registry.wire_of(record.msg):
+            said = registry.encode(record.msg)
+        else:
+            said = (
+                _json(record.msg) if isinstance(record.msg, (dict, list)) and not record.args else record.getMessage()
+            )
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
         line = {"time": moment.replace("+00:00", "Z"), "level": record.levelname, "logger": record.name}
         line["message"] = _written(said)

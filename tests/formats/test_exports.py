@@ -177,6 +177,7 @@ def test_what_is_logged_is_scanned(tmp_path: Path, scan_core: str) -> None:
     log.addHandler(handler)
     log.info(message)
     log.info("sent %s \ud800", "it")
+    log.info(turn := {"role": "user", "content": [{"type": "text", "text": "é"}]})
     try:
         raise ValueError("no")
     except ValueError:
@@ -185,7 +186,8 @@ def test_what_is_logged_is_scanned(tmp_path: Path, scan_core: str) -> None:
     scan = turnwire.scan(tmp_path / "a.log", wire="nslip")
     assert [one.message for one in scan.messages()] == [message, message] and not scan.counts.rejects
     written = [json.loads(line) for line in (tmp_path / "a.log").read_text().splitlines()]
-    assert [line["level"] for line in written] == ["INFO", "INFO", "ERROR"] and "ValueError" in written[2]["error"]
+    assert [line["level"] for line in written] == ["INFO"] * 3 + ["ERROR"] and "ValueError" in written[3]["error"]
+    assert [one.message.to_dict() for one in turnwire.scan(tmp_path / "a.log", wire="anthropic").messages()] == [turn]
 
 
 def test_the_callback_of_langchain(tmp_path: Path) -> None:

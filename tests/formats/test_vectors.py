@@ -168,6 +168,8 @@ def test_compressed_files_and_archives(tmp_path: Path) -> None:
         archive.writestr("header.json", json.dumps(EVAL, indent=2))
         archive.writestr("samples/7_epoch_1.json", json.dumps(SAMPLE, indent=2))
     assert sorted(row["kind"] for row in rows(str(tmp_path / "log.eval"))) == ["evaluation", "sample"]  # type: ignore[arg-type]
+    (tmp_path / "other.json").write_text(json.dumps({**SAMPLE, "uuid": "u9"}))
+    assert {row["session"] for row in usage(tmp_path, "session").rows} == {EVAL["eval"]["run_id"], None}
     (tmp_path / "chat.jsonl.gz").write_bytes(gzip.compress(samples.text([CHAT])))
     assert usage(str(tmp_path / "chat.jsonl.gz")).total["output_tokens"] == 7
 

@@ -65,7 +65,8 @@ _RARE = 5
 def _fits(value: Any, column: Column, how: str) -> bool:
     """True if a column can have come from a value."""
     loose = how in ("digits", "epoch", "between", "word") and isinstance(value, str | int | float)
-    return value is not None and (loose or kind_of(value) in _KINDS_OF[column.kind])
+    item = how == "item" and isinstance(value, list) and len(value) == 1
+    return value is not None and (loose or item or kind_of(value) in _KINDS_OF[column.kind])
 
 
 def _beginning(word: str) -> str:
@@ -94,7 +95,8 @@ class Source(NamedTuple):
 
     "loose": a value of that type; "digits": text that may be a whole number, or a number that may be text;
     "epoch": a time as a number since 1970, in seconds to nanoseconds, also as text; "sum": the integers of all values
-    at the path, added up; "between": the milliseconds from the time at ``start``; "word": the truth by ``words``.
+    at the path, added up; "between": the milliseconds from the time at ``start``; "seconds": as milliseconds; "item":
+    the string with which an array begins; "word": the truth by ``words``.
     """
 
     path: str
@@ -103,7 +105,10 @@ class Source(NamedTuple):
     words: Mapping[str, bool] = {}
 
 
-Loose, Digits, Epoch, Sum = (partial(Source, how=how) for how in ("loose", "digits", "epoch", "sum"))
+_OTHER = ("epoch", "sum", "between", "word", "seconds", "item")
+Loose, Digits, Epoch, Sum, Seconds, Item = (
+    partial(Source, how=how) for how in ("loose", "digits", "epoch", "sum", "seconds", "item")
+)
 Between = partial(Source, how="between")
 Truth = partial(Source, how="word")
 Columns = Mapping[str, str | Source | tuple[str | Source, ...]]
@@ -146,8 +151,9 @@ class Format(NamedTuple):
     records that are parts of a longer answer, and so no copies. echoes: the subjects of records that repeat the
     text of a record with another subject near them. totals: kinds of records whose cost is that of all responses of
     their session so far. ids_restart: whether the ids of calls begin anew with each connection. carried: the text
-    columns that a record inherits from the one before it in its input, unless it is of the kind "session". gathered:
-    those of which a record of the kind "usage" has the first value since the usage before it. exit_code: the exit code
+    columns that a record inherits from the one before it in its input, unless it is of the kind "session"; archive:
+    the ending of archives that are one input to it. gathered: those of which a record of the kind "usage" has the first
+    value since the usage before it. exit_code: the exit code
     in the text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens`` includes
     cached tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home:
     an environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
@@ -166,6 +172,7 @@ class Format(NamedTuple):
     totals: tuple[str, ...] = ()
     echoes: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+    archive: str = ""
     gathered: tuple[str, ...] = ()
     exit_code: Callable[[Any], int | None] | None = None
     cached_is_input: bool | None = False
@@ -248,7 +255,7 @@ class Compiled:
         """Path -> the allowed kinds of values."""
         found: dict[str, tuple[str, ...]] = {}
         for column, (path, how, start, _) in self.sources:
-            loose = how in ("loose", "sum", "between", "word")
+            loose = how in ("loose", *_OTHER[1:])
             if start:
                 found.setdefault(start, _ANY)
             parts = path.split("/")
@@ -311,7 +318,7 @@ class Compiled:
             if how == "digits":
                 found.append(Fill(column.name, "digits" if column.kind == "text" else "numeral", path))
             given = tuple(map(words.get, values[path], repeat(NO_NUMBER))) if how == "word" else ()
-            how = how if how in ("epoch", "sum", "between", "word") else _HOW[column.kind]
+            how = how if how in _OTHER else _HOW[column.kind]
             found.append(Fill(column.name, how, path, start, numbers=tuple(map(int, given))))
         counted = {"calls": self.calls, "tools": self.paths_of("tool")}
         return (*found, *(Fill(name, "times", path) for name, paths in counted.items() for path in paths))

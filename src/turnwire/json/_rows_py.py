@@ -181,6 +181,17 @@ def _text(raw: bytes, first: int, start: int, end: int) -> Cell | None:
     return Cell(None, start, end, b"\\" in raw[start:end]) if first == 0x22 else None
 
 
+def _item(raw: bytes, first: int, start: int, end: int) -> Cell | None:
+    """The string with which an array begins."""
+    begin = skip_space(raw, start + 1)
+    return _text(raw, 0x22, begin + 1, value_end(raw, begin) - 1) if first == 0x5B and raw[begin] == 0x22 else None
+
+
+def _milliseconds(raw: bytes, first: int, start: int, end: int) -> int | None:
+    number = float(raw[start:end]) * 1000 + 0.5 if first in b"-0123456789" else 9e18
+    return int(number) if abs(number) < 9e18 else None
+
+
 def _whole(text: bytes) -> int | None:
     digits = text.removeprefix(b"-")
     if not digits.isdigit() or len(digits) > 19:
@@ -234,6 +245,8 @@ _FILLS: dict[str, Callable[[bytes, int, int, int], Any]] = {
     "epoch": lambda raw, first, start, end: epoch(raw[start:end]),
     "truth": _truth,
     "numeral": _numeral,
+    "item": _item,
+    "seconds": _milliseconds,
     "count": lambda raw, first, start, end: sum(1 for _ in items(raw, start)) if first == 0x5B else None,
     "sections": _sections,
     "family": _family,

@@ -51,14 +51,14 @@ only; good: a string of the form that its :class:`Value` names."""
 FORMS = ("", "uuid", "time", "word", "channel")
 FILLS = (
     *("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family", "digits"),
-    *("epoch", "truth", "present", "numeral", "times", "sum", "between"),
+    *("epoch", "truth", "present", "numeral", "times", "sum", "between", "item", "seconds"),
 )
 FILLS_OF = {
-    "text": ("text", "family", "digits"),
+    "text": ("text", "family", "digits", "item"),
     "enum": ("word", "constant", "present"),
     "u8": ("word", "constant", "present"),
     "bool": ("word", "constant", "truth", "present"),
-    "i64": ("integer", "numeral", "count", "sections", "times", "sum", "between"),
+    "i64": ("integer", "numeral", "count", "sections", "times", "sum", "between", "seconds"),
     "f64": ("number",),
     "timestamp": ("time", "epoch"),
 }
@@ -110,7 +110,8 @@ class Fill(NamedTuple):
     number of a word; "present" is that number where a value is there; "truth" is that of a boolean; "digits" is an
     integer as text, "numeral" such a text as an integer; "epoch" is a time as a number since 1970, seconds to
     nanoseconds by its size; "times" is how many values there are at the paths of all such fills, "sum" adds up integers
-    (both of a Value with ``every``); "between" are the milliseconds from the time at ``other`` to that at ``path``.
+    (both of a Value with ``every``); "between" are the milliseconds from the time at ``other`` to that at ``path``,
+    "seconds" those of a number of seconds; "item" is the string with which an array begins.
     numbers: the number of each word at ``path``, if it is not its place among them plus ``constant``; ``NO_NUMBER``:
     none."""
 

@@ -23,6 +23,7 @@ _NOTES = (
     *("queue-operation", "custom-title", "ai-title", "last-prompt", "pr-link", "agent-name", "mode"),
     *("permission-mode", "worktree-state", "tag", "relocated", "agent-setting", "agent-color", "bridge-session"),
     *("cost-state", "file-history-delta", "content-replacement", "fork-context-ref", "task-summary", "atis-latch"),
+    "frame-link",
 )
 _MARKS = (2, ("parentUuid", "sessionId", "isSidechain", "userType", "leafUuid"))
 

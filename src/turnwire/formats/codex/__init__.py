@@ -30,7 +30,10 @@ _EXIT = re.compile(
 )
 _METADATA = re.compile(rb'\\"metadata\\": ?\{\\"exit_code\\": ?(-?[0-9]{1,9})[^0-9.eE{}][^{}]*\}\}')
 """The exit code in the output of a tool, as written in JSON: at the beginning, or at the end of an object."""
-_LINES = ("response_item", "event_msg", "turn_context", "compacted")
+_LINES = (
+    *("response_item", "event_msg", "turn_context", "compacted", "world_state", "realtime_item"),
+    *("inter_agent_communication", "inter_agent_communication_metadata", "security_risk_score"),
+)
 _MARKS = (2, ("payload", "cli_version", "call_id", "total_token_usage", "last_token_usage", "model_context_window"))
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 

@@ -1,7 +1,7 @@
 """inspect_ai: what says which evaluation it is, and each of its samples."""
 
 from turnwire.formats.parts import MessageRule, PartRule
-from turnwire.formats.table import Between, Columns, Digits, Format, Layout, Loose, Sum
+from turnwire.formats.table import Between, Columns, Digits, Format, Layout, Loose, Seconds, Sum
 
 
 def _evaluation(at: str) -> Columns:
@@ -69,8 +69,8 @@ TABLE = Format(
                 "stop_reason": Loose("output/choices/*/stop_reason"),
                 "error": Loose("error/message"),
                 "request_id": Loose("uuid"),
-                "time": Loose("started_at"),
-                "duration_ms": Between("completed_at", start="started_at"),
+                "time": (Loose("started_at"), Loose("events/*/timestamp")),
+                "duration_ms": (Seconds("total_time"), Between("completed_at", start="started_at")),
                 **{name: (Sum(f"model_usage/{{}}/{path}"), f"output/usage/{path}") for name, path in _USAGE.items()},
             },
             marks=(3, ("epoch", "target", "scores", "model_usage")),
@@ -80,6 +80,7 @@ TABLE = Format(
     copy_of=("request_id",),
     keys=("uuid", "eval/eval_id", "eval_id"),
     carried=("conversation",),
+    archive=".eval",
     cached_is_input=None,  # providers differ
     parts=(
         PartRule("output/completion", "text", unless="messages"),

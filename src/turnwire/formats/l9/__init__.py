@@ -1,7 +1,7 @@
 """L9 of ioc-protocols-models: what became of SSTP."""
 
 from turnwire.formats.parts import PartRule
-from turnwire.formats.table import Format, Layout, Loose, Words
+from turnwire.formats.table import Format, Item, Layout, Loose, Words
 
 _KINDS = ("intent", "exchange", "contingency", "commit", "knowledge")
 
@@ -18,7 +18,7 @@ TABLE = Format(
                 "conversation": "header/message/episode",
                 "sender": Loose("header/participants/actors/[role=sender:id]"),
                 "receiver": Loose("header/participants/actors/[role=receiver:id]"),
-                "parent": Loose("header/message/parents"),
+                "parent": (Loose("header/message/parents"), Item("header/message/parents")),
                 "subject": Loose("header/context/topic"),
                 "stop_reason": Loose("header/subkind"),
                 "time": Loose("header/attributes/msg_created"),

@@ -20,6 +20,17 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
+def handed_on(inherited: dict[str, dict[str, str]], before: str | None, now: str | None) -> dict[str, dict[str, str]]:
+    """Of what the records of an input inherit, what those of the next one do: of one archive (``Format.archive``)."""
+    found = {}
+    for wire, texts in inherited.items():
+        table: Any = registry.wire(wire)
+        end = f"{table.table.archive}/"
+        if before and now and len(end) > 1 and end in now and before.partition(end)[0] == now.partition(end)[0]:
+            found[wire] = dict(texts)
+    return found
+
+
 class Inheritance:
     """The rules of the formats in a scan, by their tables: ``Format.carried``, ``gathered`` and ``exit_code``.
 

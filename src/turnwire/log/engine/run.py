@@ -22,7 +22,7 @@ from turnwire.contract import Column
 from turnwire.errors import DecodeError, FileRefused, Reason, WireError
 from turnwire.log.engine.all_wires import BlockResult, Engine, Finder
 from turnwire.log.engine.columns import REASONS
-from turnwire.log.engine.inheritance import Inheritance
+from turnwire.log.engine.inheritance import Inheritance, handed_on
 from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Blocks, InputBlock, Reading, Stop, Stopped, stream_blocks
@@ -323,6 +323,9 @@ class Run:
             found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.given), 0
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
+        before = self.latest
+        if reading.state is None and before is not None and before.state is not None:
+            found.state.inherited = handed_on(before.state.inherited, before.name, reading.name)
         found = self._engine.inherited(found, reading.state)
         reading.offset, reading.line = block.base + found.position, found.line + lines
         self.latest = reading
