@@ -318,15 +318,17 @@ def _first(reader: Reader, value: Any, paths: tuple[str, ...]) -> Any:
 def _by_rule(value: dict[str, Any], rule: PartRule, reader: Reader) -> Part | None:
     said = value if rule.kind == "result" and not rule.text else _first(reader, value, _several(rule.text))
     text, arguments = as_text(said), _first(reader, value, rule.arguments)
-    of, name = (
-        str(one) if (isinstance(one, str) and one) or type(one) is int else None
-        for one in (reader.value(value, path) for path in (rule.id, rule.name))
-    )
+    of, name = (id_of(reader.value(value, path)) for path in (rule.id, rule.name))
     failed = reader.value(value, rule.failed)
     if rule.kind in ("text", "reasoning") and not text:
         return None
     arguments = None if arguments is MISSING else _loaded(arguments)
     return Part(rule.kind, text, of, name, arguments, failed not in (MISSING, None, False, "ok", "success"))
+
+
+def id_of(value: Any) -> str | None:
+    """An id or a name as text, if it is a string that is not empty, or an integer."""
+    return str(value) if (isinstance(value, str) and value) or type(value) is int else None
 
 
 def as_text(value: Any) -> str:

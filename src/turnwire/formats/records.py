@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, Reason
-from turnwire.formats.parts import values_at
+from turnwire.formats.parts import id_of, values_at
 from turnwire.json.plan import MISSING, value_at
 from turnwire.json.text import input_bytes, read_object, refusal, write
 from turnwire.message import Message
@@ -139,11 +139,8 @@ class Reading:
         fields = read_object(data, self.wire)
         layout = self._layout_of(fields)
         for path in layout.calls if layout else ():
-            found = [
-                value for value in values_at(fields, path) if (isinstance(value, str) and value) or type(value) is int
-            ]
-            if found:
-                return tuple(map(Work, dict.fromkeys(map(str, found))))
+            if found := dict.fromkeys(filter(None, map(id_of, values_at(fields, path)))):
+                return tuple(map(Work, found))
         return ()
 
     def encode(self, message: Record, strict: bool = True) -> str:

@@ -188,9 +188,8 @@ class UsageSum:
         keys = self._keys(read, counts)
         wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
         new = np.empty(size, _WIDE if wide else _NARROW)
-        for name, numbers in (
-            counts | keys | {name: read[name] for name in ("cost", "fits", "tool_fits", "odd")}
-        ).items():
+        kept = {name: read[name] for name in ("cost", "fits", "tool_fits", "odd")}
+        for name, numbers in (counts | keys | kept).items():
             new[name] = numbers
         new["tool"], new["fast"] = said["tool"], said["speed"] != 0
         fast, names = said["speed"] == self._names.get("fast", -1), [*self._names]

@@ -103,11 +103,8 @@ def _different(lists: Iterable[Any]) -> list[dict[str, Any]]:
 
 def _is_tool(tool: Any) -> bool:
     """True for an object with a name and a description or a schema of its input."""
-    return (
-        isinstance(tool, dict)
-        and isinstance(tool.get("name"), str)
-        and ("inputSchema" in tool or "description" in tool)
-    )
+    named = isinstance(tool, dict) and isinstance(tool.get("name"), str)
+    return named and ("inputSchema" in tool or "description" in tool)
 
 
 def tool_rows(tools: Sequence[dict[str, Any]], counter: Tokenizer) -> Iterator[dict[str, Any]]:

@@ -162,13 +162,8 @@ def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, 
 def _server(names: Sequence[str]) -> list[str] | None:
     """The command of a server, None for logs: its first word is a program, and a name in it is no text file."""
     command = shlex.split(names[0]) if len(names) == 1 and not os.path.exists(names[0]) else list(names)
-    if (
-        command
-        and which(command[0])
-        and any(name != "-" and (inputs.problem(name) or inputs.looks_binary(name)) for name in names)
-    ):
-        return command
-    return None
+    unread = (name for name in names if name != "-" and (inputs.problem(name) or inputs.looks_binary(name)))
+    return command if command and which(command[0]) and next(unread, None) is not None else None
 
 
 def _priced(row: dict[str, Any], price: Price | None) -> dict[str, Any]:
