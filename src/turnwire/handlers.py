@@ -33,10 +33,10 @@ class JsonFormatter(logging.Formatter):
         """Returns the line for a record."""
         if registry.wire_of(record.msg):
             said = registry.encode(record.msg)
+        elif isinstance(record.msg, dict | list) and not record.args:
+            said = _json(record.msg)
         else:
-            said = (
-                _json(record.msg) if isinstance(record.msg, (dict, list)) and not record.args else record.getMessage()
-            )
+            said = record.getMessage()
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
         line = {"time": moment.replace("+00:00", "Z"), "level": record.levelname, "logger": record.name}
         line["message"] = _written(said)

@@ -118,7 +118,7 @@ class Reader:
 
     def value(self, fields: Any, path: str) -> Any:
         """Takes the value at a path, the last one of several; ``MISSING`` where there is none."""
-        if type(fields) is dict and path and "/" not in path:  # mostly so
+        if type(fields) is dict and path and "/" not in path:  # most paths: no walk
             one = fields.get(path, MISSING)
             if type(one) in (str, int, bool):
                 self._taken.add((id(fields), path))

@@ -95,8 +95,8 @@ class Source(NamedTuple):
 
     "loose": a value of that type; "digits": text that may be a whole number, or a number that may be text;
     "epoch": a time as a number since 1970, in seconds to nanoseconds, also as text; "sum": the integers of all values
-    at the path, added up; "between": the milliseconds from the time at ``start``; "seconds": as milliseconds; "item":
-    the string with which an array begins; "word": the truth by ``words``.
+    at the path, added up; "between": the milliseconds from the time at ``start``; "seconds": a number of them,
+    as milliseconds; "item": the string with which an array begins; "word": the truth by ``words``.
     """
 
     path: str
@@ -105,12 +105,11 @@ class Source(NamedTuple):
     words: Mapping[str, bool] = {}
 
 
-_OTHER = ("epoch", "sum", "between", "word", "seconds", "item")
-Loose, Digits, Epoch, Sum, Seconds, Item = (
-    partial(Source, how=how) for how in ("loose", "digits", "epoch", "sum", "seconds", "item")
+_LOOSE = ("sum", "between", "word", "seconds", "item")
+"""Ways to read a member of any type, each with a fill of its name."""
+Loose, Digits, Epoch, Sum, Between, Truth, Seconds, Item = (
+    partial(Source, how=how) for how in ("loose", "digits", "epoch", *_LOOSE)
 )
-Between = partial(Source, how="between")
-Truth = partial(Source, how="word")
 Columns = Mapping[str, str | Source | tuple[str | Source, ...]]
 
 
@@ -152,14 +151,13 @@ class Format(NamedTuple):
     text of a record with another subject near them. totals: kinds of records whose cost is that of all responses of
     their session so far. ids_restart: whether the ids of calls begin anew with each connection. carried: the text
     columns that a record inherits from the one before it in its input, unless it is of the kind "session"; archive:
-    the ending of archives that are one input to it. gathered: those of which a record of the kind "usage" has the first
-    value since the usage before it. exit_code: the exit code
-    in the text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens`` includes
-    cached tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home:
-    an environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
-    answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record. messages: rules for
-    the messages in a record that holds several. provider: OpenTelemetry's name for the provider, if the format contains
-    only its models.
+    the ending of archives whose files are one input for this. gathered: those of which a record of the kind "usage" has
+    the first value since the usage before it. exit_code: the exit code in the text of an answer, which tells whether
+    the call failed. cached_is_input: whether ``input_tokens`` includes cached tokens; None if ``total_tokens`` of the
+    record tells. folders: the usual folders of the format's files; home: an environment variable that may name other
+    parent folders. asks, answers: the kinds of records that make and that answer a call, by its ``call_id``. parts:
+    rules for the texts, calls and results in a record. messages: rules for the messages in a record that holds several.
+    provider: OpenTelemetry's name for the provider, if the format contains only its models.
     """
 
     name: str
@@ -255,7 +253,7 @@ class Compiled:
         """Path -> the allowed kinds of values."""
         found: dict[str, tuple[str, ...]] = {}
         for column, (path, how, start, _) in self.sources:
-            loose = how in ("loose", *_OTHER[1:])
+            loose = how in ("loose", *_LOOSE)
             if start:
                 found.setdefault(start, _ANY)
             parts = path.split("/")
@@ -318,7 +316,7 @@ class Compiled:
             if how == "digits":
                 found.append(Fill(column.name, "digits" if column.kind == "text" else "numeral", path))
             given = tuple(map(words.get, values[path], repeat(NO_NUMBER))) if how == "word" else ()
-            how = how if how in _OTHER else _HOW[column.kind]
+            how = how if how in ("epoch", *_LOOSE) else _HOW[column.kind]
             found.append(Fill(column.name, how, path, start, numbers=tuple(map(int, given))))
         counted = {"calls": self.calls, "tools": self.paths_of("tool")}
         return (*found, *(Fill(name, "times", path) for name, paths in counted.items() for path in paths))

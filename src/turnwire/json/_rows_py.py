@@ -188,6 +188,7 @@ def _item(raw: bytes, first: int, start: int, end: int) -> Cell | None:
 
 
 def _milliseconds(raw: bytes, first: int, start: int, end: int) -> int | None:
+    """The milliseconds of a number of seconds; None for what is no number or does not fit."""
     number = float(raw[start:end]) * 1000 + 0.5 if first in b"-0123456789" else 9e18
     return int(number) if abs(number) < 9e18 else None
 

@@ -208,11 +208,8 @@ def _rules(wire: str) -> tuple[tuple[PartRule, ...], bool]:
     table = registry.formats()[wire].table
     places = {rule.at for rule in table.parts if rule.kind in _PARTS}
     asked = table.parts if table.asks else ()  # a span of a call has its result
-    rules = tuple(
-        rule._replace(text=rule.id if rule.kind == "result" else "", arguments=())
-        for rule in asked
-        if rule.at in places
-    )
+    used = [rule for rule in asked if rule.at in places]  # a result without a path of its text is written as JSON
+    rules = tuple(rule._replace(text=rule.id if rule.kind == "result" else "", arguments=()) for rule in used)
     ids = {source.path for layout in table.layouts for source in sources_of(layout.columns.get("call_id", ()))}
     plain = all("/".join(filter(None, (rule.at, rule.id))) in ids for rule in rules if rule.id)
     return rules, plain

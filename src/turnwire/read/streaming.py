@@ -76,9 +76,9 @@ def _may_go_on(begun: bytes) -> bool:
 
 
 def _detected(decode: Any, detect: Any, text: bytes) -> Any:
-    """The message in ``text``. Raises DecodeError also where escapes hide its keys, and no search finds it."""
+    """The message in ``text``. Raises DecodeError, too, where escapes hide its keys, so that no scan finds it."""
     if b"\\u" in text and not detect(text):
-        raise DecodeError(Reason.UNKNOWN_KIND, "its keys tell no wire")
+        raise DecodeError(Reason.UNKNOWN_KIND, "no key of a wire is written without escapes")
     return decode(text)
 
 

@@ -1,4 +1,4 @@
-"""Anthropic's API: messages with their blocks, results of batches, errors."""
+"""Anthropic's API: requests, messages with their blocks, results of batches, errors."""
 
 from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Words
@@ -41,7 +41,7 @@ REQUESTED = ("system", "stop_sequences", "thinking", "anthropic_version", "metad
 
 
 def request() -> Columns:
-    """The columns of a request of OpenAI's form, too; its text is that of the last message."""
+    """The columns of a request, also of one to OpenAI's chat; its text is that of the last message."""
     return {
         "model": Loose("model"),
         "sender": Loose("messages/*/role"),

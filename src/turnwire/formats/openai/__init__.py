@@ -1,4 +1,4 @@
-"""OpenAI's API: chat completions and their chunks, responses, the lines of batches and what came of them."""
+"""OpenAI's API: requests, chat completions and their chunks, responses and their events, batches and their results."""
 
 from turnwire.formats.anthropic import REQUESTED, request
 from turnwire.formats.parts import MessageRule, PartRule

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def handed_on(inherited: dict[str, dict[str, str]], before: str | None, now: str | None) -> dict[str, dict[str, str]]:
-    """Of what the records of an input inherit, what those of the next one do: of one archive (``Format.archive``)."""
+    """The part of ``inherited`` that passes to the next input, named ``now``: both are in one ``Format.archive``."""
     found = {}
     for wire, texts in inherited.items():
         table: Any = registry.wire(wire)
