@@ -45,6 +45,48 @@ def lines(log: bytes, to: str, **options: Any) -> tuple[list[Any], list[Exported
     return [json.loads(one.text) for one in found if one.text is not None], found
 
 
+def _responses(*order: int, session: str = "s") -> list[str]:
+    """Lines of one response, the last of whose blocks has its tokens, and of the results of its calls (3 and 4)."""
+    shared = {"sessionId": session, "timestamp": "2025-09-01T10:00:00Z"}
+    blocks = [{"type": "text", "text": "I look"}, CALL, {**CALL, "id": "t2"}]
+    said = [
+        {**MESSAGE, "content": [block], "usage": {"input_tokens": 7, "output_tokens": 50 if block is blocks[2] else 1}}
+        for block in blocks
+    ]
+    results = [{"type": "tool_result", "tool_use_id": f"t{number}", "content": "a"} for number in (1, 2)]
+    found = [
+        {"type": "assistant", "requestId": "r1", "uuid": f"a{number}", "message": one, **shared}
+        for number, one in enumerate(said)
+    ]
+    found += [
+        {"type": "user", "uuid": f"u{number}", "message": {"role": "user", "content": [one]}, **shared}
+        for number, one in enumerate(results)
+    ]
+    return [json.dumps(found[number]) for number in order]
+
+
+_CHUNK = {"id": "c1", "object": "chat.completion.chunk", "created": 1772000000, "model": "gpt-4o", "choices": []}
+_PLAIN = _responses(0, 1, 2, 3, 4)
+_SPLIT = [
+    pytest.param(_PLAIN + _responses(0, 1, 2, 3, 4, session="resumed"), id="resumed"),
+    pytest.param(_responses(0, 1, 3, 2, 4), id="results_between"),
+    pytest.param([_PLAIN[0].replace('"sessionId"', '\0"'), *_PLAIN[1:]], id="damaged_first"),
+    pytest.param([_PLAIN[0], _PLAIN[1].replace('"sessionId"', '\\0"'), *_PLAIN[2:]], id="damaged_second"),
+    pytest.param([json.dumps({**_CHUNK, "usage": tokens}) for tokens in (None, MESSAGE["usage"])], id="stream"),
+]
+
+
+@pytest.mark.parametrize("log", _SPLIT)
+def test_a_response_in_several_records_counts_once(log: list[str], scan_core: str) -> None:
+    text = "\n".join(log).encode()
+    said, _ = lines(text, "jsonl")
+    want = usage(text).total
+    assert want["tokens"] and want["responses"] == 1
+    assert [sum(turn.get(name, 0) for turn in said) for name in TOKENS] == [want[name] for name in TOKENS]
+    called = [turn["role"] for turn in said if any(part["kind"] in ("call", "result") for part in turn["parts"])]
+    assert called == sorted(called)  # results follow all calls
+
+
 @pytest.mark.parametrize("log", SESSIONS)
 @pytest.mark.parametrize("to", ["jsonl", "otlp"])
 def test_tokens_are_those_of_usage(log: bytes, to: str, scan_core: str) -> None:

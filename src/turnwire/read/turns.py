@@ -329,27 +329,37 @@ def turns(source: Any, *, wire: str | None = None, conversation: str | None = No
 
 
 def merged(found: Iterable[Turn]) -> Iterator[Turn]:
-    """Merges consecutive turns of one response."""
+    """Merges the turns of one response that follow each other, or have results of its first calls between them."""
     told = _Told()
-    open_turn: Turn | None = None
+    run: list[Turn] = []  # a turn, and behind one of a response the results of its calls
     open_key: tuple[Any, ...] = ()
+    open_told: bool | None = None
     for turn in found:
         table = _tables(turn.columns["wire"])[0]
-        key = tuple(turn.columns[name] for name in table.copy_of)
-        known = bool(key) and key[0] not in (None, "") and turn.record is not None  # an empty id is none
-        goes_on = open_turn is not None and _continues(open_turn, turn, known and key == open_key)
-        if known and not (goes_on and key == open_key) and told.add(hash((table.name, *key))):
-            turn.tokens.clear()  # said before: it counts once
-        if open_turn is not None and goes_on:
-            _add(open_turn, turn)
-            if turn.columns["kind"] == "usage":
-                open_key = key
-            continue
-        if open_turn is not None:
-            yield open_turn
-        open_turn, open_key = turn, key if known else ()
-    if open_turn is not None:
-        yield open_turn
+        # A damaged line of a session may have a message of the API in it, which has an id alone.
+        key = (table.provider or table.name, *(turn.columns[name] for name in table.copy_of))
+        known = turn.record is not None and key[1:2] not in ((), (None,), ("",))  # an empty id is none
+        same = known and key[:2] == open_key[:2] and (key == open_key or len(key) != len(open_key))
+        goes_on = bool(run) and (same or len(run) == 1) and _continues(run[0], turn, same)
+        again = None
+        if known and turn.tokens:
+            again = told.add(hash(key))
+            if key[2:]:
+                told.add(hash(key[:2]))
+            if goes_on and same and open_told is not None:
+                again = open_told
+            if again:
+                turn.tokens.clear()  # said before: it counts once, with all its blocks
+        if goes_on:
+            _add(run[0], turn)
+            open_key = key if turn.columns["kind"] == "usage" else open_key
+            open_told = open_told if again is None else again
+        elif open_key and turn.role == "tool" and run[0].role == "assistant" and len(run) < _NEAR:
+            run.append(turn)
+        else:
+            yield from run
+            run, open_key, open_told = [turn], key if known else (), again
+    yield from run
 
 
 def _continues(open_turn: Turn, turn: Turn, same: bool) -> bool:
