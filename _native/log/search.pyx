@@ -449,7 +449,8 @@ cdef class Block:
             self.top.keep_hopeless(sorted([place for place in state.hopeless if <size_t>place + r.start >= w.at]))
         if r.level:
             return 0
-        w.touched, w.fence_touched, w.pieces = state.touched, state.fence_touched, state.pieces or bool(state.runs_of_lines) or not self.search.finder.documents
+        w.touched, w.fence_touched = state.touched, state.fence_touched
+        w.pieces = state.pieces or bool(state.runs_of_lines) or not self.search.finder.documents
         return 0
 
     cdef int tell(self) except -1:

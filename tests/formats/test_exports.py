@@ -290,7 +290,7 @@ MARKS = {
     **{SAYS: "text", "asked": "call|part:data", ANSWER: "result", "7777": "input_tokens"},
     **{SESSION: "conversation", "10:00:00|1756720800": "time"},
 }
-"""What is looked for of a text, a call, a result, tokens, a session and a time, and the names of its loss."""
+"""The texts to look for: a text, a call, a result, tokens, a session and a time, and the names of its loss."""
 
 
 @pytest.mark.parametrize("to", FORMS)

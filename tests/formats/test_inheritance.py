@@ -1,4 +1,4 @@
-"""What records of rollouts inherit, by every way to read them, and what the lines of Codex say of calls and texts."""
+"""Records of rollouts inherit by every way to read them; the lines of Codex have calls, results and texts."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_the_samples_of_an_evaluation_have_its_id(scan_core: str) -> None:
 
 
 def thread(*items: dict[str, Any]) -> list[dict[str, Any]]:
-    """What ``codex exec --json`` writes of one turn."""
+    """The lines that ``codex exec --json`` writes of one turn."""
     usage_of = {"input_tokens": 90, "cached_input_tokens": 40, "output_tokens": 12}
     return [*EXECUTED, *items, {"type": "turn.completed", "usage": usage_of}]
 

@@ -1,4 +1,4 @@
-"""What the toy wires share: how their fields are those of other wires, and their checklist."""
+"""The shape for conversions and the checklist that the toy wires share."""
 
 from __future__ import annotations
 

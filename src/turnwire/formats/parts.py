@@ -123,7 +123,7 @@ class Reader:
             if type(one) in (str, int, bool):
                 self._taken.add((id(fields), path))
                 return one
-            if one is MISSING and len(fields) > 1 and path != "{}":
+            if one is MISSING and len(fields) > 1 and path != "{}":  # a value of OTLP would have one member
                 return MISSING
         found = self.values(fields, path) if path else []
         if not found:

@@ -1,4 +1,4 @@
-"""What else can be said of memos: what they are in other wires, and their checklist."""
+"""The shape of memos for conversions, and their checklist."""
 
 from tests.toy_wires.shared import checklist, shape
 

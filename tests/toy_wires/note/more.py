@@ -1,4 +1,4 @@
-"""What else can be said of notes: how they answer, what they are in other wires, their checklist."""
+"""The pairs of notes, their shape for conversions, and their checklist."""
 
 from tests.toy_wires.shared import checklist, shape
 from turnwire.pairs import BACK, THERE, AnswerPattern, PairRule
