@@ -32,7 +32,7 @@ MOST_SHAPES = 10_000
 MOST_PARTS = 10_000
 """Parts of one turn; further records of it are a turn of their own."""
 _NEAR = 64
-"""Parts between a text and its echo."""
+"""Parts between a text and its echo, and results between the blocks of one response."""
 KINDS_OF_PARTS = ("text", "reasoning", "call", "result", "data")
 _INHERITED = ("wire", "file", "line", "time", "conversation", "project", "sidechain")
 ROLE_OF_KIND = {
@@ -333,10 +333,10 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
     told = _Told()
     run: list[Turn] = []  # a turn, and behind one of a response the results of its calls
     open_key: tuple[Any, ...] = ()
-    open_told: bool | None = None
+    open_told: bool | None = None  # True if the tokens of the open response were counted before
     for turn in found:
         table = _tables(turn.columns["wire"])[0]
-        # A damaged line of a session may have a message of the API in it, which has an id alone.
+        # In a damaged line of a session a message of the API may be found: its key is the first id alone.
         key = (table.provider or table.name, *(turn.columns[name] for name in table.copy_of))
         known = turn.record is not None and key[1:2] not in ((), (None,), ("",))  # an empty id is none
         same = known and key[:2] == open_key[:2] and (key == open_key or len(key) != len(open_key))
@@ -349,7 +349,7 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
             if goes_on and same and open_told is not None:
                 again = open_told
             if again:
-                turn.tokens.clear()  # said before: it counts once, with all its blocks
+                turn.tokens.clear()  # counted before, with all blocks of its response
         if goes_on:
             _add(run[0], turn)
             open_key = key if turn.columns["kind"] == "usage" else open_key
