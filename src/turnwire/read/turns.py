@@ -329,9 +329,9 @@ def turns(source: Any, *, wire: str | None = None, conversation: str | None = No
 
 
 def merged(found: Iterable[Turn]) -> Iterator[Turn]:
-    """Merges the turns of one response that follow each other, or have results of its first calls between them."""
+    """Merges the turns of one response that follow each other, or have results of its calls and events between them."""
     told = _Told()
-    run: list[Turn] = []  # a turn, and behind one of a response the results of its calls
+    run: list[Turn] = []  # a turn, and behind one of a response what neither a user nor a model said
     open_key: tuple[Any, ...] = ()
     open_told: bool | None = None  # True if the tokens of the open response were counted before
     for turn in found:
@@ -354,7 +354,7 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
             _add(run[0], turn)
             open_key = key if turn.columns["kind"] == "usage" else open_key
             open_told = open_told if again is None else again
-        elif open_key and turn.role == "tool" and run[0].role == "assistant" and len(run) < _NEAR:
+        elif open_key and turn.role not in ("assistant", "user") and run[0].role == "assistant" and len(run) < _NEAR:
             run.append(turn)
         else:
             yield from run
