@@ -233,6 +233,36 @@ def test_a_backup_of_a_log_that_was_renamed_is_not_read(rotated: str, tmp_path: 
     assert (numbers_of(third), third.gaps) == ([], ())
 
 
+@pytest.mark.parametrize("written", [0, 3, 9], ids=["empty", "less than before", "more than before"])
+@pytest.mark.parametrize("begun", [True, False], ids=["opened", "being opened"])
+def test_a_log_that_is_copied_and_cut_just_before_it_is_read(
+    begun: bool, written: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bookmark says nothing that was true of the file before the cut alone: its copy and it are read once."""
+    with Log(tmp_path, random.Random(1), banner=True) as log:
+        run(log.write(3))
+        first = scan_nslip(log.path, resume={})
+        seen, position = numbers_of(first), first.position
+        run(log.write(2))
+        real, left = rotation.begin if begun else rotation.Reading, [None]
+
+        def cut(*arguments: Any) -> Any:
+            result = real(*arguments) if begun else None
+            if left:
+                left.pop()
+                run(log.copytruncate())
+                run(log.write(written))
+            return result if begun else real(*arguments)
+
+        monkeypatch.setattr(rotation, "begin" if begun else "Reading", cut)
+        for _ in range(3):
+            found = scan_nslip(log.path, resume=position)
+            seen, position = seen + numbers_of(found), found.position
+            run(log.write(1))
+    assert not left
+    assert seen == list(range(log.written - 1))
+
+
 @pytest.mark.parametrize("moves", [1, 3, rotation.MOVES])
 def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
     moves: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

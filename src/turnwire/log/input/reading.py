@@ -18,7 +18,7 @@ import numpy as np
 from turnwire.contract import Limits
 from turnwire.errors import Reason
 from turnwire.log.input.archives import Member, can_seek, members
-from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap, Identity, between, identity, is_touched
+from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap, Identity, between, digest, identity, is_touched
 from turnwire.log.input.compression import Decompressed, StreamDamage
 from turnwire.log.input.signatures import FIRST_BYTES, HEAD, UNDECIDED, NotALog, format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import ReadOptions, Source
@@ -254,9 +254,11 @@ class Reading:
         self.source, self.name, self.file, self.identity = source, source.name, file, who
         self.offset, self.line, self.carried = source.start, source.line, source.carried
         self.behind = source.start, b""
+        self._cut = False  # since it was compared with the bookmark
         if mark is not None:
             self.offset, self.line, self.carried = mark.offset, mark.line, mark.carried
             self.behind = (0, b"") if who is None or who.packed else mark.behind(file)
+            self._cut = bool(mark.tail and who and not who.packed) and digest(self.behind[1]) != mark.tail
         self.state: SearchState | None = None
         self.waiting: tuple[int, int, SearchState | None] | None = None
         self.given = None if mark is None or mark.given is None else (mark.given[0], mark.given[1])
@@ -368,11 +370,10 @@ class Reading:
         self._last_bytes = self.read, (tail + data + self._carried)[-TAIL:]
 
     def _cut_just_now(self) -> InputBlock:
-        """The end of what is read of a file: the next scan finds what it held. Where nothing was read of it, no more is
-        known of it than before: a copy of it may be older than what was written to it last."""
-        who, mark = self.identity, self.mark
-        if who is not None and mark is not None and mark.file == who.file and mark.offset == self._base:
-            self.identity, self.vain = who._replace(written=mark.written), True
+        """The end of what is read of a file: the next scan finds what it held. Where nothing was read of it, its old
+        bookmark stays, by which a copy of what it held is known."""
+        mark = self.mark
+        self.vain = mark is not None and mark.file == self.file_id and mark.offset == self._base
         return self.ending()
 
     def ending(self) -> InputBlock:
@@ -391,8 +392,8 @@ class Reading:
         """True if the file was cut, or holds other bytes than were read: what is in it was not read yet."""
         now, who, packed = identity(self.file), self.identity, self.kind is not None
         assert now is not None and who is not None
-        if now.size < (self.raw.taken if packed else self.read):
-            return True
+        if self._cut or now.size < max(who.size, self.raw.taken if packed else self.read):
+            return True  # a bookmark with the size that it had would find it cut once more
         if not now.head.startswith(who.head) or not (packed or self._holds(*self._last_bytes)):
             return True
         if len(now.head) > len(who.head):  # it was shorter when it was opened
@@ -414,6 +415,8 @@ class Reading:
     def searched(self) -> Bookmark:
         """The bookmark of what was searched, without what is open at the end and waits."""
         assert self.identity is not None
+        if self.vain and self.mark is not None:
+            return self.mark._replace(name=self.path)
         offset, line, state = self.waiting or (self.offset, self.line, self.state)
         carried = None if state is None else state.kept()
         size, behind = (0, (0, b"")) if self.kind else (self.offset, self.behind)
