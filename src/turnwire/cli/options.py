@@ -202,14 +202,17 @@ def read_all(
     columns: Sequence[str],
     options: dict[str, Any],
     take: Callable[[Batch], object],
+    batches: Callable[[Scan], Iterable[Batch]] | None = None,
 ) -> tuple[Counts, KeyboardInterrupt | None]:
-    """Hands each batch of the scan that the options ask for to ``take``, and shows progress. Returns the
-    counts, and the interruption that ended the scan. Raises as :func:`scanned`."""
+    """Hands each batch of the scan that the options ask for to ``take``, and shows progress. batches: makes them of a
+    scan that collects its rejects. Returns the counts, and the interruption that ended the scan. Raises as
+    :func:`scanned`."""
     stopped = None
     with Progress(inputs.size(names)) as progress:
-        found = scanned(names, wire, columns, {**options, "errors": "skip"}, progress=progress.of_scan)
+        settings = {**options, "errors": "collect" if batches else "skip"}
+        found = scanned(names, wire, columns, settings, progress=progress.of_scan)
         try:
-            for batch in found:
+            for batch in batches(found) if batches else found:
                 take(batch)
         except KeyboardInterrupt as interruption:
             stopped = interruption

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from turnwire import registry
 from turnwire.contract import FORMATS
-from turnwire.errors import expect_one_of
+from turnwire.errors import Reason, expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
 from turnwire.formats.table import KINDS
 from turnwire.log.engine.all_wires import finder
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from turnwire.log.engine.where import Mask
     from turnwire.log.output.batch import Batch
+    from turnwire.log.scanning import Scan
 
 BY = ("session", "project", "model", "tool", "wire", "day")
 """The values by which tokens are added up; a wire is the name of a format."""
@@ -45,6 +48,10 @@ COLUMNS = (
 _SETTLE, _MERGE, _WHOLE, _PARTS, _TIER = 1 << 14, 1 << 16, 1 << 18, 16, 200_000
 _MOST_COST = 1e9
 """Dollars of one response; what a file says beyond them or below nothing is no cost."""
+_HALF = re.compile(
+    rb"\\u[dD][89aAbB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F]\w\w|\xed[\xa0-\xbf][\x80-\xbf])|\\.", re.DOTALL
+)
+"""A surrogate pair, a half of one (the group), or another escape in JSON."""
 _COPIES = ("copy0", "copy1", "copy2", "copy3")
 _NAMED = ("conversation", "project", "model", "tool", "origin", "speed")
 _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8")]
@@ -79,7 +86,7 @@ class UsageSum:
     since records that it leaves out say which tool the others have, and which of them are copies."""
 
     def __init__(self, timezone: str = "UTC", where: Mapping[str, Any] | None = None, wire: str = FORMATS) -> None:
-        self._zone = zone_of(timezone)
+        self._zone, self._wire = zone_of(timezone), wire
         scanner = finder(wire).scanner
         compiled(where or {}, scanner)  # one that is no mapping is refused
         self._tests = {name: compiled({name: wanted}, scanner) for name, wanted in (where or {}).items()}
@@ -98,9 +105,21 @@ class UsageSum:
         self._unusable = 0
         self._file: str | None = None
 
+    def batches(self, found: Scan) -> Iterator[Batch]:
+        """The batches of a scan that collects its rejects. Of a record that only halves of surrogate pairs spoil the
+        counts are whole: it comes with U+FFFD in their place, and is counted as a reject all the same."""
+        for batch in chain(found, [None]):
+            if batch is not None:
+                yield batch
+            spoilt = [one["raw"] for one in found.rejects.since(0) if one["reason"] == Reason.LONE_SURROGATE]
+            found.rejects.forget()
+            if spoilt:
+                data = _HALF.sub(lambda said: rb"\ufffd" if said[1] else said[0], b"\n".join(spoilt))
+                yield from scan(data, wire=self._wire, columns=self.columns, errors="skip")
+
     def take(self, batch: Batch) -> None:
         """Adds the responses of a batch."""
-        if batch.file != self._file:
+        if batch.file not in (self._file, None):
             self._file = batch.file
             self._running.clear()
         counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
@@ -406,8 +425,8 @@ def usage(
     expect_one_of(mode, "mode", MODES)
     priced(prices)
     gathered = UsageSum(timezone, where, wire)
-    found = scan(source, wire=wire, columns=gathered.columns, **{"errors": "skip", **options})
-    for batch in found:
+    found = scan(source, wire=wire, columns=gathered.columns, **{"errors": "collect", **options})
+    for batch in gathered.batches(found):
         gathered.take(batch)
     return gathered.finish(by, found.counts, prices, mode)
 

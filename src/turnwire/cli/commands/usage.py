@@ -60,7 +60,8 @@ def command(
         where = options.conditions(settings["conditions"], options.scanner(wire or FORMATS).columns)
         gathered = usage.UsageSum(settings["timezone"], where, wire or FORMATS)
     settings["conditions"] = ()  # they hold for responses, of which records alone do not tell all
-    counts, stopped = options.read_all(names, wire or FORMATS, gathered.columns, settings, gathered.take)
+    asked = names, wire or FORMATS, gathered.columns, settings
+    counts, stopped = options.read_all(*asked, gathered.take, gathered.batches)
     with usage_errors():
         made = gathered.finish(by, counts, given, settings["mode"])
     _write(made, form)
