@@ -228,7 +228,7 @@ def test_every_command_chooses_the_formats_for_every_kind_of_input(tmp_path: Pat
         source, stdin = _as(kind, line + b"\n", inside)
         done = turnwire(*words.format(page=tmp_path / "page.html").split(), source, stdin=stdin)
         assert done.code == 0
-        assert ("codex 1: read with --wire formats" in done.err) == told
+        assert ("read as with --wire formats" in done.err) == told
         chosen, other = ("codex", "nslip") if told else ("nslip", "codex")
         page = (tmp_path / "page.html").read_text("utf-8") if "page" in words else ""
         if words == "validate":

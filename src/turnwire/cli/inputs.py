@@ -196,7 +196,7 @@ def wire_of(names: Sequence[str], wire: str | None) -> str | None:
         counts = _counts(data, FORMATS)
         if counts.records and (whole or 2 * counts.record_bytes >= len(data)):
             met = by_wire(counts.wires)
-            complain(f"{shown(name)}: there are records of other formats: {met}: read with --wire formats")
+            complain(f"{shown(name)}: there are records of other formats: {met} (read as with --wire formats)")
             return FORMATS
     return None
 

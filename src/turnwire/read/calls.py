@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from turnwire import registry
 from turnwire.contract import FormatWire
-from turnwire.formats.parts import PartRule, parts_of
+from turnwire.formats.parts import MessageRule, PartRule, Reader, messages_of, parts_of
 from turnwire.formats.table import KINDS, sources_of
 from turnwire.json.text import read_object
 from turnwire.read.coding import TextColumns, ids_of, named, number_of
@@ -130,13 +131,13 @@ class Calls:
         ids, results = ids_of(columns["call_id"])[rows], (answers | ((codes < 0) & ~asks))[rows]
         tools = np.array([self._number(wire.name, name) for name in (*names, None)])[codes[rows]]
         failed = (batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool)))[rows]
-        rules, plain = _rules(wire.name)
-        single = (batch["calls"][rows] == 1) & (batch["tools"][rows] < 2) & (ids != 0)
-        one = np.full(len(rows), not rules) | (plain & single)
+        rules, told, plain = _rules(wire.name)
+        single = (batch["calls"][rows] == 1) & (batch["tools"][rows] < 2) & (ids != 0) & (of_tools[rows] | (not told))
+        one = np.full(len(rows), not (rules or told)) | (plain & single)
         found = np.stack([ids.view(np.int64), tools, failed, results], 1)
         several = np.flatnonzero(~one)
         if len(several):
-            parts = [*self._parts(wire.name, several, batch.raws(rows[several]), found[several].tolist(), rules)]
+            parts = [*self._parts(wire.name, several, batch.raws(rows[several]), found[several].tolist())]
             every = np.concatenate([np.column_stack([np.flatnonzero(one), found[one]]), np.array(parts, np.int64)])
             found = every[np.argsort(every[:, 0], kind="stable"), 1:]
         # A result with an id and a tool says that this call was made; where its call is there, this is a copy.
@@ -150,12 +151,14 @@ class Calls:
         self._counts += [[0, 0, 0]] * (number == len(self._counts))
         return number
 
-    def _parts(self, wire: str, places: Any, raws: Any, found: Any, rules: Any) -> Iterator[tuple[int, ...]]:
+    def _parts(self, wire: str, places: Any, raws: Any, found: Any) -> Iterator[tuple[int, ...]]:
         """The calls and results in records, several in some, each with the place of its record; where a record does
         not say which, it is one itself, and a span of a tool is its own result."""
+        rules, told, _ = _rules(wire)
         for place, raw, row in zip(places.tolist(), raws, found, strict=True):
-            fields = read_object(raw, wire)
-            parts = [part for part in parts_of(fields, rules) if part.kind in _PARTS] if fields else []
+            fields = read_object(raw, wire) or {}
+            several = chain(parts_of(fields, rules), *(said.parts for said in messages_of(fields, told, Reader())))
+            parts = [part for part in several if part.kind in _PARTS]
             for part in parts:
                 number = number_of(part.id and named(part.id)) or (row[0] if len(parts) == 1 else 0)
                 signed = number - (number >> 63 << 64)  # as the column of ids has it
@@ -203,16 +206,30 @@ _OF_TOOLS = ("tool_call", "tool_result", "error")
 
 
 @lru_cache(64)
-def _rules(wire: str) -> tuple[tuple[PartRule, ...], bool]:
-    """The rules for calls and results, and whether the columns say all of a record with one id."""
+def _rules(wire: str) -> tuple[tuple[PartRule, ...], tuple[MessageRule, ...], bool]:
+    """The rules for calls and results, those for messages with such, and whether the columns say all of a record
+    without messages and with one id."""
     table = registry.formats()[wire].table
-    places = {rule.at for rule in table.parts if rule.kind in _PARTS}
-    asked = table.parts if table.asks else ()  # a span of a call has its result
-    used = [rule for rule in asked if rule.at in places]  # a result without a path of its text is written as JSON
-    rules = tuple(rule._replace(text=rule.id if rule.kind == "result" else "", arguments=()) for rule in used)
     ids = {source.path for layout in table.layouts for source in sources_of(layout.columns.get("call_id", ()))}
-    plain = all("/".join(filter(None, (rule.at, rule.id))) in ids for rule in rules if rule.id)
-    return rules, plain
+    told = [
+        rule._replace(parts=tuple(_brief(part) for part in rule.parts if part.kind in _PARTS))
+        for rule in table.messages
+        if any(_path(rule.at, part.at, part.id) in ids for part in rule.parts if part.kind in _PARTS)
+    ]
+    asked = table.parts if table.asks else ()  # a span of a call has its result
+    places = {rule.at for rule in asked if rule.kind in _PARTS}
+    rules = tuple(_brief(rule) for rule in asked if rule.at in places)
+    paths = [_path(rule.at, rule.id) for rule in rules if rule.id]
+    return rules, tuple(told) if table.asks else (), ids.issuperset(paths)
+
+
+def _brief(rule: PartRule) -> PartRule:
+    """The rule without what is costly to write; a result without a path of its text is written as JSON."""
+    return rule._replace(text=rule.id if rule.kind == "result" else "", arguments=())
+
+
+def _path(*parts: str) -> str:
+    return "/".join(filter(None, parts))
 
 
 def _tree(parents: dict[int, int]) -> dict[str, int]:

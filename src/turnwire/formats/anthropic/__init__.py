@@ -46,7 +46,12 @@ def request() -> Columns:
         "model": Loose("model"),
         "sender": Loose("messages/*/role"),
         "text": (Loose("messages/*/content"), Loose("messages/*/content/*/text")),
+        "call_id": tuple(Loose(f"messages/*/{path}") for path in _IDS),
     }
+
+
+_IDS = ("content/*/tool_use_id", "content/*/id", "tool_call_id", "tool_calls/*/id")
+"""The paths of call ids in a message of a request, also of one to OpenAI."""
 
 
 def message_parts(at: str) -> tuple[PartRule, ...]:

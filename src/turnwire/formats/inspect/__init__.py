@@ -69,6 +69,7 @@ TABLE = Format(
                 "stop_reason": Loose("output/choices/*/stop_reason"),
                 "error": Loose("error/message"),
                 "request_id": Loose("uuid"),
+                "call_id": (Loose("messages/*/tool_call_id"), Loose("messages/*/tool_calls/*/id")),
                 "time": (Loose("started_at"), Loose("events/*/timestamp")),
                 "duration_ms": (Seconds("total_time"), Between("completed_at", start="started_at")),
                 **{name: (Sum(f"model_usage/{{}}/{path}"), f"output/usage/{path}") for name, path in _USAGE.items()},
