@@ -126,12 +126,13 @@ class Calls:
             np.isin(kinds, [KINDS.index(one) for one in several])
             for several in (table.asks, table.answers, _OF_TOOLS, ("usage",))
         )
+        rules, told, plain = _rules(wire.name)
         apart, called = (asks | answers) & ~of_tools & (codes < 0), batch.valid("tool") | batch.valid("call_id")
+        apart &= not told  # the calls in messages are of tools
         rows = np.flatnonzero(mine & called & ~apart & ~counts)
         ids, results = ids_of(columns["call_id"])[rows], (answers | ((codes < 0) & ~asks))[rows]
         tools = np.array([self._number(wire.name, name) for name in (*names, None)])[codes[rows]]
         failed = (batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool)))[rows]
-        rules, told, plain = _rules(wire.name)
         single = (batch["calls"][rows] == 1) & (batch["tools"][rows] < 2) & (ids != 0) & (of_tools[rows] | (not told))
         one = np.full(len(rows), not (rules or told)) | (plain & single)
         found = np.stack([ids.view(np.int64), tools, failed, results], 1)

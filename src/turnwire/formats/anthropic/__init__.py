@@ -114,6 +114,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
+    answers=("tool_result", "request"),  # the messages of the next request have the results
     keys=("id", "result/message/id", "request_id"),
     parts=(*message_parts(""), *message_parts("result/message/")),
     messages=(MessageRule("system", role="system"), MessageRule("messages/*", message_parts(""))),

@@ -150,6 +150,7 @@ TABLE = Format(
                 "model": Loose("model"),
                 "sender": Loose("input/*/role"),
                 "text": (Loose("input"), Loose("input/*/content"), Loose("input/*/content/*/text")),
+                "call_id": Loose("input/*/call_id"),
             },
             without=("object", "output", "response", "event", "usage"),
         ),
@@ -174,6 +175,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
+    answers=("tool_result", "request"),  # the messages of the next request have the results
     keys=("id", "response/id"),
     pieces={"object": ("chat.completion.chunk",)},
     parts=(
