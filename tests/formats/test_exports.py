@@ -46,7 +46,7 @@ def lines(log: bytes, to: str, **options: Any) -> tuple[list[Any], list[Exported
 
 
 def _responses(*order: int, session: str = "s") -> list[str]:
-    """Lines of one response, the last of whose blocks has its tokens, of the results of its calls, and of an event."""
+    """Lines of one response, the last of whose blocks has its tokens, of the results of its calls, an event, a turn."""
     shared = {"sessionId": session, "timestamp": "2025-09-01T10:00:00Z"}
     blocks = [{"type": "text", "text": "I look"}, CALL, {**CALL, "id": "t2"}]
     said = [
@@ -63,6 +63,7 @@ def _responses(*order: int, session: str = "s") -> list[str]:
         for number, one in enumerate(results)
     ]
     found.append({"type": "system", "subtype": "hook", "uuid": "e", "content": "ran", **shared})
+    found.append({"type": "user", "uuid": "v", "message": {"role": "user", "content": "and?"}, **shared})
     return [json.dumps(found[number]) for number in order]
 
 
@@ -72,6 +73,8 @@ _SPLIT = [
     pytest.param(_PLAIN + _responses(0, 1, 2, 3, 4, session="resumed"), id="resumed"),
     pytest.param(_responses(0, 1, 3, 2, 4), id="results_between"),
     pytest.param(_responses(0, 1, 5, 3, 2, 4), id="events_between"),
+    pytest.param(_responses(0, 6, 1, 2, 3, 4), id="a_turn_between"),
+    pytest.param(_responses(0, 1, 6, 2, 3, 4), id="a_turn_before_the_last"),
     pytest.param([_PLAIN[0].replace('"sessionId"', '\0"'), *_PLAIN[1:]], id="damaged_first"),
     pytest.param([_PLAIN[0], _PLAIN[1].replace('"sessionId"', '\\0"'), *_PLAIN[2:]], id="damaged_second"),
     pytest.param([json.dumps({**_CHUNK, "usage": tokens}) for tokens in (None, MESSAGE["usage"])], id="stream"),

@@ -112,19 +112,29 @@ def arguments_of(call: Part) -> str:
 
 
 class _Told:
-    """The marks of what was told last; of more than ``MOST`` the oldest are forgotten."""
+    """The marks of what was told last, each with a value; of more than ``MOST`` the oldest are forgotten."""
 
     def __init__(self) -> None:
-        self._new: set[Any] = set()
-        self._old: set[Any] = set()
+        self._new: dict[int, Any] = {}
+        self._old: dict[int, Any] = {}
 
-    def add(self, mark: Any) -> bool:
-        """True if it was told before."""
-        known = mark in self._new or mark in self._old
+    def add(self, mark: int, value: Any = True) -> Any:
+        """Returns the value that it had before; None if it was not told."""
+        known = self._new.get(mark, self._old.get(mark))
         if len(self._new) >= MOST // 2:
-            self._new, self._old = set(), self._new
-        self._new.add(mark)
+            self._new, self._old = {}, self._new
+        self._new[mark] = value
         return known
+
+    def added(self, key: tuple[Any, ...], tokens: dict[str, int]) -> dict[str, int]:
+        """The tokens of a response beyond those that were counted of it before: all blocks of it have some of them. A
+        key with one id alone is also that of longer ones with it."""
+        before = self.add(hash(key), tokens) or {}
+        most = before | {name: count for name, count in tokens.items() if count > before.get(name, 0)}
+        for mark in {hash(key), hash(key[:2])}:
+            self.add(mark, most)
+        more = {name: count - before.get(name, 0) for name, count in most.items()}
+        return {name: count for name, count in more.items() if count} if before else tokens
 
 
 class Turns:
@@ -333,7 +343,6 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
     told = _Told()
     run: list[Turn] = []  # a turn, and behind one of a response what neither a user nor a model said
     open_key: tuple[Any, ...] = ()
-    open_told: bool | None = None  # True if the tokens of the open response were counted before
     for turn in found:
         table = _tables(turn.columns["wire"])[0]
         # In a damaged line of a session a message of the API may be found: its key is the first id alone.
@@ -341,24 +350,16 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
         known = turn.record is not None and key[1:2] not in ((), (None,), ("",))  # an empty id is none
         same = known and key[:2] == open_key[:2] and (key == open_key or len(key) != len(open_key))
         goes_on = bool(run) and (same or len(run) == 1) and _continues(run[0], turn, same)
-        again = None
         if known and turn.tokens:
-            again = told.add(hash(key))
-            if key[2:]:
-                told.add(hash(key[:2]))
-            if goes_on and same and open_told is not None:
-                again = open_told
-            if again:
-                turn.tokens.clear()  # counted before, with all blocks of its response
+            turn.tokens = told.added(open_key if same else key, turn.tokens)
         if goes_on:
             _add(run[0], turn)
             open_key = key if turn.columns["kind"] == "usage" else open_key
-            open_told = open_told if again is None else again
         elif open_key and turn.role not in ("assistant", "user") and run[0].role == "assistant" and len(run) < _NEAR:
             run.append(turn)
         else:
             yield from run
-            run, open_key, open_told = [turn], key if known else (), again
+            run, open_key = [turn], key if known else ()
     yield from run
 
 
@@ -379,7 +380,7 @@ def _add(open_turn: Turn, turn: Turn) -> None:
     open_turn.parts += turn.parts
     open_turn.left |= turn.left
     for name, count in turn.tokens.items():
-        open_turn.tokens[name] = max(open_turn.tokens.get(name, 0), count)
+        open_turn.tokens[name] = open_turn.tokens.get(name, 0) + count
     for name, value in turn.columns.items():
         if open_turn.columns.get(name) is None or name == "stop_reason":
             open_turn.columns[name] = value if value is not None else open_turn.columns.get(name)
