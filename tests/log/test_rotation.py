@@ -244,7 +244,8 @@ def test_a_log_that_is_copied_and_cut_just_before_it_is_read(
         first = scan_nslip(log.path, resume={})
         seen, position = numbers_of(first), first.position
         run(log.write(2))
-        real, left = rotation.begin if begun else rotation.Reading, [None]
+        name, left = "begin" if begun else "Reading", [None]
+        real: Any = getattr(rotation, name)
 
         def cut(*arguments: Any) -> Any:
             result = real(*arguments) if begun else None
@@ -254,13 +255,44 @@ def test_a_log_that_is_copied_and_cut_just_before_it_is_read(
                 run(log.write(written))
             return result if begun else real(*arguments)
 
-        monkeypatch.setattr(rotation, "begin" if begun else "Reading", cut)
+        monkeypatch.setattr(rotation, name, cut)
         for _ in range(3):
             found = scan_nslip(log.path, resume=position)
             seen, position = seen + numbers_of(found), found.position
             run(log.write(1))
     assert not left
     assert seen == list(range(log.written - 1))
+
+
+def test_a_log_that_comes_and_goes_between_two_times_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What had the name meanwhile is newer than what is open, and no sign that that was cut."""
+    path, looks = tmp_path / "app.log", iter(range(100))
+    real = rotation.Missed
+
+    def missed(*arguments: Any) -> Any:
+        if (look := next(looks)) == 0:
+            path.write_bytes(record(1))
+            (tmp_path / "app.log.1").rename(tmp_path / "app.log.2")
+            path.rename(tmp_path / "app.log.1")
+        elif look == 3:
+            path.write_bytes(record(2))
+        return real(*arguments)
+
+    path.write_bytes(record(0))
+    with followed(path) as reader:
+        seen = [number for number, _ in reader.next()]
+        with reader.between_looks():
+            path.rename(tmp_path / "app.log.1")
+            monkeypatch.setattr(rotation, "Missed", missed)
+
+        def through() -> bool:
+            seen.extend(number for number, _ in reader.next(reader.rows.qsize()))
+            return 2 in seen
+
+        assert soon(through)
+    assert (seen, reader.scan.gaps) == ([0, 1, 2], ())
 
 
 @pytest.mark.parametrize("moves", [1, 3, rotation.MOVES])

@@ -362,10 +362,13 @@ class Missed:
         self._since = self._latest.written + (found.why is None)
         self._certain = is_rotated(name)  # that nothing that came after what was read last is missing
         listed, settled = self._marks.beside(name)
+        # Between two renames nothing has the name, so what is open may be older than files that were renamed since.
+        self._renamed = {one.file: one.path for one in listed}.get(_file_of(log), name) != name
         settled = self._compare(listed) and settled
         later, still = self._marks.beside(name)
         moved = not (settled and still) or {one.file for one in listed} != {one.file for one in later}
         self.again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
+        self.again = self.again or bool(self._renamed and self._new)
         why = self._missing(found.why) or (found.why or Reason.FILE_GONE if moved else None)
         self.gap = None if why is None else Gap(name, self._latest.offset, None, why)
 
@@ -408,11 +411,11 @@ class Missed:
         """Compares them all, but those that are read already, first by device and inode; False if one of them has
         another name by now."""
         unknown: list[tuple[Rotated, Any, Identity]] = []
-        there, marks, log = True, self._marks, os.fstat(self._log.fileno())
+        there, marks, log = True, self._marks, _file_of(self._log)
         for one in listed:
             marks.found(one.path, one.file, named=False)
             known = one.file in marks.files or one.written >= self._since
-            read = one.file in marks.done or one.file == (log.st_dev, log.st_ino)
+            read = one.file in marks.done or one.file == log
             if not known or read or marks.dismissed.get(one.file) == (one.written, one.size):
                 continue
             if (file := marks.opened(one)) is None:
@@ -506,10 +509,17 @@ class Missed:
         if self.kept is not None:
             self.anew = reached > BANNER
             return Reason.FILE_REPLACED if self.anew else Reason.FILE_SHRUNK
+        if self._new and self._renamed:
+            return None  # they came after it
         if self._new and reached <= BANNER:
             return Reason.FILE_SHRUNK
         self._drop(self._new)
         return None
+
+
+def _file_of(file: Any) -> tuple[int, int]:
+    status = os.fstat(file.fileno())
+    return status.st_dev, status.st_ino
 
 
 def open_as(one: Rotated) -> Any:
@@ -518,8 +528,7 @@ def open_as(one: Rotated) -> Any:
         file = open(one.path, "rb", buffering=0)  # noqa: SIM115 (who asked closes it)
     except FileNotFoundError:
         return None
-    status = os.fstat(file.fileno())
-    if (status.st_dev, status.st_ino) == one.file:
+    if _file_of(file) == one.file:
         return file
     file.close()
     return None
