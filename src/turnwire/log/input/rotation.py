@@ -346,7 +346,7 @@ class Missed:
     the name of the log, as far as they are not read yet, oldest first; kept: which of them holds what was read under
     the name last, and what follows it; anew: whether the log was cut, and is read from its start; gap: what cannot be
     had, from the place that was read last on; again: whether files were written, renamed, removed or made while they
-    were looked at.
+    were looked at, or after what is open as the log.
     """
 
     def __init__(self, name: str, log: Any, found: FileComparison, job: ReadOptions) -> None:
@@ -367,8 +367,8 @@ class Missed:
         settled = self._compare(listed) and settled
         later, still = self._marks.beside(name)
         moved = not (settled and still) or {one.file for one in listed} != {one.file for one in later}
-        self.again = moved or {(one.file, one.size) for one in listed} != {(one.file, one.size) for one in later}
-        self.again = self.again or bool(self._renamed and self._new)
+        before, after = ({(one.file, one.size) for one in ones} for ones in (listed, later))
+        self.again = moved or before != after or bool(self._renamed and self._new)
         why = self._missing(found.why) or (found.why or Reason.FILE_GONE if moved else None)
         self.gap = None if why is None else Gap(name, self._latest.offset, None, why)
 
