@@ -34,12 +34,12 @@ SKIPPED = is_set("TURNWIRE_SKIP_NATIVE")
 QUICK = is_set("TURNWIRE_QUICK")
 SANITIZE = os.environ.get("TURNWIRE_SANITIZE", "")
 C_DIR = "build"
-"""Where Cython writes the C, which is the same whatever it is compiled with."""
+"""Cython writes the C here, which is the same whatever it is compiled with."""
 BUILD_DIR = f"{C_DIR}/sanitize-{SANITIZE.replace(',', '-')}" if SANITIZE else f"{C_DIR}/quick" if QUICK else C_DIR
 WHY_NOT = os.path.join("turnwire", "_native", "NOT_COMPILED")
-"""Where it is kept why there are no compiled modules, below the folder that modules are built into."""
+"""Says why there are no compiled modules, below the folder that modules are built into."""
 SHARED = "turnwire._native.cython_shared"
-"""What Cython would write into every module (memory views, functions, fused types), compiled once for all of them."""
+"""The parts that Cython would write into every module (memory views, functions, fused types), compiled once for all."""
 NAMED = re.compile(
     r"""^[ \t]*\#?[ \t]*(?:include|cdef[ \t]+extern[ \t]+from)[ \t]+["']([^"']+)["']  # a header, or a part of a module
       | ^[ \t]*(?:from|cimport)[ \t]+(_native[\w.]+)  # the declarations of another folder""",
@@ -56,7 +56,7 @@ DIRECTIVES = {
     "emit_code_comments": False,  # the source beside each line, which the compiler would read
 }
 HOTTEST = {f"turnwire._native.{name}" for name in ("nslip.codec", "csp.codec", "log.search")}
-"""What costs 3 % or more at less than -O3, by instructions of scans and of messages (``make gate``)."""
+"""Modules that cost 3 % or more at less than -O3, by instructions of scans and of messages (``make gate``)."""
 ANNOTATED = {f"turnwire._native.{name}" for name in ("nslip.codec", "kick.envelope", "kick.format")}
 """Those with public classes: made as Python makes its own, these have ``__annotations__``, which no static type has."""
 INLINED = (
@@ -84,7 +84,7 @@ def flags() -> tuple[list[str], list[str]]:
 
 
 def is_gcc(command: list[str]) -> bool:
-    """Whether a command compiles with GCC, by the names that it has of itself: clang is called gcc and cc, too."""
+    """True if a command compiles with GCC, by the names that it has of itself: clang is called gcc and cc, too."""
     asked = [*command, "-E", "-dM", "-x", "c", os.devnull]
     names = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
     return "__GNUC__" in names and "__clang__" not in names

@@ -57,7 +57,7 @@ SCREENS = {
 
 
 def terminal() -> None:
-    """What commands print on a terminal of 100 columns."""
+    """Prints the output of commands on a terminal of 100 columns."""
     for name, arguments in SCREENS.items():
         code, sent = on_terminal(*arguments, COLUMNS="100", TERM="xterm-256color")
         assert code in (0, 1), (arguments, code, sent)

@@ -1,4 +1,4 @@
-"""What mkdocs does beside its own for the site: pages of the repository outside docs/ are pages of the site, too.
+"""Steps of mkdocs beside its own for the site: pages of the repository outside docs/ are pages of the site, too.
 
 A link that is right in the repository is right in the site: one to such a page, or to one of docs/, is rewritten; one
 to a file that the site does not have (a script, a workflow) becomes its text. mkdocs then judges every link strictly.

@@ -22,12 +22,12 @@ import turnwire_c  # noqa: E402
 
 
 def is_set(name):
-    """Whether a switch of the environment is on."""
+    """True if a switch of the environment is on."""
     return os.environ.get(name, "") not in ("", "0")
 
 
 def lack():
-    """What is missing for a native core here, in words that follow "not compiled: "; None where nothing is."""
+    """The lack of a native core here, in words that follow "not compiled: "; None if nothing is missing."""
     if is_set("TURNWIRE_SKIP_NATIVE"):
         return "TURNWIRE_SKIP_NATIVE was set when built, as for the pure wheel"
     if sys.platform == "win32":
@@ -46,7 +46,7 @@ def clang_cl():
 
 
 def _translating():
-    """What it needs to have the C: Cython, but in an sdist, which carries it."""
+    """The requirements for having the C: Cython, but in an sdist, which carries it."""
     return [SETUPTOOLS] if turnwire_c.fits() else [SETUPTOOLS, CYTHON]
 
 
@@ -56,17 +56,17 @@ def _needed():
 
 
 def get_requires_for_build_wheel(config_settings=None):
-    """What building a wheel needs here."""
+    """The requirements of a wheel built here."""
     return _needed()
 
 
 def get_requires_for_build_editable(config_settings=None):
-    """What building in place needs here."""
+    """The requirements of building in place."""
     return _needed()
 
 
 def get_requires_for_build_sdist(config_settings=None):
-    """What an sdist needs: it carries the C, but nothing is compiled."""
+    """The requirements of an sdist: it carries the C, but nothing is compiled."""
     return _translating()
 
 

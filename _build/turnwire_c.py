@@ -48,7 +48,7 @@ def digest(root, folder):
 
 
 def fits(root="."):
-    """Whether a tree carries the C of just these sources."""
+    """True if a tree carries the C of just these sources."""
     folder = os.path.join(root, FOLDER)
     try:
         with open(os.path.join(folder, DIGEST), encoding="ascii") as file:
@@ -80,7 +80,7 @@ def carry(built, root):
 
 
 def _alike(one, other):
-    """Whether two files are there and hold the same."""
+    """True if two files are there and hold the same."""
     try:
         with open(one, "rb") as first, open(other, "rb") as second:
             return first.read() == second.read()

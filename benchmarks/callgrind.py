@@ -25,7 +25,7 @@ def begin() -> None:
 
 
 def mark() -> None:
-    """What was counted since the last mark ends here."""
+    """Ends the part that is counted since the last mark."""
     os.getppid()
 
 

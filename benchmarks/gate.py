@@ -42,7 +42,7 @@ WHAT = (
     *("decode", "encode", "check"),
     *("turnwire.decode", "turnwire.encode", "turnwire.check", "turnwire.Decoder.feed", "turnwire.extract"),
 )
-"""What is counted of each wire: its own codec, then the entries of the package; a Decoder is told the wire and fed one
+"""The counts of each wire: its own codec, then the entries of the package; a Decoder is told the wire and fed one
 message a call, the others are told none."""
 
 Figures = Mapping[str, float]
@@ -139,7 +139,7 @@ def of_scans() -> dict[str, float]:
 
 
 def made_with() -> dict[str, str]:
-    """What the figures depend on beside the code: what compiled the core (as it says itself) and what runs it."""
+    """The facts that figures depend on beside the code: what compiled the core (as it says itself) and what runs it."""
     folder = instructions.SOURCE / "turnwire" / "_native"
     built = next(folder.glob("cython_shared.*"), None)
     if built is None:
@@ -196,7 +196,7 @@ def faults(figures: Figures, base: Figures) -> list[str]:
 
 
 def differences(here: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
-    """What the baseline was made with that is another here, in words."""
+    """The facts of the baseline that are others here, in words."""
     names = sorted(set(here) | set(there))
     return [
         f"{name}: {here.get(name, 'none')} here, {there.get(name, 'none')} for the baseline"

@@ -1,4 +1,4 @@
-"""What hostile input costs: instructions at n and 4n bytes of each entry, counted by valgrind. `make gate` runs it.
+"""The cost of hostile input: instructions at n and 4n bytes of each entry, counted by valgrind. `make gate` runs it.
 
     python benchmarks/growth.py [--all] [NAME ...]
 
@@ -58,7 +58,7 @@ class Entry(NamedTuple):
 
 
 def _refused(call: Run) -> Run:
-    """What an entry does with bad input is to refuse it: that is a part of its cost."""
+    """The refusal of bad input is a part of an entry's cost."""
 
     def run(data: bytes) -> Any:
         try:
@@ -232,7 +232,7 @@ DEAR = ("behind ", "in parts of CRI", "preambles behind")
 
 
 def inputs(name: str, every: bool) -> dict[str, Make]:
-    """What an entry is given, by name."""
+    """The inputs of an entry, by name."""
     units = {repr(one): one.encode() for one in OFTEN}
     if every:
         units |= {repr(unit): unit for unit in UNITS} | MESSAGES
@@ -271,7 +271,7 @@ def counted(names: list[str], every: bool, scale: int) -> dict[str, list[tuple[i
 
 
 def faults(names: list[str], every: bool, scale: int = 1) -> dict[tuple[str, str], str]:
-    """What breaks the contract, in words, by the names of entry and input."""
+    """The breaches of the contract, in words, by the names of entry and input."""
     several, known = cpu_count() or 1, dict(entries())
     with ThreadPoolExecutor(several) as pool:  # a process each
         parts = pool.map(lambda at: counted(names[at::several], every, scale), range(several))

@@ -64,7 +64,7 @@ def ratio(samples: dict[str, list[float]], name: str, base: str) -> Ratio:
 
 
 def machine() -> str:
-    """What the figures were taken on, in two lines."""
+    """The machine that took the figures, in two lines."""
     import turnwire
     from turnwire.log.engine import all_wires
 

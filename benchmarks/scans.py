@@ -122,7 +122,7 @@ CARRIERS: dict[str, Callable[[bytes], bytes]] = {
         json.dumps({"source": message.decode().splitlines(keepends=True)}).encode() + b"\n"
     ),
 }
-"""What each message is put into."""
+"""The container of each message."""
 
 
 def interleaved(messages: list[bytes]) -> bytes:

@@ -381,4 +381,4 @@ SESSIONS: dict[str, tuple[str, Callable[[int, int], list[Event]]]] = {
     "trace events": ("generated", trace),
     "mixed, five wires": ("mixed", mixed),
 }
-"""What is measured: name -> (where it comes from, generator)."""
+"""The traffic measured: name -> (where it comes from, generator)."""

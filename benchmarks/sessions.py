@@ -1,4 +1,4 @@
-"""What sessions cost a model, beside minified JSON lines and other formats; and what they cost a machine.
+"""The cost of sessions for a model, beside minified JSON lines and other formats; and for a machine.
 
 ``python -m benchmarks.sessions`` prints a table in Markdown. Tokens are counted, the explanation in each session
 included, and every format must give the events back. ``floor`` is each distinct leaf once, two tokens for each time.

@@ -26,7 +26,7 @@ REQUEST = '@a3|f0|c1|S0|d1|T1|g1|k1|q3|t"goal_1"#'
 
 
 def context() -> Context:
-    """What wires with names, UUIDs and times need beside a message of numbers; the same at every run."""
+    """The names, UUIDs and times that wires need beside a message of numbers; the same at every run."""
     rnd = random.Random(8)
 
     def fresh() -> str:
@@ -120,7 +120,7 @@ def conversations(few: Any, many: Any, given: Context) -> str:
 
 
 def facts() -> str:
-    """What the tables were counted with."""
+    """The versions that counted the tables."""
     models = [f"{name} ({tokens.vocabulary(name).models})" for name in TOKENIZERS]
     versions = [f"{FORMATS[name].package} {version_of(FORMATS[name])}" for name in FORMATS if FORMATS[name].package]
     counter = f"Counted by splintr-rs {version('splintr-rs')}; {', '.join(versions)}."

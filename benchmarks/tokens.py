@@ -25,7 +25,7 @@ ROUNDS = 7
 
 
 def texts() -> dict[str, list[str]]:
-    """What is counted: real nSLIP messages, lines and whole files of Python's own library, pages of this project."""
+    """The texts counted: real nSLIP messages, lines and whole files of Python's own library, pages of this project."""
     library = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))[:80]
     files = [path.read_text("utf-8", "replace") for path in library]
     pages = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md"))]
@@ -49,7 +49,7 @@ def reference() -> Any:
 
 
 def runs(encoding: Any, given: list[str], threads: int) -> dict[str, Callable[[], float]]:
-    """What is compared, each checked to count the same."""
+    """The counters compared, each checked to count the same."""
     mine = tokens.load(NAME)
     expected = [len(encoding.encode_ordinary(text)) for text in given]
 

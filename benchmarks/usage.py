@@ -181,7 +181,7 @@ def write(folder: Path, size: int, files: int) -> None:
 GIVEN = {"type": str, "sessionId": str, "timestamp": str, "cwd": str, "requestId": str}
 COUNTED = "count(*), " + ", ".join(f"sum({name})::BIGINT" for name in TOKENS)
 KEYS = {"model": "model", "session": "sessionId", "day": "timestamp[:10]"}
-"""What turnwire adds up by -> what DuckDB does."""
+"""The key of turnwire -> that of DuckDB."""
 
 
 class DuckDB:

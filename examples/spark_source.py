@@ -60,7 +60,7 @@ class TurnwireSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` is given."""
+        """The argument of ``format``."""
         return "turnwire"
 
     def schema(self) -> Any:
@@ -70,5 +70,5 @@ class TurnwireSource(DataSource):  # type: ignore[misc]
         return from_arrow_schema(spark_schema(turnwire.scan(b"", wire=self.options["wire"])))
 
     def reader(self, schema: Any) -> TurnwireReader:
-        """What reads it."""
+        """The reader of the rows."""
         return TurnwireReader(self.options)

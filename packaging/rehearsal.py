@@ -40,7 +40,7 @@ CHECK = (
     "assert turnwire.encode(turnwire.decode(text)) == text\n"
     "print(sys.version.split()[0], turnwire.backend)\n"
 )
-"""What an installed wheel has to do."""
+"""The tasks of an installed wheel."""
 
 
 def run(*command: str | Path, where: Path = ROOT, **environment: str) -> str:

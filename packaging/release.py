@@ -30,7 +30,7 @@ def number(version: str) -> tuple[int, ...]:
 
 
 def section(text: str) -> str:
-    """What stands under "Unreleased"."""
+    """The text under "Unreleased"."""
     _, found, rest = text.partition(UNRELEASED)
     if not found:
         sys.exit('CHANGELOG.md has no section "Unreleased"')

@@ -80,7 +80,7 @@ def core(backend: str) -> Callable[[str], ModuleType]:
 
 @pytest.fixture
 def registering(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test registers is forgotten afterwards, also by the finders of scans: no name is registered twice."""
+    """Forgets what a test registers, also in the finders of scans: no name is registered twice."""
     import turnwire
     from turnwire import registry
     from turnwire.log.engine import all_wires
@@ -134,7 +134,7 @@ def _on_pure(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported and collected stays to the end: the garbage collector need not look through it at each turn,
+    """Imported and collected objects stay to the end: the garbage collector need not look through them at each turn,
     nor be called as often as where memory is scarce (each time it calls hypothesis, too)."""
     gc.disable()
     try:

@@ -61,7 +61,7 @@ def examples() -> dict[str, str]:
 
 
 def run(path: Path, backend: str, code: str, *arguments: str) -> str:
-    """What a fresh interpreter prints that has the folders in ``path``."""
+    """The output of a fresh interpreter that has the folders in ``path``."""
     known = os.pathsep.join(entry for entry in sys.path if entry)
     settings = {**os.environ, "PYTHONPATH": known, "TURNWIRE_PURE": str(int(backend == "pure"))}
     command = [sys.executable, "-c", code, str(path), *arguments]

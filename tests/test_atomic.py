@@ -184,7 +184,7 @@ def test_a_directory_that_is_open_is_swept_of_files_alone(tmp_path: Path) -> Non
 def test_names_that_a_file_system_cannot_flush(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, refused: bool
 ) -> None:
-    """Where it never does, nothing is wrong; where it did not now, what is written is there and is said to be."""
+    """If it never can, nothing is wrong; if it failed now, what is written is there and is said to be."""
     fsync = os.fsync
 
     def failing(descriptor: int) -> None:

@@ -307,7 +307,7 @@ def test_a_clause_that_is_none() -> None:
 
 @pytest.mark.parametrize("sessions", [64, 65, 130])
 def test_questions_stay_open_however_many_there_are(sessions: int) -> None:
-    """What was answered is forgotten now and then, which must not take what has just been asked."""
+    """Answered questions are forgotten now and then, which must not take what has just been asked."""
     asked = next(message for message in TALK if message["header"]["kind"] == "query")
     head = {"logical_clock": 1}
     texts = [json.dumps({**asked, "header": asked["header"] | head | {"session_id": f"s{n}"}}) for n in range(sessions)]

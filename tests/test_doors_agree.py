@@ -155,7 +155,7 @@ def placed(found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def fed(data: bytes, wire: str | None, size: int) -> tuple[int, list[str]]:
-    """What a Decoder gives for pieces of this size: how many messages, and the reasons of the rejects."""
+    """The results of a Decoder for pieces of this size: how many messages, and the reasons of the rejects."""
     decoder, good, bad = Decoder(wire), 0, []
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     for take in (*(lambda piece=piece: decoder.feed(piece) for piece in pieces), *[decoder.close] * 6):

@@ -1,4 +1,4 @@
-"""What a JSON wire that turnwire does not bring may plan, and what is refused before a core goes by it."""
+"""Plans of a JSON wire that turnwire does not bring, and which are refused before a core goes by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of what judges find: verdicts, the order of places, what a refusal leaves behind; and what looks like a
+"""The findings of judges: verdicts, the order of places, what a refusal leaves behind; and what looks like a
 line of a log, of a preamble or of somebody who speaks."""
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def compiler(command: tuple[str, ...]) -> list[str]:
 
 
 def built(command: list[str], source: str, folder: Path) -> str:
-    """What a program in C prints."""
+    """The output of a program in C."""
     (folder / "a.c").write_text(source, "utf-8")
     subprocess.run([*command, *WARNINGS, f"-I{ROOT}", folder / "a.c", "-o", folder / "a"], check=True, timeout=600)
     return subprocess.run([folder / "a"], capture_output=True, text=True, check=True, timeout=300).stdout

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compil
 
 Call = Callable[[], object]
 SHARED = (None, True, False, 0, 1, "", b"", (), int, str, bytes, dict, list, tuple)
-"""What everybody has references to: a lost one makes no new object."""
+"""Everybody has references to these: a lost one makes no new object."""
 LEAST = 32
 """Bytes that malloc takes at least for what nobody gives back."""
 ALLOWED = 0.5

@@ -84,7 +84,7 @@ def test_whoever_asks_while_wires_are_looked_for_gets_those_before(monkeypatch: 
 
 
 def test_entry_points_are_taken_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no wire, and what cannot be loaded, gives a warning and is passed over."""
+    """Entries that are no wire or cannot be loaded give a warning and are passed over."""
 
     def lost() -> Any:
         raise ImportError("gone")

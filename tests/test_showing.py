@@ -1,4 +1,4 @@
-"""What notebooks show: every text is escaped, whatever stands in a log, and nothing is read for it."""
+"""Notebooks show a scan: every text is escaped, whatever stands in a log, and nothing is read for it."""
 
 from __future__ import annotations
 

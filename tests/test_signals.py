@@ -46,7 +46,7 @@ LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
 
 
 class Interrupted(Exception):
-    """What the handler of a signal raises."""
+    """Raised by the handler of a signal."""
 
 
 @pytest.mark.parametrize("name", LOOPS)

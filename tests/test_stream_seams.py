@@ -1,4 +1,4 @@
-"""What ``turnwire.Decoder`` knows of a stream between two pieces: that nothing is lost where they meet, and that what
+"""A ``turnwire.Decoder`` between two pieces of a stream: that nothing is lost where they meet, and that what
 is held is neither read nor put together with each of them. Counted in bytes, not in seconds."""
 
 from __future__ import annotations

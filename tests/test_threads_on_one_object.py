@@ -45,7 +45,7 @@ def often() -> Iterator[None]:
 
 
 def together(work: Callable[[int], Any]) -> list[Any]:
-    """What eight threads give that begin at once; the first failure is raised."""
+    """The results of eight threads that begin at once; the first failure is raised."""
     barrier = Barrier(THREADS)
 
     def begin(number: int) -> Any:
@@ -57,7 +57,7 @@ def together(work: Callable[[int], Any]) -> list[Any]:
 
 
 def read(wire: str, text: str) -> Any:
-    """What a text decodes to, or how it is refused."""
+    """The message of a text, or how it is refused."""
     try:
         return repr(turnwire.decode(text, wire))
     except turnwire.WireError as error:
@@ -66,7 +66,7 @@ def read(wire: str, text: str) -> Any:
 
 @pytest.mark.parametrize("wire", GOOD)
 def test_all_decode_a_wire_at_once(wire: str, backend: str) -> None:
-    """What decodes is one for the process: good texts and refused ones, each thread with its own first."""
+    """The decoder is one for the process: good texts and refused ones, each thread with its own first."""
     cuts = range(0, len(GOOD[wire]), 1 + len(GOOD[wire]) // 24)
     texts = [GOOD[wire], *(GOOD[wire][:at] + GOOD[wire][at + 1 :] for at in cuts), *(GOOD[wire][:at] for at in cuts)]
     alone = [read(wire, text) for text in texts]

@@ -30,7 +30,7 @@ def both(name: str) -> list[ModuleType]:
 
 
 def said(call: Any, *given: Any, **options: Any) -> Any:
-    """What a call gives, or why it is refused."""
+    """The result of a call, or why it is refused."""
     try:
         return call(*given, **options)
     except (DecodeError, EncodeError, ValueError) as error:
@@ -38,7 +38,7 @@ def said(call: Any, *given: Any, **options: Any) -> Any:
 
 
 def alike(name: str, call: Any) -> Any:
-    """What both cores say, which is the same."""
+    """The result of both cores, which is the same."""
     native, pure = (said(call, core) for core in both(name))
     assert native == pure
     return native

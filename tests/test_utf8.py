@@ -23,7 +23,7 @@ from turnwire._backend import core_module
 FIRST = bytes.fromhex("80 8F BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8")
 """First bytes at the edges of what begins a character of two, three or four, or none."""
 SECOND = (0x20, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0)
-"""What is at the edge of what may follow the first byte of a character."""
+"""The edges of what may follow the first byte of a character."""
 WORDS = {"nslip": "twelve bytes", "csp": "find it", "sstp": '"claim":"c', "sap": '"message":"m', "kick": "task/a"}
 """A text in one of the messages that are edited, behind which characters are put."""
 
@@ -41,7 +41,7 @@ def sequences() -> Iterator[bytes]:
 
 
 def is_good(data: bytes) -> bool:
-    """Whether Python takes it."""
+    """True if Python takes it."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -78,7 +78,7 @@ CUT = (b"\xff", b"\x80", b"\xc3", b"\xe3\x83", b"\xf0\x9f\x98")
 
 
 MODULES = {"kick": "kick.format"}
-"""What chooses among the code for several processors; the JSON of the others is tested over every place in
+"""Chooses among the code for several processors; the JSON of the others is tested over every place in
 ``log/test_json_steps.py``."""
 
 
@@ -133,7 +133,7 @@ ENDS = [
 
 
 def said(call: Callable[[Any], Any], data: Any) -> Any:
-    """What a call gives, or why and where it is refused."""
+    """The result of a call, or why and where it is refused."""
     try:
         return repr(call(data))
     except turnwire.WireError as error:
@@ -148,7 +148,7 @@ def texts_of(wire: str) -> list[bytes]:
 
 
 def rows(data: Any) -> list[list[Any]]:
-    """Where the records are, and where and why rejects."""
+    """The places of records, and the places and reasons of rejects."""
     found = turnwire.scan(data)
     records = [list(batch[name]) for batch in found for name in ("offset", "length", "line", "wire")]
     return [*records, *(list(found.rejects[name]) for name in ("offset", "length", "line", "reason"))]

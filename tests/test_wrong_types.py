@@ -1,4 +1,4 @@
-"""What is not taken is refused in the same words by both cores, and never by an error from inside."""
+"""Both cores refuse wrong types in the same words, and never by an error from inside."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from turnwire.kick import codec
 INSIDE = ("AttributeError", "IndexError", "KeyError", "UnicodeDecodeError", "UnicodeEncodeError", "AssertionError")
 INSIDE += ("NameError", "UnboundLocalError", "RecursionError", "SystemError", "NotImplementedError")
 OF_FILES = {"sap.conform_files", "ledger.verify_file", "tokens.advise", "report.report", "log.plan", "log.stats"}
-"""What takes the name of a file raises what ``open`` does for a name that no file can have."""
+"""These take the name of a file and raise what ``open`` does for a name that no file can have."""
 ROOT = Path(__file__).parent.parent
 
 

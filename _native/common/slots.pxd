@@ -18,7 +18,7 @@ cdef extern from "Python.h":
 
 
 cdef inline Py_ssize_t slot_offset(object descriptor) except -1:
-    """Where the slot of a ``__slots__`` descriptor lies in an object."""
+    """The offset of the slot of a ``__slots__`` descriptor in an object."""
     if not PyObject_TypeCheck(descriptor, &PyMemberDescr_Type):
         raise TypeError("a slot is needed")
     return (<PyMemberDescrObject*>descriptor).d_member.offset
@@ -36,5 +36,5 @@ cdef inline void fill_slot(object owner, Py_ssize_t offset, object value) noexce
 
 
 cdef inline PyObject* in_slot(object owner, Py_ssize_t offset) noexcept:
-    """What stands in a slot, or NULL where it is empty."""
+    """The object in a slot, or NULL if it is empty."""
     return (<PyObject**>(<char*>(<PyObject*>owner) + offset))[0]

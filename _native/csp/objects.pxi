@@ -243,7 +243,7 @@ cdef int64_t least_size(const int32_t *row, const int32_t *extras) noexcept nogi
 
 
 cdef tuple parts_of(object message, object source, bint exact):
-    """What ``is_untouched`` compares: (source, exact, five attributes of the message, the block's class, three of its values, and
+    """All that ``is_untouched`` compares: (source, exact, five attributes of the message, the block's class, three of its values, and
     each item of its list). exact: the source is the text that writing gives."""
     cdef object block = <object>in_slot(message, AT_BLOCK)
     cdef PyObject *held[4]

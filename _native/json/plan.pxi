@@ -295,7 +295,7 @@ SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else 
 
 
 cdef class Learnt:
-    """What searches learnt of the objects of a log, for the search of one block at a time: their keys and templates. digits:
+    """The keys and templates of the objects of a log, learnt for the search of one block at a time. digits:
     the limit under which that holds."""
 
     cdef tw_json json
@@ -540,7 +540,7 @@ cdef class Plan:
 # A callback that raises returns 0 and leaves its error set, which the search raises: without memory there may be none, and
 # `except` must not look for it.
 cdef class Call:
-    """What the callbacks of one call need."""
+    """The needs of the callbacks of one call."""
 
     cdef object judgement
 
@@ -577,7 +577,7 @@ cdef int go_on(void *context) except 0 with gil:
 
 
 cdef void *column(dict columns, object name, size_t room, size_t width) except? NULL:
-    """Where a column's memory is, or NULL where it is not asked for. The caller's dict keeps it alive."""
+    """The memory of a column, or NULL if it is not asked for. The caller's dict keeps it alive."""
     cdef Py_buffer view
     array = columns.get(name)
     if array is None:

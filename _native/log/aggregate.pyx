@@ -152,7 +152,7 @@ cdef Spans spans_of(const uint8_t[::1] buffer, const uint8_t[::1] arena, const u
 
 
 cdef inline const uint8_t *span(const Spans *s, Py_ssize_t row) noexcept nogil:
-    """Where a text begins; nowhere outside of its buffer."""
+    """The beginning of a text; NULL outside of its buffer."""
     cdef int64_t at = s.offsets[row], length = s.lengths[row]
     cdef int part
     for part in range(3):
@@ -173,7 +173,7 @@ cdef enum:
 
 
 cdef inline size_t slot_of(const uint8_t *p, size_t size) noexcept nogil:
-    """Where a text stands among those met last; a text of few bytes by all of them."""
+    """The place of a text among those met last; a text of few bytes by all of them."""
     cdef uint64_t first = 0, last = 0
     if size >= 8:
         memcpy(&first, p, 8)
@@ -243,7 +243,7 @@ def codes(const uint64_t[::1] numbers, int64_t[::1] out):
 
 
 def works(wire, buffer, arena, offsets, lengths, uint64_t[::1] tasks, uint64_t[::1] ids, uint8_t[::1] bits):
-    """What records say of a piece of work: the numbers of its id and of their own, 0 for none, and FINAL, ASKS and ODD,
+    """The work that records tell of: the numbers of its id and of their own, 0 for none, and FINAL, ASKS and ODD,
     which leaves a record to the ``work`` of its wire. wire: its name, or a ``MemberWork``. Returns whether it is known
     here."""
     cdef Spans s = spans_of(buffer, arena, b"", offsets, lengths)

@@ -79,7 +79,7 @@ class Column(NamedTuple):
 
 OBJECT, TOKEN, LINES = "object", "token", "lines"
 STYLES = (OBJECT, TOKEN, LINES)
-"""What a message is: a JSON object; a token, which may be anywhere in a line; whole lines."""
+"""The shape of a message: a JSON object; a token, which may be anywhere in a line; whole lines."""
 FORMATS = "formats"
 """All formats of real traffic: the ``wire`` of a scan that looks for each of them."""
 MATCHED = ("nslip", "csp")
@@ -329,7 +329,7 @@ COMMON = (
     Column("time", "timestamp", nullable=True),
     Column("subject", "text", nullable=True),
 )
-"""What any record can have, whatever its wire, beside its place (``turnwire.log.output.batch.POSITIONS``)."""
+"""Columns of any record, whatever its wire, beside its place (``turnwire.log.output.batch.POSITIONS``)."""
 
 
 class Packed(NamedTuple):

@@ -162,7 +162,7 @@ class _Runs:
 
 
 def _asked(told: dict[str, Any]) -> dict[str, Any]:
-    """What is known of a call of a model when it begins."""
+    """The attributes of a call of a model that are known when it begins."""
     meta = told.get("metadata") or {}
     names = {"gen_ai.provider.name": meta.get("ls_provider"), "gen_ai.request.model": meta.get("ls_model_name")}
     return _session(told) | {name: str(value) for name, value in names.items() if value}
@@ -207,7 +207,7 @@ def _answered(response: Any) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    """What a program has, as JSON: objects that JSON has no form for as Python shows them."""
+    """Any value as JSON: objects that JSON has no form for as Python shows them."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 

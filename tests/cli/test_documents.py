@@ -1,4 +1,4 @@
-"""What commands say of a record that is a Space document."""
+"""Commands read a record that is a Space document."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ PLAIN = re.compile(
 
 
 def printed(script: str, folder: Path) -> str:
-    """What an example prints: one command of plain words in this process, all else as the shell understands it."""
+    """The output of an example: one command of plain words in this process, all else as the shell understands it."""
     plain = PLAIN.fullmatch(script)
     if plain is None:
         return through_shell(f"exec 2>&1; {script}", cwd=folder).out.decode()

@@ -1,4 +1,4 @@
-"""What other programs ask for: completion in shells, and the calls of the action."""
+"""Requests of other programs: completion in shells, and the calls of the action."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def storage() -> Iterator[Any]:
 
 
 def bare(done: Finished) -> tuple[int, str, str]:
-    """What a command did, without the name of its source."""
+    """The result of a command, without the name of its source."""
     name = r'[^\s"<>]*a\.log(?:\.\w+)?|<stdin>|(?<=")-(?=")'
     out = re.sub(name, "LOG", done.out.decode()) if len(done.out) < 20_000 else "a page"
     err = re.sub(r"; next: .*", "", done.err)  # the command names the source, where it can be read again

@@ -32,7 +32,7 @@ COMMANDS = {
     "backup": ["ledger", "backup", "{ledger}", "{out}"],
 }
 NEW = ("folders", "backup", "position")
-"""What must not be there before; a position that is there would be gone on with."""
+"""Must not be there before; a position that is there would be gone on with."""
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 STEPS = {"flush": ["fsync"], "name": ["replace", "rename", "link"]}
 

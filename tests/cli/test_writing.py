@@ -69,7 +69,7 @@ def test_what_only_a_folder_is_called_is_no_name_of_a_file(
 def test_a_disk_that_takes_no_more_leaves_the_old_file(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], number: int
 ) -> None:
-    """Where that is only known when it is flushed. (What a file and its folder go through is in test_atomic.)"""
+    """That is only known when it is flushed. (What a file and its folder go through is in test_atomic.)"""
     folder, source = tmp_path / "out", log
     folder.mkdir()
     (folder / "x").write_text("kept")

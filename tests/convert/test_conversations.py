@@ -261,7 +261,7 @@ def test_what_is_overdue_is_told_at_the_end() -> None:
 
 @pytest.mark.parametrize("target", ["sap", "sstp", "kick"])
 def test_a_checklist_follows_so_much_and_tells_how_much_more_there_was(target: str) -> None:
-    """What is about work that is no longer tracked is refused; what was open there stays open."""
+    """A message about work that is no longer tracked is refused; what was open there stays open."""
     context = given("nslip").replace(uuids={str(number): made_id(number) for number in range(1, 41)})
     converter = Converter(target, context=context, remember=5)
 

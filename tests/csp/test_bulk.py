@@ -20,7 +20,7 @@ COLUMNS = (*spec.BULK_TEXTS, *spec.BULK_ENUMS)
 
 
 def agreed(data: bytes, limit: int = LIMIT) -> Read:
-    """What a scan finds, by either core."""
+    """The results of a scan, the same by both cores."""
     found = read(CORES[0], data, wire="csp", limit=limit)
     for name in CORES[1:]:
         assert read(name, data, wire="csp", limit=limit) == found, data
@@ -53,7 +53,7 @@ def begins_message(data: bytes, place: int) -> bool:
 
 
 def values(message: Any) -> dict[str, Any]:
-    """What the columns of a message must hold, from the message itself."""
+    """The values of a message's columns, from the message itself."""
     if isinstance(message, Template):
         return {"flags": ";".join(message.flags)}
     found = {"from": message.sender, "to": message.receiver, "ctx": message.ctx, "id": message.block.id}

@@ -39,7 +39,7 @@ def tilded(text: str) -> str:
 
 
 def seen(text: str, **options: Any) -> tuple[Any, ...]:
-    """Where the records and the rejects of a scan stand."""
+    """The places of records and rejects of a scan."""
     found = turnwire.scan(text.encode(), **options)
     records = [(one.wire, one.offset, one.length, one.line, one.inner) for one in found.messages()]
     return records, [(row["wire"], row["offset"], row["length"], row["reason"]) for row in found.rejects.rows()]

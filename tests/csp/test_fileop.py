@@ -372,7 +372,7 @@ BY_HAND: dict[str, tuple[Callable[[str, random.Random], str], str]] = {
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 @pytest.mark.parametrize("kind", BY_HAND)
 def test_diffs_by_git_and_by_hand_as_git_applies_them(tmp_path, kind):
-    """What git refuses is refused; what git does is done, with the same result."""
+    """A diff that git refuses is refused; others are applied, with the same result."""
     change, stricter = BY_HAND[kind]
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     (ours.mkdir(), theirs.mkdir())
@@ -524,7 +524,7 @@ def test_a_diff_that_is_cut_off_in_its_last_line(diff):
 )
 @pytest.mark.parametrize("hunk", ["@@ -1,2 +1,2 @@\n one\n-two\n+2\n", "@@ -1,2 +0,0 @@\n-one\n-two\n"])
 def test_names_and_files_as_git_takes_them(tmp_path, names, hunk):
-    """What git refuses is refused, what git does is done; what makes or deletes a file is no PATCH."""
+    """A diff that git refuses is refused, others are applied; one that makes or deletes a file is no PATCH."""
     patched_as_by_git(tmp_path, f"{names}{hunk}")
 
 

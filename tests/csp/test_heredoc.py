@@ -192,7 +192,7 @@ def test_a_message_over_the_limit_costs_its_own_lines(body, limit):
 
 
 def test_a_log_of_an_unclosed_heredoc_changes_no_state_and_no_file(tmp_path):
-    """What it would have swallowed may be quoted text: whoever acts on messages refuses those."""
+    """Messages that it would have swallowed may be quoted text: whoever acts on messages refuses those."""
     patch = csp.encode(csp.message("A", "B", "C0", csp.Patch("P1", "C0", [("+", "A", "b")], "C1")))
     data = HEAD.format("RESULT") + "RESULT T1\nSTATUS OK\nDATA\n<<<\n" + patch
     read = csp.read_log(data)

@@ -27,7 +27,7 @@ STRANGE = (
     *("BASE C2", "BASE x", "APPLY C1", "APPLY -> x", "APPLY -> C2"),
 )
 FORGIVEN = {Reason.UNKNOWN_KEY: {Reason.STRAY_LINE, Reason.CONTINUED}, Reason.STRAY_LINE: {Reason.CONTINUED}}
-"""What strict reading says -> what a line may be for lenient reading, which lets a value go on in it."""
+"""Reason in strict reading -> reasons of a line in lenient reading, which lets a value go on in it."""
 
 
 def message(intent: str) -> str:
@@ -45,7 +45,7 @@ def told(text: str, **options: object) -> tuple[Reason | None, list[Reason]]:
 
 
 def refused(raw: bytes) -> DecodeError | None:
-    """What strict reading raises."""
+    """The error of strict reading."""
     try:
         csp.parse(raw)
     except DecodeError as error:
@@ -221,7 +221,7 @@ def test_lenient_issues(text, issues):
 @pytest.mark.parametrize("opening", ["CSP/1;!prose\n", "CSP/1;!prose;DATA ONLY\n", "csp/1;!prose\n"])
 @pytest.mark.parametrize("behind", ["DEF A = 1\n", "LAWS\n- L1: refs only\n", "plain words\n"])
 def test_a_template_ends_the_message_before_it(opening, behind):
-    """What stands behind a template is read as if no message stood before."""
+    """The text behind a template is read as if no message stood before."""
     alone = csp.parse(f"{opening}TASK REQ:x\n\n{behind}", mode="lenient")
     whole = csp.parse(TASK + f"{opening}TASK REQ:x\n\n{behind}", mode="lenient")
     kinds = [type(record) for record in alone.records]

@@ -233,7 +233,7 @@ def changes_of(message):
 
 
 def says(call, message):
-    """What a function gives for a message, or why it refuses it."""
+    """The result of a function for a message, or why it refuses it."""
     try:
         return call(message)
     except (EncodeError, AttributeError, TypeError, ValueError, IndexError) as error:
@@ -263,7 +263,7 @@ def test_whatever_is_changed_in_a_message_that_was_read_is_written_and_judged(cs
 
 
 def test_a_message_that_nobody_changed_is_written_as_it_was_read(csp_core):
-    """Where the text is what writing gives, and only there; whatever the message is read from."""
+    """Only if the text is what writing gives; whatever the message is read from."""
     for seed in range(60):
         for part in generated(seed, damage=0.1).split(b"CSP/1\n")[1:]:
             data = b"CSP/1\n" + part

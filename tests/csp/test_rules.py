@@ -160,7 +160,7 @@ def test_laws_route():
 
 
 def test_only_some_kinds_of_records_can_be_doubtful():
-    """What ``validate`` passes over by its kind, check finds nothing in."""
+    """Kinds that ``validate`` passes over are those in which check finds nothing."""
     from tests.csp.generate import document
     from turnwire.csp.wire import DESCRIPTOR
 

@@ -252,7 +252,7 @@ TEMPLATES = [
 
 
 def fill(core: Any, data: bytes) -> Read:
-    """What a scan by this core finds."""
+    """The results of a scan by this core."""
     return read(CORES[-1 if core is pure else 0], data, wire="csp")
 
 

@@ -150,7 +150,7 @@ class FullLedger(Ledger):
 
 
 def test_the_ledger_comes_first():
-    """What was not written is written though the same was before."""
+    """A row that was not written is written though the same was before."""
     with FullLedger(":memory:") as ledger:
         store, task = csp.Store({"A": "1"}, journal=ledger), csp.message("A", "B", "C0", csp.Task("T1", {"REQ": "x"}))
         store.apply(patch(1))

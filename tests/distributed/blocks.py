@@ -1,4 +1,4 @@
-"""What the workers of the tests run: this module is imported in their processes."""
+"""Functions that the workers of the tests run: this module is imported in their processes."""
 
 from __future__ import annotations
 

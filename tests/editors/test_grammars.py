@@ -21,7 +21,7 @@ CSP, SPACE = Grammar("csp"), Grammar("space")
 
 
 def scoped(grammar: Grammar, text: str, part: str) -> list[str]:
-    """What has a scope with that in its name."""
+    """The texts that have a scope with that in its name."""
     return [token.text for token in grammar.tokens(text) if part in token.scopes[-1]]
 
 

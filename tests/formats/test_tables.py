@@ -113,7 +113,7 @@ def test_ordinary_json_and_text_hold_no_record(scan_core: str) -> None:
 
 
 def test_a_scan_of_all_wires_does_not_look_for_formats(scan_core: str) -> None:
-    """What stands in their strings are records of the wires, as before."""
+    """The strings in them are records of the wires, as before."""
     line = copy.deepcopy(LINES["claude_code"][1])
     line["message"]["content"] = "@a3|f0|c1|S0|d1|T1#"
     data = samples.text([line])

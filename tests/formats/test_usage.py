@@ -546,7 +546,7 @@ def test_tools_of_a_server_that_is_started(tmp_path: Path) -> None:
 @pytest.mark.once
 @pytest.mark.parametrize("command", ["stats", "report"])
 def test_sessions_need_no_option(folder: Path, command: str) -> None:
-    """Where nothing of the wires is there, what the files look like is read."""
+    """With nothing of the wires in them, files are read as they look."""
     page = folder.parent / "page.html"
     done = turnwire(command, folder, *(("-o", page) if command == "report" else ("--json",)))
     assert done.code == 0 and "claude_code" in done.err

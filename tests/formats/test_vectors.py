@@ -71,7 +71,7 @@ def test_an_object_is_a_record_with_its_columns(
 
 @pytest.mark.parametrize(("name", "vector"), [one for one in VECTORS if "samples" in one[1]], ids=registry.formats())
 def test_a_sample_is_read(name: str, vector: dict[str, Any], scan_core: str) -> None:
-    """What is counted of it was counted without turnwire."""
+    """The counts were made without turnwire."""
     data = (samples.FOLDER / name / "samples.jsonl").read_bytes()
     scan = turnwire.scan(data, wire=FORMATS)
     scan.read()

@@ -12,7 +12,7 @@ from types import ModuleType
 
 NAME = "turnwire"
 LEFT_OUT = ("_native", "cli", "polars", "distributed", "slip", "report")
-"""What is not imported beforehand: the cores, which their users import, and what no target asks for."""
+"""Not imported beforehand: the cores, which their users import, and what no target asks for."""
 
 
 def _ours() -> dict[str, ModuleType]:
@@ -49,7 +49,7 @@ class Core:
 
     @contextmanager
     def active(self) -> Iterator[ModuleType]:
-        """What is imported meanwhile is of this core."""
+        """Imports meanwhile are of this core."""
         before = {name: sys.modules.get(name) for name in self.modules}
         sys.modules.update(self.modules)
         try:

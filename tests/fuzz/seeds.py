@@ -1,4 +1,4 @@
-"""What fuzzing starts from: texts of the vectors, kept inputs of ``corpus/``, and words of the specifications."""
+"""Starting points of fuzzing: texts of the vectors, kept inputs of ``corpus/``, and words of the specifications."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def beginning(target: str, most: int) -> list[bytes]:
 
 
 def dictionary() -> str:
-    """What the specifications name (keys, kinds, verbs), out of the tables in which they stand, as libFuzzer reads
+    """The names of the specifications (keys, kinds, verbs), out of the tables in which they stand, as libFuzzer reads
     it."""
     named = {word.encode() for wire in WIRES for word in _texts(vars(import_module(f"turnwire.{wire}.spec")))}
     words = sorted({*SIGNS, *(word for word in named if 0 < len(word) <= 40)})

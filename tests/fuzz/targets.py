@@ -1,4 +1,4 @@
-"""What is fuzzed: entries of both cores, most of them through what users call, with what comes out as plain values.
+"""The targets of fuzzing: entries of both cores, most of them public, with what comes out as plain values.
 
 A variant takes the package of one core and any bytes. It returns values that compare; it may raise a ``WireError``,
 which is compared by type, reason, place and wire. Anything else that is raised is a finding, and so is a difference.
@@ -58,7 +58,7 @@ def refusal(error: Any) -> tuple[str, str, tuple[Any, ...]]:
 
 
 def outcome(call: Callable[[], Any], package: ModuleType) -> Any:
-    """What a call gives, or its refusal without the words."""
+    """The result of a call, or its refusal without the words."""
     try:
         return "value", shown(call())
     except package.WireError as error:
@@ -118,7 +118,7 @@ def _many(package: ModuleType, data: bytes) -> Any:
 
 
 def _conform(package: ModuleType, data: bytes) -> Any:
-    """What the checklist of each wire says of a log."""
+    """The verdicts of each wire's checklist on a log."""
     return [outcome(lambda wire=wire: repr(getattr(package, wire).conformance(data)), package) for wire in WIRES]
 
 
@@ -144,7 +144,7 @@ def _scan(wire: str | None) -> Variant:
 
 
 def _arrow(package: ModuleType, data: bytes) -> Any:
-    """What others read of the columns of a scan and of its rejects."""
+    """The columns of a scan and of its rejects as others read them."""
     import pyarrow as pa
 
     (wire, keep, *_), data = _options(data)
@@ -218,7 +218,7 @@ def _pointers(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:
 
 
 def _places(package: ModuleType, data: bytes) -> Any:
-    """Where values are in JSON text."""
+    """The places of values in JSON text."""
     value = _json(data)
     place_of = import_module("turnwire.json.pointers").place_of
     return None if value is None else [(one, place_of(data, one)) for one in islice(_pointers(value), 60)]
@@ -305,7 +305,7 @@ def choosing(name: str, data: bytes) -> tuple[str, bytes]:
 
 
 def results(name: str, inputs: Iterable[bytes], core: Any) -> list[Any]:
-    """What a variant gives for each input on a core (:class:`tests.fuzz.cores.Core`), or its refusal. The core is made
+    """A variant's result for each input on a core (:class:`tests.fuzz.cores.Core`), or its refusal. The core is made
     active once for all of them, which takes as long as a small message does."""
     found: list[Any] = []
     with core.active() as package:

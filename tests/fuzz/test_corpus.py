@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="compares t
 CHEAP = ("decode", "space", "csp-", "write", "lines", "nslip-many", "heads", "tables", "sections", "base62")
 """Variants of which an input costs a tenth of a millisecond; of others it costs one to ten."""
 SIGNS = b'"\\\n \r0@A_`z{[,#\x80'
-"""What is written in each place of a message, beside the neighbours of what stands there."""
+"""Written in each place of a message, beside the neighbours of what stands there."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_cores_agree_wherever_in_a_block_a_log_begins(name: str, cores: tuple[Co
 
 
 def edits(text: bytes, step: int) -> Iterator[bytes]:
-    """What stands at each place made another byte (one in so many of those that are tried there), left out, or written
+    """Each place made another byte (one in so many of those that are tried there), left out, or written
     twice; and every beginning."""
     for place, byte in enumerate(text):
         written = tuple(dict.fromkeys((*SIGNS, (byte + 1) & 255, (byte - 1) & 255, byte ^ 32)))

@@ -26,7 +26,7 @@ PARTS = ("common columns", "columns of one wire", "another way")
 
 
 class Results(NamedTuple):
-    """What was found in one log: rows of the scan of all wires, and the digests of PARTS."""
+    """The results of one log: rows of the scan of all wires, and the digests of PARTS."""
 
     rows: list[Row]
     digests: tuple[int, ...]

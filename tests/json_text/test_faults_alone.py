@@ -1,4 +1,4 @@
-"""What text that is not JSON object begins with."""
+"""Openings of text that is not a JSON object."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_each_value_and_what_may_stand_there_instead(wire: str) -> None:
 EACH = 1 if SOAK else 3
 """Of so many atoms one is put in the place of a value, at each value another."""
 FRONTS = ["\\u003c", "\\u0041", "\\n", "<", "u", "@", "\\\\u0041"]
-"""What is put in front of each text."""
+"""Put in front of each text."""
 
 
 def values(wire: str) -> list[tuple[str, int, int]]:
@@ -184,7 +184,7 @@ def values(wire: str) -> list[tuple[str, int, int]]:
 
 
 def taken_well(package: Any, wire: str, data: str | bytes) -> bool | None:
-    """Whether a message was held when it was decoded, and is then what those say who look at objects only; None where
+    """True if a message was held when decoded, and is then what those say who look at objects only; None if
     it is refused."""
     try:
         message = package.decode(data)
@@ -201,7 +201,7 @@ def taken_well(package: Any, wire: str, data: str | bytes) -> bool | None:
 
 
 def is_lazy(message: Any) -> bool:
-    """Whether the object of a message is still to be made."""
+    """True if the object of a message is still to be made."""
     owner = sap_messages.JsonObject if isinstance(message, sap_messages.JsonObject) else sstp_messages.Message
     try:
         owner.__dict__["_fields"].__get__(message)
@@ -211,7 +211,7 @@ def is_lazy(message: Any) -> bool:
 
 
 def issues_of(fields: dict[str, Any]) -> list[Any]:
-    """What is to be said about a message, by those who look at objects only."""
+    """The issues of a message by those who look at objects only."""
     if "header" in fields:
         return list(findings(fields))
     cls = kind_of(fields)

@@ -1,4 +1,4 @@
-"""Where a value is in JSON text: what stands at the place is the value, however the text is written."""
+"""Pointers find values in JSON text: what stands at the place is the value, however the text is written."""
 
 from __future__ import annotations
 

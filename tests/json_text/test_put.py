@@ -185,7 +185,7 @@ def outcome(wire: str, document: Any, strict: bool) -> Any:
 
 @pytest.fixture
 def cores(wire: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What makes the native, and the pure core the one that a wire's encode asks."""
+    """The native maker, and the pure core as the one that a wire's encode asks."""
     from turnwire._native.json import codec as native
 
     package: Any = sap_codec if wire == "sap" else sstp_codec

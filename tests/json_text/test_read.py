@@ -212,7 +212,7 @@ def test_five_thousand_digits(core):
 
 
 def test_more_digits_than_the_interpreter_reads(core):
-    """Where the limits would take them: it says so at the number."""
+    """If the limits would take them, it says so at the number."""
     error = refusal(core("json.text"), b'{"a":-' + b"7" * 5000 + b"}", LIMITS._replace(integer_digits=9999))
     assert (error.reason, error.offset) == (Reason.NUMBER_TOO_LONG, 5)
 
@@ -278,7 +278,7 @@ def test_nesting_at_the_limit(core):
 
 @pytest.mark.parametrize("sign", ["k", "\\u00e9", "é", "\U0001f600"])
 def test_keys_at_the_limit_in_a_text_that_is_longer(core, sign):
-    """What is longer than any key may be is read as fast, and a key in it that is too long is refused."""
+    """A text longer than any key may be is read as fast, and a key in it that is too long is refused."""
     size = len(sign.encode())
     values = b'"x",' * 1000 + b'"%b",' % (b"y" * 75_997)
     for count, good in ((1024, True), (1025, True), (65_536 // size, True), (65_536 // size + 1, False)):

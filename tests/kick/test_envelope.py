@@ -357,7 +357,7 @@ def test_twins_agree_on_every_cut_and_flipped_bit() -> None:
 
 
 def judged_alike(**changes: str) -> list[Any]:
-    """What both cores find in an envelope that is read and in one that is made."""
+    """The issues that both cores find in an envelope that is read and in one that is made."""
     fields: dict[str, Any] = {**SEED, **changes}
     native, pure = (
         (core.check(core.Envelope(**fields)), outcome(core, json.dumps(fields).encode())) for core in (NATIVE, PURE)

@@ -1,4 +1,4 @@
-"""What docs/kick.md says of the monitor: reports lost, doubled, in any order, and forged; many looks at the clock."""
+"""The promises of docs/kick.md for the monitor: reports lost, doubled, unordered, forged; many looks at the clock."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _flows(seed: int) -> list[tuple[float, Envelope]]:
 
 
 def _overdue(seed: int, looks: int) -> Counter[Any]:
-    """What was told to be overdue, while the clock is looked at so often between two envelopes, and long after."""
+    """Counts overdue events if the clock is looked at so often between two envelopes, and long after."""
     monitor = Monitor(deadlines=Deadlines(accept=3.0, finish=60.0, answer=4.0, escalate=3.0))
     told: Counter[Any] = Counter()
     before = 0.0

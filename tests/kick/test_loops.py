@@ -1,4 +1,4 @@
-"""What the monitor follows and the checklist judges, one step at a time: whom a violation pauses, what goes on, what a
+"""The monitor follows and the checklist judges, one step at a time: whom a violation pauses, what goes on, what a
 report and an answer are about."""
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def bent(numbers: random.Random) -> str:
 
 
 def told(core: ModuleType, data: str | bytes) -> Any:
-    """What a core makes of a text: all that the envelope says, how it is written, what is to be said about it."""
+    """A core's view of a text: all that the envelope says, how it is written, what is to be said about it."""
 
     def outcome(call: Any) -> Any:
         try:

@@ -96,7 +96,7 @@ ERRORS = {
     sqlite3.SQLITE_SCHEMA: None,
     sqlite3.SQLITE_ERROR: None,
 }
-"""What SQLite says -> the number of the OSError that it is; None where it is about what the file holds."""
+"""SQLite's message -> the number of the OSError that it is; None if it is about the contents of the file."""
 
 
 @pytest.mark.parametrize("code", ERRORS)

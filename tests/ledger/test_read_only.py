@@ -142,7 +142,7 @@ def test_what_is_no_ledger_is_refused_and_not_made(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_written_after_all_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is read as a file that nobody writes, and is written meanwhile, may be of two moments: neither a verdict
+    """A file that is read as one nobody writes, and is written meanwhile, may be of two moments: neither a verdict
     nor a head is given."""
     path = made(tmp_path / "a")
     monkeypatch.setattr("os.access", lambda place, mode: mode != os.W_OK)

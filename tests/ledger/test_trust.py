@@ -1,4 +1,4 @@
-"""What a ledger refuses to believe of its own file, copies, and heads that others countersign."""
+"""A ledger refuses to believe some things of its own file, copies, and heads that others countersign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of checkpoints and proofs that are none, and which checkpoints continue each other: without a file."""
+"""Errors of checkpoints and proofs that are none; which checkpoints continue each other: without a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a writer knows of the end of its file, where others write to it, too."""
+"""A writer knows the end of its file, also if others write to it, too."""
 
 from __future__ import annotations
 

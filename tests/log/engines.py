@@ -1,4 +1,4 @@
-"""What the tests of logs share: the engines of the scan, logs with every kind of damage, and what adds up."""
+"""Shared by the tests of logs: the engines of the scan, logs with every kind of damage, and what adds up."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ Read = tuple[dict[str, list[Any]], list[dict[str, Any]], Any]
 def read(
     name: str, data: bytes, *, limit: int = LIMIT, keep: bool = False, wire: str | None = "nslip", **options: Any
 ) -> Read:
-    """What a scan of ``data`` finds by one engine."""
+    """The results of a scan of ``data`` by one engine."""
     limits = LIMITS._replace(message=limit)
     with engine(name):
         return everything(turnwire.scan(data, wire=wire, limits=limits, unknown="keep" if keep else "error", **options))

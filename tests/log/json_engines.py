@@ -1,4 +1,4 @@
-"""What the tests of the search for JSON share: both cores on some bytes, and logs of JSON messages with any damage."""
+"""Shared by the tests of the search for JSON: both cores on some bytes, and logs of JSON messages with any damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Arrow export is made of: arrays that are let go of once, on both cores."""
+"""The arrays of the Arrow export are let go of once, on both cores."""
 
 from __future__ import annotations
 

@@ -277,7 +277,7 @@ def test_a_damaged_record_surfaces_as_an_error_where_asked() -> None:
     ],
 )
 def test_an_exception_survives_what_is_released_under_it(make: Callable[[], Any]) -> None:
-    """What stands on the stack is let go while the exception is on its way."""
+    """Objects on the stack are let go while the exception is on its way."""
     with pytest.raises(ZeroDivisionError):
         [make(), 1 // 0]
 

@@ -139,7 +139,7 @@ def test_what_only_looks_compressed_is_text() -> None:
 
 @pytest.mark.parametrize("form", STREAMS)
 def test_a_head_that_is_cut_off_is_no_junk(form: str) -> None:
-    """What may still become the next member, frame or stream is cut off; with one other byte it is junk."""
+    """A beginning of the next member, frame or stream is cut off; with one other byte it is junk."""
     stored = FORMS[form](GOOD)
     longest = {"gzip": 3, "bzip2": 10, "xz": 6, "zstd": 4}[form]
     for size in range(1, longest):
@@ -182,7 +182,7 @@ WITHIN = ("gzip", "gzip members", "bzip2", "bzip2 streams", "xz", "zstd", "zstd 
 
 @pytest.mark.parametrize("form", WITHIN)
 def test_a_stream_that_is_cut_off_anywhere(form: str) -> None:
-    """What comes out in front of the cut is scanned; the cut is said at its byte; sums add up."""
+    """Bytes that come out in front of the cut are scanned; the cut is said at its byte; sums add up."""
     data = DATA[:6000]
     stored = FORMS[form](data)
     clean = {len(FORMS[form](data)), len(gz(data[:HALF])), len(gz(data[:HALF]) + gz(b""))}

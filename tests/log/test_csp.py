@@ -19,7 +19,7 @@ def message(number: int, data: str = "x") -> bytes:
 
 
 def add_up(data: bytes, found: Scan) -> tuple[dict[str, list[Any]], list[dict[str, Any]], Any]:
-    """What a scan for CSP/1 found, of which every byte belongs to one record, reject or text."""
+    """The results of a scan for CSP/1, of which every byte belongs to one record, reject or text."""
     met = everything(found)
     check_sums(data, met, "csp")
     return met

@@ -158,7 +158,7 @@ Fact = tuple[Any, ...]
 
 
 def records_of(batch: Batch) -> Iterator[Fact]:
-    """What any scan says of each record, whatever columns its wire has beside it."""
+    """The facts that any scan tells of each record, whatever columns its wire has beside it."""
     names = (batch[name].tolist() for name in ("wire", "kind"))
     columns = (plain_values(batch, name) for name in (*COMMON, *NUMBERS))
     messages = (repr(batch.message(row)) for row in range(len(batch)))

@@ -33,7 +33,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def stepped(
     source: Any, *steps: Callable[[], Any], wire: str = "nslip", column: str = "conv_id", **options: Any
 ) -> tuple[list[list[int]], list[tuple[str, str]]]:
-    """What comes before the first of the steps, and behind each of them: the next one is done when ``ENDED`` looks
+    """The records before the first of the steps, and behind each: the next one is done when ``ENDED`` looks
     found nothing new. And the gaps: (name, why)."""
     found = scan(source, wire=wire, follow=True, **options)
     stop, left, quiet = found._run.stop, list(steps), 0
@@ -244,7 +244,7 @@ def written(path: Path, data: bytes, when: int) -> None:
 def test_a_log_that_is_rotated_between_two_questions_goes_on_in_what_was_rotated(
     renamed: bool, length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is behind the name by then was written after what was rotated."""
+    """The file behind the name by then was written after the rotated one."""
     path, begin = tmp_path / "app.log", BANNER * length
     written(path, begin, 1)
 
@@ -314,7 +314,7 @@ def test_what_is_just_being_compressed_is_not_read(bytes_less: int, tmp_path: Pa
 def test_a_log_that_is_copied_and_cut_while_the_folder_is_listed_goes_on_in_the_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was read of it is in the copy, too."""
+    """The copy has the records that were read, too."""
     path, copy = tmp_path / "app.log", tmp_path / "app.log.1"
     path.write_bytes(record(0))
     os.utime(path, (1, 1))

@@ -164,7 +164,7 @@ def test_nightly_runs_of_the_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("there", ["nothing", "file", "folder", "full folder", "link to nothing", "nowhere"])
 def test_a_directory_takes_the_place_of_nothing_but_an_empty_one(tmp_path: Path, there: str) -> None:
-    """What is refused is refused before anything is written; a folder of somebody keeps its permissions."""
+    """A refusal comes before anything is written; a folder of somebody keeps its permissions."""
     place = tmp_path / ("none/new" if there == "nowhere" else "new")
     if there == "file":
         place.write_text("old")

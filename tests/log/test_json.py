@@ -38,7 +38,7 @@ def rows(data: bytes, wire: Any = "sstp", **options: Any) -> tuple[list[dict[str
 
 
 def refusal(package: Any, text: bytes) -> DecodeError | None:
-    """What decoding a message raises."""
+    """The error of decoding a message."""
     try:
         package.decode(text)
     except DecodeError as error:
@@ -295,7 +295,7 @@ def test_only_a_sigil_begins_a_section() -> None:
 @pytest.mark.once
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
 def test_damage_over_lines_is_no_longer_than_a_message_may_be(end: bytes) -> None:
-    """Where the line of the fault goes on behind the limit, what follows is no part of it."""
+    """If the line of the fault goes on behind the limit, the rest is no part of it."""
     data = b'{"header": {"kind": "intent"},\n"payload" ' + b"xyz " * 100 + end
     for limit in range(60, 90, 7):
         columns, rejects, _ = both("sstp", data, limit=limit)

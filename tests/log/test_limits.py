@@ -218,7 +218,7 @@ FORMS: dict[str, Callable[[list[str]], str]] = {
 
 @cache
 def found(text: str, limit: int) -> tuple[list[str], list[str]]:
-    """What the records say, and the reasons of the rejects."""
+    """The texts of the records, and the reasons of the rejects."""
     scan = turnwire.scan(text.encode(), limits=LIMITS._replace(message=limit), columns=["offset"])
     records = [turnwire.encode(batch.message(row)) for batch in scan for row in range(len(batch))]
     return [one if isinstance(one, str) else one.decode() for one in records], [

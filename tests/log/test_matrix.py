@@ -148,7 +148,7 @@ WAYS: tuple[Callable[[list[Path], str | None], Any], ...] = (
     *(of_report, of_conform, of_convert),
 )
 RAW = (of_decoder, of_extract)
-"""What takes bytes that nobody compressed."""
+"""Readers of bytes that nobody compressed."""
 
 
 def cells(seed: int) -> list[tuple[Any, ...]]:

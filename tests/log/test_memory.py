@@ -147,7 +147,7 @@ def peak(backend: str, line: bytes, size: int, packed: bool = False, threads: in
 @needs_both
 @pytest.mark.once
 def test_the_peak_of_a_long_stream_is_bounded() -> None:
-    """What the pure core reads in the time of a test is less than the bound."""
+    """The pure core reads less than the bound in the time of a test."""
     assert peak("native", GOOD * 3 + b"\n", 150 << 20, packed=True, threads=2) < 200
 
 

@@ -1,4 +1,4 @@
-"""What is damaged never costs its neighbour: every wire beside every wire, torn, flipped, cut and grown at random."""
+"""Damage never costs its neighbour: every wire beside every wire, torn, flipped, cut and grown at random."""
 
 from __future__ import annotations
 

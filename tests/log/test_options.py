@@ -1,4 +1,4 @@
-"""What is asked for wrongly is refused in words: options, names, positions, limits."""
+"""Wrong arguments are refused in words: options, names, positions, limits."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_plan_takes_nothing_that_depends_on_where_a_scan_began(name: str, tmp_
 
 
 def test_a_position_is_the_one_that_was_given() -> None:
-    """What becomes of it later does not matter: each run begins at the same place."""
+    """Later changes of it do not matter: each run begins at the same place."""
     place: dict[str, Any] = {"turnwire": 1, "record": 7, "files": []}
     found = turnwire.scan(LOG, resume=place)
     for _ in range(2):

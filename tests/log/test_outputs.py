@@ -320,7 +320,7 @@ def test_each_sign_of_a_formula_is_guarded(name: str, size: str) -> None:
 
 
 def test_a_folder_of_parts_is_one_process_alone_and_swept(tmp_path: Path) -> None:
-    """What the dead left goes, and nothing of ours stays open behind a refusal."""
+    """Leftovers of the dead go, and nothing of ours stays open behind a refusal."""
     out, opened = tmp_path / "out.ndjson", Path("/proc/self/fd")
     with DirectoryOutput(out):
         before = len(list(opened.iterdir())) if opened.exists() else 0

@@ -118,6 +118,6 @@ def test_an_object_that_is_open_at_the_end() -> None:
 )
 @pytest.mark.parametrize("front", ['{"":', '{"a":1,"b":', '{"":{"":', '{"":[', ""])
 def test_an_object_that_closes_in_a_further_line_is_judged_by_itself(front: str, rest: str) -> None:
-    """Where what is around it ends with the first line, since the next one begins with a time."""
+    """Its parent ends with the first line, since the next one begins with a time."""
     rejects = both("sstp", f'{front}{{"kind":"intent","d":"",{rest}'.encode())[1]
     assert [one["offset"] for one in rejects] == [len(front)]

@@ -159,7 +159,7 @@ def test_a_cut_behind_a_long_banner_is_seen_by_the_copy(packed: bool, tmp_path: 
 
 
 def test_a_copy_that_was_read_is_a_gap_of_unknown_size(tmp_path: Path) -> None:
-    """What was written between the copy and the cut is in neither file, and nothing shows whether there was any."""
+    """Text written between the copy and the cut is in neither file, and nothing shows whether there was any."""
     with Log(tmp_path, random.Random(1), False, 100) as log:
         run(log.write(3))
         first = scan_nslip(log.path, resume={})
@@ -213,7 +213,7 @@ def test_a_compressed_file_with_the_inode_of_what_it_was_made_from_goes_on(tmp_p
 
 @pytest.mark.parametrize("rotated", ["app.log.1", "app.log.1.gz"])
 def test_a_backup_of_a_log_that_was_renamed_is_not_read(rotated: str, tmp_path: Path) -> None:
-    """What it holds is in the file that was renamed, which may be compressed by now."""
+    """The renamed file holds the same, and may be compressed by now."""
     path = tmp_path / "app.log"
     path.write_bytes(record(0))
     first = scan_nslip(path, resume={})
@@ -267,7 +267,7 @@ def test_a_log_that_is_copied_and_cut_just_before_it_is_read(
 def test_a_log_that_comes_and_goes_between_two_times_without_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What had the name meanwhile is newer than what is open, and no sign that that was cut."""
+    """The file of that name meanwhile is newer than the open one, and no sign that that was cut."""
     path, looks = tmp_path / "app.log", iter(range(100))
     real = rotation.Missed
 
@@ -362,7 +362,7 @@ def test_of_several_copies_only_the_oldest_can_be_one_that_was_read(tmp_path: Pa
 
 @pytest.mark.parametrize("renamed", [False, True])
 def test_a_log_that_was_copied_and_cut_and_then_renamed_has_a_gap(renamed: bool, tmp_path: Path) -> None:
-    """What was written between the copy and the cut is lost, whatever came then."""
+    """Text written between the copy and the cut is lost, whatever came then."""
     path = tmp_path / "app.log"
     path.write_bytes(b"".join(map(record, range(9))))
     first = read_whole(path)

@@ -105,7 +105,7 @@ def line(number: int) -> bytes:
 def test_a_log_that_is_cut_between_two_reads_comes_once(
     look: int, begun: int, batch_bytes: int, banner: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is in it by then is no part of the file that was looked at: a copy holds that."""
+    """Lines in it by then are no part of the file that was looked at: a copy holds that."""
     count = 4000 if batch_bytes == 1 << 16 else 8
     path = tmp_path / "app.log"
     path.write_bytes(banner + b"".join(map(line, range(begun))))

@@ -123,7 +123,7 @@ def test_rejects_are_those_of_a_run(source: Any) -> None:
 
 @pytest.mark.once
 def test_before_a_run_nothing_is_said_to_be_good(tmp_path: Path) -> None:
-    """What was not read has no rejects, which would pass for a file without any."""
+    """A scan that read nothing has no rejects, which would pass for a file without any."""
     (tmp_path / "bad.log").write_bytes(b"@a3|f0 bad\n")
     found = scan_nslip(tmp_path / "bad.log")
     with pytest.raises(RuntimeError, match="has read nothing yet"):

@@ -30,7 +30,7 @@ HEAD = ("conv_id", "src", "dst", "turn")
 
 
 def whole(data: bytes, found: Read, *, keep: bool = False, limit: int = LIMIT) -> None:
-    """What holds of every scan: all bytes are accounted for once, each record is what decoding its bytes gives."""
+    """True of every scan: all bytes are accounted for once, each record is what decoding its bytes gives."""
     add_up(data, found, "nslip")
     columns, rejects, _ = found
     for row in range(len(columns["raw"])):
@@ -176,7 +176,7 @@ def test_every_size_of_blocks() -> None:
 @pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\r", b"\rx", b"x\r\n"])
 def test_a_line_that_ends_at_the_limit(name: str, end: bytes) -> None:
-    """Whether it is too long or cut off shows only after its last byte, and must not depend on the cut."""
+    """Too long or cut off: that shows only after its last byte, and must not depend on the cut."""
     record = b'@a3|f0|c1|S0|d1|t"aa'
     for limit in (len(record) - 1, len(record), len(record) + 1):
         data = record + end + b"yy"

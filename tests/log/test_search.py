@@ -1,4 +1,4 @@
-"""What a text holds it holds in every carrier, whole, damaged, or cut at any byte."""
+"""A text holds the same in every carrier, whole, damaged, or cut at any byte."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_mark_at_the_start_of_a_line_hides_no_time() -> None:
 
 @pytest.mark.parametrize("wire", GOOD)
 def test_a_wrapper_that_is_cut_off_costs_no_word(wire: str) -> None:
-    """Where the object around a message is cut, so is the message: a reject, wherever one is that is cut in a file."""
+    """A cut through the object around a message cuts the message: a reject, wherever one is that is cut in a file."""
     text = GOOD[wire]
     wrapped = json.dumps({"log": text + "\n", "stream": "stdout"})
     before = len(wrapped) - len(json.dumps(text + "\n").removeprefix('"')) - len(', "stream": "stdout"}')

@@ -160,7 +160,7 @@ def test_urls() -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_named_pipe_whose_writer_pauses(threads: int, tmp_path: Path) -> None:
-    """What is complete is handed on while the writer pauses; nothing hangs, also when no writer ever comes."""
+    """Complete records are handed on while the writer pauses; nothing hangs, also when no writer ever comes."""
     path = tmp_path / "fifo"
     os.mkfifo(path)
     found = scan_nslip(path, threads=threads)

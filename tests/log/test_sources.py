@@ -99,7 +99,7 @@ NAMED = ("str", "path", "file")
 
 @cache
 def expected_of(core: str) -> tuple[Any, ...]:
-    """What a scan of the bytes themselves gives; by the core in use, which has that name."""
+    """The results of a scan of the bytes themselves; by the core in use, which has that name."""
     return everything(scan_nslip(DATA))
 
 

@@ -1,4 +1,4 @@
-"""What a search knows behind a cut can be kept as JSON: it goes on from there as if there were no cut."""
+"""The state of a search behind a cut can be kept as JSON: it goes on from there as if there were no cut."""
 
 from __future__ import annotations
 

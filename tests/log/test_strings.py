@@ -282,7 +282,7 @@ def test_rejects_in_an_array_of_bytes() -> None:
 
 @pytest.mark.parametrize("record", ["@a0|f0|c1|xx#", "@a0|f0|c1|S2|d3|T4#", "no record"])
 def test_a_damaged_object_that_holds_a_record_is_told_once(record: str) -> None:
-    """What it holds is told, and the object itself only where it holds nothing."""
+    """The reject is the inner record, and the object itself only if it holds none."""
     text = json.dumps({"protocolVersion": "2.0", "taskId": "x", "constitutionalContext": {}, "m": record})
     _, rejects, _ = everything(scan(text.encode() + b"\n"))
     found = [(reject["wire"], reject["reason"]) for reject in rejects]

@@ -52,7 +52,7 @@ ZONES = (
 )
 ZONES += ("-23:59", " +05:30", "  Z", "+5:30", "+05:3x", "+05:301", "+0a", "é", ":", "-", "+", "+05Z", "+05:30Z")
 NUMBERS = ("X05:30", "X0530", " 0530", " 105", "[05:30", "=05", "é05:30")
-"""What is no zone, though digits as those of one stand in it."""
+"""No zones, though digits as those of one stand in them."""
 ZONES += NUMBERS
 TAILS = ("", " INFO", ":", "0", "]")
 TEXTS = st.builds(

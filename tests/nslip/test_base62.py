@@ -24,7 +24,7 @@ def twin(core: Any) -> Any:
 
 
 def outcome(function: Any, value: Any) -> tuple[Any, ...]:
-    """What a function gives or refuses, in a form that compares."""
+    """The result or refusal of a function, in a form that compares."""
     try:
         return ("value", function(value))
     except (DecodeError, EncodeError) as error:

@@ -384,7 +384,7 @@ def test_a_value_has_4096_items_at_most(more: int) -> None:
 @pytest.mark.parametrize("zeros", [0, 1, 3])
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 20])
 def test_whole_numbers_of_any_size_are_refused_by_what_they_are(tag: int, zeros: int, size: int) -> None:
-    """What fits 64 bits is an item of the wrong type; what does not is out of range."""
+    """An integer that fits 64 bits is an item of the wrong type; a larger one is out of range."""
     number = bytes(zeros) + b"\xab" * size
     data = changed(conv_id=0xCDEF).replace(b"\x19\xcd\xef", cbor2.dumps(cbor2.CBORTag(tag, number)))
     error = refusal(from_cbor, data)

@@ -1,4 +1,4 @@
-"""What stands in for slipcore 0.1.0: its names, its objects, its bytes, on both cores (see docs/slipcore.md)."""
+"""Stands in for slipcore 0.1.0: its names, its objects, its bytes, on both cores (see docs/slipcore.md)."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ READ_BY_BOTH = [
 
 @pytest.mark.parametrize("case", READ_BY_BOTH, ids=[case["id"] for case in READ_BY_BOTH])
 def test_what_the_original_read_and_we_still_read(nslip: Any, case: dict[str, Any]) -> None:
-    """Where both accept, the content is the same, but for the header forgeries of the original."""
+    """If both accept, the content is the same, but for the header forgeries of the original."""
     original = case["slipcore_0_1"]["expect"]
     message = nslip.decode(case["wire"])
     slots = {slot.name: value for slot, value in message.slots.items()}

@@ -1,4 +1,4 @@
-"""What messages can do beyond slipcore's: get, replace, dicts, kept fields, pickles from one core to the other."""
+"""Messages beyond slipcore's: get, replace, dicts, kept fields, pickles from one core to the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of nSLIP share: both cores by name, random messages, random damage, and outcomes that compare."""
+"""Shared by the tests of nSLIP: both cores by name, random messages, random damage, and outcomes that compare."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def core_of(backend: str, stem: str = "nslip.codec") -> ModuleType:
 
 
 def outcome(function: Any, *arguments: Any, **named: Any) -> tuple[Any, ...]:
-    """What a function gives, or its refusal, words included. Anything but a WireError is a failure of the test."""
+    """The result of a function, or its refusal, words included. Anything but a WireError is a failure of the test."""
     try:
         return ("value", function(*arguments, **named))
     except WireError as error:

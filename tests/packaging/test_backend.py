@@ -1,4 +1,4 @@
-"""What is asked before anything is downloaded or compiled: the Python, the compiler; and the bounds of requirements."""
+"""Questions before anything is downloaded or compiled: the Python, the compiler; and the bounds of requirements."""
 
 from __future__ import annotations
 

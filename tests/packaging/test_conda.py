@@ -12,7 +12,7 @@ yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parent.parent.parent
 RECIPE = ROOT / "packaging" / "conda" / "recipe.yaml"
 OTHER_NAMES = {"duckdb": "python-duckdb", "Cython": "cython"}
-"""What a distribution is called by conda-forge."""
+"""Names of distributions on conda-forge."""
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not RECIPE.exists(), reason="needs the source tree")]
 
 

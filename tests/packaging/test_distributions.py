@@ -1,4 +1,4 @@
-"""What the sdist and the wheel hold, and that an install without a compiler works. Slow: for `-m packaging`."""
+"""The contents of sdist and wheel; an install without a compiler works. Slow: for `-m packaging`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 BUILDING = ("setuptools>=80", "Cython>=3.2")
-"""What the backend asks for where it can compile; without build isolation it is asked for nothing."""
+"""Asked for by the backend if it can compile; without build isolation it is asked for nothing."""
 UV = Path(sys.executable).with_name("uv")
-"""What installs requirements where it is there, for a twentieth of pip's CPU time. turnwire itself is pip's work."""
+"""Installs requirements if it is there, for a twentieth of pip's CPU time. turnwire itself is pip's work."""
 MOST = 3 << 20
 """Bytes that a wheel may have."""
 MOST_OF_SDIST = 12 << 20
@@ -185,7 +185,7 @@ def environment_with(distribution: Path, folder: Path, *extras: str, **variables
 
 @pytest.fixture(scope="module")
 def without_extras(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where `environment_with` keeps an environment without extras: the tests install over one another."""
+    """`environment_with` keeps here an environment without extras: the tests install over one another."""
     return tmp_path_factory.mktemp("environments") / "plain"
 
 

@@ -91,7 +91,7 @@ def test_the_append_of_a_list_is_mended(tree: Path, carried: ModuleType) -> None
 
 
 def test_cython_writes_no_other_append() -> None:
-    """Where it writes it in other words, what :func:`mend` looks for is to be changed, or to go."""
+    """If its words are others, :func:`mend` must look for those, or go."""
     written = list((BUILD.parent / "build" / "_native").glob("*/*.c"))
     if not written:
         pytest.skip("the core was not built here")

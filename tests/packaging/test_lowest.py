@@ -1,4 +1,4 @@
-"""What Polars and DuckDB make of a scan. .ci/test-lowest runs this on the lowest versions that are allowed."""
+"""Polars and DuckDB read a scan. .ci/test-lowest runs this on the lowest versions that are allowed."""
 
 from __future__ import annotations
 

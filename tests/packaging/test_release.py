@@ -38,7 +38,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def release(tree: Path, version: str) -> str:
-    """What the script says when it refuses; nothing when it does what it is asked to."""
+    """The script's words when it refuses; nothing when it does what it is asked to."""
     done = subprocess.run([sys.executable, SCRIPT, version], cwd=tree, capture_output=True, text=True, timeout=600)
     assert (done.returncode == 0) == (done.stderr == "")
     return done.stderr.strip()

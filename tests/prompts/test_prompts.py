@@ -110,7 +110,7 @@ def natural(told):
 
 
 def test_each_optional_field_of_sap_in_its_natural_form():
-    """What the prompt says of a field's type is what the wire takes there."""
+    """The prompt names the type of a field that the wire takes there."""
     spec_of("sap")
     text = prompt("sap")
     tried = 0

@@ -1,4 +1,4 @@
-"""What a judge admits is what it finds no fault in: message by message, on every message of the vectors, and on what
+"""A judge admits what it finds no fault in: message by message, on every message of the vectors, and on what
 checking has something to say of."""
 
 from __future__ import annotations

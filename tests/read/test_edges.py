@@ -125,7 +125,7 @@ def test_what_is_no_object_in_a_list_of_messages_whatever_is_around_the_list(fro
 
 @pytest.mark.parametrize("cut", [1, 8, 20])
 def test_a_compressed_input_that_is_damaged_is_not_taken_for_a_whole_one(cut: int) -> None:
-    """What came before the damage is not all there is."""
+    """The records before the damage are not all there are."""
     packed = gzip.compress(b"a line\n" * 1000, mtime=0)
     assert [content for _, content in contents(packed)] == [b"a line\n" * 1000]
     with pytest.raises(DecodeError, match="gzip"):

@@ -1,4 +1,4 @@
-"""What is judged by columns or by bytes gets the verdicts that judging each message gives, on both cores."""
+"""Judging by columns or by bytes gives the verdicts of judging each message, on both cores."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_long_strings_are_counted_in_characters(text: str) -> None:
 
 
 def found(path: Path, wire: str | None) -> list[validate.Finding]:
-    """What ``validate`` finds in a log."""
+    """The findings of ``validate`` in a log."""
     judge = validate.RecordValidator(wire, "error")
     return list(validate.findings(judge.scan([str(path)]), judge))
 

@@ -70,7 +70,7 @@ class Browser:
         return result
 
     def events(self, session: str) -> list[dict[str, Any]]:
-        """What happened in a session since the last call."""
+        """The events of a session since the last call."""
         found = [event for event in self._events if event.get("sessionId") == session]
         self._events = [event for event in self._events if event.get("sessionId") != session]
         return found
@@ -168,12 +168,12 @@ class Page:
         )
 
     def text(self, selector: str) -> str:
-        """What the first element of a selector says."""
+        """The text of the first element of a selector."""
         said: str = self.run(f"document.querySelector({json.dumps(selector)}).innerText")
         return said
 
     def texts(self, selector: str) -> list[str]:
-        """What each element of a selector says."""
+        """The text of each element of a selector."""
         said: list[str] = self.run(
             f"[...document.querySelectorAll({json.dumps(selector)})].map(one => one.textContent)"
         )

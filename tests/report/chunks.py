@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 class Made:
-    """What ``turnwire.report.records.Chunk`` is, from rows."""
+    """The same as ``turnwire.report.records.Chunk``, from rows."""
 
     names = ()
 

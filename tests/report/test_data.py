@@ -1,4 +1,4 @@
-"""What the page is given, number by number, without a browser."""
+"""The data of the page, number by number, without a browser."""
 
 from __future__ import annotations
 

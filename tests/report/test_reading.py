@@ -1,4 +1,4 @@
-"""What a reader does with the page: keeps a view by its address; reads axes, many lanes, on a phone, by keys."""
+"""A reader uses the page: keeps a view by its address; reads axes, many lanes, on a phone, by keys."""
 
 from __future__ import annotations
 

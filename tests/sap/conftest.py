@@ -52,7 +52,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 @pytest.fixture
 def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
-    """What an agent logs of the faults that a test makes is not shown."""
+    """Hides the logs of an agent about faults that a test makes."""
     caplog.set_level(logging.CRITICAL)
 
 

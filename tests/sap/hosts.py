@@ -84,7 +84,7 @@ async def reached(
 
 
 class Machine(Protocol):
-    """What a host needs of the machine that opens it."""
+    """The needs of a host of the machine that opens it."""
 
     loop: asyncio.AbstractEventLoop
     transport: str

@@ -1,4 +1,4 @@
-"""What an agent takes, from whom, in which order, and what several agents on one transcript make of it."""
+"""Tasks an agent takes, from whom, in which order, and what several agents on one transcript make of it."""
 
 from __future__ import annotations
 

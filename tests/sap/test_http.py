@@ -42,7 +42,7 @@ JSON = "application/json"
 
 
 async def drips(port: int, head: str) -> bytes:
-    """What is answered to somebody who sends on, a byte at a time, until the connection is closed."""
+    """The answer to somebody who sends on, a byte at a time, until the connection is closed."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     answer = bytearray()
 

@@ -210,7 +210,7 @@ def go_forward(statuses: list[str]) -> bool:
 
 
 def _answer(payload: dict[str, Any]) -> dict[str, Any]:
-    """What the right output of a payload is."""
+    """The right output of a payload."""
     return {"n": payload["n"], "of": payload["who"]}
 
 

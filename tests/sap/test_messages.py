@@ -165,7 +165,7 @@ def test_times_are_those_that_python_reads(day: str, zone: str) -> None:
 
 @pytest.fixture(params=["UTC0", "IST-5:30"])
 def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Where the machine is, by its local time."""
+    """The place of the machine, by its local time."""
     with monkeypatch.context() as patch:
         patch.setenv("TZ", request.param)
         time.tzset()

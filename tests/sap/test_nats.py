@@ -359,7 +359,7 @@ def test_who_is_named_by_a_subject(steps: str, who: str | None) -> None:
 @pytest.mark.parametrize("delivered", [1, 2, 3])
 @pytest.mark.parametrize("code", ["RATE_LIMIT", "NOT_FOUND"])
 def test_what_may_have_been_accepted_before_is_given_back_to_the_queue(code: str, delivered: int) -> None:
-    """Where the agent has no place for it now. What comes for the first time is refused."""
+    """The agent has no place for it now. A task that comes for the first time is refused."""
     done: list[str] = []
 
     class Message:

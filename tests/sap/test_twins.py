@@ -119,7 +119,7 @@ def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
 def test_the_twins_agree_about_a_document_with_one_other_value(
     document: dict[str, Any], value: Any, strict: bool, nested: bool, data: st.DataObject
 ) -> None:
-    """What is sound, made into a message, clean and written by one of them in one pass is so by the other's rules."""
+    """A message that one of them takes as sound and clean and writes in one pass is so by the other's rules."""
     places = [*pointers(document, ""), "/attachments", "/artifacts", "/error"]
     bent = changed(document, data.draw(st.sampled_from(places)), {"a": value} if nested else value)
     from turnwire._native.json import codec as core

@@ -401,7 +401,7 @@ def test_vectors_are_written(sstp, case):
 
 
 UNSAYABLE = {Reason.PLACEHOLDER, Reason.ADDRESSEE_CONFLICT, Reason.LOOK_ALIKE}
-"""What a schema cannot say."""
+"""Reasons that a schema cannot say."""
 
 
 def validator(schema):

@@ -134,7 +134,7 @@ def output_option(text: str) -> Callable[[Any], Any]:
 
 
 BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
-"""What records are added up by: ``turnwire.read.grouping.BY``, which needs NumPy."""
+"""The keys that add up records: ``turnwire.read.grouping.BY``, which needs NumPy."""
 
 
 def by_options(command: Any) -> Any:

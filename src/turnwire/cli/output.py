@@ -154,7 +154,7 @@ def tell_left_out(damaged: int, command: str = "scan") -> None:
 
 
 class Notes:
-    """What is written of single records: the first ones, then how many more there are; all: each of them.
+    """Prints single records: the first ones, then how many more there are; all: each of them.
 
     write: takes each; standard error by default. more: what is said of those left out.
     """

@@ -16,13 +16,13 @@ class NullSink:
     """Drops all batches; the base of the other sinks. In a ``with`` block, ``take`` each batch, then ``finish``."""
 
     prints = False
-    """Whether rows go to standard output, which may be the terminal that shows progress."""
+    """True if rows go to standard output, which may be the terminal that shows progress."""
     shown = 0
     """How many rows a table or JSON lines have shown."""
     full = True
-    """Whether no further batch is wanted."""
+    """True if no further batch is wanted."""
     due = False
-    """Whether the open part is to be ended by ``commit``, even if no further batch comes."""
+    """True if ``commit`` should end the open part, even if no further batch comes."""
     paths: tuple[str, ...] = ()
     """Files that were written."""
 
@@ -142,7 +142,7 @@ class FileSink(NullSink):
 
     @property
     def due(self) -> bool:  # type: ignore[override]
-        """Whether the open part is large or old enough to be ended."""
+        """True if the open part is large or old enough to be ended."""
         return self._grows and bool(self._output.due)
 
     def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:

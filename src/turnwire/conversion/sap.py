@@ -13,7 +13,7 @@ from turnwire.sap.messages import Message
 from turnwire.sap.spec import Alignment
 
 CARRY: Path = ("meta", "turnwire")
-"""Where fields of other wires are kept that SAP has no place for."""
+"""Keeps fields of other wires that SAP has no place for."""
 _FAILED = "FailedResult"
 """The kind, in the tables of conversion, of a Result that tells an error."""
 
@@ -62,7 +62,7 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
 
 
 def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
-    """What the fields say beyond their places: the text of a Result without output that did not succeed is its error
+    """More than the fields at their places: the text of a Result without output that did not succeed is its error
     message."""
     reason = fields.get(("error", "message"))
     silent = kind == "Result" and fields.get(("output",)) in (None, {}, [], "")

@@ -359,7 +359,7 @@ _NOT_APPLIED = re.compile(
     rb"rename (?:old|new|from|to) |copy (?:from|to) |(?:new|deleted) file mode |(?:old|new) mode "
     rb"|(?:dis)?similarity index |index \S+ 1[26]0000"
 )
-"""What git does with a file beside its text, said behind ``diff --git``."""
+"""Changes of git beside the text, said behind ``diff --git``."""
 _OF_GIT = re.compile(rb"index |--- |\+\+\+ |" + _NOT_APPLIED.pattern)
 _BLANK = (b"\n", b"\r\n")
 _NO_NEWLINE = b"\\"
@@ -367,7 +367,7 @@ _SIGNS = (b" ", b"+", b"-")
 _SIGNATURE = b"-- \n"
 """The line in front of git's version, at the end of a mailed diff."""
 _DIFF_LINE = re.compile(rb"[-+ @\\]|diff ")
-"""What no text behind the last hunk begins with: a line that no hunk counts, or a further file."""
+"""No text behind the last hunk begins so: a line that no hunk counts, or a further file."""
 _GIT = b"diff --git "
 _MARKS = (b"--- ", b"+++ ")
 """Beginnings of the lines in front of the first hunk that name the file."""

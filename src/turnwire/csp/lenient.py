@@ -73,7 +73,7 @@ def _without_prefix(raw: bytes) -> bytes:
 
 
 def _alike(prefix: bytes) -> re.Pattern[bytes]:
-    """What a prefix is in other lines: its numbers, as those of lines or times, may be others."""
+    """A pattern of the prefix on other lines: its numbers, as those of lines or times, may be others."""
     return re.compile(rb"[ \t]*[0-9]+".join(map(re.escape, _NUMBER.split(prefix))))
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from turnwire.csp.store import Store
 
 FINAL = frozenset({"OK", "FAIL", "ERROR"})
-"""What ends a task: a STATUS, or an ERROR that is AT it."""
+"""Each ends a task: a STATUS, or an ERROR that is AT it."""
 _DEFINED_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
 _GIVEN_ID = re.compile(r"[A-Z][0-9]+")
 _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
@@ -248,7 +248,7 @@ def _undefined_here(record: CspMessage, linter: Linter) -> Iterator[str]:
 
 @_rule(Reason.UNDEF, CspMessage)
 def _undefined_anywhere(record: CspMessage, linter: Linter) -> Iterator[str]:
-    """What looks like a name in IN may be a file (LICENSE), and in OWNER and TO it is an agent."""
+    """A name in IN may be a file (LICENSE), and in OWNER and TO it is an agent."""
     for key, token in _undefined(record, linter, ("IN",)):
         if token not in linter.state.defined and token not in (record.sender, record.receiver):
             yield f"{key} names {token}, which no checkpoint defines"

@@ -27,7 +27,7 @@ BOM = b"\xef\xbb\xbf"
 _FENCES = (b"```", b"~~~")
 _NEWLINE = 0x0A
 _RECORD = b"\n\0\n"
-"""What stands for each record in a text without them."""
+"""Stands for each record in a text without them."""
 _NEAR_STATE = re.compile(rb"(?m)^[ \t]*(?:DEF[ \t]+[A-Z{]|-[ \t]*L[0-9]+[: \t])[^\n]*")
 """Such lines of a log; without the dash a law is not told from text."""
 _ANSWERED = {"OK": "answered", "FAIL": "failed", "ERROR": "failed"}

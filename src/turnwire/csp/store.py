@@ -69,7 +69,7 @@ class Change(NamedTuple):
 
 
 class LogRow(NamedTuple):
-    """What became of an accepted message: its entry, the number of the last entry of the journal then, the id of its
+    """An accepted message's place: its entry, the number of the last entry of the journal then, the id of its
     block; and of a patch its step, the checkpoint that it made, and the operations since the last whole digest."""
 
     entry: LogEntry
@@ -422,7 +422,7 @@ class Store:
         return self._seen - before
 
     def _judged(self, message: CspMessage, text: str, seen: int = 0) -> LogRow | None:
-        """What a message would become, None if it was done already. Changes nothing; raises RuleError."""
+        """The row that a message would become, None if it was done already. Changes nothing; raises RuleError."""
         state, block = self._now(), message.block
         step = state.step(message, text)
         if step is None and isinstance(block, Patch):

@@ -84,7 +84,7 @@ def distributed() -> Any:
 
 
 _MEMORY = {"MALLOC_TRIM_THRESHOLD_": 128 << 20, "MALLOC_MMAP_THRESHOLD_": 32 << 20}
-"""What glibc keeps of the memory that a worker frees, in bytes. Dask sets 64 KiB for the first and leaves the second at
+"""The memory that glibc keeps of what a worker frees. Dask sets 64 KiB for the first and leaves the second at
 128 KiB: each batch of columns then comes from the kernel anew, with eleven times the page faults."""
 _QUIET = {"DASK_LOGGING__DISTRIBUTED": "critical"}
 """A worker that ends later than its scheduler would print a traceback. Why a block failed is told by whoever ran it."""

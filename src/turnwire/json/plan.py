@@ -44,7 +44,7 @@ KINDS = {
         ]
     )
 }
-"""What a value can be, as the bits of json/parse.h. count and negative: an integer without and with a minus; texts: an
+"""The types of a value, as the bits of json/parse.h. count and negative: an integer without and with a minus; texts: an
 array of strings only; records: an array of objects only whose known members are strings; numbers: an object of numbers
 only; good: a string of the form that its :class:`Value` names."""
 
@@ -62,7 +62,7 @@ FILLS_OF = {
     "f64": ("number",),
     "timestamp": ("time", "epoch"),
 }
-"""What may fill a column of each kind. The native core writes into memory by it, so nothing else is let through."""
+"""Types that fill a column of each kind. The native core writes into memory by it, so nothing else is let through."""
 CHOICES = ("only", "word", "marks")
 TIME_COLUMN = 64
 """The number of the column ``time`` in a compiled plan: it has the head of the line to fall back on."""

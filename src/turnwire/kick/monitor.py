@@ -598,7 +598,7 @@ _HANDLERS: dict[tuple[str | None, str | None], Callable[[Monitor, _Feed], None]]
     ("alert", "*"): Monitor._alert,
     ("query", "*"): Monitor._query,
 }
-"""What follows an envelope, by the family and the name of its channel. Commands of other names pass."""
+"""The handler of an envelope, by the family and the name of its channel. Commands of other names pass."""
 
 
 def _places(task: Task) -> tuple[Hashable, ...]:

@@ -160,7 +160,7 @@ def coded(values: Iterable[str | None]) -> Coded:
 
 
 def zone_of(name: str) -> Callable[[datetime], datetime] | None:
-    """What turns a moment into the time of a zone, by its IANA name or that of this machine for "local"; None for UTC.
+    """Turns a moment into the time of a zone, by its IANA name or that of this machine for "local"; None for UTC.
     Raises ValueError for another name."""
     if name in ("UTC", "local"):
         return None if name == "UTC" else datetime.astimezone

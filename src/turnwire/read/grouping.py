@@ -288,7 +288,7 @@ def group_by(
 STATISTICS = ("wire", "kind", "sender", "receiver", "conversation")
 """The values by which statistics add up records."""
 _SHOWN = {"wire": ("bytes",), "conversation": ("bytes", "first", "last")}
-"""What is shown of a value beside how many records it has."""
+"""The figures shown of a value beside how many records it has."""
 
 
 class Stats(NamedTuple):

@@ -15,7 +15,7 @@ POSITION, REJECT = "position", "reject"
 
 
 class Ingested(NamedTuple):
-    """What :func:`ingest` appended. entries: records and rejects; last: the number of the last entry of the ledger."""
+    """The result of :func:`ingest`. entries: records and rejects; last: the number of the last entry of the ledger."""
 
     entries: int
     last: int

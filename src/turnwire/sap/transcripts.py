@@ -121,7 +121,7 @@ class Batching:
 
 
 def _look(prepare: Prepare) -> tuple[list[Row], Any]:
-    """What ``prepare`` says; where it fails no rows, and its error as the answer."""
+    """The result of ``prepare``; if it fails no rows, and its error as the answer."""
     try:
         return prepare()
     except Exception as error:

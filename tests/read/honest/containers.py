@@ -1,4 +1,4 @@
-"""What a log can be put into."""
+"""Containers of a log."""
 
 from __future__ import annotations
 

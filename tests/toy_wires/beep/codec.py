@@ -20,7 +20,7 @@ class Beep(NamedTuple):
 
 
 def detect(data: Any, /) -> bool:
-    """Whether this begins as a beep does."""
+    """True if this begins as a beep does."""
     return (record_bytes(data) or b"").startswith(b"~")
 
 
@@ -43,7 +43,7 @@ def check(message: Beep, /) -> list[Issue]:
 
 
 def damaged(raw: bytes) -> bool:
-    """Whether what begins as a beep and is none was meant as one."""
+    """True if text that begins as a beep and is none was meant as one."""
     return re.match(rb"~[a-z]+>[a-z]+:", raw) is not None
 
 

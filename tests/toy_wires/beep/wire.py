@@ -1,4 +1,4 @@
-"""What a beep is for turnwire."""
+"""The descriptor of beeps."""
 
 from turnwire.contract import TOKEN, Wire
 

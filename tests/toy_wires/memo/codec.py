@@ -19,7 +19,7 @@ class Memo(NamedTuple):
 
 
 def detect(data: Any, /) -> bool:
-    """Whether this begins as a memo does."""
+    """True if this begins as a memo does."""
     return (record_bytes(data) or b"").startswith(b"MEMO ")
 
 
@@ -32,7 +32,7 @@ def decode(data: Any, /) -> Memo:
 
 
 def memo(found: re.Match[str]) -> Memo:
-    """What was found; a line of it ends with LF, whatever ends it in the text."""
+    """The memo found; a line of it ends with LF, whatever ends it in the text."""
     sender, text = found.groups()
     return Memo(sender, text.replace("\r\n", "\n"))
 
@@ -48,7 +48,7 @@ def check(message: Memo, /) -> list[Issue]:
 
 
 def damaged(first: bytes) -> bool:
-    """Whether a line that begins as a memo does is the first of one."""
+    """True if a line that begins as a memo does is the first of one."""
     return re.fullmatch(rb"MEMO [a-z]+", first) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a memo is for turnwire."""
+"""The descriptor of memos."""
 
 from turnwire.contract import LINES, Wire
 

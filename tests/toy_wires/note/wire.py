@@ -1,4 +1,4 @@
-"""What a note is for turnwire."""
+"""The descriptor of notes."""
 
 from turnwire.contract import OBJECT, Wire
 

@@ -263,8 +263,7 @@ _WORDS = {
 
 
 class Contents:
-    """What an open file holds, decompressed, from its start on, in a ``with`` block after which the file is where it
-    was."""
+    """The contents of a file, decompressed, from its start in a ``with`` block; then the file is where it was."""
 
     def __init__(self, file: Any) -> None:
         self._file = file

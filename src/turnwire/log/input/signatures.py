@@ -50,7 +50,7 @@ HEAD = 16
 
 _MAGICS = (*_SIGNS, *_ZIP, *_BINARY)
 FIRST_BYTES = frozenset(magic[:1] for magic in _MAGICS)
-"""What begins with none of these bytes is text."""
+"""Anything that begins with none of these bytes is text."""
 UNDECIDED = frozenset(magic[:size] for magic in _MAGICS for size in range(len(magic)))
 """The heads of which more bytes could make one of the formats."""
 

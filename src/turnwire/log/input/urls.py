@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z]+::")
-"""What begins the name of a file in a storage, not on this machine."""
+"""The beginning of the name of a file in a storage, not on this machine."""
 
 
 class Stored(NamedTuple):

@@ -209,7 +209,7 @@ class Bus(BusClient):
         return found
 
     async def _of_any(self, task_id: str, ask: Callable[[Agent], Awaitable[Any]]) -> Any:
-        """What an agent answers that knows the task: its Result before an Ack. Raises KeyError."""
+        """The answer of an agent that knows the task: its Result before an Ack. Raises KeyError."""
         found = None
         for provider in self._providers.values():
             with contextlib.suppress(KeyError):
