@@ -68,6 +68,13 @@ def test_a_cut_message_is_what_it_is_in_a_file(tail: bool, wire: str) -> None:
             assert counted(CARRIERS[name](f"{cut}\n\n{AFTER}")) == bare, (name, at, cut)
 
 
+@pytest.mark.parametrize("wire", PRETTY)
+def test_a_mark_makes_white_space_no_prefix(wire: str) -> None:
+    cut = CARRIERS["indented"](PRETTY[wire])[:-20]
+    for data in (cut, cut.replace("\n", "\r\n"), cut[: cut.rindex("\n")] + "\r"):
+        assert kinds(f"\ufeff{data}") == kinds(data)
+
+
 CSP = GOOD["csp"].split("\n")
 
 

@@ -40,9 +40,10 @@ class Prefixed:
         prefix = walk.text.data[line:at]
         if (walk.state.mid and not line) or not carriers.is_prefix(prefix):
             return 0
+        prefix = prefix.removeprefix(BOM)
         if walk.text.data.startswith(b"CSP/1", at):
-            return self._csp(walk, line, at, prefix.removeprefix(BOM))
-        return self._object(walk, line, at, prefix.removeprefix(BOM)) if prefix.strip() else 0
+            return self._csp(walk, line, at, prefix)
+        return self._object(walk, line, at, prefix) if prefix.strip() else 0
 
     def _csp(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
         text = walk.text
