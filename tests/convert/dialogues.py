@@ -83,7 +83,7 @@ def in_sap(tasks: int) -> list[Any]:
                       "telemetry": {"priority": "high"}})  # fmt: skip
         found.append({"messageId": ids["taskId"], "correlationId": made_id(999), "status": "ACK"})
         found.append({**RESULT, **ids, "reportedAt": times[1], "status": "RUNNING", "output": "half"})
-        last = {**RESULT, **ids, "reportedAt": times[2], "output": f"did {task}"}
+        last: dict[str, Any] = {**RESULT, **ids, "reportedAt": times[2], "output": f"did {task}"}
         if task % 3 == 0:
             del last["output"]
             last |= {"status": "FAILED", "error": {"message": f"cannot {task}"}}
@@ -98,7 +98,7 @@ def in_kick(tasks: int) -> list[Any]:
         steps = [("command/dispatch", "task/dispatch", f"do {task}"), ("report/status", "report/status", "Accepted"),
                  ("report/status", "report/status", "In Progress")]  # fmt: skip
         if task % 3:
-            steps += [("report/artifact", "report/artifact", f"a/{task}"), ("report/status",) * 2 + ("Completed",)]  # type: ignore[list-item]
+            steps += [("report/artifact", "report/artifact", f"a/{task}"), ("report/status",) * 2 + ("Completed",)]
         else:
             steps += [("report/status", "report/status", f"Failed\ncannot {task}")]
         for number, (channel, name, text) in enumerate(steps):

@@ -86,7 +86,7 @@ def test_a_carried_line_is_a_number_and_a_kind_a_text(path: str, wrong: Any) -> 
 
 
 @pytest.mark.parametrize("behind", ["", "\n", "\nmore", "\nmore\n", "\n\n"])
-def test_what_only_looks_like_something_carried_is_text(behind):
+def test_what_only_looks_like_something_carried_is_text(behind: str) -> None:
     """A carry is one line, and the last."""
     content = 'a\n\u2afbturnwire/carry\n{"x":1}' + behind
     made = turnwire.convert(envelope(content), "sstp", context=FULL, nearest=True)
@@ -94,7 +94,7 @@ def test_what_only_looks_like_something_carried_is_text(behind):
     assert made.message.to_dict()["payload"]["content"] == ("a" if cut else content)
 
 
-def envelope(content):
+def envelope(content: str) -> kick.Envelope:
     name = "00000000-0000-4000-8000-000000000001"
     return kick.Envelope(name, "2026-01-01T00:00:00Z", "WePlan", "Orchestrator", "Info", "\u2afbreport/status", content)
 
@@ -103,13 +103,13 @@ PATCH = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF A
 
 
 @pytest.mark.parametrize("target", ["sap", "sstp", "kick"])
-def test_a_kind_that_comes_near_at_most_is_refused_before_its_fields_are_asked_for(target):
+def test_a_kind_that_comes_near_at_most_is_refused_before_its_fields_are_asked_for(target: str) -> None:
     with pytest.raises(ConvertError, match="no_counterpart"):
         turnwire.convert(turnwire.decode(PATCH), target, context=Context())
 
 
 @pytest.mark.parametrize("target", ["sstp", "kick"])
-def test_what_a_near_kind_carries_comes_back_where_near_kinds_are_taken(target):
+def test_what_a_near_kind_carries_comes_back_where_near_kinds_are_taken(target: str) -> None:
     message = turnwire.decode(PATCH)
     made = turnwire.convert(message, target, context=FULL, nearest=True, carry=True).message
     assert turnwire.convert(made, "csp", context=FULL, restore=True, nearest=True).message == message

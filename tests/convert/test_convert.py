@@ -119,7 +119,7 @@ def test_a_result_is_valid_only_where_it_may_be(status: str, alignment: str) -> 
 
 def test_time_and_ids_are_asked_for_once() -> None:
     """To see what survives, nothing is asked for."""
-    asked = []
+    asked: Any = []
     kept = {name: value for name, value in FULL.defaults["kick"].items() if name not in ("id", "timestamp")}
     context = FULL.replace(
         defaults={"kick": kept},
@@ -196,9 +196,10 @@ def test_a_context_that_is_none(wrong: dict[str, Any]) -> None:
     ],
 )
 def test_a_context_is_refused_when_it_is_made(wrong: dict[str, Any], said: str) -> None:
-    for make in (lambda: Context(**wrong), lambda: FULL.replace(**wrong)):
+    make: Any
+    for make in (Context, FULL.replace):
         with pytest.raises(ConvertError) as caught:
-            make()
+            make(**wrong)
         assert (caught.value.reason, caught.value.text) == (Reason.BAD_CONTEXT, said)
     assert Context(now=lambda: "2026-01-15T08:00:00Z", new_id=lambda: ID).now is not None
 
@@ -362,6 +363,7 @@ def test_defaults_are_judged_like_any_value(wire: str) -> None:
         source = nslip.SlipMessage(1, 0, 1, 2, nslip.Act.INFORM, nslip.FrameType.TASK, {})
     wanted = {place.path for places in PLACES[wire].values() for place in places if place.need == "must"}
     refused: list[tuple[str, ...]] = []
+    value: Any
     for path in sorted(wanted & FULL.defaults[wire].keys()):
         for value in (5, -1, "", "\n", "<your-agent-id>", None, [], {}, [5], 1e9, True):
             context = FULL.replace(defaults={**FULL.defaults, wire: {**FULL.defaults[wire], path: value}})

@@ -224,13 +224,14 @@ def test_a_letter_of_csp_in_front_of_a_number(letter: str, number: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', '{"a":1} ', '{"a":1e2}', '{"a":1,"a":1}', "[1]", '{"a":1'])
-def test_text_that_an_object_would_not_give_back_is_text(text):
+def test_text_that_an_object_would_not_give_back_is_text(text: str) -> None:
+    names = Names(Context(), 9)
     for form, kept in (("payload", {"text": text}), ("json", text)):
-        assert FORMS[form].write(text, None, "sap") == kept
-        assert FORMS[form].write('{"a":1}', None, "sap") == {"a": 1}
+        assert FORMS[form].write(text, names, "sap") == kept
+        assert FORMS[form].write('{"a":1}', names, "sap") == {"a": 1}
 
 
-def test_a_number_is_given_to_one_name_of_its_kind():
+def test_a_number_is_given_to_one_name_of_its_kind() -> None:
     """Neither one that the context has, nor one that was given before; each kind is counted by itself."""
     context = Context(agents={"B": 1, "C": 3, "D": 4}, conversations={"B": 2}, new_id=lambda: str(uuid.uuid4()))
     learned = Names(context, 9)

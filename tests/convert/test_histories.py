@@ -137,7 +137,8 @@ def test_a_judge_that_is_asked_finds_what_judging_anew_finds(wire: str) -> None:
     clauses = set()
     for seed in range(rounds(6)):
         rnd = random.Random(seed)
-        asked, anew, taken, refused = judge_of(wire), judge_of(wire), [], 0
+        taken: list[Any] = []
+        asked, anew, refused = judge_of(wire), judge_of(wire), 0
         for number in range(1, 50):
             message = in_csp(rnd, number, taken) if wire == "csp" else rnd.choice(of_clauses(wire))
             anew.message(message, len(taken) + 1)
@@ -161,7 +162,8 @@ def test_a_judge_that_forgets_checkpoints_refuses_what_it_would_have_refused(roo
     both = 0
     for seed in range(rounds(6)):
         rnd = random.Random(seed)
-        small, whole, taken = judge_of("csp"), judge_of("csp"), []
+        taken: list[Any] = []
+        small, whole = judge_of("csp"), judge_of("csp")
         for number in range(1, 200):
             message = in_csp(rnd, number, taken)
             if whole.admits(message, number) is not None:
@@ -172,7 +174,7 @@ def test_a_judge_that_forgets_checkpoints_refuses_what_it_would_have_refused(roo
                 small.forget(room)
                 taken.append(message)
                 both += 1
-        context = small.linter
+        context: Any = vars(small)["linter"]
         assert context.final.keys() <= context.tasks.keys(), "of a task that is forgotten its answer is, too"
         assert max(map(len, (context.state.checkpoints, context.state.patches, context.state.names))) <= 2 * room + 4
     assert both > 30
@@ -189,7 +191,7 @@ def test_tasks_that_are_followed_no_longer_are_counted_at_the_last_one() -> None
 
 
 @pytest.mark.parametrize("target", ["csp", "sstp"])
-def test_an_answer_answers_the_question_about_work_too(target):
+def test_an_answer_answers_the_question_about_work_too(target: str) -> None:
     converter = Converter(target, context=given("nslip"), nearest=True)
     unanswered = []
     for text in (

@@ -72,9 +72,9 @@ def bad(message: Any) -> bool:
         case "nslip":
             return message.act.name in ("ERROR", "REJECT") or message.get(nslip.Slot.STATUS) == "failed"
         case "csp":
-            return str(message.intent) == "ERROR" or message.block.get("STATUS") == "FAIL"
+            return str(message.intent) == "ERROR" or bool(message.block.get("STATUS") == "FAIL")
         case "sstp":
-            return message.to_dict()["payload"].get("verdict") == "fail"
+            return bool(message.to_dict()["payload"].get("verdict") == "fail")
         case "sap":
             return str(message.status) in ("FAILED", "NACK")
     return message.family == "alert" or "\nFailed\n" in message.content or message.channel == "⫻report/reject"
@@ -203,14 +203,14 @@ TRUE = {
 def kind(message: Any) -> str:
     match wire_of(message):
         case "nslip":
-            return message.act.name
+            return str(message.act.name)
         case "csp":
             return str(message.intent)
         case "sstp":
             return str(message.KIND.value)
         case "sap":
             return type(message).__name__
-    return message.channel.removeprefix("⫻")
+    return str(message.channel).removeprefix("⫻")
 
 
 def deeds(message: Any) -> set[str]:

@@ -387,7 +387,7 @@ def spoken(said: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 ASKED, GIVEN = ("user", "why?"), ("tool", ANSWER)
 WRITTEN = json.dumps(ASKS, separators=(",", ":"))
-CONVENTIONS = {
+CONVENTIONS: dict[str, Any] = {
     "attributes": [
         {**OTLP_SPAN, "attributes": [attribute("gen_ai.input.messages", messages)]}
         for messages in (
