@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,11 +15,11 @@ from turnwire import registry
 from turnwire.contract import FORMATS
 from turnwire.errors import Reason, expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
-from turnwire.formats.table import KINDS
+from turnwire.formats.table import KINDS, sources_of
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.where import compiled
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import Texts, core, days, ids_of, mixed, texts, zone_of
+from turnwire.read.coding import Texts, core, days, ids_of, mixed, named, number_of, texts, zone_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ _PLACE = ("conversation", "project", "model", "wire", "day")
 _SUMS = ("responses", *TOKENS, "tokens", "cost")
 COLUMNS = (
     *("wire", "kind", "conversation", "project", "model", "tool", "time", "id", "request_id", "origin", "speed"),
-    *("total_tokens", "sequence", "sidechain", "cost"),
+    *("offset", "total_tokens", "sequence", "sidechain", "cost"),
     *_COUNTS,
 )
 """The columns of a scan that are read."""
@@ -54,21 +54,23 @@ _HALF = re.compile(
 """A surrogate pair, a half of one (the group), or another escape in JSON."""
 _COPIES = ("copy0", "copy1", "copy2", "copy3")
 _NAMED = ("conversation", "project", "model", "tool", "origin", "speed")
-_SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8")]
-_SAID += [(name, "?") for name in ("aside", "fast", "fits", "tool_fits", "odd")]
+_SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8"), ("rank", "u1")]
+_SAID += [(name, "?") for name in ("fast", "fits", "tool_fits", "odd")]
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
-"""A counted response, also with counts that no model has."""
+"""A counted response, also with counts that no model has. rank: 1 in a side conversation, 2 for a message of an API,
+which may be copies of a response of a lower rank, by ``first`` alone."""
 
 
 class Usage(NamedTuple):
     """The result of :func:`usage`.
 
     by: one of ``BY``. rows: one for each value (None for records without a value), most expensive first: ``by`` with
-    its value, responses, the tokens (``TOKENS``; input excludes cached ones), all tokens, and cost in US dollars.
-    total: the same for all rows. copies: how many repeated responses were not counted, also of those that ``where``
-    leaves out. unpriced: model -> its tokens, for models without a price or cost. unusable: how many responses have a
-    negative count, counted as 0, or a cost below 0 or above a billion dollars, counted as none. counts: those of the
-    scan.
+    its value, responses, the tokens (``TOKENS``; input excludes cached ones), all tokens, cost in US dollars, unpriced
+    and how many are incomplete. total: the same for all rows. copies: how many repeated responses were not counted,
+    also of those that ``where`` leaves out. unpriced: model -> its tokens, for models without a price or cost; a cost
+    beside them is a lower bound, and None if it is of nothing else. incomplete: the ids of responses of which a record
+    is damaged; the tokens are those of the best copy, and may be too low. unusable: how many responses have a negative
+    count, counted as 0, or a cost below 0 or above a billion dollars, counted as none. counts: those of the scan.
     """
 
     by: str
@@ -76,6 +78,7 @@ class Usage(NamedTuple):
     total: dict[str, Any]
     copies: int
     unpriced: dict[str, int]
+    incomplete: tuple[str, ...]
     unusable: int
     counts: Counts
 
@@ -103,19 +106,49 @@ class UsageSum:
         self._totals: dict[tuple[int, int], dict[float, bool]] = {}  # wire and session -> costs of runs, which fit
         self._running: dict[tuple[int, int], float] = {}
         self._unusable = 0
+        self._damaged: dict[int, str] = {}  # ``first`` of responses -> their ids, which damaged records have
+        self._alone = [name for name, table in self._tables.items() if len(table.copy_of) == 1]
+        layouts = (
+            (table.copy_of[0], layout) for table in self._tables.values() if table.copy_of for layout in table.layouts
+        )
+        paths = (one.path for name, layout in layouts for one in sources_of(layout.columns.get(name, ())))
+        keys = sorted({path.rpartition("/")[2].encode() for path in paths})
+        self._ids = re.compile(rb'"(?:%b)"\s*:\s*"([^"\\]+)"' % b"|".join(keys))
         self._file: str | None = None
 
     def batches(self, found: Scan) -> Iterator[Batch]:
-        """The batches of a scan that collects its rejects. Of a record that only halves of surrogate pairs spoil the
-        counts are whole: it comes with U+FFFD in their place, and is counted as a reject all the same."""
+        """The batches of a scan that collects its rejects, which say of which responses a record is damaged. Of a
+        record that only halves of surrogate pairs spoil the counts are whole: it comes with U+FFFD in their place, and
+        is counted as a reject all the same."""
         for batch in chain(found, [None]):
-            if batch is not None:
-                yield batch
-            spoilt = [one["raw"] for one in found.rejects.since(0) if one["reason"] == Reason.LONE_SURROGATE]
+            rejects = [one for one in found.rejects.since(0) if one["wire"] in self._tables]
             found.rejects.forget()
+            spoilt = [one["raw"] for one in rejects if one["reason"] == Reason.LONE_SURROGATE]
             if spoilt:
                 data = _HALF.sub(lambda said: rb"\ufffd" if said[1] else said[0], b"\n".join(spoilt))
                 yield from scan(data, wire=self._wire, columns=self.columns, errors="skip")
+            ends = {}
+            for one in rejects:
+                if one["reason"] != Reason.LONE_SURROGATE:
+                    ends[one["file"], one["offset"] + one["length"]] = one["wire"]
+                    self._damage(
+                        one["wire"], [text.decode("utf-8", "replace") for text in self._ids.findall(one["raw"])]
+                    )
+            if batch is None:
+                break
+            wires, offsets = batch.column("wire").names, batch["offset"]
+            for row in np.flatnonzero(np.isin(offsets, [end for _, end in ends])).tolist() if ends else ():
+                wire, before = wires[batch.codes("wire")[row]], ends.get((batch.file, int(offsets[row])))
+                if wire in self._alone and before not in (wire, None):  # the message of a session's record
+                    self._damage(wire, filter(None, [batch[self._tables[wire].copy_of[0]][row]]))
+            yield batch
+
+    def _damage(self, wire: str, ids: Iterable[str]) -> None:
+        """Notes the ids in a damaged record."""
+        texts, table = [*map(named, ids)], self._tables[wire]
+        numbers = np.fromiter(map(number_of, texts), np.uint64, len(texts))
+        of = self._names.setdefault(table.provider or table.name, len(self._names))
+        self._damaged.update(zip(mixed(np.full(len(texts), of), numbers).tolist(), texts, strict=True))
 
     def take(self, batch: Batch) -> None:
         """Adds the responses of a batch."""
@@ -151,7 +184,8 @@ class UsageSum:
         read["cost"] = np.where(good, cost, np.nan)
         read["odd"] = np.logical_or.reduce([said_cost & ~good, *(read[name] < 0 for name in _COUNTS)])
         read |= dict.fromkeys(_COPIES, np.zeros(len(rows), np.uint64))
-        read["aside"] = (batch.valid("sidechain") & batch["sidechain"].astype(bool))[rows]
+        aside = (batch.valid("sidechain") & batch["sidechain"].astype(bool))[rows]
+        read["rank"] = np.full(len(rows), 2, np.uint8) if table.name in self._alone else aside.view(np.uint8)
         for place, name in enumerate(table.copy_of):
             if name in said:
                 numbers, there = said[name], said[name] != 0
@@ -224,24 +258,22 @@ class UsageSum:
         self._new.append(new)
 
     def _keys(self, read: dict[str, NDArray[Any]], counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The keys that copies share. One in a side conversation repeats a response of its parent, with another
-        request id. Takes cached tokens out of the input in ``counts``, for formats that include them."""
+        """The keys that copies share. Takes cached tokens out of the input in ``counts``, for formats that include
+        them."""
         keys = mixed(read["order"])  # each by itself
-        firsts, aside = keys.copy(), read["aside"]
+        firsts, rank = keys.copy(), read["rank"]
         for wire in np.unique(read["wire"]).tolist():
             table, rows = self._tables[str([*self._names][wire])], np.flatnonzero(read["wire"] == wire)
             if table.cached_is_input is not False:
                 mine = {name: counts[name][rows] for name in _PAID}
                 counts["input_tokens"][rows] = uncached_input(table, mine, read["total_tokens"][rows])
-            if len(table.copy_of) == 1:  # a message of the API may stand inside a damaged line of a session
-                aside[rows] = True
             rows = rows[read["there"][rows]] if table.copy_of else rows[:0]
             parts = [read[name][rows] for name in _COPIES[: len(table.copy_of)]]
             of = self._names.setdefault(table.provider or table.name, len(self._names))
             first = mixed(np.full(len(rows), of), *parts[:1])
             firsts[rows] = first
-            keys[rows] = np.where(aside[rows], mixed(first, first), mixed(read["wire"][rows], *parts))
-        return {"key": keys, "first": firsts, "aside": aside}
+            keys[rows] = np.where(rank[rows] > 0, mixed(first, rank[rows]), mixed(read["wire"][rows], *parts))
+        return {"key": keys, "first": firsts, "rank": rank}
 
     def _merge(self) -> None:
         """Keeps one copy of each response, part by part, so that little memory is copied."""
@@ -262,60 +294,105 @@ class UsageSum:
         self._merge()
         names = list(self._names)
         places = np.array([*self._places], np.int64).reshape(-1, len(_PLACE))
-        replays = np.concatenate([rows["first"][rows["aside"]] for rows in self._kept])
-        said = np.concatenate([np.intersect1d(replays, rows["first"][~rows["aside"]]) for rows in self._kept])
-        kept = [rows[~(rows["aside"] & np.isin(rows["first"], said))] if len(said) else rows for rows in self._kept]
+        kept = self._told_once()
         copies, unusable = self._taken - sum(map(len, kept)), self._unusable
         runs = _Runs({} if mode == "calculate" else self._totals, places)
         for rows in kept if runs.totals else ():
-            runs.add(rows, *self._spent(rows, places, price, mode, Counter())[1:])
-        unpriced: Counter[str] = Counter()
+            runs.add(rows, *self._spent(rows, places, price, mode)[1:3])
         found: dict[str | None, dict[str, Any]] = {}
+        damaged, incomplete = np.fromiter(self._damaged, np.uint64, len(self._damaged)), set[str]()
+
+        def row_of(number: int) -> dict[str, Any]:
+            return found.setdefault(names[number], dict.fromkeys(_SUMS, 0) | {"unpriced": {}, "incomplete": 0})
+
         for (wire, session), alone in runs.alone():
-            name = names[{"session": session, "wire": wire}.get(by, 0)]
-            found.setdefault(name, dict.fromkeys(_SUMS, 0))["cost"] += alone
+            row_of({"session": session, "wire": wire}.get(by, 0))["cost"] += alone
         for rows in kept:
             if self._tests:
                 rows = rows[rows["fits"] & rows["tool_fits"]]
             unusable += int(np.count_nonzero(rows["odd"]))
             groups = dict(zip((name for name in BY if name != "tool"), places[rows["place"]].T, strict=True))
             groups["tool"] = rows["tool"]
-            tokens, paid, cost = self._spent(rows, places, price, mode, unpriced)
+            tokens, paid, cost, unpriced = self._spent(rows, places, price, mode)
             cost = runs.shared(rows, paid, cost)
-            order = np.argsort(groups[by], kind="stable")
-            values = groups[by][order]
-            starts = np.flatnonzero(np.diff(values, prepend=-1))
-            added = (np.ones(len(rows), np.int64), *(tokens[name] for name in TOKENS), paid, cost)
-            sums = zip(
-                *(np.add.reduceat(numbers[order], starts).tolist() for numbers in added if len(rows)), strict=True
+            hurt = np.isin(rows["first"], damaged)
+            incomplete.update(self._damaged[first] for first in rows["first"][hurt].tolist())
+            added = (
+                np.ones(len(rows), np.int64),
+                *(tokens[name] for name in TOKENS),
+                paid,
+                cost,
+                hurt.astype(np.int64),
             )
-            for number, numbers in zip(values[starts].tolist(), sums, strict=True):
-                row = found.setdefault(names[number], dict.fromkeys(_SUMS, 0))
-                row.update((name, row[name] + more) for name, more in zip(_SUMS, numbers, strict=True))
+            for [number], sums in _sums([groups[by]], *added):
+                row = row_of(number)
+                row.update((name, row[name] + more) for name, more in zip((*_SUMS, "incomplete"), sums, strict=True))
+            bare = unpriced & ~runs.has(rows)
+            for [number, model], [spent] in _sums([groups[by][bare], groups["model"][bare]], paid[bare]):
+                of = row_of(number)["unpriced"]
+                of[names[model] or ""] = of.get(names[model] or "", 0) + spent
+        total: dict[str, Any] = {name: sum(row[name] for row in found.values()) for name in (*_SUMS, "incomplete")}
+        total["unpriced"] = dict(sum((Counter(row["unpriced"]) for row in found.values()), Counter()))
+        for row in (*found.values(), total):  # what nothing is known of has no cost
+            row["cost"] = row["cost"] if row["cost"] or sum(row["unpriced"].values()) < max(row["tokens"], 1) else None
         made = [{by: value, **row} for value, row in found.items()]
-        made.sort(key=lambda row: (-row["cost"], -row["tokens"], row[by] or ""))
+        made.sort(key=lambda row: (-(row["cost"] or 0), -row["tokens"], row[by] or ""))
         if by == "day":
             made.sort(key=lambda row: row[by] or "")
-        total = {name: sum(row[name] for row in made) for name in _SUMS}
-        return Usage(by, made, total, copies, dict(unpriced), unusable, counts)
+        return Usage(by, made, total, copies, total["unpriced"], tuple(sorted(incomplete)), unusable, counts)
+
+    def _told_once(self) -> list[NDArray[Any]]:
+        """The responses without copies that ``first`` alone tells. A response of a side conversation goes; a message of
+        an API, which may be all that is left of a damaged record, has the best counts of both."""
+        kept = self._kept
+        for rank in (1, 2):
+            later = np.concatenate([rows[rows["rank"] == rank] for rows in kept])
+            said = np.concatenate([np.intersect1d(later["first"], rows["first"][rows["rank"] < rank]) for rows in kept])
+            if not len(said):
+                continue
+            kept = [rows[(rows["rank"] != rank) | ~np.isin(rows["first"], said)] for rows in kept]
+            later = later[np.isin(later["first"], said)]
+            later = later[np.argsort(later["first"])]
+            for place, rows in enumerate(kept if rank == 2 else ()):
+                at = np.flatnonzero((rows["rank"] < 2) & np.isin(rows["first"], later["first"]))
+                at = at[np.unique(rows["first"][at], return_index=True)[1]]  # of several requests the first
+                copies = np.searchsorted(later["first"], rows["first"][at])
+                rows = rows.astype(np.promote_types(rows.dtype, later.dtype))
+                more = _score(later[copies]) > _score(rows[at])
+                for name in (*_COUNTS, "odd"):
+                    rows[name][at[more]] = later[name][copies[more]]
+                for name in ("tool_fits", "tool"):
+                    rows[name][at] = np.where(rows["tool"][at] == 0, later[name][copies], rows[name][at])
+                kept[place], later = rows, np.delete(later, copies)
+        return kept
 
     def _spent(
-        self, rows: NDArray[Any], places: NDArray[Any], price: Any, mode: str, unpriced: Counter[str]
-    ) -> tuple[dict[str, Any], Any, Any]:
-        """The tokens of responses, the sum of those that are paid for, and their cost. Adds to ``unpriced``."""
+        self, rows: NDArray[Any], places: NDArray[Any], price: Any, mode: str
+    ) -> tuple[dict[str, Any], Any, Any, Mask]:
+        """The tokens of responses, the sum of those that are paid for, their cost, and which have none."""
         exact = object if rows.dtype == _WIDE else np.int64  # sums of any counts fit
         tokens = {name: rows[name].astype(exact) for name in _COUNTS}
         paid = tokens["input_tokens"] + sum(tokens[name] for name in _PAID[1:])
-        asked = np.isnan(rows["cost"]) if mode == "auto" else np.full(len(rows), mode == "calculate")
-        cost = np.where(asked | np.isnan(rows["cost"]), 0.0, rows["cost"])
+        unpriced = np.isnan(rows["cost"]) if mode != "calculate" else np.ones(len(rows), bool)
+        cost = np.where(unpriced, 0.0, rows["cost"])
         models, names = places[:, _PLACE.index("model")][rows["place"]], [*self._names]
-        for number in np.unique(models[asked]).tolist():
-            mine, model = asked & (models == number), names[number]
-            if (rates := price(model)) is not None:
+        for number in np.unique(models[unpriced]).tolist() if mode != "display" else ():
+            mine = unpriced & (models == number)
+            if (rates := price(names[number])) is not None:
                 cost[mine] = _cost(rates, {name: numbers[mine] for name, numbers in tokens.items()})
-            elif spent := int(paid[mine].sum()):
-                unpriced[model or ""] += spent
-        return tokens, paid, cost
+                unpriced[mine] = False
+        return tokens, paid, cost, unpriced & (paid > 0)
+
+
+def _sums(groups: Sequence[NDArray[np.int64]], *added: Any) -> Iterator[tuple[list[int], list[Any]]]:
+    """Each combination of groups that rows have, and the sums of these rows."""
+    order = np.lexsort(groups)
+    if len(order):
+        changes = np.logical_or.reduce([np.diff(values[order], prepend=-1) != 0 for values in groups])
+        starts = np.flatnonzero(changes)
+        keys = zip(*(values[order][starts].tolist() for values in groups), strict=True)
+        sums = zip(*(np.add.reduceat(numbers[order], starts).tolist() for numbers in added), strict=True)
+        yield from zip(map(list, keys), map(list, sums), strict=True)
 
 
 class _Runs:
@@ -340,6 +417,11 @@ class _Runs:
         for weight, (key, runs) in zip(self._weights[2], self.totals.items(), strict=True):
             if not weight and any(runs.values()):
                 yield key, sum(cost for cost, fits in runs.items() if fits)
+
+    def has(self, rows: NDArray[Any]) -> Mask:
+        """The responses that a run has the cost of."""
+        found: Mask = self._run[rows["place"]] >= 0
+        return found
 
     def shared(self, rows: NDArray[Any], paid: Any, cost: Any) -> Any:
         """The costs of responses; the cost of a run replaces those of its responses."""
@@ -367,7 +449,7 @@ def _once(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
     starts = np.flatnonzero(np.diff(rows["key"][order], prepend=~rows["key"][order[:1]]))
     if len(starts) == len(rows):
         return rows
-    score = np.sum([rows[name].astype(float) for name in _PAID], 0)[order] + 0.5 * rows["fast"][order]
+    score = _score(rows)[order]
     best = np.repeat(np.maximum.reduceat(score, starts), np.diff(starts, append=len(rows)))
     places = np.arange(len(rows))
     winner = order[np.minimum.reduceat(np.where(score == best, places, len(rows)), starts)]
@@ -377,6 +459,11 @@ def _once(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
     found = _picked(rows, winner[again])
     found["tool"], found["tool_fits"] = rows["tool"][first], rows["tool_fits"][first]
     return found
+
+
+def _score(rows: NDArray[Any]) -> Any:
+    """By which one of several copies counts."""
+    return np.sum([rows[name].astype(float) for name in _PAID], 0) + 0.5 * rows["fast"]
 
 
 def _picked(rows: NDArray[Any], places: NDArray[np.intp]) -> NDArray[Any]:

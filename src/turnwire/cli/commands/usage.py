@@ -8,9 +8,9 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, usage_errors
-from turnwire.cli.output import complain, conclude, tell_left_out, write_json, write_text
+from turnwire.cli.output import Notes, complain, conclude, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import table
-from turnwire.phrases import counted
+from turnwire.phrases import as_json, counted
 
 BY = ["session", "project", "model", "tool", "day", "wire"]
 MODES = ["auto", "calculate", "display"]
@@ -65,8 +65,13 @@ def command(
     with usage_errors():
         made = gathered.finish(by, counts, given, settings["mode"])
     _write(made, form)
+    lacks = "no cost in the files" if settings["mode"] == "display" else "no price"
     for model, spent in made.unpriced.items():
-        complain(f"no price for {model or 'responses without a model'}: {spent:,} tokens")
+        complain(f"{lacks} for {model or 'responses without a model'}: {spent:,} tokens, so costs are lower bounds")
+    damaged = Notes(False, more="more such responses")
+    for response in made.incomplete:
+        damaged.add(f"a record of the response {response} is damaged: it may have more tokens")
+    damaged.close()
     if made.unusable:
         complain(f"{counted(made.unusable, 'record')} with a negative count, taken as 0, or an absurd cost, left out")
     tell_left_out(counts.rejects, "scan --wire formats")
@@ -90,12 +95,8 @@ def command(
 
 
 def _write(made: Any, form: str | None) -> None:
-    if form is not None and made.by == "model":
-        for row in made.rows:
-            row["cost"] = None if (row["model"] or "") in made.unpriced and not row["cost"] else row["cost"]
     rows = [*made.rows, {made.by: "total", **made.total}]
-    names = list(rows[-1])
-    cells = [[row[name] for name in names] for row in rows]
+    names = [name for name in rows[-1] if form or name not in ("unpriced", "incomplete") or rows[-1][name]]
     if form == "json":
         write_json(made.rows)
     elif form == "csv":
@@ -103,8 +104,14 @@ def _write(made: Any, form: str | None) -> None:
         import io
 
         text = io.StringIO()
+        cells = [[as_json(row[name]) if name == "unpriced" else row[name] for name in names] for row in rows]
         csv.writer(text, lineterminator="\n").writerows([names, *cells])
         write_text(text.getvalue())
     else:
-        shown = [["(none)" if value is None else value for value in row] for row in cells]
-        write_text(table([name.removesuffix("_tokens") for name in names], shown, {"cost": 2}))
+        for row in rows:
+            row |= {
+                made.by: "(none)" if row[made.by] is None else row[made.by],
+                "unpriced": sum(row["unpriced"].values()),
+            }
+        cells = [[row[name] for name in names] for row in rows]
+        write_text(table([name.removesuffix("_tokens") for name in names], cells, {"cost": 2}))
