@@ -28,7 +28,8 @@ class Part(NamedTuple):
     """One part of a record. kind: "text", "reasoning", "call", "result", or "data", which is any other.
 
     id: of the call that it is or answers. name: of the tool, or the type of data. arguments: of a call, any JSON value;
-    of data, the value itself. failed: True for the result of an error.
+    of data, the value itself. failed: True for the result of an error. block: the numbers that pieces of a longer part
+    share; the arguments of a piece are text.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Part(NamedTuple):
     name: str | None = None
     arguments: Any = None
     failed: bool = False
+    block: tuple[Any, ...] | None = None
 
 
 class PartRule(NamedTuple):
@@ -45,7 +47,8 @@ class PartRule(NamedTuple):
     at: the path of the object in the record, of several in an array with "*", or "" for the record itself. types: the
     words one of which is its ``type`` or ``kind``; () for any. A string in place of the object is a part of the kind of
     the first rule there. when: a path of the record, and its value in records with such parts. unless: a path of the
-    record that must be absent.
+    record that must be absent. block: of pieces, the paths of the numbers of their ``Part.block``, in the record if it
+    begins with a slash.
     """
 
     at: str
@@ -58,6 +61,7 @@ class PartRule(NamedTuple):
     failed: str = ""
     when: tuple[str, str] | None = None
     unless: str = ""
+    block: tuple[str, ...] = ()
 
 
 class MessageRule(NamedTuple):
@@ -236,8 +240,23 @@ def parts_of(fields: Any, rules: tuple[PartRule, ...], reader: Reader | None = N
         if path.removesuffix("/*") in told and any(part.kind == "result" for part in found):
             continue
         for place, value in reader.values(fields, path):
-            found += filter(None, (_part(place, value, here, reader),))
+            found += filter(None, (_part(place, value, here, reader, fields),))
     return found
+
+
+def joined(parts: list[Part]) -> list[Part]:
+    """The parts with the pieces of each block put together, where its first piece stands."""
+    blocks: dict[Any, list[Part]] = {}
+    for number, part in enumerate(parts):
+        blocks.setdefault(number if part.block is None else (part.kind, part.block), []).append(part)
+    return [pieces[0] if pieces[0].block is None else _joined(pieces) for pieces in blocks.values()]
+
+
+def _joined(pieces: list[Part]) -> Part:
+    kind, _, of, name, arguments, failed, _ = pieces[0]
+    written = "".join(piece.arguments for piece in pieces if isinstance(piece.arguments, str))
+    arguments = _loaded(written) if written else None if arguments == "" else arguments
+    return Part(kind, "".join(piece.text for piece in pieces), of, name, arguments, failed)
 
 
 def applies(fields: Any, rule: PartRule | MessageRule, reader: Reader) -> bool:
@@ -284,7 +303,7 @@ def messages_of(fields: Any, rules: tuple[MessageRule, ...], reader: Reader) -> 
                 yield Said(columns, role, parts_of(value, rule.parts, reader), rule.retold)
 
 
-def _part(place: Place, value: Any, rules: list[PartRule], reader: Reader) -> Part | None:
+def _part(place: Place, value: Any, rules: list[PartRule], reader: Reader, record: Any) -> Part | None:
     if isinstance(value, str) and rules[0].kind != "data":
         reader.take(place)
         return Part(rules[0].kind, value) if value else None
@@ -295,7 +314,7 @@ def _part(place: Place, value: Any, rules: list[PartRule], reader: Reader) -> Pa
         if rule.kind == "data":
             break
         if isinstance(value, dict) and (not rule.types or word in rule.types):
-            part = _by_rule(value, rule, reader)
+            part = _by_rule(value, rule, reader, record)
             if part is not None or rule.types or "" in map(value.get, _several(rule.text)):
                 reader.take((id(value), key))
                 return part
@@ -315,15 +334,17 @@ def _first(reader: Reader, value: Any, paths: tuple[str, ...]) -> Any:
     return next((found for path in paths if (found := reader.value(value, path)) is not MISSING), MISSING)
 
 
-def _by_rule(value: dict[str, Any], rule: PartRule, reader: Reader) -> Part | None:
+def _by_rule(value: dict[str, Any], rule: PartRule, reader: Reader, record: Any) -> Part | None:
+    numbers = [reader.value(value if path[0] != "/" else record, path.removeprefix("/")) for path in rule.block]
     said = value if rule.kind == "result" and not rule.text else _first(reader, value, _several(rule.text))
     text, arguments = as_text(said), _first(reader, value, rule.arguments)
     of, name = (id_of(reader.value(value, path)) for path in (rule.id, rule.name))
     failed = reader.value(value, rule.failed)
     if rule.kind in ("text", "reasoning") and not text:
         return None
-    arguments = None if arguments is MISSING else _loaded(arguments)
-    return Part(rule.kind, text, of, name, arguments, failed not in (MISSING, None, False, "ok", "success"))
+    arguments = None if arguments is MISSING else arguments if rule.block else _loaded(arguments)
+    failed = failed not in (MISSING, None, False, "ok", "success")
+    return Part(rule.kind, text, of, name, arguments, failed, tuple(numbers) if rule.block else None)
 
 
 def id_of(value: Any) -> str | None:

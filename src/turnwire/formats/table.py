@@ -150,13 +150,14 @@ class Format(NamedTuple):
     records that are parts of a longer answer, and so no copies. echoes: the subjects of records that repeat the
     text of a record with another subject near them. totals: kinds of records whose cost is that of all responses of
     their session so far. ids_restart: whether the ids of calls begin anew with each connection. carried: the text
-    columns that a record inherits from the one before it in its input, unless it is of the kind "session"; archive:
-    the ending of archives whose files are one input for this. gathered: those of which a record of the kind "usage" has
-    the first value since the usage before it. exit_code: the exit code in the text of an answer, which tells whether
-    the call failed. cached_is_input: whether ``input_tokens`` includes cached tokens; None if ``total_tokens`` of the
-    record tells. folders: the usual folders of the format's files; home: an environment variable that may name other
-    parent folders. asks, answers: the kinds of records that make and that answer a call, by its ``call_id``. parts:
-    rules for the texts, calls and results in a record. messages: rules for the messages in a record that holds several.
+    columns that a record inherits from the one before it in its input, unless it is of one of the kinds ``begins``;
+    archive: the ending of archives whose files are one input for this. gathered: the columns of texts and integers of
+    which a record of the kind "usage" has the first value since the usage or the beginning before it. exit_code: the
+    exit code in the text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens``
+    includes cached tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's
+    files; home: an environment variable that may name other parent folders. asks, answers: the kinds of records that
+    make and that answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record.
+    messages: rules for the messages in a record that holds several.
     provider: OpenTelemetry's name for the provider, if the format contains only its models.
     """
 
@@ -170,6 +171,7 @@ class Format(NamedTuple):
     totals: tuple[str, ...] = ()
     echoes: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ("session",)
     archive: str = ""
     gathered: tuple[str, ...] = ()
     exit_code: Callable[[Any], int | None] | None = None
@@ -182,11 +184,14 @@ class Format(NamedTuple):
     messages: tuple[MessageRule, ...] = ()
     provider: str | None = None
 
+    def is_piece(self, fields: dict[str, Any]) -> bool:
+        """True if a record is a part of a longer answer."""
+        return any(value_at(fields, path) in words for path, words in self.pieces.items())
+
     def is_known(self, fields: dict[str, Any]) -> bool:
         """True if a record has an id, so that an equal one is a copy of it."""
-        if any(value_at(fields, path) in words for path, words in self.pieces.items()):
-            return False
-        return any(value_at(fields, path) not in (MISSING, None, "") for path in self.keys)
+        known = any(value_at(fields, path) not in (MISSING, None, "") for path in self.keys)
+        return known and not self.is_piece(fields)
 
     def descriptor(self) -> Wire:
         """Returns the wire descriptor that the table compiles to. Raises ValueError for an invalid table."""

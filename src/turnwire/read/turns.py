@@ -13,7 +13,7 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import FORMATS, LIMITS
-from turnwire.formats.parts import ROLES, Part, Reader, Said, messages_of, parts_of, shape_of
+from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_of, parts_of, shape_of
 from turnwire.formats.table import COLUMNS as EVERY, Compiled
 from turnwire.json.text import write as _write
 from turnwire.log.scanning import Counts, scan
@@ -30,10 +30,11 @@ MOST = 1 << 18
 MOST_SHAPES = 10_000
 """Shapes of records of which it is remembered what is left over."""
 MOST_PARTS = 10_000
-"""Parts of one turn; further records of it are a turn of their own."""
+"""Parts of one turn, beside pieces, of which it has up to ``MOST``; further records of it are a turn of their own."""
 _NEAR = 64
 """Parts between a text and its echo, and results between the blocks of one response."""
-KINDS_OF_PARTS = ("text", "reasoning", "call", "result", "data")
+_SAID = ("text", "reasoning")
+KINDS_OF_PARTS = (*_SAID, "call", "result", "data")
 _INHERITED = ("wire", "file", "line", "time", "conversation", "project", "sidechain")
 ROLE_OF_KIND = {
     **dict.fromkeys(("assistant", "tool_call", "reasoning", "usage", "artifact"), "assistant"),
@@ -69,7 +70,7 @@ class Turn:
         columns = {name: value for name, value in self.columns.items() if value is not None and name not in TOKENS}
         if "time" in columns:
             columns["time"] = f"{np.datetime64(columns['time'], 'us')}Z"
-        parts = [{name: value for name, value in part._asdict().items() if value} for part in self.parts]
+        parts = [{name: value for name, value in part._asdict().items() if value} for part in joined(self.parts)]
         return {"role": self.role, **columns, **self.tokens, "parts": parts}
 
     def place(self) -> tuple[str, int]:
@@ -177,7 +178,7 @@ class Turns:
         kept = []
         for part in turn.parts:
             said = turn.columns["file"], turn.role, part.kind, part.text
-            if part.kind in ("text", "reasoning") and self._near[not echo, said]:
+            if part.kind in _SAID and self._near[not echo, said]:
                 self._near[not echo, said] -= 1
                 continue
             kept.append(part)
@@ -202,7 +203,9 @@ class Turns:
         parts = [*said.parts, *parts_of(fields, table.parts, reader)]
         if not parts and not every and columns["text"]:
             parts = [Part("text", columns["text"])]
-        own = _own(columns, parts, said.role)
+        if piece := table.is_piece(fields):
+            parts = [part._replace(block=part.block or ()) if part.kind in _SAID else part for part in parts]
+        own = _own(columns, parts, said.role or ("assistant" if piece else None))
         own.tokens, own.record = tokens, fields
         found = [own if number == last else _within(columns, one) for number, one in enumerate(messages)]
         for turn, one in zip(found, messages, strict=True):
@@ -358,9 +361,15 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
         elif open_key and turn.role not in ("assistant", "user") and run[0].role == "assistant" and len(run) < _NEAR:
             run.append(turn)
         else:
-            yield from run
+            yield from _closed(run)
             run, open_key = [turn], key if known else ()
-    yield from run
+    yield from _closed(run)
+
+
+def _closed(run: list[Turn]) -> list[Turn]:
+    for turn in run:
+        turn.parts = joined(turn.parts)
+    return run
 
 
 def _continues(open_turn: Turn, turn: Turn, same: bool) -> bool:
@@ -368,9 +377,10 @@ def _continues(open_turn: Turn, turn: Turn, same: bool) -> bool:
     before, now = open_turn.columns, turn.columns
     if open_turn.role != "assistant" or turn.role != "assistant" or before["file"] != now["file"]:
         return False
-    if open_turn.record is None or turn.record is None or len(open_turn.parts) > MOST_PARTS:
+    pieces = bool(turn.parts) and turn.parts[0].block is not None
+    if open_turn.record is None or turn.record is None or len(open_turn.parts) > (MOST if pieces else MOST_PARTS):
         return False
-    alone = before["id"] is None or now["id"] is None
+    alone = (before["id"] is None or now["id"] is None) and not (before["stop_reason"] and turn.parts)
     if turn.tokens and open_turn.tokens:  # two responses that are counted apart
         return same
     return same or (alone and before["wire"] == now["wire"] and before["conversation"] == now["conversation"])

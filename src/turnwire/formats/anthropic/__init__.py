@@ -1,4 +1,4 @@
-"""Anthropic's API: requests, messages with their blocks, results of batches, errors."""
+"""Anthropic's API: requests, messages with their blocks, events of their streams, results of batches, errors."""
 
 from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Words
@@ -18,6 +18,7 @@ USAGE = {
     "cache_write_tokens": "usage/cache_creation_input_tokens",
 }
 """The columns of tokens -> their paths in a message."""
+_TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens")
 
 
 def message(at: str) -> Columns:
@@ -56,16 +57,28 @@ _IDS = ("content/*/tool_use_id", "content/*/id", "tool_call_id", "tool_calls/*/i
 
 def message_parts(at: str) -> tuple[PartRule, ...]:
     """The parts of a message at a path, "" or one that ends with a slash."""
+    return PartRule(f"{at}content", "text"), *_blocks(f"{at}content/*")
+
+
+def _blocks(at: str) -> tuple[PartRule, ...]:
+    """The parts that are blocks at a path."""
     results = ("tool_result", "mcp_tool_result", "web_search_tool_result", "code_execution_tool_result")
-    blocks = f"{at}content/*"
     return (
-        PartRule(f"{at}content", "text"),
-        PartRule(blocks, "text", ("text",), text="text"),
-        PartRule(blocks, "reasoning", ("thinking",), text="thinking"),
-        PartRule(blocks, "call", _CALLS, id="id", name="name", arguments=("input",)),
-        PartRule(blocks, "result", results, text="content", id="tool_use_id", failed="is_error"),
+        PartRule(at, "text", ("text",), text="text"),
+        PartRule(at, "reasoning", ("thinking",), text="thinking"),
+        PartRule(at, "call", _CALLS, id="id", name="name", arguments=("input",)),
+        PartRule(at, "result", results, text="content", id="tool_use_id", failed="is_error"),
     )
 
+
+_DELTA, _INDEX = ("type", "content_block_delta"), ("/index",)
+_PIECES = (
+    *(rule._replace(block=_INDEX) for rule in _blocks("content_block")),
+    PartRule("delta", "text", ("text_delta",), "text", when=_DELTA, block=_INDEX),
+    PartRule("delta", "reasoning", ("thinking_delta",), "thinking", when=_DELTA, block=_INDEX),
+    PartRule("delta", "call", ("input_json_delta",), arguments=("partial_json",), when=_DELTA, block=_INDEX),
+)
+_EVENTS = tuple(f"content_block_{name}" for name in ("start", "delta", "stop"))
 
 TABLE = Format(
     "anthropic",
@@ -107,7 +120,30 @@ TABLE = Format(
             },
             marks=(2, ("custom_id", "stop_reason", "result")),
         ),
+        Layout(  # from here to the next comment the events of a stream
+            signs={"type": ("message_start",), "message/id": (), "message/type": ("message",)},
+            kind="response",
+            columns={**message("message/"), "subject": "type"},
+        ),
         Layout(
+            signs={"type": _EVENTS, "index": ()},
+            kind="event",
+            kinds=(Words("content_block/type", BLOCKS),),
+            columns={
+                "subject": "type",
+                "sequence": Loose("index"),
+                "tool": Loose("content_block/name"),
+                "call_id": (Loose("content_block/id"), Loose("content_block/tool_use_id")),
+                "text": tuple(Loose(f"delta/{name}") for name in ("text", "thinking", "partial_json")),
+            },
+        ),
+        Layout(
+            signs={"type": ("message_delta",), "delta": (), "usage": ()},
+            kind="usage",
+            columns={**{name: Loose(path) for name, path in USAGE.items()}, "stop_reason": Loose("delta/stop_reason")},
+        ),
+        Layout(signs={"type": ("message_stop",)}, kind="event", columns={"subject": "type"}),
+        Layout(  # an error
             signs={"type": ("error",), "error/type": (), "request_id": ()},
             kind="error",
             columns={"request_id": Loose("request_id"), "error": "error/message", "subject": "error/type"},
@@ -116,7 +152,10 @@ TABLE = Format(
     copy_of=("id",),
     answers=("tool_result", "request"),  # the messages of the next request have the results
     keys=("id", "result/message/id", "request_id"),
-    parts=(*message_parts(""), *message_parts("result/message/")),
+    pieces={"type": ("message_start", *_EVENTS, "message_delta", "message_stop")},
+    begins=("response",),
+    gathered=("id", "model", "tool", "speed", *_TOKENS),
+    parts=(*message_parts(""), *message_parts("result/message/"), *_PIECES),
     messages=(MessageRule("system", role="system"), MessageRule("messages/*", message_parts(""))),
     provider="anthropic",
 )

@@ -7,14 +7,14 @@ from turnwire.formats.table import Columns, Epoch, Format, Layout, Loose, Presen
 
 def _chat(at: str) -> Columns:
     """The columns of a chat completion at a path, "" or one that ends with a slash."""
-    message, usage = f"{at}choices/*/message", f"{at}usage"
+    message, delta, usage = f"{at}choices/*/message", f"{at}choices/*/delta", f"{at}usage"
     return {
         "model": f"{at}model",
         "time": Epoch(f"{at}created"),
-        "sender": Loose(f"{message}/role"),
-        "text": (Loose(f"{message}/content"), Loose(f"{at}choices/*/delta/content")),
-        "tool": Loose(f"{message}/tool_calls/*/function/name"),
-        "call_id": Loose(f"{message}/tool_calls/*/id"),
+        "sender": tuple(Loose(f"{said}/role") for said in (message, delta)),
+        "text": (Loose(f"{message}/content"), Loose(f"{delta}/content")),
+        "tool": tuple(Loose(f"{said}/tool_calls/*/function/name") for said in (message, delta)),
+        "call_id": tuple(Loose(f"{said}/tool_calls/*/id") for said in (message, delta)),
         "stop_reason": Loose(f"{at}choices/*/finish_reason"),
         "input_tokens": (f"{usage}/prompt_tokens", f"{usage}/input_tokens"),
         "output_tokens": (f"{usage}/completion_tokens", f"{usage}/output_tokens"),
@@ -30,8 +30,11 @@ def _chat_parts(at: str) -> tuple[PartRule, ...]:
     return (
         PartRule(f"{message}/content", "text"),
         PartRule(f"{message}/content/*", "text", ("text",), text="text"),
-        PartRule(f"{message}/tool_calls/*", "call", id="id", name="function/name", arguments=("function/arguments",)),
+        _CALL._replace(at=f"{message}/tool_calls/*"),
     )
+
+
+_CALL = PartRule("tool_calls/*", "call", id="id", name="function/name", arguments=("function/arguments",))
 
 
 def _response(at: str) -> Columns:
@@ -88,7 +91,7 @@ _MESSAGE_PARTS = (
     PartRule("", "text"),
     PartRule("content", "text"),
     PartRule("content/*", "text", ("text", "input_text", "output_text"), text="text"),
-    PartRule("tool_calls/*", "call", id="id", name="function/name", arguments=("function/arguments",)),
+    _CALL,
 )
 """The parts of a message in a request."""
 
@@ -101,7 +104,7 @@ TABLE = Format(
             kind="assistant",
             kinds=(
                 Words("object", {"chat.completion.chunk": "event"}),
-                Present("choices/*/message/tool_calls/*/id", "tool_call"),
+                *(Present(f"choices/*/{said}/tool_calls/*/id", "tool_call") for said in ("message", "delta")),
             ),
             columns={**_chat(""), "id": "id"},
             needs={"choices": ("array",)},
@@ -181,7 +184,8 @@ TABLE = Format(
     parts=(
         *(rule for at in ("", "response/body/") for rule in _chat_parts(at)),
         *(rule for at in ("", "response/", "response/body/") for rule in _response_parts(at)),
-        PartRule("choices/*/delta", "text", text="content"),
+        PartRule("choices/*", "text", text="delta/content", block=("index",)),
+        _CALL._replace(at="choices/*/delta/tool_calls/*", block=("/choices/*/index", "index")),
     ),
     messages=(
         *(MessageRule(f"{at}instructions", role="system") for at in ("body/", "")),

@@ -60,7 +60,7 @@ class Inheritance:
             if not found.wires[table.name]:
                 continue
             rows.of_wire(code)
-            begun, counted = (rows.kinds == kinds.index(kind) for kind in ("session", "usage"))
+            begun, counted = (np.isin(rows.kinds, [*map(kinds.index, of)]) for of in (table.begins, ("usage",)))
             before = found.state.inherited.get(table.name, {})
             after = {name: rows.carry(name, begun, before.get(name)) for name in carried}
             after |= {name: rows.gather(name, begun, counted, before.get(name)) for name in gathered}
@@ -101,41 +101,47 @@ class _Rows:
         return (span_of(self._buffer, arena, place, size) for place, size in places)
 
     def _text(self, row: int, name: str) -> str | None:
-        """The text of a row."""
+        """The text of a row, or its integer as text."""
         (valid, escaped), present = self._bits(name), self._arrays["present"][self._at[row]]
         if not present & valid:
             return None
+        if name in self._arrays:
+            return str(self._arrays[name][self._at[row]])
         [written] = map(bytes, self._written(self._at[row : row + 1], name))
         return str(self._finder.scanner.plain(written) if present & escaped else written, "utf-8")
 
     def _give(self, name: str, heirs: Any, rows: Any, times: Any, before: str | None) -> None:
-        """Gives rows of the block the text before the block, and those of some rows, each so many times."""
+        """Gives rows of the block the value before the block, and those of some rows, each so many times."""
         valid, escaped = self._bits(name)
         said = (before or "").encode()
-        if said and times[0]:
-            self.texts.append(said)
-        for part, first in (("offset", self._end), ("length", len(said))):
-            column = self._arrays[f"{name}.{part}"]
+        if name in self._arrays:
+            parts = {name: int(before or 0)}
+        else:
+            parts = {f"{name}.offset": self._end, f"{name}.length": len(said)}
+            if said and times[0]:
+                self.texts.append(said)
+                self._end += len(said)
+        for part, first in parts.items():
+            column = self._arrays[part]
             column[heirs] = np.repeat(np.append(first, column[self._at[rows]]), times)
-        self._end = self._end + len(said) if times[0] else self._end
         bits = np.append(
             np.uint64(0) if before is None else valid, self._arrays["present"][self._at[rows]] & (valid | escaped)
         )
         self._arrays["present"][heirs] |= np.repeat(bits, times)
 
     def carry(self, name: str, begun: Mask, before: str | None) -> str | None:
-        """Gives each record without a text that of the record before it, unless a session begins with it. Returns the
+        """Gives each record without a text that of the record before it, unless something begins with it. Returns the
         text of the last record."""
         rows = np.flatnonzero(self._has(name) | begun)
         self._give(name, self._mine, rows, np.diff(rows, prepend=0, append=len(self._at)), before)
         return self._text(int(rows[-1]), name) if len(rows) else before
 
     def gather(self, name: str, begun: Mask, counted: Mask, before: str | None) -> str | None:
-        """Gives each count of tokens without a text the first text since the count before it. Returns the first one
-        since the last count."""
+        """Gives each count of tokens without a value the first one since the count or the beginning before it. Returns
+        the first one since the last of these."""
         has, ends = self._has(name), np.flatnonzero(counted | begun)
         texts = np.append(np.flatnonzero(has & ~counted), len(has))
-        first = texts[np.searchsorted(texts, np.append(-1, ends), "right")]  # behind the start, and behind each end
+        first = texts[np.searchsorted(texts, np.append(-1, ends))]  # from the start, and from each end
         heirs = counted[ends] & ~has[ends]
         if before is not None and not len(ends):
             return before
