@@ -128,6 +128,45 @@ static int tw_integer(const uint8_t *p, size_t size, int64_t *value)
     return 1;
 }
 
+/* Adds a digit, after as many zeros; 0 where it does not fit. */
+static int tw_more_digits(uint64_t *number, int64_t zeros, unsigned digit)
+{
+    for (; *number && zeros; zeros--, *number *= 10)
+        if (*number > INT64_MAX / 10) return 0;
+    if (*number > ((uint64_t)INT64_MAX - digit) / 10) return 0;
+    *number = *number * 10 + digit;
+    return 1;
+}
+
+/* The integer that a number says, also as 3.0 or 3e2: 0 where it is no number, -1 where it is no such integer. */
+static int tw_whole(uint16_t is, const uint8_t *p, size_t size, int64_t *value)
+{
+    const uint8_t *const end = p + size;
+    uint64_t number = 0;
+    int64_t zeros = 0, behind = 0, power = 0;
+    if (is & (TW_IS_COUNT | TW_IS_NEGATIVE)) return tw_integer(p, size, value) ? 1 : -1;
+    if (!(is & TW_IS_FRACTION)) return 0;
+    const int minus = *p == '-';
+    int point = 0;
+    for (p += minus; p < end && (*p | 32) != 'e'; p++) {
+        if (*p == '.') { point = 1; continue; }
+        behind += point;
+        if (*p == '0') zeros++;
+        else if (!tw_more_digits(&number, zeros, (unsigned)(*p - '0'))) return -1;
+        else zeros = 0;
+    }
+    if (p < end) {
+        const int less = p[1] == '-';
+        for (p += 1 + (less || p[1] == '+'); p < end; p++)
+            if (power < (int64_t)1 << 40) power = power * 10 + (*p - '0');
+        if (less) power = -power;
+    }
+    zeros += power - behind;
+    if (number && (zeros < 0 || (zeros && !tw_more_digits(&number, zeros - 1, 0)))) return -1;
+    *value = minus ? -(int64_t)number : (int64_t)number;
+    return 1;
+}
+
 static inline const tw_value *tw_noted(const tw_json *x, int node)
 {
     return x->v[node].stamp == x->stamp ? &x->v[node] : NULL;
@@ -144,14 +183,15 @@ static inline void tw_note_keyword(tw_json *x, uint8_t word)
 }
 
 /* A node with `every` is noted, perhaps again: how often by now, and in v->moment the sum of its integers; INT64_MIN where it
- * does not fit. p: the value as written; integers: whether there is one among all of them. */
+ * does not fit, or one of its numbers is none. p: the value as written; integers: whether there is a number among them. */
 static TW_APART uint32_t tw_note_again(tw_json *x, tw_value *v, const uint8_t *p, size_t size, uint32_t *integers)
 {
-    const int again = v->stamp == x->stamp, integer = (x->is & (TW_IS_COUNT | TW_IS_NEGATIVE)) != 0;
-    int64_t sum = again ? v->moment : 0, more = 0;
+    int64_t sum, more = 0;
+    const int again = v->stamp == x->stamp, integer = tw_whole(x->is, p, size, &more);
+    sum = again ? v->moment : 0;
     x->keyed |= (uint8_t)again;              /* a template notes a value once */
-    *integers = (uint32_t)integer | (again ? v->b.timed : 0);
-    if (integer && !tw_integer(p, size, &more)) sum = INT64_MIN;
+    *integers = (uint32_t)(integer != 0) | (again ? v->b.timed : 0);
+    if (integer < 0) sum = INT64_MIN;
     if (sum != INT64_MIN) sum = (more < 0 ? sum < -INT64_MAX - more : sum > INT64_MAX - more) ? INT64_MIN : sum + more;
     v->moment = sum;
     return v->count = again ? v->count + 1 : 1;

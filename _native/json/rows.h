@@ -110,12 +110,13 @@ static int tw_between(const tw_value *start, const tw_value *end, int64_t *milli
     return moments[1] >= moments[0];
 }
 
-/* One value into its column. Returns 0 where a number needs the slow way: the caller asks for it. */
+/* One value into its column. Returns 0 where a number needs the slow way: the caller asks for it; -1 where it is no integer. */
 static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, size_t row, const uint8_t *base,
                        int64_t shift, uint64_t *present)
 {
     const uint8_t *first = NULL, *behind = NULL, *next; /* of a text */
     int64_t whole = 0;
+    int there;                               /* whether there is one: 1, 0, or -1 if it is none that fits */
     switch (fill->fill) {
     case TW_FILL_TEXT:
         if (!(v->b.is & TW_IS_STRING)) return 1;
@@ -168,23 +169,24 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         return good;
     }
     case TW_FILL_INTEGER:
-        if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
+        if ((there = tw_whole(v->b.is, v->p, v->size, &whole)) < 0) goto absurd;
+        if (!there) return 1;
         break;
     case TW_FILL_NUMERAL:                    /* an integer as text */
         if (!(v->b.is & TW_IS_STRING) || !v->size) return 1;
         for (size_t i = 0; i < v->size; i++)
             if ((uint8_t)(v->p[i] - '0') >= 10) return 1;
-        if (!tw_integer(v->p, v->size, &whole)) return 1;
+        if (!tw_integer(v->p, v->size, &whole)) goto absurd;
         break;
     case TW_FILL_TIMES:                      /* of all fills of this kind together */
         whole = (v->count ? v->count : 1) + (*present >> c->valid & 1 ? ((int64_t *)c->values)[row] : 0);
         break;
     case TW_FILL_SUM:                        /* one that does not fit is none, whatever another source says */
-        if (v->count > 1 ? !v->b.timed : !(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE))) return 1;
-        if (v->count > 1 ? (whole = v->moment) != INT64_MIN : tw_integer(v->p, v->size, &whole)) break;
-        ((int64_t *)c->values)[row] = 0;
-        *present &= ~((uint64_t)1 << c->valid);
-        return 1;
+        if (v->count > 1) there = !v->b.timed ? 0 : (whole = v->moment) == INT64_MIN ? -1 : 1;
+        else there = tw_whole(v->b.is, v->p, v->size, &whole);
+        if (there < 0) goto absurd;
+        if (!there) return 1;
+        break;
     case TW_FILL_TIME: case TW_FILL_EPOCH:
         if (!tw_moment_of(fill, v, &c->minute, &whole)) return 1;
         break;
@@ -208,6 +210,10 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     } else if (c->width == 1) ((uint8_t *)c->values)[row] = (uint8_t)whole;
     else ((int64_t *)c->values)[row] = whole;
     return 1;
+absurd:                                      /* a number, but no such one: none, whatever another source says, over -1 */
+    ((int64_t *)c->values)[row] = -1;
+    *present &= ~((uint64_t)1 << c->valid);
+    return -1;
 }
 
 #endif

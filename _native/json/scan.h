@@ -130,7 +130,7 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
     const tw_chosen *chosen = &k->rows.chosen[wire->first_variant + tried->variant];
     const uint8_t *base = tw_text(k, r);
     int64_t shift = r->level ? (int64_t)k->size : 0, moment;
-    uint64_t present;
+    uint64_t present, absurd = 0;
     int timed = 0;
     size_t n = tw_row_of(k, r, at, tried->end, &present);
     if (n == SIZE_MAX) return TW_FULL;
@@ -150,15 +150,16 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
             continue;
         }
         if (!v && fill->fill != TW_FILL_CONSTANT) continue;
-        if (!tw_fill_one(c, fill, v, n, base, shift, &present) &&
-            !k->number(k->context, v->p, v->size, &((double *)c->values)[n])) return TW_STOPPED;
+        const int good = tw_fill_one(c, fill, v, n, base, shift, &present);
+        if (!good && !k->number(k->context, v->p, v->size, &((double *)c->values)[n])) return TW_STOPPED;
+        if (good < 0) absurd |= (uint64_t)1 << c->valid;
         if (fill->fill == TW_FILL_SECONDS && v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION)) {
             double milliseconds = ((double *)c->values)[n] * 1000 + 0.5;
             if (milliseconds > -9e18 && milliseconds < 9e18) ((int64_t *)c->values)[n] = (int64_t)milliseconds;
             else present &= ~((uint64_t)1 << c->valid);
         }
     }
-    tw_fill_missing(k, n, present | chosen->always);
+    tw_fill_missing(k, n, present | chosen->always | absurd);
     if (k->rows.time) {
         if (!timed) {
             timed = tw_head(k, r, at, &moment);

@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -318,6 +319,32 @@ def test_counts_of_any_size_add_up() -> None:
     usage_of = {"input_tokens": 2**63 - 1, "output_tokens": 1}
     data = samples.text({**line, "message": {**line["message"], "usage": usage_of}} for line in lines)
     assert usage(data).total["input_tokens"] == 3 * (2**63 - 1)
+
+
+def test_counts_are_integers_however_they_are_written(scan_core: str) -> None:
+    """What is no integer of 64 bits counts as 0 and is told, as a negative count is."""
+    made = Random(5)
+    written = ["3.0", "2.5", "3e2", "1e25", str(10**25), "-4", "-0.0", "9223372036854775807.0", "9223372036854775808"]
+    written += [f"{made.randrange(10**9)}.{made.choice((0, 5, 25))}e{made.randrange(-3, 12)}" for _ in range(40)]
+    numbers = [Decimal(text) for text in written]
+    good = [0 <= number < 2**63 and number == int(number) for number in numbers]
+    [line] = samples.text([SESSIONS[0][4]]).splitlines()
+    said = SESSIONS[0][4]["message"]["usage"]["output_tokens"]
+    sample = {"epoch": 1, "input": "", "target": "", "messages": [], "model_usage": {"a": {"output_tokens": 1}}}
+    for text, wire in (
+        (line.replace(b'"output_tokens":%d' % said, b'"output_tokens":@'), "claude_code"),
+        (
+            json.dumps({**sample, "model_usage": {**sample["model_usage"], "b": {"output_tokens": "@"}}}).encode(),
+            "inspect",
+        ),
+    ):
+        every = [text.replace(b'"@"', b"@").replace(b"@", one.encode()) for one in written]
+        data = b"\n".join(one.replace(b"req_1_0", b"r%d" % number) for number, one in enumerate(every))
+        more = wire == "inspect"
+        found = usage(data, wire=wire)
+        assert found.total["responses"] == len(written) and found.counts.rejects == 0
+        valid = [number + more for number, one in zip(numbers, good, strict=True) if one and number + more < 2**63]
+        assert (found.total["output_tokens"], found.unusable) == (sum(map(int, valid)), len(written) - len(valid))
 
 
 def test_rollouts_carry_model_and_session(tmp_path: Path, scan_core: str) -> None:

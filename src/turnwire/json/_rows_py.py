@@ -121,7 +121,7 @@ def time_of(raw: bytes, value_span: ValueSpan) -> int | None:
 
 class Cell(NamedTuple):
     """The cell of one column: a value, or a span with whether it holds escapes. absent: there is none, whatever another
-    source has."""
+    source has, over this value."""
 
     value: Any = None
     start: int = 0
@@ -155,17 +155,17 @@ def _word(raw: bytes, value_span: ValueSpan, value: Value | None) -> int | None:
 
 
 def _every(how: str, raw: bytes, value_span: ValueSpan) -> int | Cell | None:
-    """How many values there are, or the sum of those that are integers; an absent cell if it does not fit."""
+    """How many values there are, or the sum of the numbers, as :func:`_integer`."""
     every = [*value_span.every()][::-1]
     if how == "times":
         return len(every)
     total: int | None = None
     for first, start, end, _ in every:
-        if first != 0x22 and raw[start:end].removeprefix(b"-").isdigit():
-            number = _whole(raw[start:end])
-            total = None if number is None else (total or 0) + number
-            if total is None or abs(total) > _GREATEST:
-                return Cell(absent=True)
+        number = _integer(raw, first, start, end)
+        if isinstance(number, int):
+            total = (total or 0) + number
+        if isinstance(number, Cell) or abs(total or 0) > _GREATEST:
+            return _ABSURD
     return total
 
 
@@ -201,8 +201,20 @@ def _whole(text: bytes) -> int | None:
     return number if abs(number) <= _GREATEST else None
 
 
-def _integer(raw: bytes, first: int, start: int, end: int) -> int | None:
-    return None if first == 0x22 else _whole(raw[start:end])
+def _integer(raw: bytes, first: int, start: int, end: int) -> int | Cell | None:
+    """The integer that a number says, also as 3.0 or 3e2; an absent cell over -1 if it is none, or does not fit."""
+    if first not in b"-0123456789":
+        return None
+    mantissa, _, power = raw[start:end].lower().partition(b"e")
+    whole, _, fraction = mantissa.partition(b".")
+    digits = (whole + fraction).lstrip(b"-0")
+    written = digits.rstrip(b"0")
+    zeros = len(digits) - len(written) - len(fraction)
+    zeros += int(power.lstrip(b"+-0")[:18] or b"0") * (-1 if power[:1] == b"-" else 1)
+    if written and not (0 <= zeros <= 19 - len(written) and int(written) * 10**zeros <= _GREATEST):
+        return _ABSURD
+    number = int(written) * 10**zeros if written else 0
+    return -number if first == 0x2D else number
 
 
 def _digits(raw: bytes, first: int, start: int, end: int) -> Cell | None:
@@ -210,8 +222,11 @@ def _digits(raw: bytes, first: int, start: int, end: int) -> Cell | None:
     return None if number is None else Cell(None, end - len(str(number)), end)
 
 
-def _numeral(raw: bytes, first: int, start: int, end: int) -> int | None:
-    return _whole(raw[start:end]) if first == 0x22 and raw[start:end].isdigit() else None
+def _numeral(raw: bytes, first: int, start: int, end: int) -> int | Cell | None:
+    if first != 0x22 or not raw[start:end].isdigit():
+        return None
+    number = _whole(raw[start:end])
+    return _ABSURD if number is None else number
 
 
 def _truth(raw: bytes, first: int, start: int, end: int) -> bool | None:
@@ -237,6 +252,7 @@ def _family(raw: bytes, first: int, start: int, end: int) -> Cell | None:
     return _text(raw, 0x22, start + written.place(len(_SIGIL)), start + written.place(slash))
 
 
+_ABSURD = Cell(-1, absent=True)
 _FILLS: dict[str, Callable[[bytes, int, int, int], Any]] = {
     "text": _text,
     "integer": _integer,

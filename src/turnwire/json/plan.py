@@ -111,7 +111,8 @@ class Fill(NamedTuple):
     integer as text, "numeral" such a text as an integer; "epoch" is a time as a number since 1970, seconds to
     nanoseconds by its size; "times" is how many values there are at the paths of all such fills, "sum" adds up integers
     (both of a Value with ``every``); "between" are the milliseconds from the time at ``other`` to that at ``path``,
-    "seconds" those of a number of seconds; "item" is the string with which an array begins.
+    "seconds" those of a number of seconds; "item" is the string with which an array begins. A number that is no integer
+    of 64 bits gives none: -1 stands beneath a column that has no value.
     numbers: the number of each word at ``path``, if it is not its place among them plus ``constant``; ``NO_NUMBER``:
     none."""
 

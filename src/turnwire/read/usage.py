@@ -69,8 +69,9 @@ class Usage(NamedTuple):
     and how many are incomplete. total: the same for all rows. copies: how many repeated responses were not counted,
     also of those that ``where`` leaves out. unpriced: model -> its tokens, for models without a price or cost; a cost
     beside them is a lower bound, and None if it is of nothing else. incomplete: the ids of responses of which a record
-    is damaged; the tokens are those of the best copy, and may be too low. unusable: how many responses have a negative
-    count, counted as 0, or a cost below 0 or above a billion dollars, counted as none. counts: those of the scan.
+    is damaged; the tokens are those of the best copy, and may be too low. unusable: how many responses have a count
+    that is negative or no integer of 64 bits, counted as 0, or a cost below 0 or above a billion dollars, counted as
+    none. counts: those of the scan.
     """
 
     by: str
@@ -155,7 +156,7 @@ class UsageSum:
         if batch.file not in (self._file, None):
             self._file = batch.file
             self._running.clear()
-        counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
+        counted = np.logical_or.reduce([batch.valid(name) | (batch[name] < 0) for name in TOKENS])  # -1: no such count
         fits = {name: test.mask(batch) for name, test in self._tests.items()}
         codes, names = batch.codes("wire"), batch.column("wire").names
         for code in np.flatnonzero(np.bincount(codes)).tolist():

@@ -230,7 +230,7 @@ class Rows:
             if cell is None:
                 continue
             if cell.absent:
-                values.pop(fill.column, None)
+                values[fill.column] = cell.value
                 bits &= ~(1 << finder.valid.get(fill.column, 64))
                 continue
             if fill.column == "time":
