@@ -63,7 +63,6 @@ OWNERS: dict[str, Callable[[], Any]] = {
     "sap.LearningLoop()": lambda: sap.LearningLoop("signals.ledger"),
 }
 METHODS = ("feed", "apply", "at", "diff", "inverse", "explain", "get", "put", "key", "record", "observe")
-DETECTORS = ("nslip", "csp", "sstp", "sap", "kick")
 LATE = ("http", "mcp", "nats")
 """Modules of transports, none of whose functions are called here: their packages take seconds to import."""
 FROM_DATA = ("from_dict", "from_toml", "from_json", "load", "reopen")

@@ -75,20 +75,18 @@ def langchain_callback(path: str | os.PathLike[str]) -> BaseCallbackHandler:
         def __init__(self) -> None:
             self._runs = _Runs(path)
 
-        def on_chain_start(self, serialized: Any, inputs: Any, **told: Any) -> None:
+        def on_chain_start(self, *_: Any, **told: Any) -> None:
             self._runs.begin("", {}, told)
 
-        def on_chain_end(self, outputs: Any, **told: Any) -> None:
+        def on_chain_end(self, *_: Any, **told: Any) -> None:
             self._runs.drop(told)
 
-        def on_chain_error(self, error: BaseException, **told: Any) -> None:
-            self._runs.drop(told)
+        on_chain_error = on_chain_end
 
-        def on_chat_model_start(self, serialized: Any, messages: Any, **told: Any) -> None:
+        def on_chat_model_start(self, *_: Any, **told: Any) -> None:
             self._runs.begin("chat", _asked(told), told)
 
-        def on_llm_start(self, serialized: Any, prompts: Any, **told: Any) -> None:
-            self._runs.begin("chat", _asked(told), told)
+        on_llm_start = on_chat_model_start
 
         def on_llm_end(self, response: Any, **told: Any) -> None:
             self._runs.end(_answered(response), told)
@@ -109,8 +107,7 @@ def langchain_callback(path: str | os.PathLike[str]) -> BaseCallbackHandler:
                 said["gen_ai.tool.call.id"] = output.tool_call_id
             self._runs.end(said, told, failed=getattr(output, "status", None) == "error")
 
-        def on_tool_error(self, error: BaseException, **told: Any) -> None:
-            self._runs.end({"error.type": type(error).__qualname__}, told, failed=True)
+        on_tool_error = on_llm_error
 
     return Callback()
 

@@ -85,6 +85,24 @@ def _dumped(value: Serialisable, info: Any) -> Any:
     return parts.to_python(value.to_dict(), include=info.include, exclude=info.exclude)
 
 
+def _scanned(column: str, words: str) -> Any:
+    """A property of messages: the value that a scan of their text has in a common column."""
+
+    def value_of(message: Message) -> Any:
+        wire = _wire_of(type(message))
+        batch = next(iter(registry.scanning()(wire.text(message).encode(), wire=wire.name)))
+        if not batch.valid(column)[0]:
+            return None
+        value = batch[column][0]
+        if column == "time":
+            from datetime import UTC
+
+            return value.item().replace(tzinfo=UTC)
+        return value if isinstance(value, str) else int(value)
+
+    return property(value_of, doc=words)
+
+
 class Message(Serialisable):
     """A message of any wire.
 
@@ -101,40 +119,13 @@ class Message(Serialisable):
         """The name of its wire."""
         return _wire_of(type(self)).name
 
-    @property
-    def kind(self) -> str | None:
-        """Its kind (an act, an intent, a type), by the wire's own name."""
-        return _scanned(self, "kind")  # type: ignore[no-any-return]
-
-    @property
-    def sender(self) -> str | None:
-        """The sender; numbers are decimal text."""
-        return _scanned(self, "sender")  # type: ignore[no-any-return]
-
-    @property
-    def receiver(self) -> str | None:
-        """The receiver; numbers are decimal text."""
-        return _scanned(self, "receiver")  # type: ignore[no-any-return]
-
-    @property
-    def conversation(self) -> str | None:
-        """Its conversation, session, context or correlation."""
-        return _scanned(self, "conversation")  # type: ignore[no-any-return]
-
-    @property
-    def sequence(self) -> int | None:
-        """Its number in the conversation."""
-        return _scanned(self, "sequence")  # type: ignore[no-any-return]
-
-    @property
-    def time(self) -> datetime | None:
-        """Its time, in UTC."""
-        return _scanned(self, "time")  # type: ignore[no-any-return]
-
-    @property
-    def subject(self) -> str | None:
-        """Its topic or main text."""
-        return _scanned(self, "subject")  # type: ignore[no-any-return]
+    kind = _scanned("kind", "Its kind (an act, an intent, a type), by the wire's own name.")
+    sender = _scanned("sender", "The sender; numbers are decimal text.")
+    receiver = _scanned("receiver", "The receiver; numbers are decimal text.")
+    conversation = _scanned("conversation", "Its conversation, session, context or correlation.")
+    sequence = _scanned("sequence", "Its number in the conversation.")
+    time = _scanned("time", "Its time, in UTC.")
+    subject = _scanned("subject", "Its topic or main text.")
 
 
 def refuse_unknown(cls: type, changes: Mapping[str, Any], known: Any) -> None:
@@ -203,20 +194,6 @@ def _wire_of(cls: type) -> Wire:
     if name is None:
         raise TypeError(f"{cls.__name__} is not a message class of any wire: register its wire")
     return registry.wire(name)
-
-
-def _scanned(message: Message, column: str) -> Any:
-    """The value that a scan of the text of a message has in a common column."""
-    wire = _wire_of(type(message))
-    batch = next(iter(registry.scanning()(wire.text(message).encode(), wire=wire.name)))
-    if not batch.valid(column)[0]:
-        return None
-    value = batch[column][0]
-    if column == "time":
-        from datetime import UTC, datetime, timedelta
-
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(value.astype("int64")))
-    return value if isinstance(value, str) else int(value)
 
 
 MOST_NUMBER = (1 << 63) - 1

@@ -115,8 +115,6 @@ def in_kick(tasks: int) -> list[Any]:
 DIALOGUES: dict[str, Callable[[int], list[Any]]] = {
     "nslip": in_nslip, "csp": in_csp, "sstp": in_sstp, "sap": in_sap, "kick": in_kick,
 }  # fmt: skip
-SENT = {"nslip": 6, "csp": 2, "sstp": 4, "sap": 4, "kick": 5}
-"""Messages of a task, at most."""
 ROLES = {
     "nslip": {"0": "Orchestrator", "1": "WePlan"},
     "csp": {"MAIN": "Orchestrator", "CODER": "WePlan"},

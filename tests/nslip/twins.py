@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
 from turnwire._backend import core_module
 from turnwire.errors import WireError
-from turnwire.nslip.spec import STRING_SLOTS, Act, Extra, FrameType, Slot
+from turnwire.nslip.spec import STRING_SLOTS, Act, FrameType, Slot
 
 MAX = 2**64 - 1
 
@@ -132,13 +132,6 @@ def damaged(wire: bytes, chance: random.Random) -> bytes:
 def kept_message(core: ModuleType) -> Any:
     """A message with unknown slots between known ones and an unknown frame, all with leading zeros."""
     return core.decode('@a3|f07|c3|S0|d1|T1|x05|gH|y"a\\"b"|t"ok"|z00#', unknown="keep")
-
-
-def extra_of(pairs: dict[str, str], before: dict[str, int]) -> Extra:
-    """An Extra with positions."""
-    extra = Extra(pairs)
-    extra.before = before
-    return extra
 
 
 BAD_MESSAGES: dict[str, tuple[int, Any]] = {

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.once
 Open = Callable[..., Page]
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "build" / "node" / "node_modules" / "axe-core" / "axe.min.js"
-MINUTE = 60_000_000
 START = 1_767_571_200_000_000  # 2026-01-05T00:00:00Z
 
 

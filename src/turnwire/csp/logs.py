@@ -73,12 +73,8 @@ def names_files(source: Any) -> bool:
     """True if a source names a log and is not its content: a str is a name if it is one line and such a file exists."""
     if isinstance(source, str):
         return "\n" not in source and "\0" not in source and bool(glob(source, recursive=True))
-    return isinstance(source, (PathLike, list, tuple)) or _opens(source)
-
-
-def _opens(source: Any) -> bool:
-    """True for a file, and for what opens as one does: a UPath or an OpenFile of fsspec."""
-    return hasattr(source, "read") or hasattr(source, "open")
+    # A file, or what opens as one does: a UPath or an OpenFile of fsspec.
+    return isinstance(source, (PathLike, list, tuple)) or hasattr(source, "read") or hasattr(source, "open")
 
 
 def _parts(source: Any, limits: Limits) -> Iterator[bytes]:

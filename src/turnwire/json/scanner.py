@@ -30,10 +30,8 @@ def bits(columns: Sequence[Column]) -> tuple[dict[str, int], dict[str, int]]:
     return valid, escaped
 
 
-def plain(span: bytes) -> bytes:
-    """Returns the content of a JSON string without its escapes."""
-    result: bytes = _core.plain(span)
-    return result
+plain: Callable[[bytes], bytes] = _core.plain
+"""Returns the content of a JSON string without its escapes."""
 
 
 def scanner(

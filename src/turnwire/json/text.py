@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire.json import _text_py as _core, _write_py as _writer
-    from turnwire.json._write_py import canonical
+    from turnwire.json._write_py import canonical, compacted
 else:
     _core = _backend.load("json.text")
     _writer = _backend.load("json.write")
     canonical = _writer.canonical  # RFC 8785
+    compacted = _writer.compacted
 
 __all__ = ["canonical", "compacted", "input_bytes", "locate", "read_object", "reader", "refusal", "write"]
 
@@ -65,11 +66,4 @@ def write(value: Any, wire: str | None = None, *, limits: Limits = LIMITS) -> st
     based on. Raises EncodeError(wrong_type|not_finite|lone_surrogate|too_deep|number_too_long) with ``path``.
     """
     result: str = _writer.write(value, wire, checked_limits(limits))
-    return result
-
-
-def compacted(source: str | bytes) -> str:
-    """Returns a valid text in the form in which an unmodified message is written: without white space, with the escapes
-    of the writer, and with numbers as they were read."""
-    result: str = _writer.compacted(source)
     return result

@@ -178,7 +178,6 @@ GOOD |= {
     ),
 }
 
-ABROAD = WEB.replace("CODER", "CODE_EXP")
 BROKEN |= {
     "a law that a string states": in_json(log_of(DEFS, LAWS, WEB, WEB_DONE)),
     "a scope that is not defined, in a string in a string": in_json(in_json(log_of(DEFS, UNKNOWN))),
