@@ -559,8 +559,8 @@ def _variant(
     fills = [fill for fill in variant.fills if fill.column in columns or fill.column == "time"]
     result.variants.append((len(result.needs), len(variant.needs), len(result.fills), len(fills)))
     for need in variant.needs:
-        if "/*" in need.path:
-            raise ValueError(f"{need.path}: a plan may only ask for ``text`` of the items of an array")
+        if "/*" in need.path and need.kinds:
+            raise ValueError(f"{need.path}: a plan may only ask that the items of an array have no such member")
         known = values[need.path].words
         parent = need.path.rpartition("/")[0]
         kinds = sum(KINDS[kind] for kind in set(need.kinds))

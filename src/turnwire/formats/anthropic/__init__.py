@@ -37,8 +37,11 @@ def message(at: str) -> Columns:
     }
 
 
-REQUESTED = ("system", "stop_sequences", "thinking", "anthropic_version", "metadata/user_id")
-"""Members of requests that those to OpenAI do not have."""
+REQUESTED = (
+    *("system", "stop_sequences", "thinking", "anthropic_version", "metadata/user_id", "tools/*/input_schema"),
+    *(f"messages/*/content/*/{member}" for member in ("source", "tool_use_id")),
+)
+"""Members of requests that those to OpenAI do not have; ``top_k`` is none, since servers that speak its API take it."""
 
 
 def request() -> Columns:
