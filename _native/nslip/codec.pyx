@@ -306,11 +306,13 @@ called(SlipMessage, methods.FIELDS, methods.SlipMethods.__init__)
 cdef struct Writer:
     tw_draft draft
     bint ascii
+    Py_ssize_t longest  # characters of a text
 
 
 cdef inline void begin_writer(Writer *w) noexcept:
     tw_draft_begin(&w.draft)
     w.ascii = True
+    w.longest = 0
 
 
 cdef inline int reserve(Writer *w, size_t more) except -1:
@@ -338,6 +340,7 @@ cdef inline int put_text(Writer *w, object value) except -1:
     """A quoted string. Returns 0 where the text has no UTF-8 form, else 1."""
     cdef const uint8_t *text
     cdef size_t length
+    w.longest = max(w.longest, PyUnicode_GET_LENGTH(value))
     if not utf8_of(w, value, &text, &length):
         return 0
     reserve(w, 2 * length + 2 + TW_INTEGER_ROOM)
@@ -505,28 +508,6 @@ cdef bint is_short(object text) except -1:
     return True
 
 
-cdef bint are_clean(object slots) except -1:
-    """True if the slots of a touched message have no issues."""
-    cdef PyObject *key
-    cdef PyObject *item
-    cdef Py_ssize_t place = 0
-    cdef int index, fits
-    if not PyDict_CheckExact(slots):
-        return False
-    while PyDict_Next(slots, &place, &key, &item):
-        index = slot_index(<object>key)
-        if index == TW_STATUS or index == TW_TAG:
-            if not PyUnicode_CheckExact(<object>item) or not is_short(<object>item):
-                return False
-            continue
-        if index < 0 or not PyLong_CheckExact(<object>item):
-            return False
-        tw_unsigned(item, &fits)
-        if not fits:
-            return False
-    return True
-
-
 cdef object long_way = None
 
 
@@ -550,6 +531,7 @@ def check(message):
 
 
 cdef bint clean(message) except -1:
+    cdef Writer w
     cdef SlipMessage it
     cdef Touched touched
     if not isinstance(message, SlipMessage):
@@ -564,7 +546,11 @@ cdef bint clean(message) except -1:
         if touched.extra is not None and touched.extra != {}:
             return False
         if touched.slots is not None:
-            return are_clean(touched.slots)
+            begin_writer(&w)
+            try:
+                return put_dict(&w, touched.slots) and w.longest <= SHORTEST_LONG
+            finally:
+                tw_draft_free(&w.draft)
     return (it.status is None or is_short(it.status)) and (it.tag is None or is_short(it.tag))
 
 
