@@ -7,6 +7,7 @@ Each wire defines its clauses and their checks (``<package>/checklist.py``). Thi
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -316,3 +317,17 @@ def checklist_of(wire: str, clauses: Iterable[Clause], judge: RecordChecklist, f
         status = FAIL if found[name] else OPEN if waiting[name] else kept
         lines.append(Line(clause, status, found[name], waiting[name], doubtful[name]))
     return Checklist(wire, judge.records, tuple(lines), judge.rejects)
+
+
+class Recent(OrderedDict[Any, Any]):
+    """A table of the entries that were set last; of more than ``room`` the oldest are forgotten."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self._room = room
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._room:
+            self.popitem(last=False)

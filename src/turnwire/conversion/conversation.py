@@ -7,7 +7,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.checklists import ClauseFault, RecordChecklist
+from turnwire.checklists import ClauseFault, Recent, RecordChecklist
 from turnwire.conversion.context import Context, Names
 from turnwire.conversion.converting import Converted, ConvertOptions, converted, names_of, reader_of, restored, written
 from turnwire.conversion.facts import Mapper, is_known, mapper
@@ -56,21 +56,6 @@ class _Task(NamedTuple):
         return sender is not None and sender == self.requester and self.assignee not in (None, sender)
 
 
-class _Recent(OrderedDict[Any, Any]):
-    """A table of the entries that were set last; of more than ``room`` the oldest are forgotten."""
-
-    def __init__(self, room: int) -> None:
-        super().__init__()
-        self._room = room
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if key in self:
-            self.move_to_end(key)
-        elif len(self) >= self._room:
-            self.popitem(last=False)
-        OrderedDict.__setitem__(self, key, value)
-
-
 class Converter:
     """Converts messages of any wires as one history of the target wire.
 
@@ -110,19 +95,19 @@ class Converter:
         self._target = self._mapper.shape
         self._room = remember
         self._tasks: OrderedDict[_Key, _Task] = OrderedDict()
-        self._aliases = _Recent(remember)  # id of a message -> the conversation that it began
-        self._spoke = _Recent(remember)  # name -> where it last spoke or was spoken to
-        self._counts = _Recent(remember)  # turns and clocks
+        self._aliases = Recent(remember)  # id of a message -> the conversation that it began
+        self._spoke = Recent(remember)  # name -> where it last spoke or was spoken to
+        self._counts = Recent(remember)  # turns and clocks
         self._own: OrderedDict[_Key, tuple[str, Any]] = OrderedDict()  # -> the name there, and how that is written
         self._taken: set[Any] = set()  # names as they are written
         self._naming: tuple[_Key, str, Any, str, int] | None = None  # of the message that is fed, until it is admitted
-        self._numbers = _Recent(remember)  # name -> the number that its last namesake got
+        self._numbers = Recent(remember)  # name -> the number that its last namesake got
         self._state: str | None = None  # that the target's own messages have led to
         self._asked: dict[tuple[str | None, str | None], OrderedDict[_Key, None]] = {}
         self._unanswered = 0
         self._work = 0
-        self._begun = _Recent(remember)  # conversations that have a message
-        self._requested = _Recent(remember)  # tasks that were asked for in what was written
+        self._begun = Recent(remember)  # conversations that have a message
+        self._requested = Recent(remember)  # tasks that were asked for in what was written
         # Work without a name is counted where the target counts it, or where names may be given ids.
         self._counted = bool(self._target.stateful) or self._names.context.new_id is not None
         judged = registry.wire(to).has("checklist")

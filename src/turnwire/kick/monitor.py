@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from types import NoneType
 from typing import TYPE_CHECKING, NamedTuple
 
+from turnwire.checklists import Recent
 from turnwire.errors import Issue, Reason, expect
 from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.envelope_methods import channel_parts
@@ -34,7 +35,7 @@ from turnwire.kick.spec import (
     TaskState,
 )
 from turnwire.kick.times import seconds
-from turnwire.kick.tracking import Alarms, Recent, Table, Task, Tracked
+from turnwire.kick.tracking import Alarms, Table, Task, Tracked
 
 if TYPE_CHECKING:
     from turnwire.kick.codec import Envelope
@@ -234,8 +235,8 @@ class Monitor:
                 for key in dict.fromkeys(
                     (envelope.id, envelope.correlation_id or envelope.id)
                 ):  # in this order, always
-                    self._commands.put(key, (envelope.receiver, task))
-        self._seen.put(envelope.id, mark)
+                    self._commands[key] = envelope.receiver, task
+        self._seen[envelope.id] = mark
 
     def overdue(self, now: float) -> list[Event]:
         """Returns the events of deadlines that expired before ``now`` and were not yet reported."""

@@ -1,4 +1,4 @@
-"""The memory of the monitor: the items that it tracks, their keys and deadlines, and the recent keys."""
+"""The memory of the monitor: the items that it tracks, their keys and deadlines."""
 
 from __future__ import annotations
 
@@ -142,17 +142,3 @@ class Alarms:
         """Restores the alarms of the last :meth:`due`, which were not reported."""
         for time, kind, watched in due:
             self.set(watched, kind, time, 0.0)
-
-
-class Recent(OrderedDict[str, Any]):
-    """Remembers the last ``size`` keys."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self._size = size
-
-    def put(self, key: str, value: Any) -> None:
-        """Keeps a value under a key."""
-        self[key] = value
-        if len(self) > self._size:
-            self.popitem(last=False)

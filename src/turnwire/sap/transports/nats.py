@@ -20,12 +20,13 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from turnwire.checklists import Recent
 from turnwire.errors import BadAnswer, DecodeError, Unanswered, Unreachable, needs
 from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
@@ -247,7 +248,7 @@ class Worker:
         self._link = Link(self.url, self.queue, self.prefix, self.waiting, self.options)
         self._slots: asyncio.Semaphore
         self._with_agent: Counter[str] = Counter()  # tasks by capability
-        self._cancels: OrderedDict[str, str | None] = OrderedDict()  # keys of tasks that are to end when they come
+        self._cancels = Recent(CANCELS)  # keys of tasks that are to end when they come
         self._tasks: Any = None  # the pull subscription
         self._loop: asyncio.Task[None] | None = None
         self._handling: set[asyncio.Task[None]] = set()
@@ -399,8 +400,6 @@ class Worker:
                 await self.agent.cancel(task_id, principal=caller)
             except KeyError:
                 self._cancels[key_of(caller, task_id)] = None
-                while len(self._cancels) > CANCELS:
-                    self._cancels.popitem(last=False)
 
     async def _receipt(self, message: Any, task_id: str, said: Ack | Nack) -> None:
         """To the inbox that the message names. What everybody may hear, to the subject of the task as well."""
