@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import registry
 from turnwire.errors import needs
 from turnwire.json.text import write
-from turnwire.read.spans import Span, span_line
+from turnwire.read.spans import Span, held_by, span_line
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -148,7 +148,7 @@ class _Runs:
                 end=time.time_ns(),
                 attributes={name: _written(value) if isinstance(value, str) else value for name, value in said.items()},
                 failed=failed,
-                service="langchain",
+                held=held_by("langchain"),
                 of=("", 0, ()),
             )
             self._append(span_line(span) + "\n")

@@ -51,7 +51,7 @@ def _readable(span: Span) -> ReadableSpan:
         span.name,
         context=context(span.id),
         parent=None if span.parent is None else context(span.parent),
-        resource=Resource({"service.name": span.service}),
+        resource=Resource(span.resource()),
         attributes=span.attributes,
         kind=SpanKind[span.kind.upper()],
         status=Status(StatusCode.ERROR if span.failed else StatusCode.UNSET),

@@ -180,6 +180,50 @@ def objects(line: dict[str, Any]) -> Any:
     return within.get("spans") or within["logRecords"]
 
 
+def held_in(value: Any) -> Iterator[tuple[Any, ...]]:
+    """Each span and log record of exports, with the other members around it."""
+    for kind in ("Logs", "Spans"):
+        for of in value.get(f"resource{kind}", ()) if isinstance(value, dict) else ():
+            for within in of[f"scope{kind}"]:
+                around = [{**one, f"scope{kind}": None, "spans": None, "logRecords": None} for one in (of, within)]
+                yield from ((*around, one) for one in within.get("spans", within.get("logRecords")))
+    for one in value if isinstance(value, list) else ():
+        yield from held_in(one)
+
+
+def test_a_span_keeps_what_is_around_it(scan_core: str) -> None:
+    """Its resource and scope, in each form of an export; what cannot be told, and what a form lacks, is named."""
+    each = iter(range(100))
+
+    def spans() -> list[dict[str, Any]]:
+        return [{**OTLP_SPAN, "spanId": f"eee19b7ec3c1b{next(each):03}"} for _ in range(3)]
+
+    def export_of(service: str) -> dict[str, Any]:
+        scopes = [{"scope": {"name": name}, "schemaUrl": "u", "spans": spans()} for name in "ab"]
+        resource = {"attributes": [attribute("service.name", service)], "droppedAttributesCount": 2}
+        logs = [{"timeUnixNano": NANO, "body": {"stringValue": f"{service} {number}"}} for number in range(2)]
+        of_logs = {"resource": resource, "scopeLogs": [{"scope": {"name": "l"}, "logRecords": logs}]}
+        return {"resourceLogs": [of_logs], "resourceSpans": [{"resource": resource, "scopeSpans": scopes}]}
+
+    made = [export_of(service) for service in ("shop", "bank", "mill")]
+    for text in (
+        samples.text([*made, *spans()]),
+        b"\n".join(json.dumps(one, indent=1).encode() for one in made),
+        json.dumps(made, indent=1).encode(),
+        b"INFO " + json.dumps(made).encode(),
+    ):
+        said, found = lines(text, "otlp", batch_bytes=900)
+        got = [one for line in said for one in held_in(line)]
+        assert [one for one in got if "resource" in one[0]] == [*held_in(made)] and len(got) == len(said)
+        assert {one.dropped for one in found} == {()}
+        named = {name for one in lines(text, "jsonl")[1] for name in one.dropped}
+        assert {"member:resource", "member:scope", "member:schemaUrl"} <= named
+    cut, string = json.dumps(made[0])[:-3], json.dumps({"log": json.dumps(made[0]) + "\n", "stream": "stdout"})
+    for text in (cut.encode(), string.encode()):
+        found = lines(text, "otlp")[1]
+        assert len(found) == 8 and {one.dropped for one in found} == {("member:resource", "member:scope")}
+
+
 def test_an_unknown_form_is_refused() -> None:
     with pytest.raises(UnknownName):
         export(CLAUDE, "xml")

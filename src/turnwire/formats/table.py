@@ -157,7 +157,8 @@ class Format(NamedTuple):
     includes cached tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's
     files; home: an environment variable that may name other parent folders. asks, answers: the kinds of records that
     make and that answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record.
-    messages: rules for the messages in a record that holds several.
+    messages: rules for the messages in a record that holds several. holders: the members around records, each an array
+    of objects, the outermost first; what else is in these objects is about all records in them.
     provider: OpenTelemetry's name for the provider, if the format contains only its models.
     """
 
@@ -182,6 +183,7 @@ class Format(NamedTuple):
     answers: tuple[str, ...] = ("tool_result",)
     parts: tuple[PartRule, ...] = ()
     messages: tuple[MessageRule, ...] = ()
+    holders: tuple[tuple[str, ...], ...] = ()
     provider: str | None = None
 
     def is_piece(self, fields: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from turnwire.errors import expect_one_of
 from turnwire.formats.anthropic import USAGE
 from turnwire.formats.parts import Part
 from turnwire.log.scanning import Counts
-from turnwire.read.spans import Span, log_line, span_line, spans
+from turnwire.read.spans import Span, log_line, span_line, spans, unknown
 from turnwire.read.turns import KINDS_OF_PARTS, Turn, Turns, arguments_of, merged, turns, write
 
 
@@ -133,7 +133,7 @@ def _as_otlp(found: Iterable[Turn]) -> Iterator[Exported]:
         if isinstance(one, Span):
             yield Exported(span_line(one), *one.of)
         else:
-            lost = () if one.columns["wire"] == "otlp" else one.dropped(one.columns, KINDS_OF_PARTS)
+            lost = unknown(one) if one.columns["wire"] == "otlp" else one.dropped(one.columns, KINDS_OF_PARTS)
             yield Exported(log_line(one), *one.place(), lost)
 
 

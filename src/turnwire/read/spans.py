@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any
 
 from turnwire import __version__, registry
-from turnwire.formats.otlp import GEN_AI
+from turnwire.formats.otlp import GEN_AI, TABLE as OTLP
 from turnwire.formats.parts import Part, unwrapped
 from turnwire.formats.table import sources_of
 from turnwire.json.plan import value_at
@@ -30,6 +30,7 @@ _ATTRIBUTES = {
 _OF_RESPONSE = tuple(name for name in COLUMNS if name not in ("conversation", "project"))
 _OTHERWISE = ("wire", "file", "line", "text", "kind")
 """Columns that are no attributes: the service, the place, and what the rest says."""
+_SPANS, _LOGS = OTLP.holders
 
 
 @dataclass
@@ -38,8 +39,8 @@ class Span:
 
     trace, id, parent: 16, 8 and 8 bytes, made from the ids of the conversation, the response and the call, so that one
     session always gives the same. start, end: i64 nanoseconds since 1970. attributes: texts, numbers or lists of texts.
-    service: the format it was read from. of: the file, the line, and what was dropped. record: the span of OTLP that it
-    was read from.
+    held: see ``Turn``; the resource has as its service the format that it was read from, or is that of OTLP. of: the
+    file, the line, and what was dropped. record: the span of OTLP that it was read from.
     """
 
     trace: bytes
@@ -51,9 +52,14 @@ class Span:
     end: int
     attributes: dict[str, Any]
     failed: bool
-    service: str
+    held: tuple[tuple[str, dict[str, Any]], ...]
     of: tuple[str, int, tuple[str, ...]]
     record: dict[str, Any] | None = None
+
+    def resource(self) -> dict[str, Any]:
+        """The attributes of its resource."""
+        said = [others.get("resource") for _, others in self.held]
+        return _plain(next((one.get("attributes") for one in said if isinstance(one, dict)), None))
 
 
 def spans(found: Iterable[Turn]) -> Iterator[Span | Turn]:
@@ -148,7 +154,7 @@ def _response(turn: Turn, at: int, before: int) -> Span:
     trace = _trace(turn)
     key = _digest(8, trace.hex(), *turn.place(), columns["id"])
     failed = bool(columns["failed"])
-    return Span(trace, key, None, name, "client", start, at, attributes, failed, columns["wire"], _of(turn))
+    return Span(trace, key, None, name, "client", start, at, attributes, failed, _around(turn), _of(turn))
 
 
 def _of(turn: Turn) -> tuple[str, int, tuple[str, ...]]:
@@ -181,7 +187,7 @@ def _call(turn: Turn, part: Part, response: Span | None, at: int) -> Span:
     key = _digest(8, parent.hex() if parent else turn.place(), part.id, part.name)
     name = f"execute_tool {part.name}" if part.name else "execute_tool"
     of = (*turn.place(), ()) if response else _of(turn)
-    return Span(_trace(turn), key, parent, name, "internal", at, at, attributes, False, turn.columns["wire"], of)
+    return Span(_trace(turn), key, parent, name, "internal", at, at, attributes, False, _around(turn), of)
 
 
 def _as_it_was(record: dict[str, Any], turn: Turn) -> Span:
@@ -190,12 +196,41 @@ def _as_it_was(record: dict[str, Any], turn: Turn) -> Span:
     trace, own, parent = (bytes.fromhex(one) if _HEX.fullmatch(one) else one.encode() for one in ids)
     start = _nanos(record.get("startTimeUnixNano"), (turn.columns["time"] or 0) * 1000)
     end = _nanos(record.get("endTimeUnixNano"), start)
-    said = unwrapped({"kvlistValue": {"values": record.get("attributes")}})
-    attributes = {key: one if isinstance(one, str | int | float) else write(one) for key, one in said.items()}
+    attributes = _plain(record.get("attributes"))
     failed = value_at(record, "status/code") in (2, "STATUS_CODE_ERROR")
     name, kind = str(record.get("name") or ""), _KINDS.get(str(record.get("kind")), "internal")
-    of = (*turn.place(), ())
-    return Span(trace, own, parent or None, name, kind, start, end, attributes, failed, "otlp", of, record)
+    of = (*turn.place(), unknown(turn))
+    return Span(trace, own, parent or None, name, kind, start, end, attributes, failed, _around(turn), of, record)
+
+
+def _plain(attributes: Any) -> dict[str, Any]:
+    """Attributes of OTLP as texts and numbers."""
+    said = unwrapped({"kvlistValue": {"values": attributes}})
+    return {key: one if isinstance(one, str | int | float) else write(one) for key, one in said.items()}
+
+
+def unknown(turn: Turn) -> tuple[str, ...]:
+    """The names of what was around a record of OTLP and cannot be told."""
+    return tuple(f"member:{name}" for _, others in turn.held for name, one in others.items() if one is None)
+
+
+def _around(turn: Turn) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """What is around a span or a log record in an export: what was, if it was read from OTLP."""
+    wire = turn.columns["wire"]
+    return turn.held if wire == "otlp" else held_by(wire)
+
+
+def held_by(service: str) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """A resource with the name of a service, and this package as the scope."""
+    resource = {"attributes": _attributes({"service.name": service})}
+    return ("", {}), ("", {"resource": resource}), ("", {"scope": {"name": "turnwire", "version": __version__}})
+
+
+def _request(names: tuple[str, ...], record: Any, held: tuple[tuple[str, dict[str, Any]], ...]) -> str:
+    """A span or a log record as a request to a collector."""
+    for name, (_, others) in zip(reversed(names), reversed(held or (("", {}),) * len(names)), strict=True):
+        record = {**{key: one for key, one in others.items() if one is not None}, name: [record]}
+    return write(record)
 
 
 def _nanos(value: Any, otherwise: int) -> int:
@@ -205,7 +240,7 @@ def _nanos(value: Any, otherwise: int) -> int:
 def span_line(span: Span) -> str:
     """A span as a request to a collector: JSON of OTLP, with its format as the service, or as it was read from OTLP."""
     if span.record is not None:
-        return write({"resourceSpans": [{"scopeSpans": [{"spans": [span.record]}]}]})
+        return _request(_SPANS, span.record, span.held)
     parent = {} if span.parent is None else {"parentSpanId": span.parent.hex()}
     found = {
         "traceId": span.trace.hex(),
@@ -218,13 +253,13 @@ def span_line(span: Span) -> str:
         "attributes": _attributes(span.attributes),
         "status": {"code": 2} if span.failed else {},
     }
-    return write({"resourceSpans": [{**_resource(span.service), "scopeSpans": [{**_SCOPE, "spans": [found]}]}]})
+    return _request(_SPANS, found, span.held)
 
 
 def log_line(turn: Turn) -> str:
     """A turn as a log record of OTLP in a request to a collector."""
     if turn.columns["wire"] == "otlp":
-        return write({"resourceLogs": [{"scopeLogs": [{"logRecords": [turn.record]}]}]})
+        return _request(_LOGS, turn.record, turn.held)
     attributes = {"event.name": turn.columns["kind"], **_named(turn, ("time",))}
     if others := [part for part in turn.parts if part.kind != "text"]:
         attributes["gen_ai.input.messages"] = _message(turn.role, others)
@@ -234,18 +269,12 @@ def log_line(turn: Turn) -> str:
         "body": {"stringValue": turn.text()},
         "attributes": _attributes(attributes),
     }
-    service = _resource(turn.columns["wire"])
-    return write({"resourceLogs": [{**service, "scopeLogs": [{**_SCOPE, "logRecords": [found]}]}]})
+    return _request(_LOGS, found, _around(turn))
 
 
-_SCOPE = {"scope": {"name": "turnwire", "version": __version__}}
 _SPAN_KINDS = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
 _KINDS = {str(word): name for name, one in _SPAN_KINDS.items() for word in (one, f"SPAN_KIND_{name.upper()}")}
 _HEX = re.compile("(?:[0-9a-fA-F]{2})+")
-
-
-def _resource(service: str) -> dict[str, Any]:
-    return {"resource": {"attributes": _attributes({"service.name": service})}}
 
 
 def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:

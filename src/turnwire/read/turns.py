@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -51,7 +52,8 @@ class Turn:
     columns: column -> value in a scan, from the first record that has one; times are i64 microseconds. role: "user",
     "assistant", "system", "tool", or None for other records. tokens: column -> count, excluding tokens that were
     counted before. record: the object of its first record, None for a message in one. left: the members of its records
-    that are in no column and no part.
+    that are in no column and no part. held: the members around its record (``Format.holders``), each with what else is
+    in its object, None if that cannot be told.
     """
 
     columns: dict[str, Any]
@@ -60,6 +62,7 @@ class Turn:
     tokens: dict[str, int]
     record: dict[str, Any] | None = None
     left: dict[str, None] = field(default_factory=dict)
+    held: tuple[tuple[str, dict[str, Any]], ...] = ()
 
     def text(self) -> str:
         """Its text, without reasoning, calls and results."""
@@ -138,6 +141,76 @@ class _Told:
         return {name: count for name, count in more.items() if count} if before else tokens
 
 
+class _Holders:
+    """What is around the records of a batch, in their order; JSON that holds several is read once. spans: theirs. Of a
+    record in a string it cannot be told."""
+
+    def __init__(self, spans: Any) -> None:
+        self._spans = spans
+        self._end = 0
+        self._found: deque[Any] = deque()
+        self._otherwise: tuple[Any, ...] = ()
+
+    @cached_property
+    def _text(self) -> bytes:
+        return bytes(self._spans.buffer)
+
+    def of(self, row: int, record: dict[str, Any], holders: tuple[tuple[str, ...], ...]) -> tuple[Any, ...]:
+        """The members around a record."""
+        at, names = int(self._spans.offsets[row]), [names[0] for names in holders]
+        if at >= len(self._text):
+            return _UNKNOWN if any(name.encode() in self._text for name in names) else ()
+        if at >= self._end:
+            start, end, holder = _around(self._text, at, at + int(self._spans.lengths[row]), names)
+            if start == at:
+                return ()
+            try:
+                value = msgspec.json.decode(self._text[start:end].rstrip(b" \t\r\n,"))
+                self._found = deque(_held({holder: value} if holder else value, holders, ()))
+                self._otherwise = _UNKNOWN if self._found else ()
+            except (msgspec.DecodeError, RecursionError):
+                self._found, self._otherwise = deque(), _UNKNOWN
+            self._end = end
+        while self._found:
+            one, held = self._found.popleft()
+            if one == record:
+                return tuple(held)
+        return self._otherwise
+
+
+_OPENING = re.compile(rb"[\[{]")
+_UNKNOWN: tuple[Any, ...] = (("", {}), ("", {"resource": None}), ("", {"scope": None}))
+
+
+def _around(text: bytes, at: int, stop: int, holders: list[str]) -> tuple[int, int, str]:
+    """The start and end of the JSON that may hold a record: of its line, or of the array of a holder over several
+    lines, with its name."""
+    line = text.rfind(b"\n", 0, at) + 1
+    if (opening := _OPENING.search(text, line, at)) is not None:
+        end = text.find(b"\n", stop)
+        return opening.start(), end if end >= 0 else len(text), ""
+    if line == at or text[line:at].strip():  # it is alone, or behind a prefix
+        return at, at, ""
+    key, holder = max((text.rfind(f'"{name}"'.encode(), 0, at), name) for name in holders)
+    line, start = text.rfind(b"\n", 0, max(key, 0)) + 1, text.find(b"[", max(key, 0), at)
+    end = text.find(b"\n%b]" % text[line:key], stop) if key >= 0 else -1
+    return max(start, 0), end + 2 + key - line if end >= 0 else len(text), holder
+
+
+def _held(value: Any, holders: tuple[tuple[str, ...], ...], held: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+    """The records in a value, each with what is around it."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _held(one, holders, held)
+    elif isinstance(value, dict) and () in holders:
+        yield value, held
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            below = tuple(names[1:] for names in holders if names[0] == name)
+            others = {key: one for key, one in value.items() if key != name and one is not None} if held else {}
+            yield from _held(inner, below or holders, (*held, (name, others)) if below else held)
+
+
 class Turns:
     """The turns of a scan, one per record, or several of a record that holds messages; iterate it only once.
     ``counts``: those of the scan so far."""
@@ -162,13 +235,15 @@ class Turns:
         names = ("file", "line", *COLUMNS)
         for batch in self._scan:
             rows = zip(*(_values(batch, name) for name in names[1:]), strict=True)
-            for row, raw in zip(rows, map(bytes, batch.raws()), strict=True):
+            holders = _Holders(batch.spans())
+            for number, (row, raw) in enumerate(zip(rows, map(bytes, batch.raws()), strict=True)):
                 columns = dict(zip(names, (batch.file, *row), strict=True))
                 table, layouts = _tables(columns["wire"])
                 fields = msgspec.json.decode(raw)
                 if self._told.add(hash(raw)) and table.is_known(fields):  # of a session that was resumed
                     continue
-                for turn in self._of(columns, fields, table, layouts if self.tells_left else ()):
+                held = holders.of(number, fields, table.holders) if table.holders else ()
+                for turn in self._of(columns, fields, table, layouts if self.tells_left else (), held):
                     if not table.echoes or self._adds(turn, columns["subject"] in table.echoes):
                         yield turn
 
@@ -189,7 +264,7 @@ class Turns:
         return bool(kept or turn.tokens or not told)
 
     def _of(
-        self, columns: dict[str, Any], fields: dict[str, Any], table: Any, layouts: tuple[Compiled, ...]
+        self, columns: dict[str, Any], fields: dict[str, Any], table: Any, layouts: tuple[Compiled, ...], held: Any
     ) -> Iterator[Turn]:
         """The turns of a record: its messages, and its own, which goes on with the last one of the model among them."""
         reader, tokens = Reader(), {name: columns[name] for name in TOKENS if columns[name] is not None}
@@ -206,7 +281,7 @@ class Turns:
         if piece := table.is_piece(fields):
             parts = [part._replace(block=part.block or ()) if part.kind in _SAID else part for part in parts]
         own = _own(columns, parts, said.role or ("assistant" if piece else None))
-        own.tokens, own.record = tokens, fields
+        own.tokens, own.record, own.held = tokens, fields, held
         found = [own if number == last else _within(columns, one) for number, one in enumerate(messages)]
         for turn, one in zip(found, messages, strict=True):
             for name, (place, value) in one.columns.items():
@@ -215,6 +290,7 @@ class Turns:
                     reader.take(place)
         if layouts:
             own.left = dict.fromkeys(self._left_of(columns, fields, table, reader, layouts))
+            own.left |= dict.fromkeys(name for _, others in held for name in others)
         found += [own] if last < 0 else []
         yield from self._apart(columns, found, own) if table.messages else found
 

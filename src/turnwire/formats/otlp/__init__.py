@@ -118,6 +118,7 @@ TABLE = Format(
     keys=("spanId", "timeUnixNano"),
     cached_is_input=True,
     asks=(),  # the span of a call has its result
+    holders=(("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords")),
     parts=(
         PartRule("body", "text", text="stringValue"),
         _CALL._replace(when=(_OPERATIONS.path, "execute_tool")),
