@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -105,6 +106,25 @@ def test_tokens_are_those_of_usage(log: bytes, to: str, scan_core: str) -> None:
     again = usage("\n".join(map(json.dumps, said)).encode(), wire="otlp").total
     assert {name: again[name] for name in TOKENS[:4]} == {name: want[name] for name in TOKENS[:4]}
     assert again["cost"] == pytest.approx(want["cost"]) and again["responses"] == want["responses"]
+
+
+def test_an_absurd_count_is_left_out_and_named(scan_core: str) -> None:
+    """As usage leaves it out: a negative count, or a cost that is no response's."""
+    made, log, named = Random(1), [], []
+    line = json.loads(_PLAIN[0])
+    for number in range(40):
+        counts = {name: made.choice((-5, 0, 3, 7)) for name in ("input_tokens", "output_tokens")}
+        message, cost = {**MESSAGE, "id": f"m{number}", "usage": counts}, made.choice((-1.0, 0.5, 2e9))
+        log.append({**line, "message": message, "costUSD": cost, "uuid": f"u{number}"})
+        absurd = [f"member:message/usage/{name}" for name, count in counts.items() if count < 0]
+        named.append({*absurd, *["member:costUSD"] * (not 0 <= cost < 1e9)})
+    text = samples.text(log)
+    said, found = lines(text, "jsonl")
+    total = usage(text, mode="display").total
+    assert {name: sum(turn.get(name, 0) for turn in said) for name in TOKENS} == {name: total[name] for name in TOKENS}
+    assert sum(turn.get("cost", 0) for turn in said) == total["cost"] > 0 < total["tokens"]
+    known = {"member:costUSD", "member:message/usage/input_tokens", "member:message/usage/output_tokens"}
+    assert [known.intersection(one.dropped) for one in found] == named
 
 
 def test_a_message_with_several_calls(scan_core: str) -> None:

@@ -18,12 +18,13 @@ from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_o
 from turnwire.formats.table import COLUMNS as EVERY, Compiled
 from turnwire.json.text import write as _write
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.usage import TOKENS as COUNTED, uncached_input
+from turnwire.read.usage import _MOST_COST as MOST_COST, TOKENS as COUNTED, uncached_input
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
 
 TOKENS = (*COUNTED, "cache_write_1h_tokens")
+_COUNTED = (*TOKENS, "total_tokens", "cost")
 COLUMNS = (*(column.name for column in EVERY if column.name not in ("calls", "tools")), "time")
 """The columns of a turn, behind its file and line."""
 MOST = 1 << 18
@@ -113,6 +114,11 @@ def write(value: Any) -> str:
 def arguments_of(call: Part) -> str:
     """The arguments of a call as JSON."""
     return call.arguments if isinstance(call.arguments, str) else write(call.arguments or {})
+
+
+def _fits(value: Any, column: str) -> bool:
+    """True unless a count or a cost is absurd, by the rule of ``turnwire.read.usage``."""
+    return value is None or 0 <= value <= (MOST_COST if column == "cost" else value)
 
 
 class _Told:
@@ -238,6 +244,7 @@ class Turns:
             holders = _Holders(batch.spans())
             for number, (row, raw) in enumerate(zip(rows, map(bytes, batch.raws()), strict=True)):
                 columns = dict(zip(names, (batch.file, *row), strict=True))
+                columns |= {name: None for name in _COUNTED if not _fits(columns[name], name)}
                 table, layouts = _tables(columns["wire"])
                 fields = msgspec.json.decode(raw)
                 if self._told.add(hash(raw)) and table.is_known(fields):  # of a session that was resumed
