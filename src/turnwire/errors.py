@@ -217,7 +217,7 @@ class NotFlushed(OSError):
 
 
 class FileRefused(UserWarning):
-    """A file in a folder, glob or archive was skipped because it is not a log.
+    """A file in a folder, glob or archive was skipped because it is not a log or cannot be read.
 
     Attributes:
         error: the OSError that the same file raises if it is named directly.

@@ -8,6 +8,7 @@ import gzip
 import json
 import re
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import GOOD, Finished, needs_posix, process, turnwire
+from tests.cli.running import GOOD, Finished, needs_posix, process, turnwire, unprivileged
 
 pytestmark = pytest.mark.once
 
@@ -148,6 +149,68 @@ def test_a_storage_that_breaks_off(storage: Any, monkeypatch: pytest.MonkeyPatch
     assert (done.code, done.err) == (3, "turnwire: memory://sources/a.log: division by zero\n")
 
 
+CLAUDE = (
+    b'{"type":"assistant","sessionId":"S","uuid":"u1","timestamp":"2026-01-10T10:00:00Z","requestId":"r","message":'
+    b'{"id":"m","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"hi"}],'
+    b'"usage":{"input_tokens":10,"output_tokens":100}}}\n'
+)
+FOLDERS: dict[str, tuple[bytes, tuple[str, ...]]] = {
+    **{name: (data, before) for name, (data, _, before, _) in COMMANDS.items() if data is NSLIP and name != "conform"},
+    "stats --by": (NSLIP, ("stats", "--by", "wire")),
+    "report --by": (NSLIP, ("report", "--by", "wire")),
+    **{name: (CLAUDE, (name,)) for name in ("usage", "show", "stats")},
+    "convert --to jsonl": (CLAUDE, ("convert", "--to", "jsonl")),
+    "ledger ingest": (CLAUDE, ("ledger", "ingest", "LEDGER")),
+}
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that everybody can enter and write to, which those of pytest are not."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+@needs_posix
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_is_read_without_what_cannot_be(name: str, public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a file, nor a folder in it, nor an empty one beside it keeps anything else from being read."""
+    data, before = FOLDERS[name]
+    monkeypatch.chdir(public)
+    for folder in ("logs/sub", "empty"):
+        Path(folder).mkdir(parents=True)
+    for file in ("logs/a.log", "logs/b.log"):
+        Path(file).write_bytes(data)
+
+    def run(ledger: str, *sources: str) -> Finished:
+        return turnwire(*(word.replace("LEDGER", ledger) for word in before), *sources)
+
+    expected = run("1", "logs")
+    Path("logs/a-closed.log").write_bytes(data)
+    for closed in ("logs/a-closed.log", "logs/sub"):
+        Path(closed).chmod(0)
+    with unprivileged():
+        done = run("2", "logs", "empty")
+    Path("logs/sub").chmod(0o755)
+    assert (expected.code, done.code) == (0, 3)
+    assert [done.err.count(f"turnwire: {name}: ") for name in ("logs/a-closed.log", "logs/sub", "empty")] == [1, 1, 1]
+    if name == "ledger ingest":
+        assert "2 records and 0 rejects" in done.err and "2 records and 0 rejects" in expected.err
+    else:
+        assert bare(done)[1] == bare(expected)[1]
+
+
+def test_an_empty_folder_of_this_machine_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in (".claude/projects/x", ".codex/sessions"):
+        (tmp_path / folder).mkdir(parents=True)
+    assert turnwire("usage").code == 4
+    (tmp_path / ".claude/projects/x/a.jsonl").write_bytes(CLAUDE)
+    done = turnwire("usage", "--json")
+    assert (done.code, [row["tokens"] for row in done.records]) == (0, [110])
+
+
 READS_ALL_OR_NOTHING = ("conform", "replay", "apply", "session check", "session unpack", "session pack --events")
 
 
@@ -275,4 +338,4 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(tmp_path: Path) -> None:
     done = turnwire("usage", log, "--json")
     assert [(row["model"], row["tokens"], row["cost"]) for row in done.records] == [("none-such", 12, None)]
     rows = list(csv.DictReader(turnwire("usage", log, "--csv").out.decode().splitlines()))
-    assert [row["cost"] for row in rows] == ["", "0.0"]
+    assert [row["cost"] for row in rows] == ["", ""]

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,13 @@ import numpy as np
 import pytest
 
 import turnwire
+from tests.cli.running import needs_posix, unprivileged
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.rotating import record
 from tests.log.test_following import followed
 from tests.log.test_scan import everything, scan_nslip, table
-from turnwire.log import plan
+from turnwire.errors import FileRefused
+from turnwire.log import plan, read_block
 from turnwire.log.input import following
 from turnwire.log.input.sources import names_files, read_once
 
@@ -228,11 +230,13 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 def test_a_file_that_disappears(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).write_bytes(GOOD)
-    batches = iter(scan_nslip(tmp_path))
+    found = scan_nslip(tmp_path)
+    batches = iter(found)
     assert len(next(batches)) == 1
     (tmp_path / "b").unlink()
-    with pytest.raises(FileNotFoundError, match="b"):
-        next(batches)
+    with pytest.warns(FileRefused, match="b"):
+        assert list(batches) == []
+    assert [type(error) for error in found.refused] == [FileNotFoundError]
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGBUS"), reason="there is no such signal here")
@@ -434,35 +438,38 @@ def test_links_that_lead_nowhere_are_no_files(tree: Path) -> None:
     assert names(tree) == ["a.log", "sub/b.log", "sub/deep/c.log"]
 
 
-@pytest.fixture
-def closed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory that cannot be read, also where the tests are run by root."""
-    place = tree / "sub" / "deep"
-    place.chmod(0)
-    scandir = os.scandir
+@needs_posix
+@pytest.mark.parametrize("options", [{}, {"threads": 3}, {"resume": {}}])
+@pytest.mark.parametrize("closed", ["sub/b.log", "sub/deep", "sub"])
+@pytest.mark.parametrize("mode", [0, 0o400])
+def test_what_cannot_be_read_in_a_folder_is_named_and_the_rest_is_read(
+    mode: int, closed: str, options: dict[str, Any], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(table(scan_nslip(tree, **options))["line"]) == 3  # imports it all
+    monkeypatch.chdir(tree)
+    kept = [name for name in names(tree) if not name.startswith(closed)]
+    Path(closed).chmod(0 if closed.endswith(".log") else mode)
+    with unprivileged():
+        found = scan_nslip(".", **options)
+        with pytest.warns(FileRefused):
+            assert list(table(found)["file"]) == kept
+        assert {type(error) for error in found.refused} == {PermissionError}
+        assert all(str(error.filename).startswith(closed) for error in found.refused)
+        with pytest.raises(PermissionError):
+            list(scan_nslip(".", errors="raise", **options))
+        with pytest.warns(FileRefused):
+            assert sum(len(batch) for block in plan(".", wire="nslip") for batch in read_block(block)) == len(kept)
+    Path(closed).chmod(0o755)
 
-    def refuse(path: str) -> object:
-        if Path(path) == place:
-            raise PermissionError(13, "Permission denied", path)
-        return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refuse)
-    yield place
-    place.chmod(0o755)
-
-
-def test_a_directory_inside_that_cannot_be_read_is_an_error(tree: Path, closed: Path) -> None:
-    with pytest.raises(PermissionError) as caught:
-        names(tree)
-    assert caught.value.filename == str(closed)
-
-
-def test_the_command_names_it(tree: Path, closed: Path) -> None:
-    from tests.cli.running import turnwire as run
-
-    done = run("scan", tree)
-    assert (done.code, done.out) == (3, b"")
-    assert done.err == f"turnwire: {tree}: Permission denied: {closed}\n"
+@needs_posix
+def test_a_folder_in_which_nothing_can_be_read_is_an_error(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tree)
+    (tree / "sub").chmod(0)
+    with unprivileged(), pytest.raises(PermissionError) as caught:
+        list(scan_nslip("sub"))
+    assert caught.value.filename == "sub"
+    (tree / "sub").chmod(0o755)
 
 
 @pytest.mark.parametrize("kind", [FileNotFoundError, NotADirectoryError])

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from turnwire.cli.outcome import CommandRefused
 from turnwire.cli.output import by_wire, complain, named
 from turnwire.cli.terminal import file_name
 from turnwire.contract import FORMATS
-from turnwire.errors import UnknownName
+from turnwire.errors import FileRefused, UnknownName
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _UTF_16 = re.compile(rb"(?:[\x09-\x7e]\0){8}|(?:\0[\x09-\x7e]){8}")
 """Such a text within bytes of another encoding."""
 _CHAT = re.compile(rb'"role"\s*:\s*"(?:user|assistant|system)"\s*,\s*"content"\s*:')
+_EMPTY = "the directory contains no files"
 SHOWN = 5
 """Files that are named because they look binary, or hold something else."""
 LOOKED_AT = 4 << 20
@@ -45,12 +47,15 @@ LOOKED_AT = 4 << 20
 
 def checked(names: Sequence[str], output: str | None = None) -> tuple[str, ...]:
     """The sources, once each is seen to be readable, and the file ``output`` to be writable and no source. Raises
-    CommandRefused with a line for each that cannot be read, and as :func:`check_output` does."""
+    CommandRefused with a line for each that cannot be read, and as :func:`check_output` does. A folder without files
+    among others is told as a file in a folder is that cannot be read."""
     if names.count(STANDARD_INPUT) > 1:
         raise click.UsageError("standard input ('-') can be read only once")
-    found = [(name, problem(name)) for name in names]
-    if lines := [f"{shown(name)}: {what}" for name, what in found if what]:
-        raise CommandRefused(lines)
+    found = {name: what for name in names if (what := problem(name))}
+    if found and (len(found) == len({*names}) or {*found.values()} != {_EMPTY}):
+        raise CommandRefused([f"{shown(name)}: {what}" for name, what in found.items()])
+    for name in found:
+        warnings.warn(FileRefused(OSError(errno.ENOENT, _EMPTY, name)), stacklevel=2)
     check_output(output, names)
     return tuple(names)
 
@@ -63,19 +68,17 @@ def problem(name: str) -> str | None:
     try:
         found = _sources([name])
         for one in found:
-            path = one.name or name
-            if one.mappable and (what := _problem_of_file(path)):
-                return what if path == name else f"{what}: {file_name(path)}"
+            if one.mappable and not one.listed and (what := _problem_of_file(name)):
+                return what
             if not one.mappable and one.size is None:  # the storage does not know of it, or not how long it is
                 one.open().close()
     except OSError as error:
-        inside = not is_url(name) and error.filename != name
-        return f"{error.strerror}: {file_name(error.filename)}" if inside else str(error.strerror)
+        return str(error.strerror)
     except UnknownName:
         raise
     except ValueError as error:  # an empty name, a NUL byte
         return str(error)
-    return None if found else "the directory contains no files"
+    return None if found else _EMPTY
 
 
 def _problem_of_file(name: str) -> str | None:
@@ -168,7 +171,7 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
         start = 0 if beginning[:2] in UTF_16 or wide is None else wide.start()
         where = f"is, from byte {start:,}," if start else "is"
         return f"{where} UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)"
-    if looks_binary(name):
+    if is_binary(beginning[:BEGINNING]):
         return "looks binary"
     if wire is not None and (counts := wires_in(beginning)):
         first = f" in the first {LOOKED_AT >> 20} MiB" if len(beginning) == LOOKED_AT else ""

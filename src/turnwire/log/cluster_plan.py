@@ -24,7 +24,7 @@ from turnwire.contract import Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
 from turnwire.log.input.bookmarks import HEAD, digest
 from turnwire.log.input.rotated_names import TICK
-from turnwire.log.input.signatures import NotALog, format_of, is_archive, refuse_binary
+from turnwire.log.input.signatures import format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan, steps
 from turnwire.log.search.state import SearchState
@@ -160,7 +160,7 @@ def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES,
 
     Returns the blocks in scan order. Scanning them in sequence returns the same records, rejects and counts as one
     scan, except that the column ``record`` counts from the start of its block. Raises OSError, ValueError and
-    TypeError; issues a FileRefused warning for a file in a folder that is not a log, like a scan.
+    TypeError; issues a FileRefused warning for a file in a folder that cannot be read, like a scan.
     """
     return list(planned(paths, wire=wire, block_bytes=block_bytes, **options))
 
@@ -228,9 +228,9 @@ class _Job(NamedTuple):
     options: dict[str, Any]
 
     def all(self, files: Iterable[Source]) -> Iterator[Block]:
-        """The blocks of all files. One that a folder or a glob lists and that is no log is refused: warned of after
+        """The blocks of all files. One that a folder or a glob lists and that cannot be read as a log is refused: warned of after
         the others, or raised if there are none."""
-        refused: list[NotALog] = []
+        refused: list[OSError] = []
         count = 0
         for block in _packed(self.every, (block for file in files for block in self._planned(file, refused))):
             count += 1
@@ -240,10 +240,10 @@ class _Job(NamedTuple):
                 raise error
             warnings.warn(FileRefused(error), stacklevel=2)
 
-    def _planned(self, source: Source, refused: list[NotALog]) -> Iterator[Block]:
+    def _planned(self, source: Source, refused: list[OSError]) -> Iterator[Block]:
         try:
             yield from self.blocks(source)
-        except NotALog as error:
+        except OSError as error:
             if not source.listed:
                 raise
             refused.append(error)
@@ -253,7 +253,7 @@ class _Job(NamedTuple):
         name = source.name
         if name is None or not source.mappable:
             raise TypeError("only files can be cut into blocks, not bytes, pipes, URLs and open files")
-        if not stat.S_ISREG(os.stat(name).st_mode):  # opening a named pipe would wait for its writer
+        if not source.listed and not stat.S_ISREG(os.stat(name).st_mode):  # to open a named pipe would wait
             raise ValueError(f"only regular files can be cut into blocks, and {name!r} is not one")
         with open(name, "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size

@@ -150,7 +150,7 @@ class Scan(Generic[M]):
     @property
     def refused(self) -> tuple[OSError, ...]:
         """The errors for files in folders, globs and archives that the latest run skipped because they are not
-        logs, each with a warning (:class:`turnwire.errors.FileRefused`). The first one is raised with
+        logs or cannot be read, each with a warning (:class:`turnwire.errors.FileRefused`). The first one is raised with
         ``errors="raise"``, if there was no other file, or for a file named directly."""
         return tuple(self._run.refused)
 

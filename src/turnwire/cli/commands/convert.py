@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -76,33 +76,32 @@ def command(
     choices["key"] = settings["key"] and inputs.content(settings["key"]).strip()
     converter = turnwire.Converter(target, context=context, **choices)
     writer = _Writer(target, as_json, quiet, verbose)
-    first: tuple[str, Located, WireError] | None = None  # that was refused for want of what others would say
+    first: tuple[Located, WireError] | None = None  # that was refused for want of what others would say
     begun = False
-    for name in inputs.files(names):
-        for found in _messages(sys.stdin.buffer if name == inputs.STANDARD_INPUT else name, source):
-            if first is not None:
-                writer.refuse(first[0], first[1].line, first[2])
-                first = None
-            try:
-                if found.error is not None:
-                    raise found.error
-                converted = converter.feed(found.message)
-                writer.write(name, found.line, turnwire.encode(converted.message), converted)
-                if not writer.tells:
-                    converter.be_terse()
-            except WireError as error:
-                if begun or found.message is None or error.reason is not Reason.NOT_CONFORMING:
-                    writer.refuse(name, found.line, error)
-                else:
-                    first = name, found, error
-            begun = True
+    for found in _messages(names, source):
+        if first is not None:
+            writer.refuse(*first)
+            first = None
+        try:
+            if found.error is not None:
+                raise found.error
+            converted = converter.feed(found.message)
+            writer.write(found, turnwire.encode(converted.message), converted)
+            if not writer.tells:
+                converter.be_terse()
+        except WireError as error:
+            if begun or found.message is None or error.reason is not Reason.NOT_CONFORMING:
+                writer.refuse(found, error)
+            else:
+                first = found, error
+        begun = True
     if first is not None:  # a message alone is not a history
-        name, found, _ = first
+        found, _ = first
         try:
             alone = converter.alone(found.message)
-            writer.write(name, found.line, turnwire.encode(alone.message), alone)
+            writer.write(found, turnwire.encode(alone.message), alone)
         except WireError as error:
-            writer.refuse(name, found.line, error)
+            writer.refuse(found, error)
     writer.output.flush()
     writer.messages.close()
     writer.notes.close()
@@ -173,9 +172,9 @@ class _Writer:
         """True if it tells what was dropped, not only that something was."""
         return self._json or (self.notes.told and not self._quiet)
 
-    def write(self, file: str, line: int, text: str, converted: Converted) -> None:
+    def write(self, found: Located, text: str, converted: Converted) -> None:
         """One converted message."""
-        dropped = converted.dropped
+        file, line, dropped = found.file, found.line, converted.dropped
         if self._json:
             made = {"file": file, "line": line, "wire": self._target, "message": text, "dropped": list(dropped)}
             self._line(made if converted.nearest is None else {**made, "nearest": converted.nearest})
@@ -191,8 +190,9 @@ class _Writer:
         if dropped:
             self.notes.add(lambda: f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}")
 
-    def refuse(self, file: str, line: int, error: WireError) -> None:
+    def refuse(self, found: Located, error: WireError) -> None:
         """One record that could not be read or has no form in the target."""
+        file, line = found.file, found.line
         self.refused += 1
         if self._json:
             fault: dict[str, Any] = {"error": str(error.reason), "text": in_options(error.text)}
@@ -208,8 +208,8 @@ class _Writer:
         write_json([{**values, "file": inputs.shown(values["file"])}])
 
 
-def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Located]:
-    """The records and rejects of one input, in order, as it is read: of the file of that name, or of a stream.
+def _messages(names: Sequence[str], wire: str | None) -> Iterator[Located]:
+    """The records and rejects of the inputs, in order, as they are read.
 
     CSP/1 after a heredoc that is not closed may be no more than lines of it; in a JSON string, after one in that.
     """
@@ -217,7 +217,10 @@ def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Located]:
 
     unclosed: int | None = None  # where the JSON string is that has one
     beside = False  # one is in no JSON string
-    for one in located(source, wire):
+    file: str | None = None
+    for one in located(list(names), wire):
+        if one.file != file:
+            file, unclosed, beside = one.file, None, False
         why = one.error
         if why is not None:
             if why.reason is Reason.UNCLOSED_HEREDOC:

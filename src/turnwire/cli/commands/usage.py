@@ -52,7 +52,7 @@ def command(
     from turnwire.formats import prices as packaged
     from turnwire.read import usage
 
-    names = inputs.checked(sources or tuple(usage.known_folders()))
+    names = inputs.checked(sources) if sources else tuple(usage.known_folders())
     if not names:
         raise click.UsageError("found no session folders on this machine; specify files or folders")
     given = None if prices is None else options.settings_of(prices, packaged.priced)

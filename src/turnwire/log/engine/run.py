@@ -49,7 +49,7 @@ Tell = Callable[[int, "int | None", int, int], Any]
 class Run:
     """``batches`` or ``steps`` reads the sources, once.
 
-    gaps: the lost ranges; refused: the files that are not logs; stop: ends the reading, from any thread. The tally
+    gaps: the lost ranges; refused: files that cannot be read; stop: ends the reading, from any thread. The tally
     is ``bytes``, ``record_bytes``, ``records`` (all that were met), ``selected`` (those that ``where`` wanted),
     ``wires``, ``rejects`` and ``done`` (bytes of the inputs as they are stored). latest: the input of the block that
     was searched last.

@@ -20,7 +20,7 @@ from turnwire.errors import Reason
 from turnwire.log.input.archives import Member, can_seek, members
 from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap, Identity, between, digest, identity, is_touched
 from turnwire.log.input.compression import Decompressed, StreamDamage
-from turnwire.log.input.signatures import FIRST_BYTES, HEAD, UNDECIDED, NotALog, format_of, is_archive, refuse_binary
+from turnwire.log.input.signatures import FIRST_BYTES, HEAD, UNDECIDED, format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import ReadOptions, Source
 
 if TYPE_CHECKING:
@@ -437,7 +437,8 @@ def stream_blocks(source: Source, job: ReadOptions) -> Blocks:
 
 
 def refusing(source: Source, job: ReadOptions, found: Blocks) -> Blocks:
-    """The same blocks. Keeps the refusal of what is no log and was found in a folder; raises any other error."""
+    """The same blocks. Keeps the error of what cannot be read, or is no log, and was found in a folder; raises that of
+    any other input."""
     try:
         yield from found
     except OSError as failure:
@@ -447,7 +448,8 @@ def refusing(source: Source, job: ReadOptions, found: Blocks) -> Blocks:
 def _refuse(source: Source, job: ReadOptions, failure: OSError) -> None:
     if failure.filename is None and source.name is not None:  # None would be shown
         failure.filename = source.name
-    if not (isinstance(failure, NotALog) and source.listed):
+    renamed = job.follows and isinstance(failure, FileNotFoundError)  # it is found under its new name
+    if renamed or not source.listed:
         raise failure
     job.refuse(failure)
 

@@ -62,7 +62,7 @@ class NotALog(OSError):
         super().__init__(errno.EINVAL, what, name)
 
 
-Refuse = Callable[[NotALog], None]
+Refuse = Callable[[OSError], None]
 """Takes a refusal: raises it, or keeps it where the rest is read."""
 
 

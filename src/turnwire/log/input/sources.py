@@ -214,7 +214,7 @@ def _paths(path: str, met: set[str] | None) -> Iterator[Source]:
     if os.path.isdir(path):
         names = _once(files_in(path))
     elif has_magic(path) and not os.path.exists(path):
-        names = _once(name for name in glob(path, recursive=True) if os.path.isfile(name))
+        names = _once(name for name in glob(path, recursive=True) if _is_file(name))
         if not names:
             raise FileNotFoundError(2, "no file matches", path)
     else:
@@ -233,16 +233,16 @@ def _unmet(names: Iterable[str], met: set[str] | None) -> Iterator[str]:
 
 
 def files_in(directory: str) -> Iterator[str]:
-    """The regular files in a directory and below it, links followed, each directory entered once. Raises OSError
-    for one that cannot be read: what is in it would be missing without a word."""
+    """The regular files in a directory and below it, links followed, each directory entered once. One that cannot be
+    read is named as if it were a file, as opening it says why: what is in it would be missing without a word."""
     met: set[tuple[int, int]] = set()
-    roots = [str(Path(directory))]
+    roots, unread = [str(Path(directory))], list[OSError]()
     for root in roots:  # what is there itself comes before what links lead to
-        for here, folders, names in os.walk(root, onerror=_refuse):
+        for here, folders, names in os.walk(root, onerror=unread.append):
             try:
                 found = os.stat(here)
             except OSError as error:
-                _refuse(error)
+                unread.append(error)
                 continue
             if (found.st_dev, found.st_ino) in met:
                 folders.clear()
@@ -251,20 +251,16 @@ def files_in(directory: str) -> Iterator[str]:
             paths = [os.path.join(here, name).removeprefix(f".{os.sep}") for name in (*folders, *names)]
             roots += filter(os.path.islink, paths[: len(folders)])
             yield from filter(_is_file, paths[len(folders) :])
-
-
-def _refuse(error: OSError) -> None:
-    if error.errno not in _NOTHING:  # else it went away meanwhile
-        raise error
+    yield from (str(error.filename).removeprefix(f".{os.sep}") for error in unread if error.errno not in _NOTHING)
 
 
 def _is_file(name: str) -> bool:
-    """True for a regular file; False if a name leads to nothing, by a link to nowhere, or to itself."""
+    """True for a regular file, and where nobody may know what a name leads to: opening it says why. False if it leads
+    to nothing, by a link to nowhere, or to itself."""
     try:
         return stat.S_ISREG(os.stat(name).st_mode)
     except OSError as error:
-        _refuse(error)
-        return False
+        return error.errno not in _NOTHING  # else it went away meanwhile
 
 
 _NOTHING = (errno.ENOENT, errno.ELOOP, errno.ENOTDIR)
