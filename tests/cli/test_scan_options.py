@@ -77,6 +77,19 @@ def test_threads_change_nothing() -> None:
     assert shown("--threads", "2", "--batch-bytes", "10000") == shown()
 
 
+@pytest.mark.parametrize("words", [(), ("--wire", "nslip"), ("--json",), ("-o", "OUT")])
+def test_a_scan_that_goes_on_and_finds_nothing_new_says_so(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Not what the log holds, which was read before."""
+    log, place = tmp_path / "a.log", tmp_path / "place"
+    words = tuple(word.replace("OUT", str(tmp_path / "out.ndjson")) for word in words)
+    for added, new in ((GOOD, False), (b"\n", True), (b"", False), (b"text\n", False), (GOOD + b"\n", True)):
+        with log.open("ab") as file:
+            file.write(added)
+        done = turnwire("scan", log, *words, "--resume", place)
+        assert done.code == 0 and " of other " not in done.err
+        assert (" new " in done.err.splitlines()[-1]) != new
+
+
 def test_a_scan_goes_on_where_it_ended(tmp_path: Path) -> None:
     log, place = tmp_path / "log", tmp_path / "place"
     arguments = ("scan", log, "--json", "-q", "--columns", "record,line", "--resume", place)

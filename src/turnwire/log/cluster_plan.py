@@ -228,8 +228,8 @@ class _Job(NamedTuple):
     options: dict[str, Any]
 
     def all(self, files: Iterable[Source]) -> Iterator[Block]:
-        """The blocks of all files. One that a folder or a glob lists and that cannot be read as a log is refused: warned of after
-        the others, or raised if there are none."""
+        """The blocks of all files. One that a folder or a glob lists and that cannot be read is refused: warned of
+        after the others, or raised if there are none."""
         refused: list[OSError] = []
         count = 0
         for block in _packed(self.every, (block for file in files for block in self._planned(file, refused))):

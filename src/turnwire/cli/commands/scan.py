@@ -14,6 +14,7 @@ from turnwire.cli import cluster, inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, until_interrupted, usage_errors
 from turnwire.cli.output import STANDARD_OUTPUT, complain, complain_counts, conclude, opened, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PipeSink, TableSink
+from turnwire.contract import FORMATS
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -103,15 +104,9 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     progress = Progress(inputs.size(names), wanted=not (crowded or settings["quiet"]))
     with ExitStack() as stack:
         parts = _parts(settings, stack)
-        found = options.scanned(
-            names,
-            wire,
-            chosen,
-            settings,
-            follow=settings["follow"],
-            resume=_begins(settings, parts),
-            progress=progress.of_scan,
-        )
+        begins = _begins(settings, parts)
+        more: dict[str, Any] = {"follow": settings["follow"], "resume": begins, "progress": progress.of_scan}
+        found = options.scanned(names, wire, chosen, settings, **more)
         started = time.monotonic()
         quarantine = _Quarantine(found, _quarantine_output(settings, stack))
         if parts is not None:
@@ -129,8 +124,13 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         if found.counts.records + found.counts.rejects:
             reasons = found.counts.reasons
             conclude(found.counts, reasons, "validate" if reasons else "stats", names, wire=wire)
+        elif begins and found.counts.bytes:
+            complain("what is new has no record")
+        elif settings["resume"] is not None and not found.counts.bytes and inputs.size(names) != 0:
+            complain("there is no new complete line or object")
         else:
-            inputs.tell_nothing(names, wire, bool(found.counts.bytes or settings["resume"]))
+            complain(f"there is no {'' if wire in (None, FORMATS) else f'{wire} '}record here")
+            inputs.tell_nothing(names, wire, bool(found.counts.bytes))
     if found.gaps:
         return GAP
     return BAD_RECORDS if found.rejects.counts else GOOD
@@ -312,8 +312,6 @@ def _summarize(found: Scan, sink: NullSink, seconds: float, rejects: str | None)
         complain(f"{'gaps':<8}{len(found.gaps):>12,}")
     for path in sink.paths:
         complain(f"written {inputs.shown(path)}")
-    if records + len(found.rejects) == 0:
-        complain(f"there is no {'' if len(counts.wires) > 1 else next(iter(counts.wires)) + ' '}record here")
 
 
 def _show_rejects(found: Scan, output: str | None) -> None:
