@@ -9,12 +9,9 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from glob import has_magic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from turnwire.errors import MissingDependency, UnknownName, needs
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z]+::")
 """The beginning of the name of a file in a storage, not on this machine."""
@@ -125,7 +122,8 @@ def _named(url: str) -> Iterator[None]:
 
 
 def _storage(url: str) -> tuple[Any, str]:
-    fsspec = _fsspec()
+    with needs("fsspec", "URLs need the package fsspec"):
+        import fsspec
     try:
         storage, path = fsspec.core.url_to_fs(url)
     except ImportError as error:
@@ -138,10 +136,3 @@ def _storage(url: str) -> tuple[Any, str]:
     except Exception as error:
         raise OSError(errno.EIO, str(error) or type(error).__name__, url) from error
     return storage, path
-
-
-def _fsspec() -> ModuleType:
-    with needs("fsspec", "URLs need the package fsspec"):
-        import fsspec
-    module: ModuleType = fsspec
-    return module
