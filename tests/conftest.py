@@ -13,11 +13,13 @@ change; looking for new ones is the work of "soak".
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -76,6 +78,22 @@ def core(backend: str) -> Callable[[str], ModuleType]:
     import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
 
     return lambda name: core_module(backend, name)
+
+
+@pytest.fixture
+def unflushed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes flushes fail from then on, of all files or of one folder."""
+    fsync = os.fsync
+
+    def begin(number: int = errno.EIO, *, folder: Path | None = None) -> None:
+        def failing(descriptor: int) -> None:
+            if folder is None or os.path.samestat(os.fstat(descriptor), folder.stat()):
+                raise OSError(number, os.strerror(number))
+            fsync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", failing)
+
+    return begin
 
 
 @pytest.fixture

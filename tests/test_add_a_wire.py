@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.running import environment
 from tests.conftest import BACKENDS
 
 pytestmark = pytest.mark.once
@@ -62,8 +62,7 @@ def examples() -> dict[str, str]:
 
 def run(path: Path, backend: str, code: str, *arguments: str) -> str:
     """The output of a fresh interpreter that has the folders in ``path``."""
-    known = os.pathsep.join(entry for entry in sys.path if entry)
-    settings = {**os.environ, "PYTHONPATH": known, "TURNWIRE_PURE": str(int(backend == "pure"))}
+    settings = environment(TURNWIRE_PURE=str(int(backend == "pure")))
     command = [sys.executable, "-c", code, str(path), *arguments]
     done = subprocess.run(command, env=settings, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

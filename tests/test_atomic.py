@@ -182,17 +182,10 @@ def test_a_directory_that_is_open_is_swept_of_files_alone(tmp_path: Path) -> Non
     [(errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True), (errno.ENOSPC, True), (errno.EBADF, True)],
 )
 def test_names_that_a_file_system_cannot_flush(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, refused: bool
+    tmp_path: Path, unflushed: Callable[..., None], number: int, refused: bool
 ) -> None:
     """If it never can, nothing is wrong; if it failed now, what is written is there and is said to be."""
-    fsync = os.fsync
-
-    def failing(descriptor: int) -> None:
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            raise OSError(number, os.strerror(number))
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", failing)
+    unflushed(number, folder=tmp_path)
     with pytest.raises(NotFlushed) if refused else nullcontext() as caught, AtomicFile(tmp_path / "new"):
         pass
     assert os.listdir(tmp_path) == ["new"]

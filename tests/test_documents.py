@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from tests.cli.running import environment
 
 pytestmark = pytest.mark.once
 
@@ -87,10 +88,9 @@ def blocks(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
 def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
     """From a fresh interpreter, in an empty folder, as somebody who copies them would."""
-    path = os.pathsep.join(entry for entry in sys.path if entry)
     finished = subprocess.run(
         [sys.executable, "-c", "\n".join(blocks(page))],
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment(),
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import turnwire
+from tests.cli.running import environment
 from tests.conftest import PURE_ONLY
 
 HEAVY = {"numpy", "msgspec", "click", "rich", "dataclasses", "inspect", "sqlite3", "polars", "duckdb", "pyarrow"}
@@ -49,11 +50,10 @@ def test_every_package_and_public_module_can_be_imported_first() -> None:
 
 def fresh(code: str, *flags: str, given: str = "") -> list[str]:
     """The lines that a fresh interpreter prints, with the path of this one and without any complaint."""
-    path = os.pathsep.join(entry for entry in sys.path if entry)
     done = subprocess.run(
         [sys.executable, *flags, "-c", code],
         input=given,
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=300,

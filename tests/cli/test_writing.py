@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def test_what_only_a_folder_is_called_is_no_name_of_a_file(
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
 @pytest.mark.parametrize("arguments", [["report"], ["session", "pack"], ["session", "unpack"]])
 def test_a_disk_that_takes_no_more_leaves_the_old_file(
-    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], number: int
+    log: Path, tmp_path: Path, unflushed: Callable[..., None], arguments: list[str], number: int
 ) -> None:
     """That is only known when it is flushed. (What a file and its folder go through is in test_atomic.)"""
     folder, source = tmp_path / "out", log
@@ -76,11 +77,7 @@ def test_a_disk_that_takes_no_more_leaves_the_old_file(
     if arguments[-1] == "unpack":
         source = tmp_path / "packed"
         assert turnwire("session", "pack", log, "-o", source).code in (0, 1)
-
-    def failing(descriptor: int) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, "fsync", failing)
+    unflushed(number)
     done = turnwire(*arguments, source, "-o", folder / "x")
     assert (done.code, done.err.splitlines()[-1]) == (3, f"turnwire: {folder}/x: {os.strerror(number)}")
     assert {path.name: path.read_text() for path in folder.iterdir()} == {"x": "kept"}

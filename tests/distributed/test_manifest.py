@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,17 +59,11 @@ def test_a_last_line_without_its_end_is_left_out(tmp_path: Path, lines: list[byt
     assert [row["index"] for row in Manifest.read(tmp_path).rows] == [0]
 
 
-def test_a_disk_that_takes_no_more_is_named(
-    tmp_path: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_takes_no_more_is_named(tmp_path: Path, lines: list[bytes], unflushed: Callable[..., None]) -> None:
     """The row is not taken for written, and what was is there."""
     (tmp_path / NAME).write_bytes(lines[0])
-
-    def failing(descriptor: int) -> None:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
     manifest = Manifest.read(tmp_path)
-    monkeypatch.setattr(os, "fsync", failing)
+    unflushed()
     with pytest.raises(OSError, match="Input/output error") as caught:
         manifest.add(json.loads(lines[-1]))
     assert caught.value.filename == str(tmp_path / NAME)

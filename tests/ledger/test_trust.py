@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import random
@@ -220,17 +219,10 @@ def test_a_backup_is_one_whole_file(path: Path, tmp_path: Path) -> None:
 
 @posix
 def test_a_backup_that_may_not_outlast_a_loss_of_power_is_told_as_written(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, tmp_path: Path, unflushed: Callable[..., None]
 ) -> None:
-    fsync = os.fsync
-
-    def failing(descriptor: int) -> None:
-        if os.path.samestat(os.fstat(descriptor), tmp_path.stat()):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        fsync(descriptor)
-
     copy = tmp_path / "copy.ledger"
-    monkeypatch.setattr(os, "fsync", failing)
+    unflushed(folder=tmp_path)
     with Ledger(path) as ledger, pytest.raises(NotFlushed) as caught:
         ledger.backup(copy)
     assert caught.value.filename == str(copy)

@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -238,16 +238,11 @@ def test_nothing_is_left_behind(tmp_path: Path, name: str, error: BaseException,
 
 @pytest.mark.skipif(os.name != "posix", reason="directories are flushed on POSIX systems")
 @pytest.mark.parametrize("name", ["out.csv", "out"])
-def test_a_directory_that_is_not_flushed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_directory_that_is_not_flushed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unflushed: Callable[..., None], name: str
+) -> None:
     """Once the output has its name nobody is told that there is none."""
-    fsync = os.fsync
-
-    def failing(descriptor: int) -> None:
-        if os.path.samestat(os.fstat(descriptor), tmp_path.stat()):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", failing)
+    unflushed(folder=tmp_path)
     with pytest.raises(NotFlushed, match="the file was written, but") as caught:
         write(scanned(), tmp_path / name, partition_by=None if "." in name else "wire")
     assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(tmp_path / name))

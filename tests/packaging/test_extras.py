@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.cli.running import environment
+
 pytestmark = [
     pytest.mark.once,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="each run without an extra is a process, made by fork"),
@@ -183,10 +185,9 @@ def said() -> dict[str, list[str]]:
         " ".join(packages): (packages, "".join(EXPECTED.format(code=c.code) for c in PRESENT if c.packages == packages))
         for packages in dict.fromkeys(case.packages for case in PRESENT)
     }
-    path = os.pathsep.join(entry for entry in sys.path if entry)
     done = subprocess.run(
         [sys.executable, "-c", RUNNER, json.dumps({**codes, **MORE})],
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=300,
