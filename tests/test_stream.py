@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import sys
-import threading
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -176,11 +176,8 @@ def test_one_decoder_in_two_threads() -> None:
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=work, args=(place,)) for place in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(work, range(2)))
     finally:
         sys.setswitchinterval(before)
     assert sorted(message.conv_id for message in found) == sorted(plain_conv(line) for line in lines)

@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -62,20 +62,16 @@ def test_one_of_several_threads_patches_a_base(tmp_path):
     for _ in range(10):
         file.write_text("first\n")
         block = op("PATCH", "a.txt", "@@ -1 +1,2 @@\n first\n+more\n", fileop.digest(b"first\n"))
-        told = []
 
-        def work(block=block, told=told):
+        def work(_, block=block):
             try:
-                told.append(block.apply(tmp_path).done)
+                return str(block.apply(tmp_path).done)
             except RuleError as error:
-                told.append(str(error.reason))
+                return str(error.reason)
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(map(str, told)) == ["True", *["base_mismatch"] * 3]
+        with ThreadPoolExecutor(4) as pool:
+            told = sorted(pool.map(work, range(4)))
+        assert told == ["True", *["base_mismatch"] * 3]
 
 
 @pytest.mark.parametrize(

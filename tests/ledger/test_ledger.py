@@ -9,8 +9,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -355,11 +355,8 @@ def test_threads_write_one_chain(tmp_path: Path) -> None:
         for number in range(50):
             seqs.append(ledger.append("x", {"thread": name, "number": number}))
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))
     assert sorted(seqs) == list(range(1, 301))
     order = [(entry.json()["thread"], entry.json()["number"]) for entry in ledger]
     for name in range(6):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -61,11 +61,8 @@ def test_threads_share_it() -> None:
                 assert next(ledger.find("x", name)).seq == seq
                 assert ledger.prove(seq).holds()
 
-        threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, ["t0", "t1", "t2", "t3"]))
         assert len(ledger) == 200
         assert ledger.verify()
 

@@ -8,9 +8,9 @@ import io
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -286,16 +286,13 @@ def test_releases_from_other_threads() -> None:
     (batch,) = scan_nslip(numbered(30))
     frames = [pl.DataFrame(batch) for _ in range(40)]
 
-    def drop() -> None:
+    def drop(_: int) -> None:
         with suppress(IndexError):  # another thread had the last one
             while True:
                 frames.pop()
 
-    threads = [threading.Thread(target=drop) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(drop, range(4)))
 
 
 def run(program: str, backend: str) -> str:

@@ -16,6 +16,7 @@ import time
 import tracemalloc
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -98,13 +99,8 @@ def test_every_way_to_start(source: Any) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_runs_in_several_threads(source: Any, threads: int) -> None:
     found = scan_nslip(source, threads=threads, batch_bytes=300)
-    seen: list[list[int]] = []
-    readers = [threading.Thread(target=lambda: seen.append(rows(found))) for _ in range(4)]
-    for reader in readers:
-        reader.start()
-    for reader in readers:
-        reader.join(300)
-    assert seen == [NUMBERS] * 4
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(rows, [found] * 4)) == [NUMBERS] * 4
     assert found.counts.wires == {"nslip": 300}
 
 
