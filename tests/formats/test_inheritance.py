@@ -174,13 +174,17 @@ def thread(*items: dict[str, Any]) -> list[dict[str, Any]]:
 RUN = {"id": "item_1", "type": "command_execution", "command": "bash -lc 'make'", "aggregated_output": "no rule\n"}
 ASK = {"id": "item_2", "type": "mcp_tool_call", "server": "docs", "tool": "search", "arguments": {"q": "x"}}
 HIT = {"content": [{"type": "text", "text": "found"}], "structured_content": None}
+CHANGED = {"path": "a"}
 THREAD = thread(
     {"type": "item.completed", "item": {"id": "item_0", "type": "reasoning", "text": "I run it"}},
     {"type": "item.started", "item": {**RUN, "aggregated_output": "", "exit_code": None, "status": "in_progress"}},
     {"type": "item.completed", "item": {**RUN, "exit_code": 2, "status": "failed"}},
     {"type": "item.started", "item": {**ASK, "result": None, "error": None, "status": "in_progress"}},
     {"type": "item.completed", "item": {**ASK, "result": HIT, "error": None, "status": "completed"}},
-    {"type": "item.completed", "item": {"id": "item_3", "type": "file_change", "changes": [], "status": "failed"}},
+    {
+        "type": "item.completed",
+        "item": {"id": "item_3", "type": "file_change", "changes": [CHANGED], "status": "failed"},
+    },
     {"type": "item.completed", "item": {"id": "item_4", "type": "agent_message", "text": "It has no rule"}},
 )
 
@@ -204,6 +208,7 @@ def test_a_thread_is_read(scan_core: str) -> None:
         ("tool", "result", "no rule\n", True),
         ("assistant", "call", "", False),
         ("tool", "result", "found", False),
+        ("assistant", "call", "", False),
         ("tool", "result", "", True),
         ("assistant", "text", "It has no rule", False),
     ]
@@ -212,7 +217,12 @@ def test_a_thread_is_read(scan_core: str) -> None:
     assert calls == [
         {"name": "command_execution", "arguments": "bash -lc 'make'"},
         {"name": "search", "arguments": '{"q":"x"}'},
+        {"name": "file_change", "arguments": '[{"path":"a"}]'},
     ]
+    asked = [call["id"] for one in said for call in one.get("tool_calls", ())]
+    assert asked == [one["tool_call_id"] for one in said if one["role"] == "tool"]  # none of them an orphan
+    twice = [json.loads(one.text or "{}") for one in export(data + samples.text(THREAD[1:]), "openai")]
+    assert [one["tool_call_id"] for one in twice if one.get("role") == "tool"] == 2 * asked  # ids begin anew in a run
 
 
 def item(kind: str, **payload: Any) -> dict[str, Any]:

@@ -299,14 +299,16 @@ class Turns:
             own.left = dict.fromkeys(self._left_of(columns, fields, table, reader, layouts))
             own.left |= dict.fromkeys(name for _, others in held for name in others)
         found += [own] if last < 0 else []
-        yield from self._apart(columns, found, own) if table.messages else found
+        yield from self._apart(columns, found, own, bool(table.messages))
 
-    def _apart(self, columns: dict[str, Any], found: list[Turn], own: Turn) -> Iterator[Turn]:
-        """The turns of a record without calls and results that were told before; a result that stands with its call, as
-        in a span of a tool, is a turn of its own."""
+    def _apart(self, columns: dict[str, Any], found: list[Turn], own: Turn, retold: bool) -> Iterator[Turn]:
+        """The turns of a record without calls that wait for the result beside them, nor, if retold, calls and results
+        that were told before; a result that stands with its call, as in a span of a tool, is a turn of its own."""
+        is_told = self._is_told if retold else self._waits
         for turn in found:
             if columns["conversation"] is not None:
-                turn.parts = [part for part in turn.parts if not self._is_told(columns["conversation"], part)]
+                answered = {part.id for part in turn.parts if part.kind == "result"}
+                turn.parts = [one for one in turn.parts if not is_told(columns["conversation"], one, answered)]
             results = [part for part in turn.parts if part.kind == "result"]
             if results and len(results) == len(turn.parts):
                 turn.role, results = "tool", []
@@ -314,6 +316,8 @@ class Turns:
                 results = []
             elif results:
                 turn.parts = [part for part in turn.parts if part.kind != "result"]
+                if turn.role == "tool":
+                    turn.role, turn.columns = "assistant", {**turn.columns, "kind": "tool_call"}
             if turn.parts or turn is own:
                 yield turn
             if results:
@@ -355,9 +359,16 @@ class Turns:
             else:
                 yield one
 
-    def _is_told(self, conversation: str, part: Part) -> bool:
+    def _is_told(self, conversation: str, part: Part, answered: set[str | None]) -> bool:
         """True if a record before it told of a call, or of its result."""
         return part.id is not None and self._told.add(hash((conversation, part.kind, part.id)))
+
+    def _waits(self, conversation: str, part: Part, answered: set[str | None]) -> bool:
+        """True if a call that its record answers was told by a record before it; its id may name another one later."""
+        if part.id is None or part.kind not in ("call", "result"):
+            return False
+        waited = self._told.add(hash((conversation, "call", part.id)), part.kind == "call")
+        return bool(waited and part.kind == "call" and part.id in answered)
 
 
 def _own(record: dict[str, Any], parts: list[Part], role: str | None) -> Turn:

@@ -99,21 +99,24 @@ def _item_parts(at: str) -> tuple[PartRule, ...]:
     )
 
 
+_LINES_OF_CALLS = ("item.started", "item.completed")
 _EXECUTED_PARTS = (
     PartRule("item", "text", ("agent_message",), text="text"),
     PartRule("item", "reasoning", ("reasoning",), text="text"),
     PartRule("item", "text", ("error",), text="message"),
-    *(
-        PartRule("item", "call", types, id="id", name=name, arguments=arguments, when=("type", "item.started"))
+    *(  # of each line of an item: some have only the last one
+        PartRule("", "call", _LINES_OF_CALLS, "", "item/id", f"item/{name}", arguments, when=("item/type", word))
         for types, name, arguments in (
-            (_NAMED_TOOLS, "tool", ("arguments", "prompt")),
-            (_TOOLS, "type", ("command", "query", "changes")),
+            (_NAMED_TOOLS, "tool", ("item/arguments", "item/prompt")),
+            (_TOOLS, "type", ("item/command", "item/query", "item/changes")),
         )
+        for word in types
     ),
     *(
         PartRule("item", "result", types, text=text, id="id", when=("type", "item.completed"))
         for types, text in ((_NAMED_TOOLS, "result/content"), (_TOOLS, "aggregated_output"))
     ),
+    PartRule("item", "text", (*_NAMED_TOOLS, *_TOOLS)),  # what a call that begins has is read above
 )
 
 
