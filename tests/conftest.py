@@ -13,12 +13,14 @@ change; looking for new ones is the work of "soak".
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import gc
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator
 from importlib import import_module
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from types import ModuleType
 
@@ -133,6 +135,20 @@ def pytest_configure() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A coroutine is a test, too: it has a loop of its own and five minutes."""
+    if not iscoroutinefunction(pyfuncitem.obj):
+        return None
+
+    async def bounded() -> None:
+        async with asyncio.timeout(300):
+            await pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in signature(pyfuncitem.obj).parameters})
+
+    asyncio.run(bounded())
+    return True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

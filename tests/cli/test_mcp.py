@@ -57,12 +57,9 @@ async def try_all(client: Any) -> None:
         assert answer.content[0].text.startswith(said), answer.content[0].text
 
 
-def test_the_tools_in_this_process() -> None:
-    async def main() -> None:
-        async with model_tools.tools() as agent, Client(sap_mcp.server(agent)) as client:
-            await try_all(client)
-
-    asyncio.run(main())
+async def test_the_tools_in_this_process() -> None:
+    async with model_tools.tools() as agent, Client(sap_mcp.server(agent)) as client:
+        await try_all(client)
 
 
 HALF = "a\ud800b"

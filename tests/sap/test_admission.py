@@ -118,7 +118,7 @@ def test_priority_orders_the_queue_and_nobody_waits_for_ever() -> None:
     assert order.index("low") < order.index("u299")
 
 
-def test_two_agents_that_share_a_transcript_execute_a_task_once(tmp_path: Path) -> None:
+async def test_two_agents_that_share_a_transcript_execute_a_task_once(tmp_path: Path) -> None:
     calls: list[str] = []
 
     def offered(name: str) -> sap.Agent:
@@ -131,16 +131,13 @@ def test_two_agents_that_share_a_transcript_execute_a_task_once(tmp_path: Path) 
         agent.capability("work.do")(do_it)
         return agent
 
-    async def main() -> None:
-        async with offered("one") as one, offered("two") as two:
-            same = do()
-            results = await asyncio.gather(*(agent.call(same) for agent in (one, two) * 3))
-            assert all(result == results[0] for result in results)
-        assert len(calls) == 1
-        kinds = [entry.kind for entry in Ledger(tmp_path / "t")]
-        assert kinds.count(RESULT_KIND) == 1, "whoever asked in vain left a row as well"
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    async with offered("one") as one, offered("two") as two:
+        same = do()
+        results = await asyncio.gather(*(agent.call(same) for agent in (one, two) * 3))
+        assert all(result == results[0] for result in results)
+    assert len(calls) == 1
+    kinds = [entry.kind for entry in Ledger(tmp_path / "t")]
+    assert kinds.count(RESULT_KIND) == 1, "whoever asked in vain left a row as well"
 
 
 @pytest.mark.parametrize("redeliver", ["again", "fail"])
@@ -207,19 +204,16 @@ def test_results_are_found_after_a_restart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", [1e308, 10**400, 10**12], ids=["double", "beyond", "long"])
-def test_a_budget_beyond_all_clocks_is_no_limit(seconds: float) -> None:
-    async def main() -> None:
-        agent = sap.Agent("B", seconds=None)
+async def test_a_budget_beyond_all_clocks_is_no_limit(seconds: float) -> None:
+    agent = sap.Agent("B", seconds=None)
 
-        @agent.capability("work.one")
-        async def one(_task: sap.Task, _context: sap.Context) -> int:
-            return 1
+    @agent.capability("work.one")
+    async def one(_task: sap.Task, _context: sap.Context) -> int:
+        return 1
 
-        async with agent:
-            result = await agent.call(task("work.one", {}, telemetry={"budget": {"seconds": seconds}}))
-            assert (result.status, result.output) == ("SUCCEEDED", 1)
-
-    asyncio.run(main())
+    async with agent:
+        result = await agent.call(task("work.one", {}, telemetry={"budget": {"seconds": seconds}}))
+        assert (result.status, result.output) == ("SUCCEEDED", 1)
 
 
 def test_what_waits_goes_in_its_order_whatever_is_taken_out():
@@ -260,35 +254,29 @@ def test_what_waits_goes_in_its_order_whatever_is_taken_out():
 
 
 @pytest.mark.parametrize("keys", [["a"], ["a", "b"], ["a", "a"], ["a", "b", "a"], ["a", "a", "a", "b"]])
-def test_what_several_write_at_once_under_one_key_is_seen_by_the_next(keys, tmp_path: Path):
-    async def main() -> None:
-        with Ledger(tmp_path / "ledger") as ledger:
-            batching = Batching(ledger)
+async def test_what_several_write_at_once_under_one_key_is_seen_by_the_next(keys, tmp_path: Path):
+    with Ledger(tmp_path / "ledger") as ledger:
+        batching = Batching(ledger)
 
-            def prepare(key: str, n: int) -> Any:
-                return [("kind", str(n), key)], [int(entry.body) for entry in ledger.find("kind", key)]
+        def prepare(key: str, n: int) -> Any:
+            return [("kind", str(n), key)], [int(entry.body) for entry in ledger.find("kind", key)]
 
-            found = await asyncio.gather(*(batching.do(partial(prepare, key, n), key) for n, key in enumerate(keys)))
-            batching.close()
-        assert found == [[m for m in range(n - 1, -1, -1) if keys[m] == key] for n, key in enumerate(keys)]
-
-    asyncio.run(main())
+        found = await asyncio.gather(*(batching.do(partial(prepare, key, n), key) for n, key in enumerate(keys)))
+        batching.close()
+    assert found == [[m for m in range(n - 1, -1, -1) if keys[m] == key] for n, key in enumerate(keys)]
 
 
-def test_whoever_asks_a_ledger_and_goes_takes_nothing_from_the_others() -> None:
-    async def main() -> None:
-        rows = Batching(Ledger(":memory:"))
-        asked = [asyncio.ensure_future(rows.do(lambda n=n: ([("k", "{}", "")], n))) for n in range(3)]  # type: ignore[misc]
-        await asyncio.sleep(0)
-        asked[0].cancel()
-        assert await asyncio.gather(*asked[1:]) == [1, 2]
-        assert await rows.do(lambda: ([], len(rows.ledger))) in (2, 3)
-        rows.ledger.close()
-        with pytest.raises(sqlite3.ProgrammingError):  # and nobody waits for ever
-            await rows.do(lambda: ([], 1))
-        rows.close()
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+async def test_whoever_asks_a_ledger_and_goes_takes_nothing_from_the_others() -> None:
+    rows = Batching(Ledger(":memory:"))
+    asked = [asyncio.ensure_future(rows.do(lambda n=n: ([("k", "{}", "")], n))) for n in range(3)]  # type: ignore[misc]
+    await asyncio.sleep(0)
+    asked[0].cancel()
+    assert await asyncio.gather(*asked[1:]) == [1, 2]
+    assert await rows.do(lambda: ([], len(rows.ledger))) in (2, 3)
+    rows.ledger.close()
+    with pytest.raises(sqlite3.ProgrammingError):  # and nobody waits for ever
+        await rows.do(lambda: ([], 1))
+    rows.close()
 
 
 def test_a_capability_is_allowed_by_any_rule_that_knows_its_issuer() -> None:
@@ -327,40 +315,34 @@ def test_a_traced_task_that_is_sent_again_is_queued_once(tmp_path: Path) -> None
     assert [asyncio.run(asyncio.wait_for(main(), 120)) for _ in range(3)] == [["QUEUED", "RUNNING"]] + [["RUNNING"]] * 2
 
 
-def test_who_waits_for_another_agent_may_be_cancelled(tmp_path: Path) -> None:
+async def test_who_waits_for_another_agent_may_be_cancelled(tmp_path: Path) -> None:
     """It has the task, and goes on; of one that both have there is one Result."""
     one, ledger = do(), Ledger(tmp_path / "t")
 
-    async def main() -> None:
-        begun, gate = asyncio.Event(), asyncio.Event()
+    begun, gate = asyncio.Event(), asyncio.Event()
 
-        async def wait(_task: sap.Task, _context: sap.Context) -> None:
-            begun.set()
-            await gate.wait()
+    async def wait(_task: sap.Task, _context: sap.Context) -> None:
+        begun.set()
+        await gate.wait()
 
-        async with offering(wait, transcript=ledger) as first, offering(wait, transcript=ledger) as second:
-            await first.submit(one)
-            await begun.wait()
-            await second.submit(one)
-            assert str((await second.cancel(one.task_id)).status) == "CANCELLED"
-            gate.set()
-            assert str((await first.call(one)).status) == "CANCELLED"
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    async with offering(wait, transcript=ledger) as first, offering(wait, transcript=ledger) as second:
+        await first.submit(one)
+        await begun.wait()
+        await second.submit(one)
+        assert str((await second.cancel(one.task_id)).status) == "CANCELLED"
+        gate.set()
+        assert str((await first.call(one)).status) == "CANCELLED"
 
 
-def test_what_was_accepted_is_acknowledged_out_of_the_transcript() -> None:
+async def test_what_was_accepted_is_acknowledged_out_of_the_transcript() -> None:
     """By the correlation of the task."""
 
-    async def main() -> sap.Result | sap.Ack:
-        ledger, one = Ledger(":memory:"), do()
-        ledger.append(TASK_KIND, sap.encode(one), key=key_of(ANONYMOUS, one.task_id))
-        async with offering(lambda *_: 1, transcript=ledger) as agent:
-            found = await agent.look_up(one.task_id)
-        assert (found.correlation_id, isinstance(found, sap.Ack)) == (one.correlation_id, True)
-        return found
-
-    asyncio.run(main())
+    ledger, one = Ledger(":memory:"), do()
+    ledger.append(TASK_KIND, sap.encode(one), key=key_of(ANONYMOUS, one.task_id))
+    async with offering(lambda *_: 1, transcript=ledger) as agent:
+        found = await agent.look_up(one.task_id)
+    assert (found.correlation_id, isinstance(found, sap.Ack)) == (one.correlation_id, True)
+    return found
 
 
 DIES = """

@@ -193,7 +193,7 @@ def test_a_task_without_a_limit_has_the_agents() -> None:
     run(offering(sleep, seconds=0.02), what)
 
 
-def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
+async def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
     async def what(agent: sap.Agent) -> None:
         got: list[sap.Result] = []
 
@@ -213,13 +213,10 @@ def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
             assert (await agent.call(one)).output == "done"
         assert (await agent.call(one)).output == "done"
 
-    async def main() -> None:
-        agent = offering(lambda task, context: "done", workers=1)
-        async with agent:
-            await what(agent)
-            [sending.cancel() for sending in agent._sending]  # the one that hangs
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    agent = offering(lambda task, context: "done", workers=1)
+    async with agent:
+        await what(agent)
+        [sending.cancel() for sending in agent._sending]  # the one that hangs
 
 
 class Trap(dict[str, Any]):
@@ -343,41 +340,38 @@ def test_a_full_disk_is_said_and_holds_nothing(tmp_path: Path, monkeypatch: pyte
     run(offering(lambda one, context: 1, transcript=ledger, queue=1), what)
 
 
-def test_a_bus_gives_the_same_task_to_the_same_agent_and_the_next_to_whoever_has_least_to_do() -> None:
+async def test_a_bus_gives_the_same_task_to_the_same_agent_and_the_next_to_whoever_has_least_to_do() -> None:
     calls: list[str] = []
     release = asyncio.Event()
 
-    async def main() -> None:
-        bus = sap.Bus()
-        for name in ("B", "C"):
-            agent = sap.Agent(name, transcript=Ledger(":memory:"))
+    bus = sap.Bus()
+    for name in ("B", "C"):
+        agent = sap.Agent(name, transcript=Ledger(":memory:"))
 
-            @agent.capability("work.do")
-            async def handler(one: sap.Task, _context: sap.Context, name: str = name) -> Any:
-                calls.append(name)
-                await release.wait()
-                return name
+        @agent.capability("work.do")
+        async def handler(one: sap.Task, _context: sap.Context, name: str = name) -> Any:
+            calls.append(name)
+            await release.wait()
+            return name
 
-            bus.register(agent)
-        async with bus:
-            same = task("work.do", {}, target={"capability": "work.do"})
-            waiting = [asyncio.ensure_future(bus.call(same)) for _ in range(5)]
-            others = [bus.call(task("work.do", {}, target={"capability": "work.do"})) for _ in range(3)]
-            waiting += [asyncio.ensure_future(other) for other in others]
-            while len(calls) < 4:
-                await asyncio.sleep(0.001)
-            release.set()
-            made = [result.output for result in await asyncio.gather(*waiting)]
-            assert (await bus.call(same)).output == made[0]
-        assert made[:5] == ["B"] * 5
-        assert sorted(made[4:]) == ["B", "B", "C", "C"]
-        assert len(calls) == 4
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+        bus.register(agent)
+    async with bus:
+        same = task("work.do", {}, target={"capability": "work.do"})
+        waiting = [asyncio.ensure_future(bus.call(same)) for _ in range(5)]
+        others = [bus.call(task("work.do", {}, target={"capability": "work.do"})) for _ in range(3)]
+        waiting += [asyncio.ensure_future(other) for other in others]
+        while len(calls) < 4:
+            await asyncio.sleep(0.001)
+        release.set()
+        made = [result.output for result in await asyncio.gather(*waiting)]
+        assert (await bus.call(same)).output == made[0]
+    assert made[:5] == ["B"] * 5
+    assert sorted(made[4:]) == ["B", "B", "C", "C"]
+    assert len(calls) == 4
 
 
 @pytest.mark.once
-def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: Path) -> None:
+async def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: Path) -> None:
     """It gets its Result, nobody is hired for it, and its place is free when the agent is entered again."""
     agent = sap.Agent("B", transcript=Ledger(tmp_path / "t"), queue=1)
     begun: list[str] = []
@@ -387,55 +381,51 @@ def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: P
         begun.append(one.task_id)
         return "done"
 
-    async def main() -> None:
-        open_again, admitted = asyncio.Event(), asyncio.Event()
-        await agent.__aenter__()
-        rows = agent._transcript
-        assert rows is not None
-        known = rows.known
+    open_again, admitted = asyncio.Event(), asyncio.Event()
+    await agent.__aenter__()
+    rows = agent._transcript
+    assert rows is not None
+    known = rows.known
 
-        async def slow(key: str, text: str | None = None) -> Any:
-            found = await known(key, text)
-            admitted.set()
-            await open_again.wait()
-            return found
+    async def slow(key: str, text: str | None = None) -> Any:
+        found = await known(key, text)
+        admitted.set()
+        await open_again.wait()
+        return found
 
-        rows.known = slow  # type: ignore[method-assign]
-        calling = asyncio.ensure_future(agent.call(task("work.note", {})))
-        await admitted.wait()
-        closing = asyncio.ensure_future(agent.__aexit__())
-        while agent.running:
-            await asyncio.sleep(0)
-        open_again.set()
-        await asyncio.wait_for(closing, 120)
-        assert (await calling).status == "CANCELLED"
-        assert not begun
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-        async with agent:
-            assert (await agent.call(task("work.note", {}))).status == "SUCCEEDED"
-
-    asyncio.run(main())
+    rows.known = slow  # type: ignore[method-assign]
+    calling = asyncio.ensure_future(agent.call(task("work.note", {})))
+    await admitted.wait()
+    closing = asyncio.ensure_future(agent.__aexit__())
+    while agent.running:
+        await asyncio.sleep(0)
+    open_again.set()
+    await asyncio.wait_for(closing, 120)
+    assert (await calling).status == "CANCELLED"
+    assert not begun
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    async with agent:
+        assert (await agent.call(task("work.note", {}))).status == "SUCCEEDED"
 
 
-def test_a_receiver_that_ignores_its_cancellation_does_not_keep_an_agent_open(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_receiver_that_ignores_its_cancellation_does_not_keep_an_agent_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("turnwire.sap.agent.CLOSING_SECONDS", 0.05)
 
-    async def main() -> None:
-        over = asyncio.Event()
+    over = asyncio.Event()
 
-        async def deaf(_result: sap.Result) -> None:
-            while not over.is_set():
-                with contextlib.suppress(asyncio.CancelledError):
-                    await over.wait()
+    async def deaf(_result: sap.Result) -> None:
+        while not over.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await over.wait()
 
-        agent = offering(lambda one, _context: 1)
-        async with agent:
-            await agent.submit(one := do(), deaf)
-            assert (await agent.call(one)).status == "SUCCEEDED"
-        assert not agent.running
-        over.set()
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    agent = offering(lambda one, _context: 1)
+    async with agent:
+        await agent.submit(one := do(), deaf)
+        assert (await agent.call(one)).status == "SUCCEEDED"
+    assert not agent.running
+    over.set()
 
 
 def test_what_an_output_breaks_stands_beside_what_meta_says() -> None:
@@ -472,49 +462,43 @@ def test_a_plain_handler_has_the_context_of_whoever_runs_the_agent() -> None:
     assert WHERE.get() == "nowhere"
 
 
-def test_places_of_the_line_come_back_when_an_agent_is_entered_again() -> None:
+async def test_places_of_the_line_come_back_when_an_agent_is_entered_again() -> None:
     """Those of tasks that waited when it was closed, too."""
     gate = asyncio.Event()
 
     async def wait(_task: sap.Task, _context: sap.Context) -> None:
         await gate.wait()
 
-    async def main() -> None:
-        agent = offering(wait, workers=1, queue=2)
-        for _ in range(3):
-            async with agent:
-                tasks = [do() for _ in range(3)]
-                receipts = [await agent.submit(tasks[0])]
-                while agent.waiting:
-                    await asyncio.sleep(0)
-                receipts += [await agent.submit(one) for one in (*tasks[1:], do())]
-                assert [str(receipt.status) for receipt in receipts] == ["ACK", "ACK", "ACK", "NACK"]
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    agent = offering(wait, workers=1, queue=2)
+    for _ in range(3):
+        async with agent:
+            tasks = [do() for _ in range(3)]
+            receipts = [await agent.submit(tasks[0])]
+            while agent.waiting:
+                await asyncio.sleep(0)
+            receipts += [await agent.submit(one) for one in (*tasks[1:], do())]
+            assert [str(receipt.status) for receipt in receipts] == ["ACK", "ACK", "ACK", "NACK"]
 
 
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize("second", [False, True])
-def test_a_task_is_kept_where_any_of_its_senders_keeps_it(first: bool, second: bool) -> None:
+async def test_a_task_is_kept_where_any_of_its_senders_keeps_it(first: bool, second: bool) -> None:
     """Then it has no Result when its agent is closed: it will be sent again."""
 
-    async def main() -> None:
-        gate = asyncio.Event()
+    gate = asyncio.Event()
 
-        async def wait(_task: sap.Task, _context: sap.Context) -> None:
-            await gate.wait()
+    async def wait(_task: sap.Task, _context: sap.Context) -> None:
+        await gate.wait()
 
-        agent, one = offering(wait), do()
-        async with agent:
-            jobs = [await agent.receive(one, kept=kept) for kept in (first, second)]
-        assert isinstance(jobs[0], Job) and jobs[0] is jobs[1]
-        if first or second:
-            with pytest.raises(Unreachable):
-                await jobs[0].wait()
-        else:
-            assert str((await jobs[0].wait()).status) == "CANCELLED"
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    agent, one = offering(wait), do()
+    async with agent:
+        jobs = [await agent.receive(one, kept=kept) for kept in (first, second)]
+    assert isinstance(jobs[0], Job) and jobs[0] is jobs[1]
+    if first or second:
+        with pytest.raises(Unreachable):
+            await jobs[0].wait()
+    else:
+        assert str((await jobs[0].wait()).status) == "CANCELLED"
 
 
 @pytest.mark.parametrize("remembered", [0, 1, 2, 5])

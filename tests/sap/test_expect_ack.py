@@ -83,22 +83,19 @@ async def sockets(answer: bytes) -> AsyncIterator[str]:
     [b"", b"HTTP/1.1 202 Accepted\r\nX: a", b"HTTP/1.1 202 Accepted\r\nContent-Length: 9999\r\n\r\n "],
     ids=["nothing", "a header without end", "a body without end"],
 )
-def test_http_servers_without_an_end(answer: bytes) -> None:
-    async def main() -> None:
-        async with sockets(answer) as url, http.Client(url, timeout=PATIENT, ack_seconds=SOON) as client:
-            for expected in (True, False):
-                with pytest.raises(Unanswered, match=r"within 0\.2 seconds"):
-                    await client.send(expecting(expected))
-            with pytest.raises(Unanswered):
-                await listened(client, expecting())
-        async with sockets(answer) as url, http.Client(url, timeout=SOON, ack_seconds=PATIENT) as client:
-            with pytest.raises(Unanswered):
-                await client.call(expecting())
-
-    asyncio.run(asyncio.wait_for(main(), GUARD))
+async def test_http_servers_without_an_end(answer: bytes) -> None:
+    async with sockets(answer) as url, http.Client(url, timeout=PATIENT, ack_seconds=SOON) as client:
+        for expected in (True, False):
+            with pytest.raises(Unanswered, match=r"within 0\.2 seconds"):
+                await client.send(expecting(expected))
+        with pytest.raises(Unanswered):
+            await listened(client, expecting())
+    async with sockets(answer) as url, http.Client(url, timeout=SOON, ack_seconds=PATIENT) as client:
+        with pytest.raises(Unanswered):
+            await client.call(expecting())
 
 
-def test_mcp_servers_that_never_answer() -> None:
+async def test_mcp_servers_that_never_answer() -> None:
     from mcp.server.lowlevel import Server
 
     async def tools(*_: Any) -> Any:
@@ -107,33 +104,27 @@ def test_mcp_servers_that_never_answer() -> None:
     async def never(*_: Any) -> Any:
         await asyncio.sleep(PATIENT)
 
-    async def main() -> None:
-        silent: Server[Any] = Server("silent", version="1", on_list_tools=tools, on_call_tool=never)
-        async with mcp.Client(silent, timeout=PATIENT, ack_seconds=SOON) as client:
+    silent: Server[Any] = Server("silent", version="1", on_list_tools=tools, on_call_tool=never)
+    async with mcp.Client(silent, timeout=PATIENT, ack_seconds=SOON) as client:
+        with pytest.raises(Unanswered):
+            await client.send(expecting())
+
+
+async def test_nats_queues_without_a_worker_and_a_server_that_stopped(broker: Broker) -> None:
+    names: dict[str, Any] = {"queue": "b", "prefix": "silent", "timeout": PATIENT, "ack_seconds": SOON}
+    async with nats.Client(broker.url, **names) as client:
+        for work in (client.send, client.call):
+            with pytest.raises(Unanswered, match="no worker accepted task"):
+                await work(expecting())
+        with pytest.raises(Unanswered):
+            await listened(client, expecting())
+        assert isinstance(await client.send(expecting(False)), sap.Ack)  # the queue's word is enough
+        os.kill(broker.process.pid, signal.SIGSTOP)
+        try:
             with pytest.raises(Unanswered):
                 await client.send(expecting())
-
-    asyncio.run(asyncio.wait_for(main(), GUARD))
-
-
-def test_nats_queues_without_a_worker_and_a_server_that_stopped(broker: Broker) -> None:
-    async def main() -> None:
-        names: dict[str, Any] = {"queue": "b", "prefix": "silent", "timeout": PATIENT, "ack_seconds": SOON}
-        async with nats.Client(broker.url, **names) as client:
-            for work in (client.send, client.call):
-                with pytest.raises(Unanswered, match="no worker accepted task"):
-                    await work(expecting())
-            with pytest.raises(Unanswered):
-                await listened(client, expecting())
-            assert isinstance(await client.send(expecting(False)), sap.Ack)  # the queue's word is enough
-            os.kill(broker.process.pid, signal.SIGSTOP)
-            try:
-                with pytest.raises(Unanswered):
-                    await client.send(expecting())
-            finally:
-                os.kill(broker.process.pid, signal.SIGCONT)
-
-    asyncio.run(asyncio.wait_for(main(), GUARD))
+        finally:
+            os.kill(broker.process.pid, signal.SIGCONT)
 
 
 # ---------------------------------------------------------------- agents that cannot say anything yet

@@ -71,7 +71,7 @@ async def drips(port: int, head: str) -> bytes:
         ("/tasks", "text/plain", "Content-Length: 100000", b"415"),
     ],
 )
-def test_who_sends_on_does_not_keep_the_connection(
+async def test_who_sends_on_does_not_keep_the_connection(
     path: str, kind: str, length: str, status: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("turnwire.sap.transports.http.LINGER", 0.3)
@@ -79,28 +79,25 @@ def test_who_sends_on_does_not_keep_the_connection(
     async def take(_: sap.Result) -> None:
         raise AssertionError("there is no Result")
 
-    async def main() -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        app = sap.http.app(sap.Agent("clerk"), body_seconds=0.2, receive=take)
-        server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical"))
-        serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.02)
-        answer = await drips(port, HEAD.format(path, kind, length))
-        assert answer.split()[1] == status and b"\r\nconnection: close\r\n" in answer.lower()
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for _ in range(2):  # what was read to its end may be followed by more, whatever is answered
-            writer.write(HEAD.format("/tasks", JSON, "Content-Length: 1").encode() + b"1")
-            refused = await reader.readuntil(b"\r\n\r\n")
-            assert refused.split()[1] == b"400" and b"connection: close" not in refused.lower()
-            await reader.readexactly(int(refused.lower().partition(b"content-length: ")[2].split()[0]))
-        writer.close()
-        server.should_exit = True
-        await serving
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app = sap.http.app(sap.Agent("clerk"), body_seconds=0.2, receive=take)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical"))
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.02)
+    answer = await drips(port, HEAD.format(path, kind, length))
+    assert answer.split()[1] == status and b"\r\nconnection: close\r\n" in answer.lower()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for _ in range(2):  # what was read to its end may be followed by more, whatever is answered
+        writer.write(HEAD.format("/tasks", JSON, "Content-Length: 1").encode() + b"1")
+        refused = await reader.readuntil(b"\r\n\r\n")
+        assert refused.split()[1] == b"400" and b"connection: close" not in refused.lower()
+        await reader.readexactly(int(refused.lower().partition(b"content-length: ")[2].split()[0]))
+    writer.close()
+    server.should_exit = True
+    await serving
 
 
 class Streaming(httpx.AsyncBaseTransport):
@@ -133,7 +130,7 @@ def test_a_line_of_a_stream_ends_with_a_line_feed_alone() -> None:
         asyncio.run(main(size))
 
 
-def test_a_stream_of_results_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stream_of_results_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     one, sent = task("work.who", {}), 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -143,134 +140,120 @@ def test_a_stream_of_results_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None
             yield b" " * 1000
             await asyncio.sleep(0)
 
-    async def main() -> None:
-        async with httpx.AsyncClient(transport=Streaming(endless())) as raw:
-            with pytest.raises(BadAnswer, match="more than 50000 bytes"):
-                _ = [result async for result in http.Client("http://b", client=raw, max_body=50_000).statuses(one)]
-        assert sent <= 52_000
-        raw = httpx.AsyncClient(transport=Streaming(endless()))
-        with monkeypatch.context() as own:
-            own.setattr("httpx.AsyncClient", lambda **_: raw)  # whose time limit is the client's
-            client = http.Client("http://b", timeout=0.05, max_body=1 << 40)
-        async with client:
-            with pytest.raises(Unanswered, match="no Result"):
-                _ = [result async for result in client.statuses(one)]
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    async with httpx.AsyncClient(transport=Streaming(endless())) as raw:
+        with pytest.raises(BadAnswer, match="more than 50000 bytes"):
+            _ = [result async for result in http.Client("http://b", client=raw, max_body=50_000).statuses(one)]
+    assert sent <= 52_000
+    raw = httpx.AsyncClient(transport=Streaming(endless()))
+    with monkeypatch.context() as own:
+        own.setattr("httpx.AsyncClient", lambda **_: raw)  # whose time limit is the client's
+        client = http.Client("http://b", timeout=0.05, max_body=1 << 40)
+    async with client:
+        with pytest.raises(Unanswered, match="no Result"):
+            _ = [result async for result in client.statuses(one)]
 
 
-def test_http_in_detail(tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = make_agent(tmp_path)
-        async with serve(http.app(agent, max_body=4000)) as url, httpx.AsyncClient(base_url=url) as raw:
-            assert agent.running, "its server starts it"
-            headers = {"Content-Type": "application/json", "X-Correlation-Id": TASK["correlationId"]}
-            one = task("work.add", {"a": 1, "b": 2})
-            answer = await raw.post("/tasks", content=sap.encode(one), headers=headers)
-            assert answer.status_code == 200
-            assert answer.headers["X-Correlation-Id"] == one.correlation_id  # the body wins over the header
-            assert answer.headers["content-type"] == "application/json"
-            answer = await raw.post("/tasks", content="{} x", headers=headers)
-            problem = answer.json()
-            assert (answer.status_code, problem["reason"], problem["offset"]) == (400, "trailing_junk", 3)
-            assert answer.headers["content-type"] == "application/problem+json"
-            assert problem["nack"]["correlationId"] == answer.headers["X-Correlation-Id"] == TASK["correlationId"]
-            big = sap.encode(task("work.add", {"a": "x" * 5000, "b": ""}))
-            assert (await raw.post("/tasks", content=big, headers=headers)).status_code == 413
+async def test_http_in_detail(tmp_path: Path) -> None:
+    agent = make_agent(tmp_path)
+    async with serve(http.app(agent, max_body=4000)) as url, httpx.AsyncClient(base_url=url) as raw:
+        assert agent.running, "its server starts it"
+        headers = {"Content-Type": "application/json", "X-Correlation-Id": TASK["correlationId"]}
+        one = task("work.add", {"a": 1, "b": 2})
+        answer = await raw.post("/tasks", content=sap.encode(one), headers=headers)
+        assert answer.status_code == 200
+        assert answer.headers["X-Correlation-Id"] == one.correlation_id  # the body wins over the header
+        assert answer.headers["content-type"] == "application/json"
+        answer = await raw.post("/tasks", content="{} x", headers=headers)
+        problem = answer.json()
+        assert (answer.status_code, problem["reason"], problem["offset"]) == (400, "trailing_junk", 3)
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert problem["nack"]["correlationId"] == answer.headers["X-Correlation-Id"] == TASK["correlationId"]
+        big = sap.encode(task("work.add", {"a": "x" * 5000, "b": ""}))
+        assert (await raw.post("/tasks", content=big, headers=headers)).status_code == 413
 
-            async def chunks() -> AsyncIterator[bytes]:
-                for _ in range(100):
-                    yield b"x" * 100
+        async def chunks() -> AsyncIterator[bytes]:
+            for _ in range(100):
+                yield b"x" * 100
 
-            assert (await raw.post("/tasks", content=chunks(), headers=headers)).status_code == 413
-            assert (await raw.post("/tasks", content="x", headers={"Content-Type": "text/plain"})).status_code == 415
-            assert (await raw.get("/tasks/unknown")).status_code == 404
-            assert (
-                await raw.post("/tasks", content=sap.encode(task("no.such", {})), headers=headers)
-            ).status_code == 404
-            slow = task("work.sleep", {"seconds": 1.5})
-            async with http.Client(url) as client:
-                assert isinstance(await client.send(slow), sap.Ack)
-                assert await client.result(slow.task_id) is None
-                while (result := await client.result(slow.task_id)) is None:
-                    await asyncio.sleep(0.02)
-                assert result.output == "slept"
-                with pytest.raises(KeyError):
-                    await client.result("7fbb32b6-0d2c-4c1a-9b75-000000000000")
-        assert not agent.running
-
-    asyncio.run(main())
+        assert (await raw.post("/tasks", content=chunks(), headers=headers)).status_code == 413
+        assert (await raw.post("/tasks", content="x", headers={"Content-Type": "text/plain"})).status_code == 415
+        assert (await raw.get("/tasks/unknown")).status_code == 404
+        assert (await raw.post("/tasks", content=sap.encode(task("no.such", {})), headers=headers)).status_code == 404
+        slow = task("work.sleep", {"seconds": 1.5})
+        async with http.Client(url) as client:
+            assert isinstance(await client.send(slow), sap.Ack)
+            assert await client.result(slow.task_id) is None
+            while (result := await client.result(slow.task_id)) is None:
+                await asyncio.sleep(0.02)
+            assert result.output == "slept"
+            with pytest.raises(KeyError):
+                await client.result("7fbb32b6-0d2c-4c1a-9b75-000000000000")
+    assert not agent.running
 
 
-def test_http_identity_and_pushed_results(tmp_path: Path) -> None:
-    async def main() -> None:
-        received: asyncio.Queue[sap.Result] = asyncio.Queue()
-        agent = make_agent(tmp_path)
+async def test_http_identity_and_pushed_results(tmp_path: Path) -> None:
+    received: asyncio.Queue[sap.Result] = asyncio.Queue()
+    agent = make_agent(tmp_path)
 
-        async def identify(request: Any) -> str | None:
-            return request.headers.get("x-user")
+    async def identify(request: Any) -> str | None:
+        return request.headers.get("x-user")
 
-        app = http.app(agent, identify=identify, receive=received.put)
-        async with agent, serve(app) as url:
-            replies = agent.routes["http"] = http.Replies([f"{url}/results"], headers={"x-user": "B"})
-            async with httpx.AsyncClient(headers={"x-user": "A-prime"}) as raw, http.Client(url, client=raw) as client:
-                one = task("work.add", {"a": 1, "b": 1}, replyTo={"endpoint": f"{url}/results"})
-                assert (await client.call(one)).output == {"sum": 2}
-                assert (await received.get()).task_id == one.task_id
-                elsewhere = task("work.add", {"a": 1, "b": 1}, replyTo={"endpoint": "http://127.0.0.1:1/"})
-                assert (await client.call(elsewhere)).output == {"sum": 2}
-            async with httpx.AsyncClient(headers={"x-user": "Mallory"}) as raw, http.Client(url, client=raw) as client:
-                with pytest.raises(sap.Refused, match="UNAUTHORIZED: "):
-                    await client.call(task("work.add", {"a": 1, "b": 1}))
-            with pytest.raises(PermissionError):
-                await replies("http://127.0.0.1:1/", sap.result_for(one, sap.Outcome(), "B"))
-            await replies.aclose()
-
-    asyncio.run(main())
+    app = http.app(agent, identify=identify, receive=received.put)
+    async with agent, serve(app) as url:
+        replies = agent.routes["http"] = http.Replies([f"{url}/results"], headers={"x-user": "B"})
+        async with httpx.AsyncClient(headers={"x-user": "A-prime"}) as raw, http.Client(url, client=raw) as client:
+            one = task("work.add", {"a": 1, "b": 1}, replyTo={"endpoint": f"{url}/results"})
+            assert (await client.call(one)).output == {"sum": 2}
+            assert (await received.get()).task_id == one.task_id
+            elsewhere = task("work.add", {"a": 1, "b": 1}, replyTo={"endpoint": "http://127.0.0.1:1/"})
+            assert (await client.call(elsewhere)).output == {"sum": 2}
+        async with httpx.AsyncClient(headers={"x-user": "Mallory"}) as raw, http.Client(url, client=raw) as client:
+            with pytest.raises(sap.Refused, match="UNAUTHORIZED: "):
+                await client.call(task("work.add", {"a": 1, "b": 1}))
+        with pytest.raises(PermissionError):
+            await replies("http://127.0.0.1:1/", sap.result_for(one, sap.Outcome(), "B"))
+        await replies.aclose()
 
 
-def test_http_asks_everywhere(tmp_path: Path) -> None:
-    async def main() -> None:
-        received: list[sap.Result] = []
+async def test_http_asks_everywhere(tmp_path: Path) -> None:
+    received: list[sap.Result] = []
 
-        async def receive(result: sap.Result) -> None:
-            received.append(result)
+    async def receive(result: sap.Result) -> None:
+        received.append(result)
 
-        agent = agent_in(tmp_path)
-        app = http.app(agent, identify={"s": "A-prime", "m": "M-allory"}, receive=receive, body_seconds=0.3)
-        async with agent, serve(app) as url, httpx.AsyncClient(base_url=url) as raw:
+    agent = agent_in(tmp_path)
+    app = http.app(agent, identify={"s": "A-prime", "m": "M-allory"}, receive=receive, body_seconds=0.3)
+    async with agent, serve(app) as url, httpx.AsyncClient(base_url=url) as raw:
 
-            def bearer(token: str | None) -> dict[str, str]:
-                known = {} if token is None else {"Authorization": f"Bearer {token}"}
-                return {**known, "Content-Type": "application/json"}
+        def bearer(token: str | None) -> dict[str, str]:
+            known = {} if token is None else {"Authorization": f"Bearer {token}"}
+            return {**known, "Content-Type": "application/json"}
 
-            one = task("work.who", {})
-            for token, status in ((None, 401), ("wrong", 401), ("m", 401), ("s", 200)):
-                answer = await raw.post("/tasks", content=sap.encode(one), headers=bearer(token))
-                said = answer.json()["status"] if status == 200 else answer.json()["nack"]["reason"][:13]
-                assert (answer.status_code, said) == (status, "SUCCEEDED" if status == 200 else "UNAUTHORIZED:")
-            result = sap.decode(answer.content)
-            for token, status in ((None, 401), ("m", 404), ("s", 200)):
-                for method in ("DELETE", "GET"):
-                    answer = await raw.request(method, f"/tasks/{one.task_id.upper()}", headers=bearer(token))
-                    assert answer.status_code == status
-            assert sap.decode(answer.content) == result
-            assert isinstance(result, sap.Result)
-            for producer, token, status in (("B", None, 401), ("B", "s", 401), ("A-prime", "s", 204)):
-                made = result.replace(producer=sap.Producer(agent_id=producer, agent_kind="agent"))
-                answer = await raw.post("/results", content=sap.encode(made), headers=bearer(token))
+        one = task("work.who", {})
+        for token, status in ((None, 401), ("wrong", 401), ("m", 401), ("s", 200)):
+            answer = await raw.post("/tasks", content=sap.encode(one), headers=bearer(token))
+            said = answer.json()["status"] if status == 200 else answer.json()["nack"]["reason"][:13]
+            assert (answer.status_code, said) == (status, "SUCCEEDED" if status == 200 else "UNAUTHORIZED:")
+        result = sap.decode(answer.content)
+        for token, status in ((None, 401), ("m", 404), ("s", 200)):
+            for method in ("DELETE", "GET"):
+                answer = await raw.request(method, f"/tasks/{one.task_id.upper()}", headers=bearer(token))
                 assert answer.status_code == status
-            assert len(received) == 1
+        assert sap.decode(answer.content) == result
+        assert isinstance(result, sap.Result)
+        for producer, token, status in (("B", None, 401), ("B", "s", 401), ("A-prime", "s", 204)):
+            made = result.replace(producer=sap.Producer(agent_id=producer, agent_kind="agent"))
+            answer = await raw.post("/results", content=sap.encode(made), headers=bearer(token))
+            assert answer.status_code == status
+        assert len(received) == 1
 
-            async def slow() -> AsyncIterator[bytes]:
-                for _ in range(50):  # never as long without a byte as the limit says
-                    yield b" "
-                    await asyncio.sleep(0.02)
+        async def slow() -> AsyncIterator[bytes]:
+            for _ in range(50):  # never as long without a byte as the limit says
+                yield b" "
+                await asyncio.sleep(0.02)
 
-            answer = await raw.post("/tasks", content=slow(), headers=bearer("s"))
-            assert answer.status_code == 408
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+        answer = await raw.post("/tasks", content=slow(), headers=bearer("s"))
+        assert answer.status_code == 408
 
 
 STRANGE = r"""/hook/../admin /hook/%2e%2e/admin /hook/%252e%252e/admin /hook/..%2fadmin /hooked / /hook/.%2E/a
@@ -280,27 +263,24 @@ ELSEWHERE = r"""http://a/hook https://b/hook https://a:444/hook https://u@a/hook
     https://[::1%25lo]/hook https://[a]/hook https:a/hook //a/hook https://a.b/https://a/hook file:///hook x"""
 
 
-def test_replies_reach_no_other_place() -> None:
+async def test_replies_reach_no_other_place() -> None:
     sent: list[str] = []
 
     async def take(request: httpx.Request) -> httpx.Response:
         sent.append(str(request.url))
         return httpx.Response(204)
 
-    async def main() -> None:
-        replies = http.Replies(["https://a/hook"], client=httpx.AsyncClient(transport=httpx.MockTransport(take)))
-        result = sap.result_for(task("work.who", {}), sap.Outcome(1), "B")
-        for good in ("https://a/hook", "https://a/hook/1?x=2", "https://A:443/hook/"):
-            await replies(good, result)
-        for bad in (*(f"https://a{path}" for path in STRANGE.split()), *ELSEWHERE.split()):
-            with pytest.raises(PermissionError):
-                await replies(bad, result)
-        assert len(sent) == 3
-
-    asyncio.run(main())
+    replies = http.Replies(["https://a/hook"], client=httpx.AsyncClient(transport=httpx.MockTransport(take)))
+    result = sap.result_for(task("work.who", {}), sap.Outcome(1), "B")
+    for good in ("https://a/hook", "https://a/hook/1?x=2", "https://A:443/hook/"):
+        await replies(good, result)
+    for bad in (*(f"https://a{path}" for path in STRANGE.split()), *ELSEWHERE.split()):
+        with pytest.raises(PermissionError):
+            await replies(bad, result)
+    assert len(sent) == 3
 
 
-def test_what_a_receiver_says_to_a_result_is_bounded() -> None:
+async def test_what_a_receiver_says_to_a_result_is_bounded() -> None:
     """It may say more without an end, or send the Result on to another place."""
     asked: list[str] = []
     read = 0
@@ -317,20 +297,17 @@ def test_what_a_receiver_says_to_a_result_is_bounded() -> None:
             return httpx.Response(307, headers={"Location": "https://a/admin"})
         return httpx.Response(200, content=endless())
 
-    async def main() -> None:
-        client = httpx.AsyncClient(transport=httpx.MockTransport(take), follow_redirects=True)
-        replies = http.Replies(["https://a/hook"], client=client)
-        result = sap.result_for(task("work.who", {}), sap.Outcome(1), "B")
-        await replies("https://a/hook", result)
-        assert read <= 2 * http.MAX_ACKNOWLEDGED
-        with pytest.raises(httpx.HTTPStatusError):
-            await replies("https://a/hook/moved", result)
-        assert asked == ["/hook", "/hook/moved"]
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(take), follow_redirects=True)
+    replies = http.Replies(["https://a/hook"], client=client)
+    result = sap.result_for(task("work.who", {}), sap.Outcome(1), "B")
+    await replies("https://a/hook", result)
+    assert read <= 2 * http.MAX_ACKNOWLEDGED
+    with pytest.raises(httpx.HTTPStatusError):
+        await replies("https://a/hook/moved", result)
+    assert asked == ["/hook", "/hook/moved"]
 
 
-def test_an_http_client_raises_one_family_whatever_a_server_answers() -> None:
+async def test_an_http_client_raises_one_family_whatever_a_server_answers() -> None:
     one = task("work.who", {})
     right = sap.result_for(one, sap.Outcome(1), "B")
     json_type, problem = "application/json", "application/problem+json"
@@ -354,31 +331,28 @@ def test_an_http_client_raises_one_family_whatever_a_server_answers() -> None:
         (200, json_type, " " * (1 << 21), BadAnswer),
     ]
 
-    async def main() -> None:
-        for status, kind, text, error in answers:
-            transport = httpx.ASGITransport(
-                Starlette(
-                    routes=[
-                        Route(
-                            "/tasks",
-                            lambda _r, s=status, k=kind, t=text: Response(t, s, media_type=k),
-                            methods=["POST"],
-                        )
-                    ]
-                )
+    for status, kind, text, error in answers:
+        transport = httpx.ASGITransport(
+            Starlette(
+                routes=[
+                    Route(
+                        "/tasks",
+                        lambda _r, s=status, k=kind, t=text: Response(t, s, media_type=k),
+                        methods=["POST"],
+                    )
+                ]
             )
-            async with http.Client("http://x", client=httpx.AsyncClient(transport=transport)) as client:
-                if error is None:
-                    assert (await client.call(one)).output == 1
-                    continue
-                with pytest.raises(error) as caught:
-                    await client.call(one)
-                assert isinstance(caught.value, CallError)
-        async with http.Client("http://127.0.0.1:1") as client:
-            with pytest.raises(Unreachable):
+        )
+        async with http.Client("http://x", client=httpx.AsyncClient(transport=transport)) as client:
+            if error is None:
+                assert (await client.call(one)).output == 1
+                continue
+            with pytest.raises(error) as caught:
                 await client.call(one)
-
-    asyncio.run(main())
+            assert isinstance(caught.value, CallError)
+    async with http.Client("http://127.0.0.1:1") as client:
+        with pytest.raises(Unreachable):
+            await client.call(one)
 
 
 async def posted(content: str, **headers: str) -> httpx.Response:

@@ -44,33 +44,27 @@ def agent_of(folder: Path, **more: Any) -> sap.Agent:
 
 
 @pytest.mark.parametrize("transport", ["bus", "http", "mcp over http"])
-def test_a_result_has_a_bound_on_every_transport(transport: str, tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = agent_of(tmp_path, max_result=4000)
-        async with reached(transport, agent) as client:
-            for size, status in ((100, "SUCCEEDED"), (1000, "SUCCEEDED"), (2000, "FAILED"), (100_000, "FAILED")):
-                one = task("work.size", {"size": size}, constitutionalContext__cachePolicy={"mode": "prefer"})
-                result = await client.call(one)
-                assert (str(result.status), len(sap.encode(result).encode()) <= 4000) == (status, True)
-                assert await client.call(one) == result
-                if status == "FAILED":
-                    assert result.error.details["limit"] == 4000
-                    assert result.constitutional_evidence.alignment == "ESCALATE"
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+async def test_a_result_has_a_bound_on_every_transport(transport: str, tmp_path: Path) -> None:
+    agent = agent_of(tmp_path, max_result=4000)
+    async with reached(transport, agent) as client:
+        for size, status in ((100, "SUCCEEDED"), (1000, "SUCCEEDED"), (2000, "FAILED"), (100_000, "FAILED")):
+            one = task("work.size", {"size": size}, constitutionalContext__cachePolicy={"mode": "prefer"})
+            result = await client.call(one)
+            assert (str(result.status), len(sap.encode(result).encode()) <= 4000) == (status, True)
+            assert await client.call(one) == result
+            if status == "FAILED":
+                assert result.error.details["limit"] == 4000
+                assert result.constitutional_evidence.alignment == "ESCALATE"
 
 
-def test_a_result_larger_than_messages_may_be_fails_in_words(tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = agent_of(tmp_path)
-        async with agent:
-            one = task("work.size", {"size": 9 << 20}, constitutionalContext__cachePolicy={"mode": "prefer"})
-            result = await agent.call(one)
-            assert result.error is not None and "bytes" in (result.error.message or "")
-            assert sap.decode(sap.encode(result)) == result
-            assert agent.cache is not None and not len(agent.cache.ledger)  # where nobody could read it
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+async def test_a_result_larger_than_messages_may_be_fails_in_words(tmp_path: Path) -> None:
+    agent = agent_of(tmp_path)
+    async with agent:
+        one = task("work.size", {"size": 9 << 20}, constitutionalContext__cachePolicy={"mode": "prefer"})
+        result = await agent.call(one)
+        assert result.error is not None and "bytes" in (result.error.message or "")
+        assert sap.decode(sap.encode(result)) == result
+        assert agent.cache is not None and not len(agent.cache.ledger)  # where nobody could read it
 
 
 @pytest.mark.parametrize("transport", ["bus", "http", "mcp"])
@@ -100,66 +94,60 @@ def test_a_large_output_goes_by_reference(transport: str, tmp_path: Path) -> Non
     asyncio.run(asyncio.wait_for(main(), 120))
 
 
-def test_a_store_that_lies_is_not_believed(tmp_path: Path) -> None:
-    async def main() -> None:
-        store = Folder(tmp_path / "o o")
-        result = sap.result_for(task("work.size", {}), sap.Outcome(1), "B")
-        del result.output
-        other = tmp_path / "other.json"
-        other.write_text('{"output": 1}')
-        uri = await store.put("a.json", b'{"output": 2}')
-        right = sha256(b'{"output": 2}').hexdigest()
-        for where, digest, good in (
-            (uri, right, True),
-            (uri, "0" * 64, False),
-            (other.as_uri(), sha256(other.read_bytes()).hexdigest(), False),
-            (f"{store.path.as_uri()}/../other.json", right, False),
-            (f"{store.path.as_uri()}/%2e%2e/other.json", right, False),
-            (f"{store.path.as_uri()}/none.json", right, False),
-            ("https://elsewhere/a.json", right, False),
-        ):
-            result.fields["artifacts"] = [{"uri": where, "kind": OUTPUT_KIND, "digest": f"sha256:{digest}"}]
-            if good:
-                assert await output_of(result, store) == 2
-                continue
-            with pytest.raises(BadAnswer):
-                await output_of(result, store)
-        for name in ("", ".", "..", "a/b", "a\\b", "a\0"):
-            with pytest.raises(ValueError):
-                await store.put(name, b"")
-
-    asyncio.run(main())
+async def test_a_store_that_lies_is_not_believed(tmp_path: Path) -> None:
+    store = Folder(tmp_path / "o o")
+    result = sap.result_for(task("work.size", {}), sap.Outcome(1), "B")
+    del result.output
+    other = tmp_path / "other.json"
+    other.write_text('{"output": 1}')
+    uri = await store.put("a.json", b'{"output": 2}')
+    right = sha256(b'{"output": 2}').hexdigest()
+    for where, digest, good in (
+        (uri, right, True),
+        (uri, "0" * 64, False),
+        (other.as_uri(), sha256(other.read_bytes()).hexdigest(), False),
+        (f"{store.path.as_uri()}/../other.json", right, False),
+        (f"{store.path.as_uri()}/%2e%2e/other.json", right, False),
+        (f"{store.path.as_uri()}/none.json", right, False),
+        ("https://elsewhere/a.json", right, False),
+    ):
+        result.fields["artifacts"] = [{"uri": where, "kind": OUTPUT_KIND, "digest": f"sha256:{digest}"}]
+        if good:
+            assert await output_of(result, store) == 2
+            continue
+        with pytest.raises(BadAnswer):
+            await output_of(result, store)
+    for name in ("", ".", "..", "a/b", "a\\b", "a\0"):
+        with pytest.raises(ValueError):
+            await store.put(name, b"")
 
 
-def test_receipts_of_mcp_come_before_the_work_is_done(tmp_path: Path) -> None:
-    async def main() -> None:
-        access = sap.Access([sap.Rule("A-*", ("work.*",))])
-        agent = agent_of(tmp_path, access=access)
-        async with agent, mcp.Client(mcp.server(agent)) as client:
-            one = task("work.stubborn", {"seconds": 1.0})
-            receipt = await client.send(one)
-            assert isinstance(receipt, sap.Ack) and receipt.correlation_id == one.correlation_id
-            assert (await agent.look_up(one.task_id)).status == "ACK"
-            told: list[Any] = []
+async def test_receipts_of_mcp_come_before_the_work_is_done(tmp_path: Path) -> None:
+    access = sap.Access([sap.Rule("A-*", ("work.*",))])
+    agent = agent_of(tmp_path, access=access)
+    async with agent, mcp.Client(mcp.server(agent)) as client:
+        one = task("work.stubborn", {"seconds": 1.0})
+        receipt = await client.send(one)
+        assert isinstance(receipt, sap.Ack) and receipt.correlation_id == one.correlation_id
+        assert (await agent.look_up(one.task_id)).status == "ACK"
+        told: list[Any] = []
 
-            async def progress(done: float, _total: float | None, text: str | None) -> None:
-                told.append((done, text))
+        async def progress(done: float, _total: float | None, text: str | None) -> None:
+            told.append((done, text))
 
-            for expected in (True, False):
-                made = task("work.stubborn", {"seconds": 0.05}, replyTo={"expectAck": expected})
-                sent = made.to_dict()
-                told.clear()
-                await client._client.call_tool(
-                    "work.stubborn", sent["payload"], meta={mcp.TASK: sent}, progress_callback=progress
-                )
-                assert told == [(0.0, "accepted")] * expected + [(0.5, "RUNNING")]
-            assert (await client.call(one)).output == "late"
-            refused = await client.send(task("work.size", {}, issuer={"agentId": "X", "agentKind": "agent"}))
-            assert isinstance(refused, sap.Nack) and (refused.reason or "").startswith("UNAUTHORIZED")
-            unknown = await client.send(task("work.none", {}))
-            assert isinstance(unknown, sap.Nack) and (unknown.reason or "").startswith("NOT_FOUND")
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+        for expected in (True, False):
+            made = task("work.stubborn", {"seconds": 0.05}, replyTo={"expectAck": expected})
+            sent = made.to_dict()
+            told.clear()
+            await client._client.call_tool(
+                "work.stubborn", sent["payload"], meta={mcp.TASK: sent}, progress_callback=progress
+            )
+            assert told == [(0.0, "accepted")] * expected + [(0.5, "RUNNING")]
+        assert (await client.call(one)).output == "late"
+        refused = await client.send(task("work.size", {}, issuer={"agentId": "X", "agentKind": "agent"}))
+        assert isinstance(refused, sap.Nack) and (refused.reason or "").startswith("UNAUTHORIZED")
+        unknown = await client.send(task("work.none", {}))
+        assert isinstance(unknown, sap.Nack) and (unknown.reason or "").startswith("NOT_FOUND")
 
 
 LARGE = "x" * 5000

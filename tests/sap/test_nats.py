@@ -90,23 +90,20 @@ def test_a_worker_that_ends_gives_its_tasks_to_another(broker: Broker) -> None:
     played(main)
 
 
-def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """As ``asyncio.wait_for`` of Python 3.11 does, when what it waits for comes at the same moment."""
     monkeypatch.setattr("turnwire.sap.agent.CANCEL_SECONDS", 0.01)
 
-    async def main() -> None:
-        async def swallows() -> None:
-            for _ in range(2):
-                with contextlib.suppress(asyncio.CancelledError):
-                    await asyncio.sleep(60)
-            await asyncio.sleep(60)
+    async def swallows() -> None:
+        for _ in range(2):
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+        await asyncio.sleep(60)
 
-        some = [asyncio.ensure_future(swallows()) for _ in range(2)]
-        await asyncio.sleep(0)
-        await cancel_and_wait(some)
-        assert all(each.cancelled() for each in some)
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    some = [asyncio.ensure_future(swallows()) for _ in range(2)]
+    await asyncio.sleep(0)
+    await cancel_and_wait(some)
+    assert all(each.cancelled() for each in some)
 
 
 def test_permissions_say_who_publishes(tmp_path: Path) -> None:
@@ -141,7 +138,7 @@ def test_permissions_say_who_publishes(tmp_path: Path) -> None:
         started.kill()
 
 
-def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:
+async def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:
     async def what(client: nats.Client) -> None:
         connection = client._link.connection
         replies = await connection.subscribe("more.replies.me")
@@ -162,91 +159,79 @@ def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:
         with pytest.raises(ValueError, match="subject"):
             client._link.subject("tasks", "a.b")
 
-    async def main() -> None:
-        async with reached("nats", make_agent(tmp_path), nats_url, "more", timeout=300) as client:
-            await what(client)
-
-    asyncio.run(main())
+    async with reached("nats", make_agent(tmp_path), nats_url, "more", timeout=300) as client:
+        await what(client)
 
 
-def test_nats_delivers_in_earnest(tmp_path: Path, nats_url: str) -> None:
-    async def main() -> None:
-        prefix = "earnest"
-        first, second = agent_in(tmp_path, access=None), agent_in(tmp_path, access=None)
-        client = nats.Client(nats_url, queue="b", prefix=prefix, timeout=300)
-        async with (
-            first,
-            second,
-            nats.Worker(first, nats_url, queue="b", prefix=prefix),
-            nats.Worker(second, nats_url, queue="b", prefix=prefix),
-            client,
-        ):
-            one = task("work.wait", {"seconds": 0.2})
-            results = await asyncio.gather(*(client.call(one) for _ in range(6)))
-            assert all(result == results[0] for result in results)
-            huge = await client.call(task("work.wait", {"size": 1_200_000}))
-            assert huge.error is not None and (huge.error.details or {})["bytes"] > 1_200_000
-            while (kept := await client.result(huge.task_id)) is None:
-                await asyncio.sleep(0.02)  # the server hands a Result on before it has stored it
-            assert kept == huge
-            while (await client._link.stream.stream_info(f"{prefix}_tasks_b")).state.messages:
-                await asyncio.sleep(0.02)  # each is taken out of the queue behind its Result
-            two = task("work.who", {})
-            forged = sap.result_for(one, sap.Outcome("forged"), "B")
-            subject = client._link.subject("results", two.task_id)
-            getting = asyncio.create_task(client.call(two))
-            await client._link.connection.publish(subject, sap.encode(forged).encode())
-            assert (await getting).output == {"for": ""}
-            bad = two.replace(task_id="no uuid")
-            inbox = await client._link.connection.subscribe("_INBOX.me")
-            headers = {nats.INBOX: "_INBOX.me"}
-            body = sap.encode(bad, strict=False).encode()
-            await client._link.stream.publish(f"{prefix}.tasks.b", body, headers=headers)
-            refused = sap.decode((await inbox.next_msg(timeout=300)).data)
-            assert isinstance(refused, sap.Nack)
-            assert refused.correlation_id == two.correlation_id
-            assert (refused.reason or "").startswith("INVALID_TASK: /taskId: ")
-        rows = [entry for entry in Ledger(tmp_path / "t") if entry.key == one.task_id]
-        assert [entry.kind for entry in rows].count(RESULT_KIND) == 1
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+async def test_nats_delivers_in_earnest(tmp_path: Path, nats_url: str) -> None:
+    prefix = "earnest"
+    first, second = agent_in(tmp_path, access=None), agent_in(tmp_path, access=None)
+    client = nats.Client(nats_url, queue="b", prefix=prefix, timeout=300)
+    async with (
+        first,
+        second,
+        nats.Worker(first, nats_url, queue="b", prefix=prefix),
+        nats.Worker(second, nats_url, queue="b", prefix=prefix),
+        client,
+    ):
+        one = task("work.wait", {"seconds": 0.2})
+        results = await asyncio.gather(*(client.call(one) for _ in range(6)))
+        assert all(result == results[0] for result in results)
+        huge = await client.call(task("work.wait", {"size": 1_200_000}))
+        assert huge.error is not None and (huge.error.details or {})["bytes"] > 1_200_000
+        while (kept := await client.result(huge.task_id)) is None:
+            await asyncio.sleep(0.02)  # the server hands a Result on before it has stored it
+        assert kept == huge
+        while (await client._link.stream.stream_info(f"{prefix}_tasks_b")).state.messages:
+            await asyncio.sleep(0.02)  # each is taken out of the queue behind its Result
+        two = task("work.who", {})
+        forged = sap.result_for(one, sap.Outcome("forged"), "B")
+        subject = client._link.subject("results", two.task_id)
+        getting = asyncio.create_task(client.call(two))
+        await client._link.connection.publish(subject, sap.encode(forged).encode())
+        assert (await getting).output == {"for": ""}
+        bad = two.replace(task_id="no uuid")
+        inbox = await client._link.connection.subscribe("_INBOX.me")
+        headers = {nats.INBOX: "_INBOX.me"}
+        body = sap.encode(bad, strict=False).encode()
+        await client._link.stream.publish(f"{prefix}.tasks.b", body, headers=headers)
+        refused = sap.decode((await inbox.next_msg(timeout=300)).data)
+        assert isinstance(refused, sap.Nack)
+        assert refused.correlation_id == two.correlation_id
+        assert (refused.reason or "").startswith("INVALID_TASK: /taskId: ")
+    rows = [entry for entry in Ledger(tmp_path / "t") if entry.key == one.task_id]
+    assert [entry.kind for entry in rows].count(RESULT_KIND) == 1
 
 
-def test_a_forged_result_is_named_where_no_other_comes(nats_url: str) -> None:
-    async def main() -> None:
-        async with nats.Client(nats_url, queue="b", prefix="forged", timeout=1.5) as client:
-            one = task("work.who", {}, replyTo={"expectAck": False})
-            forged = sap.result_for(task("work.who", {}), sap.Outcome(1), "B")
-            listen = client._next
+async def test_a_forged_result_is_named_where_no_other_comes(nats_url: str) -> None:
+    async with nats.Client(nats_url, queue="b", prefix="forged", timeout=1.5) as client:
+        one = task("work.who", {}, replyTo={"expectAck": False})
+        forged = sap.result_for(task("work.who", {}), sap.Outcome(1), "B")
+        listen = client._next
 
-            async def forged_first(*asked: Any) -> sap.Result:
-                """The forged Result is there before the time begins that the client waits for one."""
-                await client._link.connection.publish(f"forged.results.{one.task_id}", sap.encode(forged).encode())
-                await client._link.connection.flush()
-                return await listen(*asked)
+        async def forged_first(*asked: Any) -> sap.Result:
+            """The forged Result is there before the time begins that the client waits for one."""
+            await client._link.connection.publish(f"forged.results.{one.task_id}", sap.encode(forged).encode())
+            await client._link.connection.flush()
+            return await listen(*asked)
 
-            client._next = forged_first  # type: ignore[method-assign]
-            with pytest.raises(BadAnswer, match="of task"):
-                await client.call(one)
-            client._next = listen  # type: ignore[method-assign]
-            with pytest.raises(Unanswered):
-                await client.call(task("work.who", {}))
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+        client._next = forged_first  # type: ignore[method-assign]
+        with pytest.raises(BadAnswer, match="of task"):
+            await client.call(one)
+        client._next = listen  # type: ignore[method-assign]
+        with pytest.raises(Unanswered):
+            await client.call(task("work.who", {}))
 
 
-def test_each_queue_has_its_own_bound(nats_url: str) -> None:
-    async def main() -> None:
-        full = nats.Client(nats_url, queue="full", prefix="bounds", waiting=1, timeout=300)
-        free = nats.Client(nats_url, queue="free", prefix="bounds", waiting=1, timeout=300)
-        async with full, free:
-            quiet = {"replyTo": {"expectAck": False}}
-            assert isinstance(await full.send(task("work.who", {}, **quiet)), sap.Ack)
-            refused = await full.send(task("work.who", {}, **quiet))
-            assert isinstance(refused, sap.Nack) and (refused.reason or "").startswith("RATE_LIMIT")
-            assert isinstance(await free.send(task("work.who", {}, **quiet)), sap.Ack)
-
-    asyncio.run(main())
+async def test_each_queue_has_its_own_bound(nats_url: str) -> None:
+    full = nats.Client(nats_url, queue="full", prefix="bounds", waiting=1, timeout=300)
+    free = nats.Client(nats_url, queue="free", prefix="bounds", waiting=1, timeout=300)
+    async with full, free:
+        quiet = {"replyTo": {"expectAck": False}}
+        assert isinstance(await full.send(task("work.who", {}, **quiet)), sap.Ack)
+        refused = await full.send(task("work.who", {}, **quiet))
+        assert isinstance(refused, sap.Nack) and (refused.reason or "").startswith("RATE_LIMIT")
+        assert isinstance(await free.send(task("work.who", {}, **quiet)), sap.Ack)
 
 
 def result_of(one: sap.Task, producer: str, output: Any) -> sap.Result:
@@ -255,91 +240,85 @@ def result_of(one: sap.Task, producer: str, output: Any) -> sap.Result:
     return made
 
 
-def test_a_signed_task_cannot_be_changed_and_is_done_once_however_often_it_is_put_back(
+async def test_a_signed_task_cannot_be_changed_and_is_done_once_however_often_it_is_put_back(
     tmp_path: Path, nats_url: str
 ) -> None:
-    async def main() -> None:
-        prefix, agent = f"put{id(tmp_path)}", agent_in(tmp_path)
-        worker = nats.Worker(agent, nats_url, queue="b", prefix=prefix, identify=nats.signed(PUBLIC))
-        async with agent, worker, nats.Client(nats_url, queue="b", prefix=prefix) as broker:
-            link = broker._link
-            inbox = link.connection.new_inbox()
-            answers = await link.connection.subscribe(inbox)
+    prefix, agent = f"put{id(tmp_path)}", agent_in(tmp_path)
+    worker = nats.Worker(agent, nats_url, queue="b", prefix=prefix, identify=nats.signed(PUBLIC))
+    async with agent, worker, nats.Client(nats_url, queue="b", prefix=prefix) as broker:
+        link = broker._link
+        inbox = link.connection.new_inbox()
+        answers = await link.connection.subscribe(inbox)
 
-            async def put(one: sap.Task, name: str, signature: str) -> str:
-                headers = {TASK_ID: one.task_id, INBOX: inbox, SIGNER: name}
-                headers[SIGNATURE] = signature
-                await link.publish(f"{prefix}.tasks.b", sap.encode(one).encode(), headers)
-                answer = sap.decode((await answers.next_msg(timeout=300)).data)
-                return "Ack" if isinstance(answer, sap.Ack) else json.dumps(answer.to_dict())
+        async def put(one: sap.Task, name: str, signature: str) -> str:
+            headers = {TASK_ID: one.task_id, INBOX: inbox, SIGNER: name}
+            headers[SIGNATURE] = signature
+            await link.publish(f"{prefix}.tasks.b", sap.encode(one).encode(), headers)
+            answer = sap.decode((await answers.next_msg(timeout=300)).data)
+            return "Ack" if isinstance(answer, sap.Ack) else json.dumps(answer.to_dict())
 
-            one = task("work.who", {})
-            good = sign(sap.encode(one).encode(), KEYS["A-prime"])
-            for other in (
-                one.replace(payload={"x": 1}),
-                one.replace(task_id=one.task_id[:-1] + ("1" if one.task_id[-1] == "0" else "0")),
-                task("work.who", {}),
-            ):
-                assert "UNAUTHORIZED" in await put(other, "A-prime", good)
-            mine = sign(sap.encode(one).encode(), KEYS["M-allory"])
-            for name, signature in (
-                ("A-prime", mine),
-                ("A-prime", ""),
-                ("M-allory", mine),
-                ("nobody", good),
-                ("", good),
-            ):
-                assert "UNAUTHORIZED" in await put(one, name, signature), name
-            assert agent.transcript is not None
-            assert not [entry for entry in agent.transcript if entry.kind == STARTED_KIND], "nothing was done"
-            told = [await put(one, "A-prime", good) for _ in range(4)]
-            assert set(told) == {"Ack"}
-            while RESULT_KIND not in [entry.kind for entry in agent.transcript]:
-                await asyncio.sleep(0.01)
-            assert [entry.kind for entry in agent.transcript].count(STARTED_KIND) == 1
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+        one = task("work.who", {})
+        good = sign(sap.encode(one).encode(), KEYS["A-prime"])
+        for other in (
+            one.replace(payload={"x": 1}),
+            one.replace(task_id=one.task_id[:-1] + ("1" if one.task_id[-1] == "0" else "0")),
+            task("work.who", {}),
+        ):
+            assert "UNAUTHORIZED" in await put(other, "A-prime", good)
+        mine = sign(sap.encode(one).encode(), KEYS["M-allory"])
+        for name, signature in (
+            ("A-prime", mine),
+            ("A-prime", ""),
+            ("M-allory", mine),
+            ("nobody", good),
+            ("", good),
+        ):
+            assert "UNAUTHORIZED" in await put(one, name, signature), name
+        assert agent.transcript is not None
+        assert not [entry for entry in agent.transcript if entry.kind == STARTED_KIND], "nothing was done"
+        told = [await put(one, "A-prime", good) for _ in range(4)]
+        assert set(told) == {"Ack"}
+        while RESULT_KIND not in [entry.kind for entry in agent.transcript]:
+            await asyncio.sleep(0.01)
+        assert [entry.kind for entry in agent.transcript].count(STARTED_KIND) == 1
 
 
-def test_a_kept_result_is_taken_from_nobody_but_who_made_it(nats_url: str) -> None:
+async def test_a_kept_result_is_taken_from_nobody_but_who_made_it(nats_url: str) -> None:
     """Also where nobody waits for it: `result` asks the broker for what it keeps."""
 
-    async def main() -> None:
-        one = task("work.who", {})
-        real = signed_message(result_of(one, "B", "real"), "B", KEYS["A-prime"])
-        forged = {
-            "no signature": result_of(one, "B", "forged"),
-            "the signature does not match": real.replace(output="forged"),
-            "the signer of the message is unknown": signed_message(result_of(one, "B", "forged"), "x", KEYS["x"]),
-            "M signed a Result of B": signed_message(result_of(one, "B", "forged"), "M", KEYS["M-allory"]),
-            "M answered": signed_message(result_of(one, "M", "forged"), "M", KEYS["M-allory"]),
-        }
-        keys = {"B": PUBLIC["A-prime"], "M": PUBLIC["M-allory"]}
-        prefix = f"kept{id(one)}"
-        async with nats.Client(nats_url, queue="b", prefix=prefix, keys=keys, producer="B") as client:
-            assert await client.result(one.task_id) is None
-            for said, result in forged.items():
-                await client._link.publish(f"{prefix}.results.{one.task_id.lower()}", sap.encode(result).encode(), {})
-                with pytest.raises(BadAnswer, match=said):
-                    await client.result(one.task_id)
-            await client._link.publish(f"{prefix}.results.{one.task_id.lower()}", sap.encode(real).encode(), {})
-            kept = await client.result(one.task_id)
-            assert kept is not None and kept.output == "real"
-        answer: list[sap.Result] = []
+    one = task("work.who", {})
+    real = signed_message(result_of(one, "B", "real"), "B", KEYS["A-prime"])
+    forged = {
+        "no signature": result_of(one, "B", "forged"),
+        "the signature does not match": real.replace(output="forged"),
+        "the signer of the message is unknown": signed_message(result_of(one, "B", "forged"), "x", KEYS["x"]),
+        "M signed a Result of B": signed_message(result_of(one, "B", "forged"), "M", KEYS["M-allory"]),
+        "M answered": signed_message(result_of(one, "M", "forged"), "M", KEYS["M-allory"]),
+    }
+    keys = {"B": PUBLIC["A-prime"], "M": PUBLIC["M-allory"]}
+    prefix = f"kept{id(one)}"
+    async with nats.Client(nats_url, queue="b", prefix=prefix, keys=keys, producer="B") as client:
+        assert await client.result(one.task_id) is None
+        for said, result in forged.items():
+            await client._link.publish(f"{prefix}.results.{one.task_id.lower()}", sap.encode(result).encode(), {})
+            with pytest.raises(BadAnswer, match=said):
+                await client.result(one.task_id)
+        await client._link.publish(f"{prefix}.results.{one.task_id.lower()}", sap.encode(real).encode(), {})
+        kept = await client.result(one.task_id)
+        assert kept is not None and kept.output == "real"
+    answer: list[sap.Result] = []
 
-        async def kept_there(_request: Any) -> Response:
-            return Response(sap.encode(answer[-1]), media_type="application/json")
+    async def kept_there(_request: Any) -> Response:
+        return Response(sap.encode(answer[-1]), media_type="application/json")
 
-        app = Starlette(routes=[Route("/tasks/{task}", kept_there)])
-        async with serve(app) as url, http.Client(url, keys=keys, producer="B") as asking:
-            for said, result in forged.items():
-                answer.append(result)
-                with pytest.raises(BadAnswer, match=said):
-                    await asking.result(one.task_id)
-            answer.append(real)
-            assert (await asking.result(one.task_id)) == real
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    app = Starlette(routes=[Route("/tasks/{task}", kept_there)])
+    async with serve(app) as url, http.Client(url, keys=keys, producer="B") as asking:
+        for said, result in forged.items():
+            answer.append(result)
+            with pytest.raises(BadAnswer, match=said):
+                await asking.result(one.task_id)
+        answer.append(real)
+        assert (await asking.result(one.task_id)) == real
 
 
 @pytest.mark.parametrize(

@@ -52,30 +52,27 @@ def agent_in(folder: Path, **more: Any) -> sap.Agent:
 
 
 @pytest.mark.parametrize("transport", OVER)
-def test_everybody_gets_his_own_and_strangers_nothing(tmp_path: Path, broker: Broker, transport: str) -> None:
-    async def main() -> None:
-        agent = agent_in(tmp_path)
-        one = task("work.who", {})
-        mine = one.replace(issuer=sap.Issuer(agent_id="M-allory", agent_kind="agent"))
-        machine: Any = SimpleNamespace(broker=broker, prefix="everybody", url="")
-        async with AsyncExitStack() as opened, OVER[transport](agent, opened, machine) as clients:
-            stranger, mallory, prime = clients[None], clients["M-allory"], clients["A-prime"]
-            for thief in (stranger, mallory):
-                with pytest.raises(sap.Refused, match="UNAUTHORIZED: ") as refused:
-                    await thief.call(one)
-                assert await thief.send(one) == refused.value.nack
-            assert (await prime.call(one)).output == {"for": "A-prime"}
-            assert (await mallory.call(mine)).output == {"for": "M-allory"}
-            assert (await prime.call(one)).output == {"for": "A-prime"}
-            with pytest.raises(sap.Refused):
-                await mallory.call(one)
-            assert await prime.call("work.who", {}, issuer="A-prime") == {"for": "A-prime"}
-        assert agent.transcript is not None
-        kinds = [entry.kind for entry in agent.transcript]
-        assert kinds.count(TASK_KIND) == kinds.count(RESULT_KIND) == kinds.count(STARTED_KIND) == 3
-        assert len(kinds) == 9
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+async def test_everybody_gets_his_own_and_strangers_nothing(tmp_path: Path, broker: Broker, transport: str) -> None:
+    agent = agent_in(tmp_path)
+    one = task("work.who", {})
+    mine = one.replace(issuer=sap.Issuer(agent_id="M-allory", agent_kind="agent"))
+    machine: Any = SimpleNamespace(broker=broker, prefix="everybody", url="")
+    async with AsyncExitStack() as opened, OVER[transport](agent, opened, machine) as clients:
+        stranger, mallory, prime = clients[None], clients["M-allory"], clients["A-prime"]
+        for thief in (stranger, mallory):
+            with pytest.raises(sap.Refused, match="UNAUTHORIZED: ") as refused:
+                await thief.call(one)
+            assert await thief.send(one) == refused.value.nack
+        assert (await prime.call(one)).output == {"for": "A-prime"}
+        assert (await mallory.call(mine)).output == {"for": "M-allory"}
+        assert (await prime.call(one)).output == {"for": "A-prime"}
+        with pytest.raises(sap.Refused):
+            await mallory.call(one)
+        assert await prime.call("work.who", {}, issuer="A-prime") == {"for": "A-prime"}
+    assert agent.transcript is not None
+    kinds = [entry.kind for entry in agent.transcript]
+    assert kinds.count(TASK_KIND) == kinds.count(RESULT_KIND) == kinds.count(STARTED_KIND) == 3
+    assert len(kinds) == 9
 
 
 def test_names() -> None:
@@ -93,44 +90,38 @@ def test_names() -> None:
         sap.authorise("a", "submit")
 
 
-def test_mcp_progress_and_cancellation(tmp_path: Path) -> None:
-    async def main() -> None:
-        told: list[Any] = []
+async def test_mcp_progress_and_cancellation(tmp_path: Path) -> None:
+    told: list[Any] = []
 
-        async def progress(done: float, total: float | None, text: str | None) -> None:
-            told.append((done, text))
+    async def progress(done: float, total: float | None, text: str | None) -> None:
+        told.append((done, text))
 
-        agent = agent_in(tmp_path, access=None)
-        async with agent, mcp.Client(mcp.server(agent)) as client:
-            answer = await client._client.call_tool("work.wait", {}, progress_callback=progress)
-            assert answer.structured_content == {"output": "x"}
-            assert told and told[0] == (0.0, "accepted")
-            assert answer.meta[mcp.RESULT]["status"] == "SUCCEEDED"
-            calling = asyncio.create_task(client._client.call_tool("work.wait", {"seconds": 30}))
-            while not (jobs := [job for job in agent._jobs.values() if job.task.payload.get("seconds")]):
-                await asyncio.sleep(0)
-            calling.cancel()
-            assert (await jobs[0].wait()).status == "CANCELLED"
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+    agent = agent_in(tmp_path, access=None)
+    async with agent, mcp.Client(mcp.server(agent)) as client:
+        answer = await client._client.call_tool("work.wait", {}, progress_callback=progress)
+        assert answer.structured_content == {"output": "x"}
+        assert told and told[0] == (0.0, "accepted")
+        assert answer.meta[mcp.RESULT]["status"] == "SUCCEEDED"
+        calling = asyncio.create_task(client._client.call_tool("work.wait", {"seconds": 30}))
+        while not (jobs := [job for job in agent._jobs.values() if job.task.payload.get("seconds")]):
+            await asyncio.sleep(0)
+        calling.cancel()
+        assert (await jobs[0].wait()).status == "CANCELLED"
 
 
-def test_results_are_signed_and_clients_see_by_whom(tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = agent_in(tmp_path, access=None, signer=KEYS["A-prime"])
-        async with agent, serve(http.app(agent)) as url:
-            async with http.Client(url, keys={"B": PUBLIC["A-prime"]}) as client:
-                result = await client.call(task("work.who", {}))
-                assert verify_message(result, {"B": PUBLIC["A-prime"]}) == "B"
-                for change in ({"output": 2}, {"correlation_id": result.task_id}):
-                    with pytest.raises(RuleError):
-                        verify_message(result.replace(**change), {"B": PUBLIC["A-prime"]})
-            async with http.Client(url, keys={"B": PUBLIC["x"]}) as client:
-                with pytest.raises(BadAnswer, match="does not match"):
-                    await client.call(task("work.who", {}))
-        bare = task("work.who", {})
-        with pytest.raises(RuleError, match="no signature"):
-            verify_message(bare, PUBLIC)
-        assert verify_message(signed_message(bare, "x", KEYS["x"]), PUBLIC) == "x"
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+async def test_results_are_signed_and_clients_see_by_whom(tmp_path: Path) -> None:
+    agent = agent_in(tmp_path, access=None, signer=KEYS["A-prime"])
+    async with agent, serve(http.app(agent)) as url:
+        async with http.Client(url, keys={"B": PUBLIC["A-prime"]}) as client:
+            result = await client.call(task("work.who", {}))
+            assert verify_message(result, {"B": PUBLIC["A-prime"]}) == "B"
+            for change in ({"output": 2}, {"correlation_id": result.task_id}):
+                with pytest.raises(RuleError):
+                    verify_message(result.replace(**change), {"B": PUBLIC["A-prime"]})
+        async with http.Client(url, keys={"B": PUBLIC["x"]}) as client:
+            with pytest.raises(BadAnswer, match="does not match"):
+                await client.call(task("work.who", {}))
+    bare = task("work.who", {})
+    with pytest.raises(RuleError, match="no signature"):
+        verify_message(bare, PUBLIC)
+    assert verify_message(signed_message(bare, "x", KEYS["x"]), PUBLIC) == "x"

@@ -161,24 +161,21 @@ def test_an_isolated_handler_is_ended(transport: str, nats_url: str) -> None:
 
 
 @pytest.mark.usefixtures("quiet_logs")
-def test_the_process_of_a_cancelled_or_closed_task_is_gone() -> None:
-    async def main() -> None:
-        agent = isolated()
-        async with agent:
-            one, other = (task("work.apart", {"how": "loop"}) for _ in range(2))
-            calling = asyncio.ensure_future(agent.call(one))
-            await agent.submit(other)
-            line = agent._line("work.apart")
-            while len(_children()) < 2:
-                await asyncio.sleep(0.01)
-            await agent.cancel(one.task_id)
-            assert (await calling).status == "CANCELLED"
-            while len(_children()) > 1 or line.left_behind:
-                await asyncio.sleep(0.01)
-        while _children():
+async def test_the_process_of_a_cancelled_or_closed_task_is_gone() -> None:
+    agent = isolated()
+    async with agent:
+        one, other = (task("work.apart", {"how": "loop"}) for _ in range(2))
+        calling = asyncio.ensure_future(agent.call(one))
+        await agent.submit(other)
+        line = agent._line("work.apart")
+        while len(_children()) < 2:
             await asyncio.sleep(0.01)
-
-    asyncio.run(asyncio.wait_for(main(), GUARD))
+        await agent.cancel(one.task_id)
+        assert (await calling).status == "CANCELLED"
+        while len(_children()) > 1 or line.left_behind:
+            await asyncio.sleep(0.01)
+    while _children():
+        await asyncio.sleep(0.01)
 
 
 def _children() -> list[Any]:
@@ -220,47 +217,41 @@ def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_url: str
 
 
 @pytest.mark.usefixtures("quiet_logs")
-def test_bodies_that_are_read_count_too() -> None:
-    async def main() -> None:
-        agent = quick(sap.Agent("B", memory=500_000))
-        async with agent, serve(http.app(agent)) as url, httpx.AsyncClient() as raw:
-            stop = asyncio.Event()
+async def test_bodies_that_are_read_count_too() -> None:
+    agent = quick(sap.Agent("B", memory=500_000))
+    async with agent, serve(http.app(agent)) as url, httpx.AsyncClient() as raw:
+        stop = asyncio.Event()
 
-            async def body() -> Any:
-                yield b'{"a": "' + b"x" * 300_000
-                await stop.wait()
+        async def body() -> Any:
+            yield b'{"a": "' + b"x" * 300_000
+            await stop.wait()
 
-            headers = {"Content-Type": "application/json"}
-            holding = asyncio.ensure_future(raw.post(f"{url}/tasks", content=body(), headers=headers))
-            while agent._used < 300_000:
-                await asyncio.sleep(0.01)
-            large = sap.encode(task("work.quick", {"text": "x" * 300_000}))
-            answer = await raw.post(f"{url}/tasks", content=large, headers=headers)
-            assert answer.status_code == 429 and answer.json()["nack"]["reason"].startswith("RATE_LIMIT: ")
-            stop.set()
-            assert (await holding).status_code == 400
-            assert (await raw.post(f"{url}/tasks", content=large, headers=headers)).status_code == 200
-        assert agent._used == sum(job.held for job in agent._ended.values())
-
-    asyncio.run(asyncio.wait_for(main(), GUARD))
+        headers = {"Content-Type": "application/json"}
+        holding = asyncio.ensure_future(raw.post(f"{url}/tasks", content=body(), headers=headers))
+        while agent._used < 300_000:
+            await asyncio.sleep(0.01)
+        large = sap.encode(task("work.quick", {"text": "x" * 300_000}))
+        answer = await raw.post(f"{url}/tasks", content=large, headers=headers)
+        assert answer.status_code == 429 and answer.json()["nack"]["reason"].startswith("RATE_LIMIT: ")
+        stop.set()
+        assert (await holding).status_code == 400
+        assert (await raw.post(f"{url}/tasks", content=large, headers=headers)).status_code == 200
+    assert agent._used == sum(job.held for job in agent._ended.values())
 
 
 @pytest.mark.usefixtures("quiet_logs")
-def test_a_result_without_room_fails_in_words_and_old_ones_give_way() -> None:
-    async def main() -> None:
-        agent = sap.Agent("B", memory=200_000)
-        agent.capability("work.size")(lambda one, context: "x" * one.payload["size"])
-        async with agent:
-            for _ in range(5):  # more than there is room for together
-                first = task("work.size", {"size": 60_000})
-                assert len((await agent.call(first)).output) == 60_000
-            again = await agent.call(first)
-            assert len(again.output) == 60_000
-            large = await agent.call(task("work.size", {"size": 250_000}))
-            assert large.status == "FAILED" and "bytes" in large.error.message
-            assert agent._used <= 200_000
-
-    asyncio.run(asyncio.wait_for(main(), GUARD))
+async def test_a_result_without_room_fails_in_words_and_old_ones_give_way() -> None:
+    agent = sap.Agent("B", memory=200_000)
+    agent.capability("work.size")(lambda one, context: "x" * one.payload["size"])
+    async with agent:
+        for _ in range(5):  # more than there is room for together
+            first = task("work.size", {"size": 60_000})
+            assert len((await agent.call(first)).output) == 60_000
+        again = await agent.call(first)
+        assert len(again.output) == 60_000
+        large = await agent.call(task("work.size", {"size": 250_000}))
+        assert large.status == "FAILED" and "bytes" in large.error.message
+        assert agent._used <= 200_000
 
 
 # ---------------------------------------------------------------- leaving
@@ -382,97 +373,88 @@ def test_a_locked_transcript_is_a_nack_within_the_tasks_time(transport: str, tmp
 
 @pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize("transport", OVER)
-def test_a_task_is_cancelled_by_who_issued_it_alone(transport: str, broker: Broker) -> None:
+async def test_a_task_is_cancelled_by_who_issued_it_alone(transport: str, broker: Broker) -> None:
     begun: list[str] = []
 
-    async def main() -> None:
-        agent = sap.Agent("B")
+    agent = sap.Agent("B")
 
-        @agent.capability("work.wait")
-        async def wait(one: sap.Task, _context: sap.Context) -> None:
-            begun.append(one.task_id)
-            await asyncio.sleep(GUARD)
+    @agent.capability("work.wait")
+    async def wait(one: sap.Task, _context: sap.Context) -> None:
+        begun.append(one.task_id)
+        await asyncio.sleep(GUARD)
 
-        machine: Any = SimpleNamespace(broker=broker, prefix=f"c{uuid.uuid4().hex[:8]}", url="")
-        async with AsyncExitStack() as opened, OVER[transport](agent, opened, machine) as clients:
-            one, prime = task("work.wait", {}), clients["A-prime"]
-            calling = asyncio.ensure_future(prime.call(one))
-            while not begun:
-                await asyncio.sleep(0.01)
-            for who in ("M-allory", None):
-                if transport == "nats":
-                    clients[who]._timeout = 0.3
-                with pytest.raises((KeyError, Unanswered, sap.Refused)):
-                    await clients[who].cancel(one.task_id)
-            assert not calling.done()
-            ended = await prime.cancel(one.task_id.upper())
-            assert ended.status == "CANCELLED" and await calling == ended
-            assert await prime.cancel(one.task_id) == ended
-            assert await prime.result(one.task_id) == ended
-            if transport != "nats":  # whose task may still be on its way
-                with pytest.raises(KeyError):
-                    await prime.cancel(str(uuid.uuid4()))
-
-    asyncio.run(asyncio.wait_for(main(), GUARD))
+    machine: Any = SimpleNamespace(broker=broker, prefix=f"c{uuid.uuid4().hex[:8]}", url="")
+    async with AsyncExitStack() as opened, OVER[transport](agent, opened, machine) as clients:
+        one, prime = task("work.wait", {}), clients["A-prime"]
+        calling = asyncio.ensure_future(prime.call(one))
+        while not begun:
+            await asyncio.sleep(0.01)
+        for who in ("M-allory", None):
+            if transport == "nats":
+                clients[who]._timeout = 0.3
+            with pytest.raises((KeyError, Unanswered, sap.Refused)):
+                await clients[who].cancel(one.task_id)
+        assert not calling.done()
+        ended = await prime.cancel(one.task_id.upper())
+        assert ended.status == "CANCELLED" and await calling == ended
+        assert await prime.cancel(one.task_id) == ended
+        assert await prime.result(one.task_id) == ended
+        if transport != "nats":  # whose task may still be on its way
+            with pytest.raises(KeyError):
+                await prime.cancel(str(uuid.uuid4()))
 
 
 @pytest.mark.usefixtures("quiet_logs")
-def test_a_task_that_is_still_in_the_queue_ends_when_its_turn_comes(nats_url: str) -> None:
+async def test_a_task_that_is_still_in_the_queue_ends_when_its_turn_comes(nats_url: str) -> None:
     from turnwire.sap.transports import nats
 
     names: dict[str, Any] = {"queue": "b", "prefix": f"c{uuid.uuid4().hex[:8]}"}
 
-    async def main() -> None:
-        done: list[str] = []
-        agent = sap.Agent("B")
-        agent.capability("work.note")(lambda one, context: done.append(one.task_id))
-        async with nats.Client(nats_url, **names) as client:
-            async with agent, nats.Worker(agent, nats_url, **names) as worker:
-                assert await client.call("work.note", {}) is None  # the queue is there
-                one = task("work.note", {}, replyTo={"expectAck": False})
-                cancelling = asyncio.ensure_future(client.cancel(one.task_id))
-                while not worker._cancels:
-                    await asyncio.sleep(0.01)
-                await client.send(one)
-                assert (await cancelling).status == "CANCELLED"
-            assert one.task_id not in done
-
-    asyncio.run(asyncio.wait_for(main(), GUARD))
+    done: list[str] = []
+    agent = sap.Agent("B")
+    agent.capability("work.note")(lambda one, context: done.append(one.task_id))
+    async with nats.Client(nats_url, **names) as client:
+        async with agent, nats.Worker(agent, nats_url, **names) as worker:
+            assert await client.call("work.note", {}) is None  # the queue is there
+            one = task("work.note", {}, replyTo={"expectAck": False})
+            cancelling = asyncio.ensure_future(client.cancel(one.task_id))
+            while not worker._cancels:
+                await asyncio.sleep(0.01)
+            await client.send(one)
+            assert (await cancelling).status == "CANCELLED"
+        assert one.task_id not in done
 
 
 @pytest.mark.usefixtures("quiet_logs")
-def test_a_signed_wish_ends_a_task_and_one_with_another_signature_does_not(nats_url: str) -> None:
+async def test_a_signed_wish_ends_a_task_and_one_with_another_signature_does_not(nats_url: str) -> None:
     from turnwire.sap.transports import nats
 
     names: dict[str, Any] = {"queue": "b", "prefix": f"c{uuid.uuid4().hex[:8]}", "principal": "A-prime"}
     begun: list[str] = []
 
-    async def main() -> None:
-        agent = sap.Agent("B")
+    agent = sap.Agent("B")
 
-        @agent.capability("work.wait")
-        async def wait(one: sap.Task, _context: sap.Context) -> None:
-            begun.append(one.task_id)
-            await asyncio.sleep(GUARD)
+    @agent.capability("work.wait")
+    async def wait(one: sap.Task, _context: sap.Context) -> None:
+        begun.append(one.task_id)
+        await asyncio.sleep(GUARD)
 
-        where = {key: names[key] for key in ("queue", "prefix")}
-        identify = nats.signed({"A-prime": PUBLIC["A-prime"]})
-        async with (
-            agent,
-            nats.Worker(agent, nats_url, identify=identify, **where),
-            nats.Client(nats_url, signer=KEYS["A-prime"], **names) as prime,
-            nats.Client(nats_url, signer=KEYS["x"], timeout=0.3, **names) as forger,
-        ):
-            one = task("work.wait", {})
-            calling = asyncio.ensure_future(prime.call(one))
-            while not begun:
-                await asyncio.sleep(0.01)
-            with pytest.raises(Unanswered):
-                await forger.cancel(one.task_id)
-            assert not calling.done()
-            assert (await prime.cancel(one.task_id)).status == "CANCELLED" == (await calling).status
-
-    asyncio.run(asyncio.wait_for(main(), GUARD))
+    where = {key: names[key] for key in ("queue", "prefix")}
+    identify = nats.signed({"A-prime": PUBLIC["A-prime"]})
+    async with (
+        agent,
+        nats.Worker(agent, nats_url, identify=identify, **where),
+        nats.Client(nats_url, signer=KEYS["A-prime"], **names) as prime,
+        nats.Client(nats_url, signer=KEYS["x"], timeout=0.3, **names) as forger,
+    ):
+        one = task("work.wait", {})
+        calling = asyncio.ensure_future(prime.call(one))
+        while not begun:
+            await asyncio.sleep(0.01)
+        with pytest.raises(Unanswered):
+            await forger.cancel(one.task_id)
+        assert not calling.done()
+        assert (await prime.cancel(one.task_id)).status == "CANCELLED" == (await calling).status
 
 
 # ---------------------------------------------------------------- how far a task goes

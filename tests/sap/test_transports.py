@@ -117,66 +117,57 @@ def test_the_bus_refuses_what_may_not_be_written(tmp_path: Path) -> None:
     run(tmp_path, "bus", what)
 
 
-def test_mcp_lists_capabilities_and_refuses_strange_calls(tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = make_agent(tmp_path)
-        async with agent, mcp.Client(mcp.server(agent, identify=lambda _: "A-prime")) as client:
-            assert await client.capabilities() == list(agent.capabilities)
-            listed = (await client._client.list_tools()).tools[0]
-            assert listed.description == "Adds two numbers."
-            assert listed.input_schema == agent.capabilities["work.add"].schema
-            assert (await client.call(task("work.add", {"a": 1, "b": 2}))).output == {"sum": 3}
-            bare = await client._client.call_tool("work.add", {"a": 1})
-            assert bare.is_error
-            assert bare.content[0].text == "UNPROCESSABLE: /payload: 'b' is a required property"
-            whole = task("work.add", {"a": 1, "b": 1}).to_dict()
-            for tool, meta in (
-                ("work.sleep", {mcp.TASK: {"taskId": "x"}}),
-                ("work.sleep", {mcp.TASK: whole}),
-                ("work.add", {mcp.TASK: whole | {"constitutionalContext": {}}}),
-                ("work.add", {mcp.TASK: whole | {"issuer": {"agentId": "\ud800", "agentKind": "agent"}}}),
-                ("work.add", {mcp.TASK: "a text"}),
-                ("work.add", {mcp.CONTEXT: {"pressureLevel": "no such"}}),
-            ):
-                answer = await client._client.call_tool(tool, {}, meta=meta)
-                assert answer.is_error
-                assert answer.meta[mcp.NACK]["reason"].startswith("INVALID_TASK: "), answer.meta
-                assert answer.content[0].text == answer.meta[mcp.NACK]["reason"]
-
-    asyncio.run(main())
+async def test_mcp_lists_capabilities_and_refuses_strange_calls(tmp_path: Path) -> None:
+    agent = make_agent(tmp_path)
+    async with agent, mcp.Client(mcp.server(agent, identify=lambda _: "A-prime")) as client:
+        assert await client.capabilities() == list(agent.capabilities)
+        listed = (await client._client.list_tools()).tools[0]
+        assert listed.description == "Adds two numbers."
+        assert listed.input_schema == agent.capabilities["work.add"].schema
+        assert (await client.call(task("work.add", {"a": 1, "b": 2}))).output == {"sum": 3}
+        bare = await client._client.call_tool("work.add", {"a": 1})
+        assert bare.is_error
+        assert bare.content[0].text == "UNPROCESSABLE: /payload: 'b' is a required property"
+        whole = task("work.add", {"a": 1, "b": 1}).to_dict()
+        for tool, meta in (
+            ("work.sleep", {mcp.TASK: {"taskId": "x"}}),
+            ("work.sleep", {mcp.TASK: whole}),
+            ("work.add", {mcp.TASK: whole | {"constitutionalContext": {}}}),
+            ("work.add", {mcp.TASK: whole | {"issuer": {"agentId": "\ud800", "agentKind": "agent"}}}),
+            ("work.add", {mcp.TASK: "a text"}),
+            ("work.add", {mcp.CONTEXT: {"pressureLevel": "no such"}}),
+        ):
+            answer = await client._client.call_tool(tool, {}, meta=meta)
+            assert answer.is_error
+            assert answer.meta[mcp.NACK]["reason"].startswith("INVALID_TASK: "), answer.meta
+            assert answer.content[0].text == answer.meta[mcp.NACK]["reason"]
 
 
-def test_a_bus_or_an_agent_that_nobody_entered_says_so(tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = make_agent(tmp_path)
-        line = bus.Bus(agent.transcript)
-        line.register(agent)
-        one = task("work.add", {"a": 1, "b": 1})
-        for early in (line.call, line.send, agent.call):
-            with pytest.raises(RuntimeError, match="async with"):
-                await early(one)
-        async with line:
-            assert (await line.call(one)).output == {"sum": 2}
+async def test_a_bus_or_an_agent_that_nobody_entered_says_so(tmp_path: Path) -> None:
+    agent = make_agent(tmp_path)
+    line = bus.Bus(agent.transcript)
+    line.register(agent)
+    one = task("work.add", {"a": 1, "b": 1})
+    for early in (line.call, line.send, agent.call):
         with pytest.raises(RuntimeError, match="async with"):
-            await line.call(one)
+            await early(one)
+    async with line:
+        assert (await line.call(one)).output == {"sum": 2}
+    with pytest.raises(RuntimeError, match="async with"):
+        await line.call(one)
 
-    asyncio.run(main())
 
-
-def test_a_stranger_who_is_refused_teaches_the_loop_nothing(tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = make_agent(tmp_path)
-        agent.access = sap.Access([sap.Rule("A-*", ("work.*",))])
-        agent.learning = sap.LearningLoop(tmp_path / "learned.ledger")
-        async with agent:
-            await agent.call(task("work.add", {"a": 1, "b": 1}))
-            before = [artifact.content for artifact in agent.learning.derive()]
-            with pytest.raises(sap.Refused, match="UNAUTHORIZED: "):
-                await agent.call(task("work.add", {}, issuer={"agentId": "Mallory", "agentKind": "agent"}))
-            assert before
-            assert [artifact.content for artifact in agent.learning.derive()] == before
-
-    asyncio.run(main())
+async def test_a_stranger_who_is_refused_teaches_the_loop_nothing(tmp_path: Path) -> None:
+    agent = make_agent(tmp_path)
+    agent.access = sap.Access([sap.Rule("A-*", ("work.*",))])
+    agent.learning = sap.LearningLoop(tmp_path / "learned.ledger")
+    async with agent:
+        await agent.call(task("work.add", {"a": 1, "b": 1}))
+        before = [artifact.content for artifact in agent.learning.derive()]
+        with pytest.raises(sap.Refused, match="UNAUTHORIZED: "):
+            await agent.call(task("work.add", {}, issuer={"agentId": "Mallory", "agentKind": "agent"}))
+        assert before
+        assert [artifact.content for artifact in agent.learning.derive()] == before
 
 
 def two(folder: Path) -> sap.Bus:
@@ -195,71 +186,62 @@ def two(folder: Path) -> sap.Bus:
 
 
 @pytest.mark.parametrize("transport", ["bus", "http", "mcp", "nats"])
-def test_hints_choose_among_providers_on_every_transport(transport: str, tmp_path: Path, nats_url: str) -> None:
+async def test_hints_choose_among_providers_on_every_transport(transport: str, tmp_path: Path, nats_url: str) -> None:
     def to(name: str = "work.where", **target: Any) -> sap.Task:
         return task(name, {}, target={"capability": name, **target})
 
-    async def main() -> None:
-        bus = two(tmp_path)
-        async with reached(transport, bus, nats_url) as client:
-            for hints, name in (({"shard": "eu"}, "B"), ({"shard": "us"}, "C"), ({"affinity": "C"}, "C")):
-                one = to(routingHints=hints)
-                result = await client.call(one)
-                assert (result.output, result.producer.agent_id) == (name, name)
-                assert await client.call(one) == result
-            assert (await client.call(to(agentId="C"))).output == "C"
-            assert (await client.call(to("work.only"))).output == "C alone"
-            assert await client.call("work.where", {}, routing_hints={"shard": "us"}) == "C"
-            same = {(await client.call(to(routingHints={"affinity": "customer 7"}))).output for _ in range(4)}
-            assert len(same) == 1
-            for wrong in (to("work.none"), to(agentId="D"), to("work.only", agentId="B")):
-                with pytest.raises(sap.Refused, match="NOT_FOUND"):
-                    await client.call(wrong)
-            if transport == "http":
-                assert await client.result(one.task_id) == result
-                with pytest.raises(KeyError):
-                    await client.result(str(uuid.uuid4()))
-            if transport == "mcp":
-                assert await client.capabilities() == ["work.where", "work.only"]
-
-    asyncio.run(asyncio.wait_for(main(), 120))
-
-
-def test_strangers_and_a_bus_that_is_not_entered_are_refused_in_words(tmp_path: Path) -> None:
-    async def main() -> None:
-        bus = two(tmp_path)
-        one = task("work.where", {}, target={"capability": "work.where"})
-        closed = await bus.receive(one)
-        assert isinstance(closed, sap.Nack)
-        assert (closed.reason or "").startswith("INTERNAL")
-        async with bus:
-            for name in ("work.none", "work.where"):
-                unknown = task(name, {}, target={"capability": name})
-                stranger = await bus.receive(unknown, principal=None)
-                assert not isinstance(stranger, sap.Nack) or (stranger.reason or "").startswith("UNAUTHORIZED")
-                told = await bus.acting(None).send(unknown)
-                assert isinstance(told, sap.Nack)
-                assert told.reason == "UNAUTHORIZED: the credentials are unknown"
+    bus = two(tmp_path)
+    async with reached(transport, bus, nats_url) as client:
+        for hints, name in (({"shard": "eu"}, "B"), ({"shard": "us"}, "C"), ({"affinity": "C"}, "C")):
+            one = to(routingHints=hints)
+            result = await client.call(one)
+            assert (result.output, result.producer.agent_id) == (name, name)
+            assert await client.call(one) == result
+        assert (await client.call(to(agentId="C"))).output == "C"
+        assert (await client.call(to("work.only"))).output == "C alone"
+        assert await client.call("work.where", {}, routing_hints={"shard": "us"}) == "C"
+        same = {(await client.call(to(routingHints={"affinity": "customer 7"}))).output for _ in range(4)}
+        assert len(same) == 1
+        for wrong in (to("work.none"), to(agentId="D"), to("work.only", agentId="B")):
+            with pytest.raises(sap.Refused, match="NOT_FOUND"):
+                await client.call(wrong)
+        if transport == "http":
+            assert await client.result(one.task_id) == result
             with pytest.raises(KeyError):
-                await bus.look_up(one.task_id)
+                await client.result(str(uuid.uuid4()))
+        if transport == "mcp":
+            assert await client.capabilities() == ["work.where", "work.only"]
 
-    asyncio.run(main())
+
+async def test_strangers_and_a_bus_that_is_not_entered_are_refused_in_words(tmp_path: Path) -> None:
+    bus = two(tmp_path)
+    one = task("work.where", {}, target={"capability": "work.where"})
+    closed = await bus.receive(one)
+    assert isinstance(closed, sap.Nack)
+    assert (closed.reason or "").startswith("INTERNAL")
+    async with bus:
+        for name in ("work.none", "work.where"):
+            unknown = task(name, {}, target={"capability": name})
+            stranger = await bus.receive(unknown, principal=None)
+            assert not isinstance(stranger, sap.Nack) or (stranger.reason or "").startswith("UNAUTHORIZED")
+            told = await bus.acting(None).send(unknown)
+            assert isinstance(told, sap.Nack)
+            assert told.reason == "UNAUTHORIZED: the credentials are unknown"
+        with pytest.raises(KeyError):
+            await bus.look_up(one.task_id)
 
 
-def test_the_payload_of_a_whole_task_stands_for_arguments_that_are_not_there(tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = make_agent(tmp_path)
-        async with agent, mcp.Client(mcp.server(agent)) as client:
-            for arguments, good in (({}, True), (None, True), ({"a": 1, "b": 2}, True), ({"a": 1, "b": 3}, False)):
-                whole = task("work.add", {"a": 1, "b": 2}).to_dict()
-                answer = await client._client.call_tool("work.add", arguments, meta={mcp.TASK: whole})
-                assert answer.is_error is not good and answer.meta is not None
-                if good:
-                    assert answer.structured_content == {"sum": 3}
-                else:
-                    assert answer.meta[mcp.NACK]["reason"].startswith("INVALID_TASK: /payload: ")
-
-    asyncio.run(main())
+async def test_the_payload_of_a_whole_task_stands_for_arguments_that_are_not_there(tmp_path: Path) -> None:
+    agent = make_agent(tmp_path)
+    async with agent, mcp.Client(mcp.server(agent)) as client:
+        for arguments, good in (({}, True), (None, True), ({"a": 1, "b": 2}, True), ({"a": 1, "b": 3}, False)):
+            whole = task("work.add", {"a": 1, "b": 2}).to_dict()
+            answer = await client._client.call_tool("work.add", arguments, meta={mcp.TASK: whole})
+            assert answer.is_error is not good and answer.meta is not None
+            if good:
+                assert answer.structured_content == {"sum": 3}
+            else:
+                assert answer.meta[mcp.NACK]["reason"].startswith("INVALID_TASK: /payload: ")
 
 
 @pytest.mark.parametrize(
@@ -286,12 +268,9 @@ def test_whom_a_hint_prefers(labels: list[dict[str, Any]], chosen: int) -> None:
     assert found is not None and found.agent_id == chosen
 
 
-def test_a_receipt_of_mcp_is_asked_for_by_the_word_true() -> None:
-    async def main() -> None:
-        agent = offering(lambda *_: 1)
-        async with agent, mcp.Client(mcp.server(agent)) as client:
-            for said in (True, 1, "true", "false", False, None):
-                answer = await client._client.call_tool("work.do", {}, meta={mcp.RECEIPT: said})
-                assert answer.meta is not None and (mcp.ACK in answer.meta) is (said is True), said
-
-    asyncio.run(asyncio.wait_for(main(), 120))
+async def test_a_receipt_of_mcp_is_asked_for_by_the_word_true() -> None:
+    agent = offering(lambda *_: 1)
+    async with agent, mcp.Client(mcp.server(agent)) as client:
+        for said in (True, 1, "true", "false", False, None):
+            answer = await client._client.call_tool("work.do", {}, meta={mcp.RECEIPT: said})
+            assert answer.meta is not None and (mcp.ACK in answer.meta) is (said is True), said

@@ -156,38 +156,35 @@ def test_what_an_agent_emits_conforms_to_section_12(tmp_path: Path) -> None:
     assert {line.status for line in checklist.lines} == {"pass"}, str(checklist)
 
 
-def test_a_client_in_one_line(tmp_path: Path) -> None:
-    async def main() -> None:
-        line = sap.Bus(tmp_path / "t", issuer="A-prime")
-        agent = line.register(sap.Agent("B"))
+async def test_a_client_in_one_line(tmp_path: Path) -> None:
+    line = sap.Bus(tmp_path / "t", issuer="A-prime")
+    agent = line.register(sap.Agent("B"))
 
-        @agent.capability("consult.align")
-        async def align(one: sap.Task, context: sap.Context) -> Any:
-            if one.payload.get("fail"):
-                raise sap.Refusal("UNPROCESSABLE", "no")
-            return {"by": one.issuer.agent_id, "level": one.constitutional_context.pressure_level}
+    @agent.capability("consult.align")
+    async def align(one: sap.Task, context: sap.Context) -> Any:
+        if one.payload.get("fail"):
+            raise sap.Refusal("UNPROCESSABLE", "no")
+        return {"by": one.issuer.agent_id, "level": one.constitutional_context.pressure_level}
 
-        async with line:
-            context = {"pressureLevel": "consulted", "territory": "EUFM"}
-            output = await line.call("consult.align", {"plan": 1}, context=context, priority="high", seconds=5)
-            assert output == {"by": "A-prime", "level": "consulted"}
-            with pytest.raises(sap.Failed, match="UNPROCESSABLE no") as caught:
-                await line.call("consult.align", {"fail": True}, context=context)
-            assert caught.value.result.status == "FAILED"
-            with pytest.raises(sap.Refused) as refused:
-                await line.call("consult.nothing", {}, context=context)
-            assert refused.value.code == "NOT_FOUND"
-            one = line.task("consult.align", {}, context=context, trace=True, cache="bypass", parent=task("x", {}))
-            assert sap.check(one) == []
-            assert [str(result.status) async for result in line.statuses(one)] == ["QUEUED", "RUNNING", "SUCCEEDED"]
-            assert [str(result.status) async for result in line.statuses(one)] == ["SUCCEEDED"]
-            with pytest.raises(TypeError, match="has its payload"):
-                await line.call(one, {})
-
-    asyncio.run(main())
+    async with line:
+        context = {"pressureLevel": "consulted", "territory": "EUFM"}
+        output = await line.call("consult.align", {"plan": 1}, context=context, priority="high", seconds=5)
+        assert output == {"by": "A-prime", "level": "consulted"}
+        with pytest.raises(sap.Failed, match="UNPROCESSABLE no") as caught:
+            await line.call("consult.align", {"fail": True}, context=context)
+        assert caught.value.result.status == "FAILED"
+        with pytest.raises(sap.Refused) as refused:
+            await line.call("consult.nothing", {}, context=context)
+        assert refused.value.code == "NOT_FOUND"
+        one = line.task("consult.align", {}, context=context, trace=True, cache="bypass", parent=task("x", {}))
+        assert sap.check(one) == []
+        assert [str(result.status) async for result in line.statuses(one)] == ["QUEUED", "RUNNING", "SUCCEEDED"]
+        assert [str(result.status) async for result in line.statuses(one)] == ["SUCCEEDED"]
+        with pytest.raises(TypeError, match="has its payload"):
+            await line.call(one, {})
 
 
-def test_a_call_that_met_a_full_queue_is_tried_again() -> None:
+async def test_a_call_that_met_a_full_queue_is_tried_again() -> None:
     tries: list[int] = []
 
     class Busy(sap.Caller):
@@ -197,14 +194,11 @@ def test_a_call_that_met_a_full_queue_is_tried_again() -> None:
                 raise sap.Refused(sap.Nack(message_id=one.task_id, correlation_id=None, reason="RATE_LIMIT: full"))
             return sap.result_for(one, sap.Outcome("done"), "B")
 
-    async def main() -> None:
-        assert await Busy().call("work.do", {}, retries=2) == "done"
-        tries.clear()
-        with pytest.raises(sap.Refused):
-            await Busy().call(do())
-        assert len(tries) == 1
-
-    asyncio.run(main())
+    assert await Busy().call("work.do", {}, retries=2) == "done"
+    tries.clear()
+    with pytest.raises(sap.Refused):
+        await Busy().call(do())
+    assert len(tries) == 1
 
 
 @pytest.mark.parametrize("error", [Unreachable, Unanswered, BadAnswer])
