@@ -283,6 +283,43 @@ def test_a_ledger_keeps_each_record_once(tmp_path: Path, scan_core: str) -> None
         assert ledger.verify().fault is None
 
 
+GROWING = {
+    "claude_code": b"INFO " + b"\n".join(CLAUDE.splitlines()[:3]),
+    "pretty": json.dumps([json.loads(line) for line in CODEX.splitlines()[:2]], indent=1).encode(),
+    "alone": json.dumps(json.loads(CODEX.splitlines()[0]), indent=1).encode(),
+    "nslip": b'@a3|f0|c1|S0|d1|T1#\n{"log": "@a3|f0|c2|S0|d1|T1# and"}\n'
+    + b"@a3|f0|c3|S0|d1|T1# @a3|f0 bad\n@a3|f0|c3|S0|d1|T1#",
+    "csp": b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT FILE\n\nFILEOP F1 CREATE\nPATH b.txt\nCONTENT\n<<<\none\n>>>\n" * 2,
+    "kick": "⫻a/b:\nrefactor\n⫻c/d:e\nmore\n".encode(),
+}
+
+
+@pytest.mark.parametrize("what", GROWING)
+@pytest.mark.parametrize("step", [1, 7])
+def test_a_ledger_keeps_what_is_whole_at_the_end_of_a_log_that_grows(
+    what: str, step: int, tmp_path: Path, scan_core: str
+) -> None:
+    """At once where nothing that may follow changes it, however the log is cut, and never twice."""
+    log, data = tmp_path / "a.log", GROWING[what]
+    wire = what if what in registry.names() else None
+    expected = [
+        bytes(batch.raw(row)) for batch in turnwire.scan(data, wire=wire or "formats") for row in range(len(batch))
+    ]
+    with Ledger(tmp_path / "kept.db") as ledger:
+        for cut in [*range(len(data) % step, len(data), step), len(data)]:
+            log.write_bytes(data[:cut])
+            ingest(ledger, log, wire=wire)
+        kept = [entry.body for entry in ledger.entries() if entry.kind not in (POSITION, REJECT)]
+        assert kept == (expected if what not in ("csp", "kick") else expected[:-1])
+        rejects = len([*ledger.entries(kind=REJECT)])
+        log.write_bytes(data + b"\n\n")
+        ingest(ledger, log, wire=wire)
+        assert len([*ledger.entries(kind=REJECT)]) == rejects == (what == "nslip")
+    with Ledger(tmp_path / "other.db") as ledger:
+        log.write_bytes(data)
+        assert ingest(ledger, log, wire=wire).counts.records == len(kept)
+
+
 def test_what_is_logged_is_scanned(tmp_path: Path, scan_core: str) -> None:
     message = SlipMessage(3, 1, 0, 1, Act.REQUEST, FrameType.TASK, {Slot.TASK_ID: 5})
     handler = LogHandler(tmp_path / "a.log")

@@ -281,10 +281,10 @@ class Scan(Generic[M]):
             return self._run, steps
 
 
-def steps(found: Scan) -> Iterator[Batch | None]:
+def steps(found: Scan, ends: bool = False) -> Iterator[Batch | None]:
     """The batches of a scan, with a None after each block and, where it follows, at each look that found nothing new:
-    then everything up to ``position`` was given."""
-    return found._begin(Run.steps)[1]
+    then everything up to ``position`` was given. ``ends``: as :meth:`Run.steps` has it."""
+    return found._begin(partial(Run.steps, ends=ends))[1]
 
 
 def _end(run: Run, steps: Generator[Any] | None) -> None:

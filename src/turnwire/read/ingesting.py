@@ -27,8 +27,9 @@ def ingest(ledger: Ledger, source: Any, *, wire: str | None = None, **options: A
 
     A reject is an entry of kind "reject" with its reason, place and bytes. With each block the position goes into the
     same commit, as an entry of kind "position": a later call, even after a crash, continues there and appends nothing
-    twice. source, wire and options: as :func:`turnwire.scan` takes them; all formats of real traffic by default. Raises
-    what a scan and ``Ledger.append_many`` raise; RuleError(append_conflict) if another writer appended meanwhile.
+    twice. A whole JSON object or token at the end of a file needs no newline; all else that is open there waits.
+    source, wire and options: as :func:`turnwire.scan` takes them; all formats of real traffic by default. Raises what a
+    scan and ``Ledger.append_many`` raise; RuleError(append_conflict) if another writer appended meanwhile.
     """
     name = wire or FORMATS
     options = {"errors": "collect", "columns": ["wire", "conversation"], **options}
@@ -36,7 +37,7 @@ def ingest(ledger: Ledger, source: Any, *, wire: str | None = None, **options: A
     found = scan(source, wire=name, resume={} if before is None else json.loads(before.body), **options)
     entries: list[tuple[str, Any, str]] = []
     last, total, told = len(ledger), 0, 0
-    for batch in steps(found):
+    for batch in steps(found, ends=True):
         if batch is not None:
             entries += _records(batch)
             continue

@@ -365,9 +365,10 @@ class Engine:
         line: int = 1,
         state: SearchState | None = None,
         given: tuple[int, int] | None = None,
+        whole: bool = False,
     ) -> BlockResult:
         """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
-        ``given``: what begins up to there was given already."""
+        ``given``: what begins up to there was given already; ``whole``: only what no further byte could change."""
         if state is None:
             state = SearchState(self._fences)
             if block.base:  # the input is not at its beginning, and no more is known
@@ -378,6 +379,9 @@ class Engine:
         )
         if given is not None:
             arrays, rows, rejects = _only(arrays, rows, rejects, partial(_begin_behind, given))
+        if whole:
+            rows = min(rows, *(int(table["row"][0]) for table, _ in rejects)) if rejects else rows
+            rows, rejects = self._whole(arrays, rows), []
         if rejects and self._first_error:
             first = rejects[0][0]
             rejects = [(first, 1)]
@@ -411,6 +415,15 @@ class Engine:
     def restored(self, carried: dict[str, Any]) -> SearchState:
         """The state from what was kept of it."""
         return SearchState.restored(carried, self._fences)
+
+    def _whole(self, arrays: Arrays, rows: int) -> int:
+        """The number of records before the first that may go on: a JSON object and a token end with their last byte,
+        lines and documents with what follows them."""
+        names = self.wires if self._finder.code is not None else registry.codes()
+        ended = [registry.wire(name).style != LINES and not registry.wire(name).has("documents") for name in names]
+        codes = np.zeros(rows, np.int64) if self._finder.code is not None else arrays["wire"][:rows]
+        open_ends = np.flatnonzero(~np.array(ended)[codes])
+        return int(open_ends[0]) if len(open_ends) else rows
 
     def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
         if self._finder.wire is not None and self._finder.code is not None:

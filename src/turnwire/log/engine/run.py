@@ -67,6 +67,7 @@ class Run:
         self._tell: Tell | bool | None = options["progress"]
         self.refused: list[OSError] = []
         self._warned = 0  # of so many of these
+        self._ends = False
         self._waits: bool = self._follow or options["resume"] is not None
         is_data = isinstance(source, (bytes, bytearray, memoryview)) and not self._waits
         marks = None if is_data else Bookmarks(options["resume"], self._waits)
@@ -114,9 +115,11 @@ class Run:
                     yield batch
                 del batch
 
-    def steps(self) -> Generator[Batch | None]:
+    def steps(self, ends: bool = False) -> Generator[Batch | None]:
         """The same, with a None after each block, also where it gave no batch: the tally has moved on. A scan that
-        follows gives a None as well after each look at its files."""
+        follows gives a None as well after each look at its files. ``ends``: one that leaves what is open at the end of
+        a file for the next gives what is whole there, once."""
+        self._ends = ends
         if self.stop:
             return
         tell, clear = self._progress()
@@ -320,7 +323,8 @@ class Run:
         """A batch, an error, and what is left of the last block where its records did not fit into one batch."""
         lines, final = reading.line - 1, self._is_final(reading, block)
         if found is None:
-            found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.given), 0
+            whole = self._waits and reading.waiting is not None
+            found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.given, whole), 0
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
         before = self.latest
@@ -330,8 +334,9 @@ class Run:
         reading.offset, reading.line = block.base + found.position, found.line + lines
         self.latest = reading
         if reading.identity is not None and reading.kind is None and found.position:
-            last = bytes(found.buffer[max(0, found.position - TAIL) : found.position])
-            reading.behind = reading.offset, (reading.behind[1] + last)[-TAIL:]
+            last, (end, behind) = bytes(found.buffer[max(0, found.position - TAIL) : found.position]), reading.behind
+            behind = behind[: max(len(behind) - max(end - block.base, 0), 0)]  # what was open is read once more
+            reading.behind = reading.offset, (behind + last)[-TAIL:]
         reading.state = found.state
         self.bytes += found.position
         error = self._quarantine(reading, found)
@@ -341,7 +346,7 @@ class Run:
         rest = None if found.position == block.size else _tail(found, found.position)
         if not block.last:
             reading.left, rest = rest, None
-        elif not final and reading.source.cut is None and not self._waits:
+        elif not final and reading.source.cut is None and (self._ends or not self._waits):
             reading.waiting = reading.offset, reading.line, reading.state.copy()
             reading.given = reading.given or (-1, 0)
         elif not final:
