@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import GOOD, Finished, needs_posix, process, turnwire, unprivileged
+from tests.cli.running import GOOD, Finished, needs_posix, on_terminal, process, turnwire, unprivileged
 
 pytestmark = pytest.mark.once
 
@@ -339,3 +339,81 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(tmp_path: Path) -> None:
     assert [(row["model"], row["tokens"], row["cost"]) for row in done.records] == [("none-such", 12, None)]
     rows = list(csv.DictReader(turnwire("usage", log, "--csv").out.decode().splitlines()))
     assert [row["cost"] for row in rows] == ["", ""]
+
+
+@needs_posix
+def test_a_narrow_terminal_shows_tokens_and_cost(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    log.write_bytes(CLAUDE)
+    code, sent = on_terminal("usage", log, COLUMNS="80")
+    head, *_, hidden = [line for line in sent.decode().splitlines() if "tokens" in line or "column" in line]
+    assert code == 0 and "tokens" in head and "cost" in head and "cost" not in hidden and "reasoning" in hidden
+
+
+@pytest.fixture
+def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The ids of sessions in the folders of this machine, by what they say; one is in a file without its id."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    ids = {"one": "aaaaaaaa-1111", "two": "aaaaaaaa-2222", "three": "bbbbbbbb-3333", "four": "S"}
+    for said, name in ids.items():
+        path = tmp_path / ".claude" / "projects" / "x" / ("other.jsonl" if said == "three" else f"{name}.jsonl")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(CLAUDE.replace(b'"S"', f'"{name}"'.encode()).replace(b'"hi"', f'"{said}"'.encode()))
+    return ids
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("aaaaaaaa-1111", "one"),
+        ("aaaaaaaa-2", "two"),
+        ("bbbbbbbb", "three"),
+        ("S", "four"),
+        ("bbbbbbb", None),
+        ("cccccccc", None),
+        ("aaaaaaaa", "several"),
+    ],
+)
+def test_a_session_is_shown_by_its_id(given: str, shown: str | None, sessions: dict[str, str]) -> None:
+    done = turnwire("show", given)
+    if shown in sessions:
+        assert done.code == 0 and f"  {shown}\n".encode() in done.out and done.out.count(b"assistant") == 1
+    else:
+        assert (done.code, done.out) == (3 if shown is None else 2, b"")
+        assert given in done.err and all((name in done.err) == (shown is not None) for name in ("-1111", "-2222"))
+
+
+@pytest.mark.parametrize("words", ["usage", "stats", "report", "tokens"])
+def test_a_session_is_a_conversation(words: str, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(CLAUDE if words != "tokens" else NSLIP)
+    session, conversation = (turnwire(words, tmp_path, "--by", by, "--json") for by in ("session", "conversation"))
+    assert session == conversation and session.code == 0 and session.records
+    assert turnwire(words, tmp_path, "--by", "sessions").code == 2
+
+
+def test_nothing_ends_without_a_word(tmp_path: Path) -> None:
+    log, text, tools = tmp_path / "a.jsonl", tmp_path / "text", tmp_path / "tools.json"
+    log.write_bytes(CLAUDE)
+    text.mkdir()
+    (text / "a.txt").write_text("hi\n")
+    tools.write_text(json.dumps({"tools": [{"name": "a", "description": "d", "inputSchema": {"type": "object"}}]}))
+    for words, code in (
+        (("show", text), 4),
+        (("show", log, "--conversation", "nope"), 4),
+        (("show", log, "--session", "nope"), 4),
+        (("usage", text), 4),
+        (("tokens", "--mcp-schema", tools, "--max", "1"), 1),
+    ):
+        done = turnwire(*words)
+        assert done.code == code and done.err
+    assert turnwire("show", log, "--session", "S").out == turnwire("show", log, "--conversation", "S").out != b""
+    assert turnwire("usage", log, "--json", "--csv").code == 2
+
+
+@pytest.mark.parametrize("wire", ["nslip", "claude_code", "formats", None])
+def test_a_condition_on_an_unknown_column_names_what_is_scanned(wire: str | None, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(CLAUDE)
+    words = ("--wire", wire) if wire else ()
+    for more in (("--where", "nonsense=1"), ("--columns", "nonsense")):
+        done = turnwire("scan", tmp_path, *words, *more)
+        assert done.code == 2 and ("none is named" in done.err) == (wire is None)

@@ -51,6 +51,15 @@ class WireName(StrChoice):
         """Ignored: the initial choices of click may change later."""
 
 
+class By(StrChoice):
+    """A key of groups. A session is a conversation: either word stands for the other, which a command has."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The key as the command has it. Fails for any other."""
+        other = {"session": "conversation", "conversation": "session"}.get(value)
+        return super().convert(other if other in self.choices else value, param, ctx)
+
+
 class FileName(click.Path):
     """The name of a file, which a shell completes as such; neither empty nor a URL where that is ``refused`` here."""
 
@@ -141,7 +150,7 @@ def by_options(command: Any) -> Any:
     """The options --by and --top of a command."""
     text = "Group the records by this value, the most expensive first."
     command = click.option("--top", type=click.IntRange(min=1), default=10, help="Maximum rows of each list.")(command)
-    return click.option("--by", type=click.Choice(BY), help=text)(command)
+    return click.option("--by", type=By(BY), help=text)(command)
 
 
 verbose_option = click.option(

@@ -155,6 +155,7 @@ def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, 
             shown = [*rows, {"tool": f"total ({len(rows)})", **total}]
             write_text(table(list(shown[0]), [list(row.values()) for row in shown]))
         if settings["budget"] is not None and total["tokens"] > settings["budget"]:
+            _tell_over([(total["tokens"], f"all {counted(len(rows), 'tool')}")], 1, "", counter.name, settings)
             code = BAD_RECORDS
     return code
 

@@ -15,11 +15,13 @@ from turnwire.phrases import as_json, counted
 BY = ["session", "project", "model", "tool", "day", "wire"]
 MODES = ["auto", "calculate", "display"]
 """``turnwire.read.usage.BY`` and ``MODES``: that module needs NumPy."""
+_LAST = ("cache_write_tokens", "cache_read_tokens", "reasoning_tokens")
+"""Columns that go first where a terminal has no room for all."""
 
 
 @click.command("usage", short_help="Add up the tokens and cost of agent sessions.")
 @click.argument("sources", nargs=-1, type=options.SOURCE, metavar="[SOURCES]...")
-@click.option("--by", type=click.Choice(BY), default="model", help="Group the responses by this value.")
+@click.option("--by", type=options.By(BY), default="model", help="Group the responses by this value.")
 @click.option(
     "--wire", type=options.WireName(wires=False, formats=True), help="Only the records of this format; all by default."
 )
@@ -36,11 +38,17 @@ MODES = ["auto", "calculate", "display"]
     help="Costs from the files or, without one, from prices; always prices; or only files.",
 )
 @click.option("--timezone", metavar="ZONE", default="UTC", help="Time zone of the days: an IANA name, or local.")
-@click.option("--json", "form", flag_value="json", help="JSON lines instead of a table.")
-@click.option("--csv", "form", flag_value="csv", help="CSV instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
+@click.option("--csv", "as_csv", is_flag=True, help="CSV instead of a table.")
 @options.scan_options
 def command(
-    sources: tuple[str, ...], by: str, wire: str | None, prices: str | None, form: str | None, **settings: Any
+    sources: tuple[str, ...],
+    by: str,
+    wire: str | None,
+    prices: str | None,
+    as_json: bool,
+    as_csv: bool,
+    **settings: Any,
 ) -> int:
     """Adds up the tokens and cost of the responses in SOURCES, each response once.
 
@@ -52,6 +60,9 @@ def command(
     from turnwire.formats import prices as packaged
     from turnwire.read import usage
 
+    if as_json and as_csv:
+        raise click.UsageError("--json cannot be combined with --csv")
+    form = "json" if as_json else "csv" if as_csv else None
     names = inputs.checked(sources) if sources else tuple(usage.known_folders())
     if not names:
         raise click.UsageError("found no session folders on this machine; specify files or folders")
@@ -113,5 +124,6 @@ def _write(made: Any, form: str | None) -> None:
                 made.by: "(none)" if row[made.by] is None else row[made.by],
                 "unpriced": sum(row["unpriced"].values()),
             }
+        names.sort(key=lambda name: name in _LAST)
         cells = [[row[name] for name in names] for row in rows]
         write_text(table([name.removesuffix("_tokens") for name in names], cells, {"cost": 2}))

@@ -106,7 +106,7 @@ def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, .
 def no_column(scanner: BulkScanner, name: object, there: Iterable[str], text: str) -> UnknownName:
     """The error about a column that a scan has not: it names the wires that have it, once one of them is named."""
     there, having = tuple(there), []
-    if "wire" in own(scanner):
+    if scanner.wire == "mixed":
         columns = {wire: own(bulk_scanner(wire)) for wire in registry.scanned()}
         having = [wire for wire, mine in columns.items() if name in mine]
         if not having and nearest(name, there) is None:
@@ -118,8 +118,8 @@ def no_column(scanner: BulkScanner, name: object, there: Iterable[str], text: st
 
 
 def told(scanner: BulkScanner) -> str:
-    """The name of what a scan reads, for people: a wire with columns of its own, or all wires, which share theirs."""
-    return "a scan of all wires (none is named)" if "wire" in own(scanner) else scanner.wire
+    """The name of what a scan reads, for people: a wire or format, or all wires, which share their columns."""
+    return "a scan of all wires (none is named)" if scanner.wire == "mixed" else scanner.wire
 
 
 def text_spans(
