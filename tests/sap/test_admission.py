@@ -28,10 +28,10 @@ pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
 
 
-def test_refusals_hold_nothing_and_cost_no_row(tmp_path: Path) -> None:
+async def test_refusals_hold_nothing_and_cost_no_row(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "t")
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(lambda task, context: 1, access=RULES, transcript=ledger) as agent:
         for who in ("mallory", None, "é" * 200, "🙂" * 200):
             big = do({"text": "x" * 100_000}, issuer={"agentId": "é" * 5000, "agentKind": "agent"})
             receipt = await agent.submit(big, principal=who)
@@ -41,11 +41,9 @@ def test_refusals_hold_nothing_and_cost_no_row(tmp_path: Path) -> None:
         assert not agent._jobs and not agent._ended
         assert len(ledger) == 0
 
-    run(offering(lambda task, context: 1, access=RULES, transcript=ledger), what)
 
-
-def test_what_strict_writing_refuses_is_a_nack_with_a_pointer() -> None:
-    async def what(agent: sap.Agent) -> None:
+async def test_what_strict_writing_refuses_is_a_nack_with_a_pointer() -> None:
+    async with offering(lambda task, context: 1) as agent:
         for change, pointer in (
             ({"constitutionalContext__pressureLevel": ...}, "/constitutionalContext/pressureLevel"),
             ({"constitutionalContext__pressure": {"p": 101}}, "/constitutionalContext/pressure/p"),
@@ -57,10 +55,8 @@ def test_what_strict_writing_refuses_is_a_nack_with_a_pointer() -> None:
             assert (receipt.reason or "").startswith(f"INVALID_TASK: {pointer}: ")
             assert receipt.correlation_id == one.correlation_id
 
-    run(offering(lambda task, context: 1), what)
 
-
-def test_payloads_are_judged_by_their_schema() -> None:
+async def test_payloads_are_judged_by_their_schema() -> None:
     calls: list[Any] = []
     schema = {
         "type": "object",
@@ -68,7 +64,7 @@ def test_payloads_are_judged_by_their_schema() -> None:
         "properties": {"a": {"type": "integer"}, "b": {"items": {"minimum": 1}}},
     }
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(lambda task, context: calls.append(task), schema=schema) as agent:
         result = await agent.call(do({"a": "x", "b": [1, 0]}))
         assert result.error is not None
         assert (result.status, result.error.code) == ("FAILED", "UNPROCESSABLE")
@@ -82,8 +78,6 @@ def test_payloads_are_judged_by_their_schema() -> None:
             agent.capability("x", redeliver="perhaps")
         with pytest.raises(TypeError, match="needs a name"):
             agent.capability(len)  # type: ignore[arg-type]
-
-    run(offering(lambda task, context: calls.append(task), schema=schema), what)
 
 
 def test_priority_orders_the_queue_and_nobody_waits_for_ever() -> None:

@@ -49,14 +49,14 @@ def do(payload: dict[str, Any] | None = None, **changes: Any) -> sap.Task:
     return task("work.do", payload or {}, **changes)
 
 
-def test_what_a_handler_does_to_its_task_changes_nothing(tmp_path: Path) -> None:
+async def test_what_a_handler_does_to_its_task_changes_nothing(tmp_path: Path) -> None:
     def take(one: sap.Task, _context: sap.Context) -> Any:
         key = one.payload.pop("key")
         one.task_id = one.correlation_id = "00000000-0000-0000-0000-000000000000"
         one.target.capability = "other"
         return sap.Outcome({"key": key}, alignment="VALID", policy_checks=CHECKS)
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(take, cache=sap.Cache(tmp_path / "cache"), transcript=Ledger(tmp_path / "t")) as agent:
         for payload in ({"key": 1, "same": 0}, {"key": 2, "same": 0}, {"same": 0, "key": 1}):
             one = do(payload, **PREFER)
             result = await agent.call(one)
@@ -66,10 +66,8 @@ def test_what_a_handler_does_to_its_task_changes_nothing(tmp_path: Path) -> None
         failing = await agent.call(do({"same": 0}, **PREFER))
         assert failing.error is not None and failing.error.code == "INTERNAL", "no key, and no other one's answer"
 
-    run(offering(take, cache=sap.Cache(tmp_path / "cache"), transcript=Ledger(tmp_path / "t")), what)
 
-
-def test_what_a_caller_does_to_task_and_result_changes_nothing() -> None:
+async def test_what_a_caller_does_to_task_and_result_changes_nothing() -> None:
     seen: list[Any] = []
     gate = asyncio.Event()
 
@@ -78,7 +76,7 @@ def test_what_a_caller_does_to_task_and_result_changes_nothing() -> None:
         seen.append(one.payload)
         return {"list": [1]}
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(wait) as agent:
         one = do({"a": [1]})
         again = sap.Task.from_dict(one.to_dict())
         assert isinstance(await agent.submit(one), sap.Ack)
@@ -91,8 +89,6 @@ def test_what_a_caller_does_to_task_and_result_changes_nothing() -> None:
         assert (await agent.call(again)).output == {"list": [1]}
         refused = await agent.submit(one)
         assert isinstance(refused, sap.Nack), "the caller's task is another one now"
-
-    run(offering(wait), what)
 
 
 class Odd(BaseException):
@@ -148,18 +144,16 @@ def _in_coroutine(error: BaseException) -> Callable[..., Any]:
         (lambda: None, "TypeError"),
     ],
 )
-def test_a_worker_outlives_it(handler: Callable[..., Any], said: str, tmp_path: Path) -> None:
-    async def what(agent: sap.Agent) -> None:
+async def test_a_worker_outlives_it(handler: Callable[..., Any], said: str, tmp_path: Path) -> None:
+    async with offering(handler, workers=2) as agent:
         for _ in range(3):  # more than there are workers
             result = await agent.call(do())
             assert result.error is not None and said in (result.error.message or "")
             assert (result.status, result.error.code) == ("FAILED", "INTERNAL")
             assert result.constitutional_evidence.alignment == "ESCALATE"
 
-    run(offering(handler, workers=2), what)
 
-
-def test_a_coroutine_over_budget_is_cancelled_and_one_that_does_not_heed_it_left_behind() -> None:
+async def test_a_coroutine_over_budget_is_cancelled_and_one_that_does_not_heed_it_left_behind() -> None:
     ended: list[str] = []
     gate = asyncio.Event()
 
@@ -172,25 +166,21 @@ def test_a_coroutine_over_budget_is_cancelled_and_one_that_does_not_heed_it_left
                 await gate.wait()
             raise
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(sleep) as agent:
         for payload in ({}, {"stubborn": True}):
             result = await agent.call(do(payload, telemetry={"budget": {"seconds": 0.02}}))
             assert result.error is not None and result.error.code == "TIMEOUT"
         assert ended == ["cancelled"] * 2
         gate.set()
 
-    run(offering(sleep), what)
 
-
-def test_a_task_without_a_limit_has_the_agents() -> None:
+async def test_a_task_without_a_limit_has_the_agents() -> None:
     async def sleep(_task: sap.Task, _context: sap.Context) -> None:
         await asyncio.sleep(10)
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(sleep, seconds=0.02) as agent:
         result = await agent.call(do())
         assert result.error is not None and result.error.code == "TIMEOUT"
-
-    run(offering(sleep, seconds=0.02), what)
 
 
 async def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
@@ -238,7 +228,9 @@ TRAPS = (SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), Generator
 
 @pytest.mark.parametrize("error", TRAPS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("where", ["output", "meta", "violation"])
-def test_an_output_that_raises_when_it_is_looked_at_fails_its_task_alone(error: BaseException, where: str) -> None:
+async def test_an_output_that_raises_when_it_is_looked_at_fails_its_task_alone(
+    error: BaseException, where: str
+) -> None:
     def vet(one: sap.Task, _result: sap.Result) -> Any:
         return sap.Vetting("VALID", CHECKS, [Trap(error)]) if where == "violation" else None
 
@@ -247,14 +239,12 @@ def test_an_output_that_raises_when_it_is_looked_at_fails_its_task_alone(error: 
             return 1
         return {"output": lambda: Trap(error), "meta": lambda: sap.Outcome(1, meta=Trap(error))}.get(where, int)()
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(handler, vet=vet, workers=1) as agent:
         for _ in range(2):
             result = await agent.call(do())
             alignment = result.constitutional_evidence.alignment
             assert (result.status, alignment) == ("ESCALATED" if where == "violation" else "FAILED", "ESCALATE")
         assert where == "violation" or (await agent.call(do({"good": True}))).status == "SUCCEEDED"
-
-    run(offering(handler, vet=vet, workers=1), what)
 
 
 OWN = ("Agent.", "Batching.")
@@ -282,7 +272,7 @@ def test_an_agent_outlives_a_handler_that_cancels_everything(tmp_path: Path) -> 
     assert len(terminal) == len(set(terminal)) == 4
 
 
-def test_what_waits_is_cancelled_or_overdue_at_once_whatever_is_before_it() -> None:
+async def test_what_waits_is_cancelled_or_overdue_at_once_whatever_is_before_it() -> None:
     release = asyncio.Event()
 
     async def handler(one: sap.Task, _context: sap.Context) -> Any:
@@ -290,7 +280,7 @@ def test_what_waits_is_cancelled_or_overdue_at_once_whatever_is_before_it() -> N
             await release.wait()
         return 1
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(handler, workers=1, queue=2) as agent:
         held = asyncio.ensure_future(agent.call(do({"hold": True})))
         while agent.waiting or not agent.unfinished:
             await asyncio.sleep(0)
@@ -310,10 +300,8 @@ def test_what_waits_is_cancelled_or_overdue_at_once_whatever_is_before_it() -> N
             assert (await agent.call(one)).status == "SUCCEEDED"
         assert (await held).status == "SUCCEEDED"
 
-    run(offering(handler, workers=1, queue=2), what)
 
-
-def test_a_full_disk_is_said_and_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_said_and_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Full(Ledger):
         full = False
 
@@ -324,7 +312,7 @@ def test_a_full_disk_is_said_and_holds_nothing(tmp_path: Path, monkeypatch: pyte
 
     ledger = Full(tmp_path / "t")
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(lambda one, context: 1, transcript=ledger, queue=1) as agent:
         one = do()
         ledger.full = True
         for _ in range(3):
@@ -336,8 +324,6 @@ def test_a_full_disk_is_said_and_holds_nothing(tmp_path: Path, monkeypatch: pyte
             assert (refused.reason or "").startswith("UNAUTHORIZED")
         ledger.full = False
         assert (await agent.call(one)).status == "SUCCEEDED"
-
-    run(offering(lambda one, context: 1, transcript=ledger, queue=1), what)
 
 
 async def test_a_bus_gives_the_same_task_to_the_same_agent_and_the_next_to_whoever_has_least_to_do() -> None:
@@ -428,16 +414,14 @@ async def test_a_receiver_that_ignores_its_cancellation_does_not_keep_an_agent_o
     over.set()
 
 
-def test_what_an_output_breaks_stands_beside_what_meta_says() -> None:
+async def test_what_an_output_breaks_stands_beside_what_meta_says() -> None:
     contract = {"outputContract": {"schema": {"required": ["b"]}}}
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(lambda one, context: sap.Outcome({"a": 1}, meta={"mine": 1})) as agent:
         for one, issues in ((do(**contract), True), (do(), False)):
             meta = (await agent.call(one)).meta or {}
             assert meta.pop("outputIssues", []) != [] if issues else "outputIssues" not in meta
             assert meta == {"mine": 1}
-
-    run(offering(lambda one, context: sap.Outcome({"a": 1}, meta={"mine": 1})), what)
 
 
 WHERE: contextvars.ContextVar[str] = contextvars.ContextVar("where", default="nowhere")
@@ -502,10 +486,10 @@ async def test_a_task_is_kept_where_any_of_its_senders_keeps_it(first: bool, sec
 
 
 @pytest.mark.parametrize("remembered", [0, 1, 2, 5])
-def test_the_newest_tasks_are_remembered(remembered: int) -> None:
+async def test_the_newest_tasks_are_remembered(remembered: int) -> None:
     calls: list[str] = []
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(lambda one, context: calls.append(one.payload["name"]), remembered=remembered) as agent:
         tasks = [do({"name": str(number)}) for number in range(4)]
         for one in tasks:
             await agent.call(one)
@@ -515,8 +499,6 @@ def test_the_newest_tasks_are_remembered(remembered: int) -> None:
             await agent.call(one)
         assert len(calls) == 4
         assert not agent.holds(tasks[3].task_id, Principal("other"))
-
-    run(offering(lambda one, context: calls.append(one.payload["name"]), remembered=remembered), what)
 
 
 @pytest.mark.parametrize("budget", [None, 5, 100])

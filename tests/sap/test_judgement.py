@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.sap.documents import RESULT, TASK, changed, result
-from tests.sap.test_agent import do, offering, run
+from tests.sap.test_agent import do, offering
 from turnwire import sap
 from turnwire.errors import EncodeError, Reason, RuleError
 from turnwire.sap.judgement import ROWS, Lesson, judge
@@ -91,13 +91,13 @@ PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
 
 @pytest.mark.parametrize("unvetted", [False, True])
 @pytest.mark.parametrize("found", FOUND[2:], ids=str)
-def test_an_outcome_with_violations_or_failed_checks_is_neither_valid_nor_stored(
+async def test_an_outcome_with_violations_or_failed_checks_is_neither_valid_nor_stored(
     found: Any, unvetted: bool, tmp_path: Path
 ) -> None:
     outcome = sap.Outcome({"a": 1}, alignment="VALID", policy_checks=found[0], violations=found[1])
     cache = sap.Cache(tmp_path / "c", unvetted=unvetted)
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(lambda task, context: outcome, cache=cache) as agent:
         for _ in range(2):
             result = await agent.call(do({"a": 1}, **PREFER))
             evidence = result["constitutionalEvidence"]
@@ -105,18 +105,14 @@ def test_an_outcome_with_violations_or_failed_checks_is_neither_valid_nor_stored
             assert "cache" not in evidence or not evidence["cache"]["hit"]
         assert len(cache.ledger) == 0
 
-    run(offering(lambda task, context: outcome, cache=cache), what)
-
 
 @pytest.mark.parametrize("found", FOUND[2:], ids=str)
-def test_a_vetter_that_says_valid_and_found_something_has_not_said_valid(found: Any) -> None:
-    async def what(agent: sap.Agent) -> None:
+async def test_a_vetter_that_says_valid_and_found_something_has_not_said_valid(found: Any) -> None:
+    async with offering(lambda task, context: 1, vet=lambda task, result: sap.Vetting("VALID", *found)) as agent:
         result = await agent.call(do())
         evidence = result["constitutionalEvidence"]
         assert (result.status, evidence["alignment"]) == ("ESCALATED", "ESCALATE")
         assert evidence.get("violations", []) == found[1]
-
-    run(offering(lambda task, context: 1, vet=lambda task, result: sap.Vetting("VALID", *found)), what)
 
 
 @pytest.mark.parametrize("alignment", ["VALID", "ESCALATE", "NON_CONSTITUTIONAL"])

@@ -11,7 +11,7 @@ import pytest
 
 from tests.sap.hosts import reached
 from tests.sap.scenario import CHECKS, task
-from tests.sap.test_agent import do, offering, run
+from tests.sap.test_agent import do, offering
 from tests.sap.test_principals import KEYS, PUBLIC
 from turnwire import sap
 from turnwire.errors import BadAnswer
@@ -169,13 +169,11 @@ LARGE = "x" * 5000
     ids=lambda part: str(*part),
 )
 @pytest.mark.parametrize("status", ["SUCCEEDED", "PARTIAL", "CANCELLED"])
-def test_whatever_makes_a_result_too_large_what_is_sent_is_small(part: dict[str, Any], status: str) -> None:
-    async def what(agent: sap.Agent) -> None:
+async def test_whatever_makes_a_result_too_large_what_is_sent_is_small(part: dict[str, Any], status: str) -> None:
+    async with offering(lambda one, context: sap.Outcome(status=status, **part), max_result=1500) as agent:
         result = await agent.call(do())
         assert (result.status, result.error and result.error.code) == ("FAILED", "INTERNAL")
         assert len(sap.encode(result).encode()) <= 1500
-
-    run(offering(lambda one, context: sap.Outcome(status=status, **part), max_result=1500), what)
 
 
 @pytest.mark.parametrize("stored", [True, False])

@@ -75,12 +75,12 @@ VALID = sap.Outcome("out", alignment="VALID", policy_checks=CHECKS)
         (sap.Outcome(error=("TIMEOUT", "late")), says("VALID"), "FAILED", "ESCALATE", ["constitution"]),
     ],
 )
-def test_who_said_what(
+async def test_who_said_what(
     outcome: Any, vet: Any, status: str, alignment: str, principles: list[str], tmp_path: Path
 ) -> None:
     cache = sap.Cache(tmp_path / "c")
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(lambda task, context: outcome, vet=vet, cache=cache) as agent:
         result = await agent.call(do({"a": 1}, **PREFER))
         evidence = result.fields["constitutionalEvidence"]
         assert (result.status, evidence["alignment"]) == (status, alignment)
@@ -91,8 +91,6 @@ def test_who_said_what(
         assert len(cache.ledger) == (alignment == "VALID")
         if status == "SUCCEEDED":
             assert result.output == "out"
-
-    run(offering(lambda task, context: outcome, vet=vet, cache=cache), what)
 
 
 def test_vetters_of_the_agent_come_first_and_take_the_tasks_time() -> None:
@@ -117,14 +115,12 @@ def test_vetters_of_the_agent_come_first_and_take_the_tasks_time() -> None:
     assert asked == ["agent", "capability"]
 
 
-def test_a_hit_has_the_checks_of_then(tmp_path: Path) -> None:
-    async def what(agent: sap.Agent) -> None:
+async def test_a_hit_has_the_checks_of_then(tmp_path: Path) -> None:
+    async with offering(lambda task, context: VALID, cache=sap.Cache(tmp_path / "c")) as agent:
         for _ in range(2):
             result = await agent.call(do({"a": 1}, **PREFER))
             evidence = result.fields["constitutionalEvidence"]
             assert (evidence["alignment"], evidence["policyChecks"]) == ("VALID", CHECKS)
-
-    run(offering(lambda task, context: VALID, cache=sap.Cache(tmp_path / "c")), what)
 
 
 def test_what_an_agent_emits_conforms_to_section_12(tmp_path: Path) -> None:
