@@ -80,7 +80,7 @@ async def test_payloads_are_judged_by_their_schema() -> None:
             agent.capability(len)  # type: ignore[arg-type]
 
 
-def test_priority_orders_the_queue_and_nobody_waits_for_ever() -> None:
+async def test_priority_orders_the_queue_and_nobody_waits_for_ever() -> None:
     order: list[str] = []
     gate, begun = asyncio.Event(), asyncio.Event()
 
@@ -90,7 +90,7 @@ def test_priority_orders_the_queue_and_nobody_waits_for_ever() -> None:
             await gate.wait()
         order.append(one.payload["name"])
 
-    async def what(agent: sap.Agent) -> None:
+    async with offering(note, workers=1, queue=1000) as agent:
         await agent.submit(do({"name": "first"}))
         await begun.wait()
         sent = [("low", "low"), ("normal", None), ("hinted", "hint"), ("urgent", "urgent")]
@@ -104,8 +104,6 @@ def test_priority_orders_the_queue_and_nobody_waits_for_ever() -> None:
         gate.set()
         while len(order) < 305:
             await asyncio.sleep(0.01)
-
-    run(offering(note, workers=1, queue=1000), what)
     assert order[:3] == ["first", "urgent", "u0"]
     places = [order.index(name) for name in ("urgent", "hinted", "normal", "low")]
     assert places == sorted(places)

@@ -337,7 +337,7 @@ def test_who_is_named_by_a_subject(steps: str, who: str | None) -> None:
 
 @pytest.mark.parametrize("delivered", [1, 2, 3])
 @pytest.mark.parametrize("code", ["RATE_LIMIT", "NOT_FOUND"])
-def test_what_may_have_been_accepted_before_is_given_back_to_the_queue(code: str, delivered: int) -> None:
+async def test_what_may_have_been_accepted_before_is_given_back_to_the_queue(code: str, delivered: int) -> None:
     """The agent has no place for it now. A task that comes for the first time is refused."""
     done: list[str] = []
 
@@ -359,13 +359,10 @@ def test_what_may_have_been_accepted_before_is_given_back_to_the_queue(code: str
         async def publish(self, subject: str, text: bytes, headers: Any) -> None:
             done.append(str(sap.decode(text)["reason"]).partition(":")[0])
 
-    async def main() -> None:
-        async with offering(lambda one, context: 1, queue=0) as agent:
-            worker = nats.Worker(agent, "nats://x", queue="b")
-            worker._link.connection = Connection()
-            await worker._answer(Message())
-
-    asyncio.run(main())
+    async with offering(lambda one, context: 1, queue=0) as agent:
+        worker = nats.Worker(agent, "nats://x", queue="b")
+        worker._link.connection = Connection()
+        await worker._answer(Message())
     assert done == (["given back"] if code == "RATE_LIMIT" and delivered > 1 else [code, "done"])
 
 

@@ -123,7 +123,7 @@ async def test_a_hit_has_the_checks_of_then(tmp_path: Path) -> None:
             assert (evidence["alignment"], evidence["policyChecks"]) == ("VALID", CHECKS)
 
 
-def test_what_an_agent_emits_conforms_to_section_12(tmp_path: Path) -> None:
+async def test_what_an_agent_emits_conforms_to_section_12(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "t")
     agent = offering(
         lambda one, context: {"raise": 1 / one.payload["n"], "out": 1}["out"],
@@ -132,7 +132,7 @@ def test_what_an_agent_emits_conforms_to_section_12(tmp_path: Path) -> None:
         schema={"required": ["n"]},
     )
 
-    async def what(agent: sap.Agent) -> None:
+    async with agent as agent:
         only = {"constitutionalContext__cachePolicy": {"mode": "only"}}
         for payload, change in (
             ({"n": 1}, {"telemetry": {"trace": True}, "outputContract": {"schema": {"type": "integer"}}}),
@@ -144,8 +144,6 @@ def test_what_an_agent_emits_conforms_to_section_12(tmp_path: Path) -> None:
             ({"n": 1}, {"telemetry": {"deadline": "2020-01-01T00:00:00Z"}}),
         ):
             await agent.call(do(payload, **change))
-
-    run(agent, what)
     history = [sap.decode(entry.body) for entry in ledger if entry.kind != "sap.started"]
     checklist = sap.conformance(*history)
     assert checklist, str(checklist)
