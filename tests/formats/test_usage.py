@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -208,7 +209,7 @@ def test_totals_are_those_of_ccusage(mode: str, monkeypatch: pytest.MonkeyPatch)
 def test_a_response_with_a_damaged_record_has_the_counts_of_its_best_copy(scan_core: str) -> None:
     """Of a line that is cut off behind it the message is read, whose request and session the other lines tell. Which
     response a damaged line is of is told, also where its tokens are lost."""
-    lines = SESSIONS[0]
+    lines = SESSIONS[0][:11]
     last = samples.text([lines[4]])  # with the most tokens
     for damaged, best in (
         (last.partition(b',"requestId"')[0], lines[4]),
@@ -222,14 +223,85 @@ def test_a_response_with_a_damaged_record_has_the_counts_of_its_best_copy(scan_c
             found = usage(samples.text(files), "session")
             expected = samples.claude_totals([*others, best])
             assert totals(usage(samples.text(files))) == expected
-            assert [(row["session"], row["responses"], row["incomplete"]) for row in found.rows] == [
-                ("s1", 30, len(found.incomplete))
-            ]
+            [row] = found.rows
+            assert (row["session"], row["responses"], row["incomplete"]) == ("s1", 2, len(found.incomplete))
             assert found.incomplete == (() if damaged == last[:40] else ("msg_1_0",))
             assert found.counts.rejects == 1
     cut = last.partition(b',"requestId"')[0]
     assert [usage(cut).total[name] for name in ("responses", "incomplete")] == [1, 1]
     assert usage(samples.text([*lines, cut]), where={"model": {samples.MODELS[1]}}).incomplete == ()
+
+
+USED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def damaged(line: bytes, other: bytes, made: Random) -> bytes:
+    """A line as those on disks are damaged: cut, begun twice, with NULs in it or over it, mixed with another."""
+    at, zeros = made.randrange(1, len(line)), b"\0" * made.randrange(1, 90)
+    return made.choice(
+        (
+            line[:at],
+            line[:at] + line,
+            line[:at] + zeros + line[at:],
+            line[:at] + zeros + line[at + len(zeros) :],
+            line[:at] + other + b"\n" + line[at:],
+        )
+    )
+
+
+def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, none of whose keys comes twice."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key comes twice")
+    return dict(pairs)
+
+
+def readable(data: bytes) -> Iterator[dict[str, Any]]:
+    """All objects that can be read, from left to right."""
+    text, at, decoder = data.decode(), 0, json.JSONDecoder(object_pairs_hook=members)
+    while (at := text.find("{", at)) >= 0:
+        try:
+            found, at = decoder.raw_decode(text, at)
+            yield found
+        except ValueError:
+            at += 1
+
+
+def test_totals_of_damaged_sessions(scan_core: str) -> None:
+    """Of each response the readable copy with the most tokens counts, and what is lost is told. What somebody read or
+    wrote is no response, also on a damaged line."""
+    for seed in range(rounds(6)):
+        made = Random(seed)
+        lines = samples.claude_code(5, 1) + samples.claude_code(5, 2)
+        quoted = json.dumps({**lines[4], "message": {**lines[4]["message"], "id": "msg_quoted"}})
+        lines.insert(5, {**lines[5], "toolUseResult": {"stdout": quoted}})
+        whole = samples.text([*lines, *lines[: made.randrange(20)]]).splitlines()
+        odd = (b"%b\r", b"\n \n%b", b"\xef\xbb\xbf%b")
+        hurt = {at: b"" for at in range(len(whole)) if made.random() < 0.25}
+        for at in hurt:
+            hurt[at] = damaged(whole[at], whole[made.choice((1, 4))], made)
+        files = [
+            hurt.get(at, made.choice(odd) % line if made.random() < 0.2 else line) for at, line in enumerate(whole)
+        ]
+        data = b"\n".join(files).replace(b'"the \\u00e9', b'"the \\udce9')
+        best, session = dict[str, list[int]](), dict[str, str | None]()
+        for record in readable(data.replace(b"\\udce9", b"x")):
+            message = record.get("message", record)
+            if "usage" in message and {"type", "role", "content", "model", "id"} <= {*message}:
+                counts = [message["usage"].get(name, 0) for name in USED]
+                best[message["id"]] = max(best.get(message["id"], counts), counts, key=sum)
+                session[message["id"]] = session.get(message["id"]) or record.get("sessionId")
+        expected: dict[str | None, list[int]] = {}
+        for one, counts in best.items():
+            sums = expected.setdefault(session[one], [0] * 5)
+            expected[session[one]] = [sums[0] + 1, *(map(sum, zip(sums[1:], counts, strict=True)))]
+        found = usage(data, "session", batch_bytes=made.choice((1 << 20, 3000)))
+        names = ("responses", "input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tokens")
+        assert {row["session"]: [row[name] for name in names] for row in found.rows} == expected
+        said = [line["message"] for line in lines if "usage" in line.get("message", {})]
+        before = {one["id"]: sum(map(one["usage"].__getitem__, USED)) for one in said}  # the last one has the most
+        told = {one for one in best if any(b'"id":"%b"' % one.encode() in line for line in hurt.values())}
+        assert {one for one in told if sum(best[one]) < before[one]} <= {*found.incomplete} <= {*best}
 
 
 @pytest.mark.once
@@ -330,7 +402,13 @@ def test_counts_are_integers_however_they_are_written(scan_core: str) -> None:
     good = [0 <= number < 2**63 and number == int(number) for number in numbers]
     [line] = samples.text([SESSIONS[0][4]]).splitlines()
     said = SESSIONS[0][4]["message"]["usage"]["output_tokens"]
-    sample = {"epoch": 1, "input": "", "target": "", "messages": [], "model_usage": {"a": {"output_tokens": 1}}}
+    sample: dict[str, Any] = {
+        "epoch": 1,
+        "input": "",
+        "target": "",
+        "messages": [],
+        "model_usage": {"a": {"output_tokens": 1}},
+    }
     for text, wire in (
         (line.replace(b'"output_tokens":%d' % said, b'"output_tokens":@'), "claude_code"),
         (

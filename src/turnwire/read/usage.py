@@ -41,7 +41,7 @@ _PLACE = ("conversation", "project", "model", "wire", "day")
 _SUMS = ("responses", *TOKENS, "tokens", "cost")
 COLUMNS = (
     *("wire", "kind", "conversation", "project", "model", "tool", "time", "id", "request_id", "origin", "speed"),
-    *("offset", "total_tokens", "sequence", "sidechain", "cost"),
+    *("offset", "inner", "total_tokens", "sequence", "sidechain", "cost"),
     *_COUNTS,
 )
 """The columns of a scan that are read."""
@@ -107,6 +107,7 @@ class UsageSum:
         self._totals: dict[tuple[int, int], dict[float, bool]] = {}  # wire and session -> costs of runs, which fit
         self._running: dict[tuple[int, int], float] = {}
         self._unusable = 0
+        self._quoted: Any = np.False_  # rows of the next batch that are not counted
         self._damaged: dict[int, str] = {}  # ``first`` of responses -> their ids, which damaged records have
         self._alone = [name for name, table in self._tables.items() if len(table.copy_of) == 1]
         layouts = (
@@ -137,6 +138,9 @@ class UsageSum:
                     )
             if batch is None:
                 break
+            self._quoted = _quoted(
+                batch, [one for one in rejects if one["inner"] is None and one["file"] == batch.file]
+            )
             wires, offsets = batch.column("wire").names, batch["offset"]
             for row in np.flatnonzero(np.isin(offsets, [end for _, end in ends])).tolist() if ends else ():
                 wire, before = wires[batch.codes("wire")[row]], ends.get((batch.file, int(offsets[row])))
@@ -161,7 +165,7 @@ class UsageSum:
         codes, names = batch.codes("wire"), batch.column("wire").names
         for code in np.flatnonzero(np.bincount(codes)).tolist():
             table, mine = self._tables[names[code]], codes == code
-            wanted = mine & counted
+            wanted = mine & counted & ~self._quoted
             if wanted.any():
                 self._of_wire(batch, table, wanted, fits)
             if table.totals:
@@ -356,7 +360,7 @@ class UsageSum:
             later = later[np.argsort(later["first"])]
             for place, rows in enumerate(kept if rank == 2 else ()):
                 at = np.flatnonzero((rows["rank"] < 2) & np.isin(rows["first"], later["first"]))
-                at = at[np.unique(rows["first"][at], return_index=True)[1]]  # of several requests the first
+                at = at[np.unique(rows["first"][at], return_index=True)[1]]  # of several requests one
                 copies = np.searchsorted(later["first"], rows["first"][at])
                 rows = rows.astype(np.promote_types(rows.dtype, later.dtype))
                 more = _score(later[copies]) > _score(rows[at])
@@ -433,6 +437,19 @@ class _Runs:
             every = np.array([sum(found) for found in self.totals.values()])
             cost[mine] = measure[mine] / self._weights[by][runs[mine]] * every[runs[mine]]
         return cost
+
+
+def _quoted(batch: Batch, rejects: list[dict[str, Any]]) -> Any:
+    """The records in strings on lines that damage stands on, of which these rejects are, in no string: what somebody
+    read or wrote, no responses."""
+    inner = batch.valid("inner")
+    if not rejects or not inner.any():
+        return np.False_
+    data, base = batch._rows.buffer, batch._rows.base
+    breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == 0x0A) + base
+    ends = [one["offset"] + one["length"] - 1 for one in rejects]
+    lines = np.searchsorted(breaks, [end for end in ends if end >= base])
+    return inner & np.isin(np.searchsorted(breaks, batch["offset"]), lines)
 
 
 def uncached_input(table: Any, tokens: Mapping[str, Any], total: Any) -> Any:
