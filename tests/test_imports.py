@@ -48,10 +48,10 @@ def test_every_package_and_public_module_can_be_imported_first() -> None:
     assert done.stdout.split() == [], done.stderr
 
 
-def fresh(code: str, *flags: str, given: str = "") -> list[str]:
+def fresh(code: str, *flags: str, given: str = "", argument: str = "") -> list[str]:
     """The lines that a fresh interpreter prints, with the path of this one and without any complaint."""
     done = subprocess.run(
-        [sys.executable, *flags, "-c", code],
+        [sys.executable, *flags, "-c", code, argument],
         input=given,
         env=environment(),
         capture_output=True,

@@ -6,15 +6,13 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tests.cli.running import environment
+from tests.test_imports import fresh
 
 pytestmark = [
     pytest.mark.once,
@@ -185,16 +183,8 @@ def said() -> dict[str, list[str]]:
         " ".join(packages): (packages, "".join(EXPECTED.format(code=c.code) for c in PRESENT if c.packages == packages))
         for packages in dict.fromkeys(case.packages for case in PRESENT)
     }
-    done = subprocess.run(
-        [sys.executable, "-c", RUNNER, json.dumps({**codes, **MORE})],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
     found = {}
-    for name, text, status in map(json.loads, done.stdout.splitlines()):
+    for name, text, status in map(json.loads, fresh(RUNNER, argument=json.dumps({**codes, **MORE}))):
         assert "Traceback" not in text and not status, (name, text)
         found[name] = text.splitlines()
     return found
