@@ -388,6 +388,7 @@ def attribute(key: str, value: Any) -> dict[str, Any]:
 SESSION, SAYS, ASKS, ANSWER = "session-1", "what is said", {"q": "asked"}, "an answer"
 NANO = "1756720800000000000"
 FUNCTION = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": json.dumps(ASKS)}}
+FUNCTION_OF = {"id": "c1", "name": "look", "arguments": json.dumps(ASKS)}
 PARTS = [{"type": "text", "content": SAYS}, {"type": "tool_call", "id": "c1", "name": "look", "arguments": ASKS}]
 OTLP_SPAN = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "startTimeUnixNano": NANO}
 HELD: dict[str, list[dict[str, Any]]] = {}
@@ -512,6 +513,25 @@ CONVENTIONS: dict[str, Any] = {
                 event("exception"),
             ],
         }
+    ],
+    "numbered attributes": [
+        {
+            **OTLP_SPAN,
+            "attributes": [attribute(f"gen_ai.{key}", value) for key, value in said.items()],
+        }
+        for said in (
+            {
+                **{"prompt.0.role": "user", "prompt.0.content": [{"type": "text", "text": "why?"}]},
+                **{"completion.0.content": SAYS, "completion.0.role": "assistant"},
+                **{f"completion.0.tool_calls.0.{key}": one for key, one in FUNCTION_OF.items()},
+            },
+            {
+                **{"prompt.2.role": "tool", "prompt.2.tool_call_id": "c1", "prompt.2.content": ANSWER},
+                **{"prompt.1.content": SAYS, "prompt.1.role": "assistant"},
+                **{"prompt.0.role": "user", "prompt.0.content": "why?"},
+                **{f"prompt.1.tool_calls.0.{key}": one for key, one in FUNCTION_OF.items()},
+            },
+        )
     ],
     "logs": [
         {"timeUnixNano": NANO, "traceId": "a", "eventName": f"gen_ai.{name}", "body": structured(body)}

@@ -29,7 +29,7 @@ OLD = [
     {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go on"}]},
 ]
 EXECUTED = [{"type": "thread.started", "thread_id": 'caf\u00e9 "1"'}, {"type": "turn.started"}]
-ROLLOUTS = [*samples.codex(7), *OLD, *samples.codex(3, seed=2), *EXECUTED, *samples.codex(2)[1:]]
+ROLLOUTS: list[dict[str, Any]] = [*samples.codex(7), *OLD, *samples.codex(3, seed=2), *EXECUTED, *samples.codex(2)[1:]]
 """One input with five sessions, the last of which follows a thread whose model nobody says."""
 SESSION = samples.text(ROLLOUTS)
 Row = tuple[Any, ...]

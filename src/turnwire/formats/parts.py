@@ -101,6 +101,8 @@ class Reader:
     def __init__(self) -> None:
         self._taken: set[Place] = set()
         self._read: dict[Place, Any] = {}  # where a text or a value of OTLP is -> its plain JSON
+        self._numbered: dict[Place, list[dict[str, Any]]] = {}  # an array, a prefix of keys -> its items by number
+        self._same: dict[int, int] = {}  # such an item -> the one that it was made of
 
     def values(self, fields: Any, path: str) -> list[tuple[Place, Any]]:
         """The values at a path of an object, each with its place: of all items, where "*" stands in it. JSON in a text
@@ -145,19 +147,36 @@ class Reader:
             value = self._read.get(place, value)
             if type(value) is str:
                 value = self._read[place] = _loaded(value)
-        if step[0] == "[" and isinstance(value, list):
+        if step.endswith(".*]") and isinstance(value, list):
+            yield from (((id(one), None), one) for one in self._by_number(value, step[1:-2]))
+        elif step[0] == "[" and isinstance(value, list):
             key, equals, word = step[1:-1].rpartition("=")
             word, _, member = word.rpartition(":") if equals else (word, "", "value")
             for item in value:
                 if isinstance(item, dict) and item.get(key or "key") == word and member in item:
-                    self._taken.add((id(item), key or "key"))
-                    yield (id(item), member), item[member]
+                    of = self._same.get(id(item), id(item))
+                    self._taken.add((of, key or "key"))
+                    yield (of, member), item[member]
         elif step == "*" and isinstance(value, list):
             yield from (((id(value), number), item) for number, item in enumerate(value))
         elif step == "{}" and isinstance(value, dict):
             yield from (((id(value), key), item) for key, item in value.items())
         elif isinstance(value, dict) and step in value:
             yield (id(value), step), value[step]
+
+    def _by_number(self, items: list[Any], prefix: str) -> list[dict[str, Any]]:
+        """Items with keys such as ``prefix0.name`` as objects, each with the ``attributes`` of its number."""
+        if (known := self._numbered.get((id(items), prefix))) is not None:
+            return known
+        found: dict[int, dict[str, Any]] = {}
+        for item in items:
+            key = str(item.get("key")) if isinstance(item, dict) else ""
+            number, _, name = key.removeprefix(prefix).partition(".")
+            if name and number.isdecimal() and len(number) < 10 and key.startswith(prefix):
+                made = {**item, "key": name}
+                self._same[id(made)] = self._same.get(id(item), id(item))
+                found.setdefault(int(number), {"attributes": []})["attributes"].append(made)
+        return self._numbered.setdefault((id(items), prefix), [found[number] for number in sorted(found)])
 
     def _plain(self, place: Place, value: Any) -> Any:
         """A value of OTLP as plain JSON."""

@@ -18,7 +18,10 @@ GEN_AI: Columns = {
     "tool": _text("gen_ai.tool.name"),
     "call_id": _text("gen_ai.tool.call.id"),
     "request_id": _text("gen_ai.response.id"),
-    "stop_reason": Loose("attributes/[gen_ai.response.finish_reasons]/arrayValue/values/*/stringValue"),
+    "stop_reason": (
+        Loose("attributes/[gen_ai.response.finish_reasons]/arrayValue/values/*/stringValue"),
+        _text("gen_ai.completion.0.finish_reason"),
+    ),
     "input_tokens": (_count("gen_ai.usage.input_tokens"), _count("gen_ai.usage.prompt_tokens")),
     "output_tokens": (_count("gen_ai.usage.output_tokens"), _count("gen_ai.usage.completion_tokens")),
     "cache_read_tokens": _count("gen_ai.usage.cache_read.input_tokens"),
@@ -46,10 +49,22 @@ def _chat(member: str) -> tuple[PartRule, ...]:
     """The parts of a message of older conventions, of which ``member`` is the path of a member."""
     content, calls = member.format("content"), member.format("tool_calls")
     return (
-        PartRule(content, "text"),
+        PartRule(content, "text", unless=f"{content}/*/type"),  # the text of blocks in JSON
         PartRule(f"{content}/*", "text", ("text",), text="text"),
         PartRule(f"{calls}/*", "call", id="id", name="function/name", arguments=("function/arguments",)),
     )
+
+
+def _numbered(name: str, role: str | None) -> MessageRule:
+    """The messages of OpenLLMetry, in attributes such as ``gen_ai.prompt.0.content``; role: that of answers."""
+    call = PartRule("attributes/[tool_calls.*]", "call", (), "", "attributes/[id]", "attributes/[name]")
+    answer = PartRule("", "result", (), "attributes/[content]", "attributes/[tool_call_id]")
+    parts = (
+        answer._replace(when=("attributes/[role]", "tool")),
+        *_chat("attributes/[{}]"),
+        call._replace(arguments=("attributes/[arguments]",)),
+    )
+    return MessageRule(f"attributes/[{name}.*]", parts, {"sender": "attributes/[role]"}, role, retold=role is None)
 
 
 def _events(at: str, name: str, *members: str) -> tuple[MessageRule, ...]:
@@ -93,6 +108,7 @@ TABLE = Format(
                 "time": (Epoch("attributes/[turnwire.time]/intValue"), Epoch("startTimeUnixNano")),
                 "duration_ms": Between("endTimeUnixNano", start="startTimeUnixNano"),
                 "error": (Loose("status/message"), _text("error.type")),
+                "text": tuple(_text(f"gen_ai.{said}.0.content") for said in ("completion", "prompt")),
             },
             needs={"spanId": ("string",)},
             marks=(2, ("spanId", "startTimeUnixNano", "endTimeUnixNano")),
@@ -128,6 +144,7 @@ TABLE = Format(
         MessageRule("attributes/[gen_ai.system_instructions]/*", _TEXT, {}, "system", retold=True),
         MessageRule("attributes/[gen_ai.input.messages]/*", _PARTS, {"sender": "role"}, retold=True),
         MessageRule("attributes/[gen_ai.output.messages]/*", _PARTS, {"sender": "role"}),
+        *(_numbered(f"gen_ai.{name}", role) for name, role in (("prompt", None), ("completion", "assistant"))),
         *_events(
             "events/*", "name", "attributes/[{}]", "attributes/[message]/{}", "attributes/[gen_ai.event.content]/{}"
         ),
