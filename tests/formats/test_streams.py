@@ -23,7 +23,7 @@ NAMES = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 
 
 def responses(made: Random) -> list[Response]:
-    """What models said: blocks of text and calls in any order, and the tokens of it."""
+    """Answers of models: blocks of text and calls in any order, and their tokens."""
     found = []
     for number in range(made.randrange(1, 5)):
         blocks: list[Any] = [made.choice(('é "so" \n', "I look", "☃" * 9)) for _ in range(made.randrange(3))]

@@ -394,7 +394,7 @@ def test_counts_of_any_size_add_up() -> None:
 
 
 def test_counts_are_integers_however_they_are_written(scan_core: str) -> None:
-    """What is no integer of 64 bits counts as 0 and is told, as a negative count is."""
+    """A count that is no integer of 64 bits counts as 0 and is told, as a negative one is."""
     made = Random(5)
     written = ["3.0", "2.5", "3e2", "1e25", str(10**25), "-4", "-0.0", "9223372036854775807.0", "9223372036854775808"]
     written += [f"{made.randrange(10**9)}.{made.choice((0, 5, 25))}e{made.randrange(-3, 12)}" for _ in range(40)]

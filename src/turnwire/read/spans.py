@@ -215,7 +215,7 @@ def unknown(turn: Turn) -> tuple[str, ...]:
 
 
 def _around(turn: Turn) -> tuple[tuple[str, dict[str, Any]], ...]:
-    """What is around a span or a log record in an export: what was, if it was read from OTLP."""
+    """The members around a span or a log record in an export, as they were if it was read from OTLP."""
     wire = turn.columns["wire"]
     return turn.held if wire == "otlp" else held_by(wire)
 

@@ -148,8 +148,8 @@ class _Told:
 
 
 class _Holders:
-    """What is around the records of a batch, in their order; JSON that holds several is read once. spans: theirs. Of a
-    record in a string it cannot be told."""
+    """The members around the records of a batch, in their order; JSON that holds several is read once. spans: theirs.
+    Those of a record in a string are unknown."""
 
     def __init__(self, spans: Any) -> None:
         self._spans = spans
