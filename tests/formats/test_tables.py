@@ -15,6 +15,9 @@ from tests.formats import samples
 from tests.log.ordinary import MAIL, MARKDOWN
 from turnwire import DecodeError, registry
 from turnwire.contract import FORMATS
+from turnwire.formats.parts import MessageRule, PartRule
+from turnwire.formats.table import Format, Layout, Loose, Present, Source, Words
+from turnwire.log import stats
 
 LINES: dict[str, list[dict[str, Any]]] = {"claude_code": samples.claude_code(), "codex": samples.codex()}
 OLD_ROLLOUT: list[dict[str, Any]] = [
@@ -208,6 +211,51 @@ def test_a_record_is_a_message_like_any_other() -> None:
 def test_no_wire_takes_the_name_of_a_format(registering: None) -> None:
     with pytest.raises(ValueError, match="codex"):
         turnwire.register(registry.wire("codex"))
+
+
+DONE: dict[str, Any] = {"signs": {"ev": ("done",), "ref": ()}, "kind": "tool_result", "columns": {"call_id": "ref"}}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("layout", "table", "wrong"),
+    [
+        ({"kind": "nope"}, {}, "nope"),
+        ({"kinds": (Words("ev", {"done": "nope"}),)}, {}, "nope"),
+        ({"kinds": (Present("ev", "nope"),)}, {}, "nope"),
+        ({"needs": {"a": ("strng",)}}, {}, "strng"),
+        ({"columns": {"text": "x//y"}}, {}, "x//y"),
+        ({"columns": {"text": ("x", Loose("a[b"))}}, {}, "a\\[b"),
+        ({"columns": {"text": ""}}, {}, "path"),
+        ({"columns": {"text": Source("x", "lose")}}, {}, "lose"),
+        ({"columns": {"nope": "x"}}, {}, "nope"),
+        ({"signs": {"/ev": ()}}, {}, "/ev"),
+        ({"without": ("ev/",)}, {}, "ev/"),
+        ({}, {"parts": (PartRule("a", "reslt"),)}, "reslt"),
+        ({}, {"parts": (PartRule("a/", "result"),)}, "a/"),
+        ({}, {"messages": (MessageRule("a", (PartRule("b", "text", text="x//y"),)),)}, "x//y"),
+        ({}, {"copy_of": ("nope",)}, "nope"),
+        ({}, {"asks": ("nope",)}, "nope"),
+        ({}, {"keys": ("a//b",)}, "a//b"),
+    ],
+)
+def test_what_is_wrong_in_a_table_is_named_when_it_is_made(
+    layout: dict[str, Any], table: dict[str, Any], wrong: str
+) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        Format("mini", "Mini", (Layout(**{**DONE, **layout}),), **table).descriptor()
+    assert Format("mini", "Mini", (Layout(**DONE),)).descriptor().name == "mini"
+
+
+@pytest.mark.parametrize("rule", [PartRule("", "result", text="out", id="ref"), PartRule("", "result", text="out")])
+def test_each_id_of_a_call_is_counted(rule: PartRule, registering: None, scan_core: str) -> None:
+    """Also where a rule has a part for every record, and no id for it: half of the ids have the highest bit set."""
+    reply = Layout(signs={"ev": ("reply",), "ref": ()}, kind="tool_call", columns={"call_id": "ref", "tool": "verb"})
+    turnwire.register(Format("mini", "Mini", (Layout(**DONE), reply), parts=(rule,)).descriptor())
+    lines = ({"ev": "done" if at % 2 else "reply", "ref": f"k{at // 2}", "verb": "a", "out": "x"} for at in range(100))
+    log = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    [tool] = stats(log, wire="mini").calls.rows(3)
+    assert (tool["tool"], tool["calls"], tool["answered"]) == ("a", 50, 50)
 
 
 @pytest.mark.parametrize("name", registry.formats())

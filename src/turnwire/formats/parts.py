@@ -41,6 +41,9 @@ class Part(NamedTuple):
     block: tuple[Any, ...] | None = None
 
 
+KINDS_OF_PARTS = ("text", "reasoning", "call", "result", "data")
+
+
 class PartRule(NamedTuple):
     """A rule for parts of one kind: where they are, and the paths of their values.
 

@@ -30,6 +30,21 @@ def kind_of(value: Any) -> str:
     return _KINDS[type(value)]
 
 
+_WORDS = {
+    **{"string": "a string", "object": "an object", "array": "an array", "boolean": "true or false", "null": "null"},
+    **{"count": "a whole number of 0 or more", "negative": "a negative number", "fraction": "a number with a fraction"},
+}
+
+
+def in_words(kinds: Sequence[str]) -> str:
+    """Kinds of JSON values, for people."""
+    said = {kind: _WORDS[kind] for kind in kinds}
+    if {"count", "negative"} <= said.keys():
+        said["count"] = "a whole number" if said.pop("fraction", None) is None else "a number"
+        del said["negative"]
+    return " or ".join(said.values())
+
+
 class Record(Message):
     """A record of a format: the object as it was read, in ``fields``; members that the table does not name are there,
     too. Compares by value; the attributes of every message (``kind``, ``sender``, ``time`` ...) are the values of a
@@ -129,9 +144,9 @@ class Reading:
             return None
         path, kinds = broken
         there = value_at(fields, path) is not MISSING
-        reason = Reason.WRONG_TYPE if there else Reason.MISSING_FIELD
-        told = kind_of(value_at(fields, path)) if there else "missing"
-        return reason, f"{path} is {told}; it must be {' or '.join(kinds)}", f"/{path}"
+        told = f"{path} is {in_words((kind_of(value_at(fields, path)),)) if there else 'missing'}"
+        text = f"{told}; it must be {in_words(kinds)}" if kinds else f"{told}; it must be missing"
+        return Reason.WRONG_TYPE if there else Reason.MISSING_FIELD, text, f"/{path}"
 
     def work(self, data: bytes) -> tuple[Work, ...]:
         """The calls that a record names, by the paths of its column ``call_id``: a message of a model may make several,

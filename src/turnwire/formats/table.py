@@ -7,13 +7,14 @@ with the member is used, and ``model_usage/{}/input_tokens`` one of the members 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import repeat
 from typing import Any, NamedTuple
 
 from turnwire.contract import OBJECT, Column, FormatWire, Wire
-from turnwire.formats.parts import MessageRule, PartRule, Reader
+from turnwire.formats.parts import KINDS_OF_PARTS, MessageRule, PartRule, Reader
 from turnwire.formats.records import Reading, kind_of
 from turnwire.json.plan import MISSING, NO_NUMBER, Fill, Need, Sign, Value, Variant, WirePlan, keyed_step, value_at
 from turnwire.json.scanner import scanner
@@ -107,6 +108,7 @@ class Source(NamedTuple):
 
 _LOOSE = ("sum", "between", "word", "seconds", "item")
 """Ways to read a member of any type, each with a fill of its name."""
+_EVERY_HOW = ("", "loose", "digits", "epoch", *_LOOSE)
 Loose, Digits, Epoch, Sum, Between, Truth, Seconds, Item = (
     partial(Source, how=how) for how in ("loose", "digits", "epoch", *_LOOSE)
 )
@@ -197,6 +199,8 @@ class Format(NamedTuple):
 
     def descriptor(self) -> Wire:
         """Returns the wire descriptor that the table compiles to. Raises ValueError for an invalid table."""
+        for fault in _faults(self):
+            raise ValueError(f"{self.name}: {fault}")
         reading = Reading(self.name, tuple(Compiled(self.name, layout) for layout in self.layouts))
         plans = tuple(compiled.plan(reading) for compiled in reading.layouts)
         call = Key(("task",), needs=("task",))
@@ -219,6 +223,39 @@ class Format(NamedTuple):
             work=reading.work,
             table=self,
         )
+
+
+_PATH = re.compile(r"(?:[^/\[\]]+|\[[^/\[\]]+\])(?:/(?:[^/\[\]]+|\[[^/\[\]]+\]))*")
+
+
+def _faults(table: Format) -> Iterator[str]:
+    """What is wrong with the words and paths of a table."""
+    rules = [*table.parts, *(part for rule in table.messages for part in rule.parts)]
+    kinds = {*table.totals, *table.begins, *table.asks, *table.answers}
+    paths = [*table.keys, *table.pieces, *(path for rule in table.messages for path in rule.columns.values())]
+    for part in rules:
+        texts = (part.text,) if isinstance(part.text, str) else part.text
+        paths += [*texts, part.id, part.name, *part.arguments, part.failed, *(path.lstrip("/") for path in part.block)]
+    paths += [path for rule in (*rules, *table.messages) for path in (rule.at, rule.unless, *(rule.when or ("",))[:1])]
+    types: set[str] = set()
+    for layout in table.layouts:
+        columns = [one for given in layout.columns.values() for one in sources_of(given)]
+        yield from (f"no column is read as {one.how!r}" for one in columns if one.how not in _EVERY_HOW)
+        paths += [*layout.signs, *layout.needs, *layout.without, *layout.one_of, *(rule.path for rule in layout.kinds)]
+        paths += [path for one in columns for path in (one.path or "/", one.start)]
+        kinds |= {layout.kind, *(one.kind for one in layout.kinds if isinstance(one, Present))}
+        kinds |= {kind for one in layout.kinds if isinstance(one, Words) for kind in one.kinds.values()}
+        types |= {kind for allowed in layout.needs.values() for kind in allowed}
+    yield from (
+        f"{path!r} is not a path of keys between slashes" for path in paths if path and not _PATH.fullmatch(path)
+    )
+    for what, given, known in (
+        ("kind of records", kinds, KINDS),
+        ("type of JSON values", types, _ANY),
+        ("kind of parts", {part.kind for part in rules}, KINDS_OF_PARTS),
+        ("column", {*table.copy_of, *table.carried, *table.gathered}, [column.name for column in COLUMNS]),
+    ):
+        yield from (f"{one!r} is no {what}; there are {', '.join(known)}" for one in sorted(given - {*known}))
 
 
 class Compiled:

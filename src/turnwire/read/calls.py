@@ -161,9 +161,10 @@ class Calls:
             several = chain(parts_of(fields, rules), *(said.parts for said in messages_of(fields, told, Reader())))
             parts = [part for part in several if part.kind in _PARTS]
             for part in parts:
-                number = number_of(part.id and named(part.id)) or (row[0] if len(parts) == 1 else 0)
-                signed = number - (number >> 63 << 64)  # as the column of ids has it
-                yield place, signed, self._number(wire, part.name), part.failed, part.kind == "result"
+                number = number_of(part.id and named(part.id))
+                number -= number >> 63 << 64  # as the column of ids has it
+                number = number or (row[0] if len(parts) == 1 else 0)
+                yield place, number, self._number(wire, part.name), part.failed, part.kind == "result"
             if not parts:
                 yield place, *row
 

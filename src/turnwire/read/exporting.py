@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from turnwire.errors import expect_one_of
 from turnwire.formats.anthropic import USAGE
-from turnwire.formats.parts import Part
+from turnwire.formats.parts import KINDS_OF_PARTS, Part
 from turnwire.log.scanning import Counts
 from turnwire.read.spans import Span, log_line, span_line, spans, unknown
-from turnwire.read.turns import KINDS_OF_PARTS, Turn, Turns, arguments_of, merged, turns, write
+from turnwire.read.turns import Turn, Turns, arguments_of, merged, turns, write
 
 
 class Exported(NamedTuple):

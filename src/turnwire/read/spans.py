@@ -13,11 +13,11 @@ from typing import Any
 
 from turnwire import __version__, registry
 from turnwire.formats.otlp import GEN_AI, TABLE as OTLP
-from turnwire.formats.parts import Part, unwrapped
+from turnwire.formats.parts import KINDS_OF_PARTS, Part, unwrapped
 from turnwire.formats.table import sources_of
 from turnwire.json.plan import value_at
 from turnwire.read.calls import Unnamed
-from turnwire.read.turns import COLUMNS, KINDS_OF_PARTS, TOKENS, Turn, arguments_of, write
+from turnwire.read.turns import COLUMNS, TOKENS, Turn, arguments_of, write
 
 _MOST_OPEN = 1_000
 """Calls of tools that wait for their results, and conversations, at one time; of more the oldest are not waited for."""

@@ -36,7 +36,6 @@ MOST_PARTS = 10_000
 _NEAR = 64
 """Parts between a text and its echo, and results between the blocks of one response."""
 _SAID = ("text", "reasoning")
-KINDS_OF_PARTS = (*_SAID, "call", "result", "data")
 _INHERITED = ("wire", "file", "line", "time", "conversation", "project", "sidechain")
 ROLE_OF_KIND = {
     **dict.fromkeys(("assistant", "tool_call", "reasoning", "usage", "artifact"), "assistant"),

@@ -18,7 +18,7 @@ HINT = "(pip install 'turnwire[EXTRA]' installs a missing extra; '.[EXTRA]' in a
 @click.command("info", short_help="Show the version, the core in use, and what is installed.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(as_json: bool) -> None:
-    """Shows the version, the core in use and why, the wires, the installed extras and the default limits."""
+    """Shows the version, the core in use and why, the wires, formats, installed extras and default limits."""
     found = facts()
     if as_json:
         write_json([found])
@@ -41,6 +41,7 @@ def facts() -> dict[str, Any]:
         "wires": {
             name: ["read", "write", *(["scan"] if wire.is_scanned else [])] for name, wire in registry.wires().items()
         },
+        "formats": {name: wire.title for name, wire in registry.formats().items()},
         "extras": {name: {each: _version(each) for each in needed} for name, needed in _extras().items()},
         "limits": turnwire.LIMITS._asdict(),
     }
@@ -75,6 +76,10 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"python     {found['python']}, {found['platform']}",
         f"cpu        {', '.join(found['cpu_features']) or 'no features beyond the baseline'}",
         *(f"{'' if place else 'wires':<11}{wire}" for place, wire in enumerate(wires)),
+        *(
+            f"{'' if place else 'formats':<11}{name:<11} {found['formats'][name]}"
+            for place, name in enumerate(found["formats"])
+        ),
     ]
     for name, needed in found["extras"].items():
         state = ", ".join(f"{each} {there or 'missing'}" for each, there in needed.items())
