@@ -469,7 +469,7 @@ def test_a_message_that_is_gone_leaves_no_reference_to_its_class(backend: str) -
             {"slots": slots}
             for slots in ({"TAG": 5}, {"20": "x"}, {"GOAL_ID": "x"}, {"TAG": None}, {"99": 1}, [], None)
         ),
-        *({"src": number} for number in (-1, 1 << 64, "3", True, None)),
+        *({"src": number} for number in (-1, 0, (1 << 64) - 1, 1 << 64, "3", True, None)),
         *({name: value} for name in ("act", "frame") for value in (0, 77, "0", "00", "TASK", "ASK", None, [])),
         *({"extra": extra} for extra in (None, [], {}, "", [1], [{"prefix": "z"}], [{"prefix": "z", "value": "Z"}])),
         {"extra": [{"prefix": "z", "value": "Z", "before": "x"}]},
@@ -557,6 +557,29 @@ def test_copies_of_a_subclass_are_of_it(backend: str) -> None:
         assert made == copy.copy(made) == copy.deepcopy(made)
 
 
+def test_a_message_of_plain_values_is_one_that_can_be_encoded(backend: str) -> None:
+    cls: Any = type(samples(backend)["SlipMessage"])
+    for name in ("conv_id", "turn", "src", "dst"):
+        for number, reason in ((-1, "negative"), (1 << 64, "too_large"), (1 << 70, "too_large")):
+            with pytest.raises(DecodeError) as caught:
+                cls.from_dict({**SLIP, name: number})
+            assert (caught.value.reason, caught.value.path) == (reason, f"/{name}")
+        encode = importlib.import_module(_MODULES[backend]["nslip"]).encode
+        assert encode(cls.from_dict({**SLIP, name: (1 << 64) - 1}))
+
+
+def test_a_model_names_each_class_in_its_schema(backend: str) -> None:
+    pydantic = pytest.importorskip("pydantic")
+    for name in ("SlipMessage", "sap Task", "Envelope"):
+        cls = type(samples(backend)[name])
+        fields: Any = {"one": (cls, ...), "more": (list[cls], ...)}  # type: ignore[valid-type]
+        schema = pydantic.create_model("Model", **fields).model_json_schema()
+        assert (
+            schema["properties"]["one"] == schema["properties"]["more"]["items"] == {"$ref": f"#/$defs/{cls.__name__}"}
+        )
+        assert schema["$defs"][cls.__name__] == cls._schema()
+
+
 @pytest.mark.once
 def test_an_endpoint_returns_and_takes_messages() -> None:
     fastapi = pytest.importorskip("fastapi")
@@ -574,9 +597,15 @@ def test_an_endpoint_returns_and_takes_messages() -> None:
     web = client.TestClient(app)
     answer = web.post("/turn", json=SLIP)
     assert (answer.status_code, answer.json()) == (200, {**SLIP, "turn": 2})
-    assert web.post("/turn", json={**SLIP, "act": "SHOUT"}).status_code == 422
+    for wrong in ({"act": "SHOUT"}, {"act": "3"}, {"turn": -1}, {"turn": 1 << 64}):
+        assert web.post("/turn", json={**SLIP, **wrong}).status_code == 422
     assert web.post("/task", json={}).status_code == 422
     fields = samples("pure")["sap Task"].to_dict()
     assert web.post("/task", json=fields).json() == fields
     schema = web.get("/openapi.json").json()
-    assert schema["paths"]["/turn"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]["act"]
+    body = schema["paths"]["/turn"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body["$ref"] == "#/components/schemas/SlipMessage"
+    assert (
+        schema["components"]["schemas"]["SlipMessage"]["properties"]["act"]
+        and "Task" in schema["components"]["schemas"]
+    )

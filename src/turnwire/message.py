@@ -68,11 +68,16 @@ class Serialisable:
         from pydantic_core import core_schema
 
         written = core_schema.plain_serializer_function_ser_schema(_dumped, info_arg=True)
-        return core_schema.no_info_plain_validator_function(cls._validated, serialization=written)
+        ref = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"  # the component of a schema is called by the class
+        return core_schema.no_info_before_validator_function(
+            cls._validated, core_schema.any_schema(), ref=ref, serialization=written
+        )
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
-        return cls._schema()
+        found: dict[str, Any] = handler(schema)
+        handler.resolve_ref_schema(found).update(cls._schema())
+        return found
 
 
 def _dumped(value: Serialisable, info: Any) -> Any:

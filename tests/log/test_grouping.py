@@ -124,7 +124,7 @@ def test_the_commands(by: str, tmp_path: Any) -> None:
     rows = [json.loads(row) for row in done.out.splitlines()]
     assert done.code == 0 and rows == list(group_by(path, by).rows(2))
     counted = command("tokens", path, "--by", by, "--top", "2", "--json")
-    expected = group_by(path, by, tokenizer=load("o200k_base")).rows(2)
+    expected = group_by(path, by, tokenizer="o200k_base").rows(2)
     assert [json.loads(row) for row in counted.out.splitlines()] == [
         {"tokenizer": "o200k_base", **row} for row in expected
     ]

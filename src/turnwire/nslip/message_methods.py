@@ -7,7 +7,7 @@ from typing import Any
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.message import Message, column, expect_mapping, name_of, number_or_none, refuse_unknown, text_or_none
-from turnwire.nslip.spec import WIRE, Act, Extra, FrameType, Slot
+from turnwire.nslip.spec import MAX_INTEGER, WIRE, Act, Extra, FrameType, Slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ class SlipMethods(Message):
         """Restores the message from the result of :meth:`to_dict`; accepts both names and codes for act, frame and
         slots.
 
-        Raises DecodeError(missing_field|unknown_act|unknown_frame|unknown_slot|wrong_type) with the field in ``path``.
+        Raises DecodeError(missing_field|unknown_act|unknown_frame|unknown_slot|wrong_type|negative|too_large) with the
+        field in ``path``.
         """
         expect_mapping(fields, WIRE)
         for name in FIELDS[:6]:
@@ -171,6 +172,9 @@ class SlipMethods(Message):
         for name in FIELDS[:4]:
             if not isinstance(fields[name], int) or isinstance(fields[name], bool):
                 raise _fault(Reason.WRONG_TYPE, f"expected an integer, not {type(fields[name]).__name__}", f"/{name}")
+            if not 0 <= fields[name] <= MAX_INTEGER:
+                reason = Reason.NEGATIVE if fields[name] < 0 else Reason.TOO_LARGE
+                raise _fault(reason, "integers must be from 0 to 2**64-1", f"/{name}")
         unknown = fields.keys() - set(FIELDS) - {"extra"}
         if unknown:
             name = min(map(str, unknown))
@@ -178,7 +182,11 @@ class SlipMethods(Message):
         slots = {} if fields.get("slots") is None else fields["slots"]
         expect_mapping(slots, WIRE, "/slots")
         extra = _extra_from(() if fields.get("extra") is None else fields["extra"])
-        by_slot = {_member(Slot, key, Reason.UNKNOWN_SLOT, f"/slots/{key}"): value for key, value in slots.items()}
+        codes = {str(int(slot)): int(slot) for slot in Slot}  # which are text where they are keys of JSON
+        by_slot = {
+            _member(Slot, codes.get(key, key), Reason.UNKNOWN_SLOT, f"/slots/{key}"): value
+            for key, value in slots.items()
+        }
         if len(by_slot) < len(slots):
             raise _fault(Reason.DUPLICATE, "a slot is given by both name and code", "/slots")
         frame: Any = fields["frame"]
@@ -200,10 +208,13 @@ class SlipMethods(Message):
             "type": "object",
             "title": "SlipMessage",
             "properties": {
-                **{name: {"type": "integer"} for name in FIELDS[:4]},
-                "act": {"enum": [*_texts(Act), *map(int, Act)]},
-                "frame": {"enum": [*_texts(FrameType), *map(int, FrameType)]},  # and what the field f of extra kept
-                "slots": {"type": ["object", "null"], "propertyNames": {"enum": [*_texts(Slot)]}},
+                **{name: {"type": "integer", "minimum": 0, "maximum": MAX_INTEGER} for name in FIELDS[:4]},
+                "act": {"enum": [*Act.__members__, *map(int, Act)]},
+                "frame": {"enum": [*FrameType.__members__, *map(int, FrameType)]},  # and what the field f of extra kept
+                "slots": {
+                    "type": ["object", "null"],
+                    "propertyNames": {"enum": [*Slot.__members__, *(str(int(slot)) for slot in Slot)]},
+                },
                 "extra": {
                     "type": ["array", "null"],
                     "items": {"type": "object", "properties": kept, "required": ["prefix", "value"]},
@@ -306,15 +317,10 @@ def _extra_from(items: Any) -> Extra:
     return extra
 
 
-def _texts(enum: Any) -> dict[str, Any]:
-    """The members of an enum by name, and by their codes as text, which they are as keys of JSON."""
-    return {**enum.__members__, **{str(int(member)): member for member in enum}}
-
-
 def _member(enum: Any, value: Any, reason: Reason, path: str) -> Any:
     try:
         if isinstance(value, str):
-            return _texts(enum)[value]
+            return enum[value]
         if isinstance(value, int) and not isinstance(value, bool):
             return enum(value)
     except (KeyError, ValueError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -159,7 +160,7 @@ class Aggregation:
     """Adds up batches of a scan with the columns ``COLUMNS``: ``take`` each of them.
 
     by: some of ``BY``; records are grouped by each of them separately. latencies: whether answers are measured, for the
-    groups of the first one. tokenizer: an object with ``count_many``, by which tokens are counted, or None.
+    groups of the first one. tokenizer: the one by which tokens are counted, or its name, or None.
     """
 
     def __init__(
@@ -174,6 +175,10 @@ class Aggregation:
             expect_one_of(name, "by", BY)
         expect_number(room, "room", 1)
         expect_number(open_requests, "open_requests", 1)
+        if isinstance(tokenizer, (str, PathLike)):
+            import turnwire  # whose tokens are above this
+
+            tokenizer = turnwire.tokens.load(tokenizer)
         self._tokenizer = tokenizer
         self._latencies = latencies
         self.groups = {name: Groups(room, name in _WITHOUT_WIRE) for name in by}
@@ -274,7 +279,7 @@ def group_by(
 
     source, wire, options: those of :func:`turnwire.scan`, such as ``where`` and ``threads``. by: "conversation",
     "sender", "receiver", "kind", "wire", "model" (the JSON value under that key) or "day" (in UTC); records without
-    that value are in no group. tokenizer: a result of :func:`turnwire.tokens.load`, whose tokens are also counted.
+    that value are in no group. tokenizer: as :func:`turnwire.tokens.load` takes it; its tokens are also counted.
     room: the minimum number of values that are counted separately (see :class:`Groups`); open_requests: how many open
     requests are tracked at once. Raises the errors of a scan, and UnknownName for another ``by``.
     """
