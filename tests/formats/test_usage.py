@@ -277,7 +277,7 @@ def test_totals_of_damaged_sessions(scan_core: str) -> None:
         lines.insert(5, {**lines[5], "toolUseResult": {"stdout": quoted}})
         whole = samples.text([*lines, *lines[: made.randrange(20)]]).splitlines()
         odd = (b"%b\r", b"\n \n%b", b"\xef\xbb\xbf%b")
-        hurt = {at: b"" for at in range(len(whole)) if made.random() < 0.25}
+        hurt = {at: b"" for at in range(len(whole)) if made.random() < 0.25 or at == 5}
         for at in hurt:
             hurt[at] = damaged(whole[at], whole[made.choice((1, 4))], made)
         files = [

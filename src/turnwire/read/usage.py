@@ -126,6 +126,7 @@ class UsageSum:
             rejects = [one for one in found.rejects.since(0) if one["wire"] in self._tables]
             found.rejects.forget()
             spoilt = [one["raw"] for one in rejects if one["reason"] == Reason.LONE_SURROGATE]
+            self._quoted = np.False_
             if spoilt:
                 data = _HALF.sub(lambda said: rb"\ufffd" if said[1] else said[0], b"\n".join(spoilt))
                 yield from scan(data, wire=self._wire, columns=self.columns, errors="skip")
@@ -356,19 +357,8 @@ class UsageSum:
             if not len(said):
                 continue
             kept = [rows[(rows["rank"] != rank) | ~np.isin(rows["first"], said)] for rows in kept]
-            later = later[np.isin(later["first"], said)]
-            later = later[np.argsort(later["first"])]
-            for place, rows in enumerate(kept if rank == 2 else ()):
-                at = np.flatnonzero((rows["rank"] < 2) & np.isin(rows["first"], later["first"]))
-                at = at[np.unique(rows["first"][at], return_index=True)[1]]  # of several requests one
-                copies = np.searchsorted(later["first"], rows["first"][at])
-                rows = rows.astype(np.promote_types(rows.dtype, later.dtype))
-                more = _score(later[copies]) > _score(rows[at])
-                for name in (*_COUNTS, "odd"):
-                    rows[name][at[more]] = later[name][copies[more]]
-                for name in ("tool_fits", "tool"):
-                    rows[name][at] = np.where(rows["tool"][at] == 0, later[name][copies], rows[name][at])
-                kept[place], later = rows, np.delete(later, copies)
+            if rank == 2:
+                kept = _raised(kept, later[np.isin(later["first"], said)])
         return kept
 
     def _spent(
@@ -476,6 +466,29 @@ def _once(rows: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
     first = order[np.where(first < len(rows), first, starts)][again]
     found = _picked(rows, winner[again])
     found["tool"], found["tool_fits"] = rows["tool"][first], rows["tool_fits"][first]
+    return found
+
+
+def _raised(kept: list[NDArray[Any]], later: NDArray[Any]) -> list[NDArray[Any]]:
+    """Responses, each with the counts of its copy among ``later`` if those are more, and its tool if it has none. Of
+    several requests with the ``first`` of a copy, the copy is of the one with the most tokens."""
+    later, found = later[np.argsort(later["first"])], []
+    best, places = np.full(len(later), -1.0), [np.flatnonzero(np.isin(rows["first"], later["first"])) for rows in kept]
+    for rows, at in zip(kept, places, strict=True):
+        np.maximum.at(best, np.searchsorted(later["first"], rows["first"][at]), _score(rows[at]))
+    for before, at in zip(kept, places, strict=True):
+        rows = before.astype(np.promote_types(before.dtype, later.dtype))
+        copies = np.searchsorted(later["first"], rows["first"][at])
+        most = np.flatnonzero(_score(rows[at]) == best[copies])
+        most = most[np.unique(copies[most], return_index=True)[1]]
+        at, copies = at[most], copies[most]
+        more = _score(later[copies]) > best[copies]
+        for name in (*_COUNTS, "odd"):
+            rows[name][at[more]] = later[name][copies[more]]
+        for name in ("tool_fits", "tool"):
+            rows[name][at] = np.where(rows["tool"][at] == 0, later[name][copies], rows[name][at])
+        best[copies] = -1.0
+        found.append(rows)
     return found
 
 
