@@ -180,6 +180,28 @@ def test_damage_of_rollouts(scan_core: str) -> None:
     assert reasons == [(1, "lone_surrogate"), (2, "unterminated_string")]
 
 
+@pytest.mark.parametrize(
+    ("line", "wire"),
+    [
+        ('{"type":"item.completed","item":{"id":"item_1","type":"command_execution","command":"ls', "codex"),
+        ('{"type":"turn.completed","usage":{"input_tokens":9,\0\0\0"cached_input_tokens":4}}', "codex"),
+        ('{"type":"content_block_delta","index":0,"delta":{"type":"text_', "anthropic"),
+        ('{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"out', "anthropic"),
+        ('{"type":"result","subtype":"success","session_id":"s1","result":"do', "claude_code"),
+        ('{"type":"user","timestamp":"2025-09-01T10:00:00Z","message":{"role":"user","content":"h', "claude_code"),
+        ('{"type":"error","request_id":"r1","message":"disk fu', None),
+        ('{"type":"message","timestamp":"2025-09-01T10:00:00Z","user":"ada","text":"h', None),
+        ('{"type":"system","timestamp":"2025-09-01T10:00:00Z","content":"started', None),
+        ('{"type":"item","id":7,"index":3,"delta":4,"usage":"', None),
+    ],
+)
+def test_damage_is_named_by_its_signs(line: str, wire: str | None, scan_core: str) -> None:
+    """And is that of no other format; ordinary lines that are cut off are text."""
+    for data in (line, f"{line}\n", f"hello\n{line}\nhello\n"):
+        found = list(turnwire.scan(data.encode(), wire=FORMATS).errors())
+        assert [(one.wire, bytes(one.raw)) for one in found] == ([(wire, line.encode())] if wire else [])
+
+
 @pytest.mark.parametrize("limit", [1200, 1777, 3000])
 @pytest.mark.parametrize("indent", [None, 1])
 def test_all_spans_of_an_export_over_the_limit(limit: int, indent: int | None, scan_core: str) -> None:

@@ -59,8 +59,9 @@ _SEVERAL = {"*", "{}"}
 """Steps of paths that stand for several values, of which nothing is asked."""
 _MOST_CLUE, _MOST_CLUES = 4, 8
 """Members by which the search sees that an object is worth a closer look, and sets of them."""
-_RARE = 5
-"""Letters of a key beyond which it is looked for in damage that has no marks."""
+_RARE, _COMPOUND = 5, re.compile("[a-zA-Z][._/-][a-zA-Z]")
+"""Damage of a layout without marks is known by all of its signs if the first has a key of more letters, or only words
+such as these, which hardly anything else has."""
 
 
 def _fits(value: Any, column: Column, how: str) -> bool:
@@ -377,6 +378,8 @@ class Compiled:
             signs = ()
         elif self.layout.one_of:  # by the longest key of each path, which others hardly have
             signs += (Sign(tuple(dict.fromkeys(max(path.split("/"), key=len) for path in self.layout.one_of))),)
+        words = next(iter(self.layout.signs.values()), ())
+        rare = not self.keys or len(self.keys[0]) > _RARE or bool(words and all(map(_COMPOUND.search, words)))
         return WirePlan(
             wire=self.wire,
             values=self.values(),
@@ -387,8 +390,8 @@ class Compiled:
             claimed=(self.claimed,),
             clues=self.clues,
             inside=(self.layout.nested,) if self.layout.nested else (),
-            torn=keys or tuple(key for key in self.keys[:1] if signs and len(key) > _RARE),
-            signs=(*marks, *((signs,) if signs else ())),
+            torn=keys or self.keys[: rare and bool(signs)],
+            signs=(*marks, *([signs] if rare else [(*signs, Sign(keys))] if keys else [])[: bool(signs)]),
         )
 
     def take(self, fields: dict[str, Any], columns: Mapping[str, Any], reader: Reader) -> None:

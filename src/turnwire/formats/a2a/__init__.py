@@ -117,7 +117,7 @@ TABLE = Format(
             marks=_MARKS,
         ),
         Layout(
-            signs={"id": (), "contextId": (), "status/state": ()},
+            signs={"contextId": (), "id": (), "status/state": ()},
             kind="task",
             columns=_object(""),
             without=("kind",),

@@ -46,7 +46,7 @@ TABLE = Format(
             without=("type",),
         ),
         Layout(  # in an export of the web
-            signs={"type": ("user", "assistant"), "timestamp": (), "message/role": (), "message/content": ()},
+            signs={"timestamp": (), "type": ("user", "assistant"), "message/role": (), "message/content": ()},
             kind="message",
             kinds=_SPOKEN,
             columns={**_LINE, **message("message/"), "request_id": "requestId"},
@@ -75,7 +75,7 @@ TABLE = Format(
             marks=(2, ("trackedFileBackups", "isSnapshotUpdate", "snapshot")),
         ),
         Layout(  # from here on what ``claude --output-format stream-json`` writes
-            signs={"type": ("user", "assistant"), "session_id": (), "parent_tool_use_id": (), "message": ()},
+            signs={"parent_tool_use_id": (), "type": ("user", "assistant"), "session_id": (), "message": ()},
             kind="message",
             kinds=_SPOKEN,
             columns={
@@ -87,7 +87,7 @@ TABLE = Format(
             needs={"message": ("object",)},
         ),
         Layout(
-            signs={"type": ("system", "result"), "subtype": (), "session_id": ()},
+            signs={"session_id": (), "type": ("system", "result"), "subtype": ()},
             kind="system",
             kinds=(Words("type", {"result": "turn"}),),
             columns={
