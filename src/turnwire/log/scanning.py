@@ -159,7 +159,8 @@ class Scan(Generic[M]):
         """The position of the latest run after its last batch, for ``resume=`` of a later scan.
 
         Plain JSON data. It identifies files by device and inode and by their first bytes. Bytes, pipes and URLs
-        have no position.
+        have no position. Of what records inherit from earlier ones it holds all columns if the scan had ``resume``,
+        else those that it read.
         """
         return self._run.position()
 
