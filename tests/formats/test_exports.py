@@ -50,21 +50,24 @@ def _responses(*order: int, session: str = "s") -> list[str]:
     """Lines of one response, the last of whose blocks has its tokens, of the results of its calls, an event, a turn."""
     shared = {"sessionId": session, "timestamp": "2025-09-01T10:00:00Z"}
     blocks = [{"type": "text", "text": "I look"}, CALL, {**CALL, "id": "t2"}]
+    blocks.append({"type": "web_search_tool_result", "tool_use_id": "t1", "content": []})
     said = [
-        {**MESSAGE, "content": [block], "usage": {"input_tokens": 7, "output_tokens": 50 if block is blocks[2] else 1}}
-        for block in blocks
+        {**MESSAGE, "content": [block], "usage": {"input_tokens": 7, "output_tokens": tokens}}
+        for block, tokens in zip(blocks, (1, 1, 50, 20), strict=True)
     ]
     results = [{"type": "tool_result", "tool_use_id": f"t{number}", "content": "a"} for number in (1, 2)]
     found = [
         {"type": "assistant", "requestId": "r1", "uuid": f"a{number}", "message": one, **shared}
         for number, one in enumerate(said)
     ]
+    searched = found.pop()
     found += [
         {"type": "user", "uuid": f"u{number}", "message": {"role": "user", "content": [one]}, **shared}
         for number, one in enumerate(results)
     ]
     found.append({"type": "system", "subtype": "hook", "uuid": "e", "content": "ran", **shared})
     found.append({"type": "user", "uuid": "v", "message": {"role": "user", "content": "and?"}, **shared})
+    found.append(searched)
     return [json.dumps(found[number]) for number in order]
 
 
@@ -74,6 +77,7 @@ _SPLIT = [
     pytest.param(_PLAIN + _responses(0, 1, 2, 3, 4, session="resumed"), id="resumed"),
     pytest.param(_responses(0, 1, 3, 2, 4), id="results_between"),
     pytest.param(_responses(0, 1, 5, 3, 2, 4), id="events_between"),
+    pytest.param(_responses(0, 1, 7, 2, 4), id="results_of_the_server"),
     pytest.param(_responses(0, 6, 1, 2, 3, 4), id="a_turn_between"),
     pytest.param(_responses(0, 1, 6, 2, 3, 4), id="a_turn_before_the_last"),
     pytest.param([_PLAIN[0].replace('"sessionId"', '\0"'), *_PLAIN[1:]], id="damaged_first"),
@@ -89,6 +93,7 @@ def test_a_response_in_several_records_counts_once(log: list[str], scan_core: st
     want = usage(text).total
     assert want["tokens"] and want["responses"] == 1
     assert [sum(turn.get(name, 0) for turn in said) for name in TOKENS] == [want[name] for name in TOKENS]
+    assert {turn["role"] for turn in said if any(turn.get(name) for name in TOKENS)} == {"assistant"}
     called = [turn["role"] for turn in said if any(part["kind"] in ("call", "result") for part in turn["parts"])]
     assert called == sorted(called)  # results follow all calls
 

@@ -309,14 +309,15 @@ class Turns:
                 answered = {part.id for part in turn.parts if part.kind == "result"}
                 turn.parts = [one for one in turn.parts if not is_told(columns["conversation"], one, answered)]
             results = [part for part in turn.parts if part.kind == "result"]
-            if results and len(results) == len(turn.parts):
-                turn.role, results = "tool", []
-            elif results and not any(part.kind == "call" for part in turn.parts):
+            calls = any(part.kind == "call" for part in turn.parts)
+            if not (calls or turn.tokens):
+                turn.role = "tool" if results and len(results) == len(turn.parts) else turn.role
                 results = []
-            elif results:
+            elif results:  # beside their calls, or within a response of the model, as those of a server's tools
                 turn.parts = [part for part in turn.parts if part.kind != "result"]
                 if turn.role == "tool":
-                    turn.role, turn.columns = "assistant", {**turn.columns, "kind": "tool_call"}
+                    turn.role = "assistant"
+                    turn.columns = {**turn.columns, "kind": "tool_call" if calls else "assistant"}
             if turn.parts or turn is own:
                 yield turn
             if results:
