@@ -2,20 +2,22 @@
 
 from turnwire.formats.anthropic import REQUESTED, request
 from turnwire.formats.parts import MessageRule, PartRule
-from turnwire.formats.table import Columns, Epoch, Format, Layout, Loose, Present, Words, sources_of
+from turnwire.formats.table import Columns, Epoch, Format, Layout, Loose, Present, Words
 
 
-def _chat(at: str) -> Columns:
-    """The columns of a chat completion at a path, "" or one that ends with a slash."""
-    message, delta, usage = f"{at}choices/*/message", f"{at}choices/*/delta", f"{at}usage"
+def _object(at: str) -> Columns:
+    """The columns of a chat completion or a response at a path, "" or one that ends with a slash."""
+    said, usage = (f"{at}choices/*/message", f"{at}choices/*/delta"), f"{at}usage"
     return {
+        "id": f"{at}id",
         "model": f"{at}model",
-        "time": Epoch(f"{at}created"),
-        "sender": tuple(Loose(f"{said}/role") for said in (message, delta)),
-        "text": (Loose(f"{message}/content"), Loose(f"{delta}/content")),
-        "tool": tuple(Loose(f"{said}/tool_calls/*/function/name") for said in (message, delta)),
-        "call_id": tuple(Loose(f"{said}/tool_calls/*/id") for said in (message, delta)),
-        "stop_reason": Loose(f"{at}choices/*/finish_reason"),
+        "time": tuple(Epoch(f"{at}{name}") for name in ("created", "created_at")),
+        "sender": tuple(Loose(f"{one}/role") for one in (*said, f"{at}output/*")),
+        "text": (*(Loose(f"{one}/content") for one in said), Loose(f"{at}output/*/content/*/text")),
+        "tool": (*(Loose(f"{one}/tool_calls/*/function/name") for one in said), Loose(f"{at}output/*/name")),
+        "call_id": (*(Loose(f"{one}/tool_calls/*/id") for one in said), Loose(f"{at}output/*/call_id")),
+        "stop_reason": (Loose(f"{at}choices/*/finish_reason"), Loose(f"{at}status")),
+        "error": Loose(f"{at}error/message"),
         "input_tokens": (f"{usage}/prompt_tokens", f"{usage}/input_tokens"),
         "output_tokens": (f"{usage}/completion_tokens", f"{usage}/output_tokens"),
         "cache_read_tokens": tuple(f"{usage}/{of}_tokens_details/cached_tokens" for of in ("prompt", "input")),
@@ -24,42 +26,18 @@ def _chat(at: str) -> Columns:
     }
 
 
-def _chat_parts(at: str) -> tuple[PartRule, ...]:
-    """The parts of a chat completion at a path."""
-    message = f"{at}choices/*/message"
-    return (
-        PartRule(f"{message}/content", "text"),
-        PartRule(f"{message}/content/*", "text", ("text",), text="text"),
-        _CALL._replace(at=f"{message}/tool_calls/*"),
-    )
-
-
+_STATES = ("created", "queued", "in_progress", "completed", "incomplete", "failed")
 _CALL = PartRule("tool_calls/*", "call", id="id", name="function/name", arguments=("function/arguments",))
 
 
-def _response(at: str) -> Columns:
-    """The columns of a response at a path, beside those that a chat completion has, too."""
-    return {
-        "tool": Loose(f"{at}output/*/name"),
-        "call_id": Loose(f"{at}output/*/call_id"),
-        "sender": Loose(f"{at}output/*/role"),
-        "text": Loose(f"{at}output/*/content/*/text"),
-        "stop_reason": Loose(f"{at}status"),
-    }
-
-
-_STATES = ("created", "queued", "in_progress", "completed", "incomplete", "failed")
-
-
-def _response_object(at: str) -> Columns:
-    """The columns of a response at a path, with its tokens."""
-    return {
-        **{name: where for name, where in _chat(at).items() if name.endswith("_tokens") or name == "model"},
-        "id": f"{at}id",
-        "time": Epoch(f"{at}created_at"),
-        "error": Loose(f"{at}error/message"),
-        **_response(at),
-    }
+def chat_parts(member: str) -> tuple[PartRule, ...]:
+    """The parts of a message of a chat, of which ``member`` is the path of a member."""
+    content = member.format("content")
+    return (
+        PartRule(content, "text", unless=f"{content}/*/type"),  # JSON of OTLP may be the text of blocks
+        PartRule(f"{content}/*", "text", ("text", "input_text", "output_text"), text="text"),
+        _CALL._replace(at=f"{member.format('tool_calls')}/*"),
+    )
 
 
 def _response_parts(at: str) -> tuple[PartRule, ...]:
@@ -74,24 +52,12 @@ def _response_parts(at: str) -> tuple[PartRule, ...]:
     )
 
 
-def _either(at: str) -> Columns:
-    """The columns of a chat completion or a response at a path."""
-    chat, response = _chat(at), _response(at)
-    return {
-        **chat,
-        **{name: (*sources_of(chat[name]), *sources_of(where)) for name, where in response.items()},
-        "time": tuple(Epoch(f"{at}{name}") for name in ("created", "created_at")),
-    }
-
-
 _MESSAGE_PARTS = (
     PartRule("", "result", text="content", id="tool_call_id", when=("role", "tool")),
     PartRule("", "result", ("function_call_output",), text="output", id="call_id"),
     PartRule("", "call", ("function_call",), id="call_id", name="name", arguments=("arguments",)),
     PartRule("", "text"),
-    PartRule("content", "text"),
-    PartRule("content/*", "text", ("text", "input_text", "output_text"), text="text"),
-    _CALL,
+    *chat_parts("{}"),
 )
 """The parts of a message in a request."""
 
@@ -106,7 +72,7 @@ TABLE = Format(
                 Words("object", {"chat.completion.chunk": "event"}),
                 *(Present(f"choices/*/{said}/tool_calls/*/id", "tool_call") for said in ("message", "delta")),
             ),
-            columns={**_chat(""), "id": "id"},
+            columns=_object(""),
             needs={"choices": ("array",)},
             marks=(2, ("choices", "finish_reason", "prompt_tokens", "completion_tokens")),
             nested="response",
@@ -115,7 +81,7 @@ TABLE = Format(
             signs={"object": ("response",), "output": ()},
             kind="assistant",
             kinds=(Words("output/*/type", {"mcp_call": "tool_call"}), Present("output/*/call_id", "tool_call")),
-            columns=_response_object(""),
+            columns=_object(""),
             needs={"output": ("array",)},
             marks=(2, ("created_at", "incomplete_details", "previous_response_id", "parallel_tool_calls")),
             nested="response",
@@ -124,7 +90,7 @@ TABLE = Format(
             signs={"type": tuple(f"response.{state}" for state in _STATES), "response/id": ()},
             kind="event",
             kinds=(Words("type", {"response.completed": "assistant", "response.failed": "error"}),),
-            columns={**_response_object("response/"), "subject": "type", "sequence": Loose("sequence_number")},
+            columns={**_object("response/"), "subject": "type", "sequence": Loose("sequence_number")},
         ),
         Layout(
             signs={"type": (), "sequence_number": (), "output_index": ()},
@@ -169,7 +135,7 @@ TABLE = Format(
             kind="response",
             kinds=(Present("error/message", "error"), Present("response/body/error/message", "error")),
             columns={
-                **_either("response/body/"),
+                **_object("response/body/"),
                 "id": "id",
                 "request_id": "custom_id",
                 "error": (Loose("error/message"), Loose("response/body/error/message")),
@@ -182,7 +148,7 @@ TABLE = Format(
     keys=("id", "response/id"),
     pieces={"object": ("chat.completion.chunk",)},
     parts=(
-        *(rule for at in ("", "response/body/") for rule in _chat_parts(at)),
+        *(rule for at in ("", "response/body/") for rule in chat_parts(f"{at}choices/*/message/{{}}")),
         *(rule for at in ("", "response/", "response/body/") for rule in _response_parts(at)),
         PartRule("choices/*", "text", text="delta/content", block=("index",)),
         _CALL._replace(at="choices/*/delta/tool_calls/*", block=("/choices/*/index", "index")),

@@ -1,5 +1,6 @@
 """OTLP in JSON: the spans and logs of OpenTelemetry."""
 
+from turnwire.formats.openai import chat_parts
 from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Between, Columns, Digits, Epoch, Format, Layout, Loose, Source, Words
 
@@ -45,23 +46,13 @@ _EVENTS = {
 """Events of older conventions -> the roles of their messages."""
 
 
-def _chat(member: str) -> tuple[PartRule, ...]:
-    """The parts of a message of older conventions, of which ``member`` is the path of a member."""
-    content, calls = member.format("content"), member.format("tool_calls")
-    return (
-        PartRule(content, "text", unless=f"{content}/*/type"),  # the text of blocks in JSON
-        PartRule(f"{content}/*", "text", ("text",), text="text"),
-        PartRule(f"{calls}/*", "call", id="id", name="function/name", arguments=("function/arguments",)),
-    )
-
-
 def _numbered(name: str, role: str | None) -> MessageRule:
     """The messages of OpenLLMetry, in attributes such as ``gen_ai.prompt.0.content``; role: that of answers."""
     call = PartRule("attributes/[tool_calls.*]", "call", (), "", "attributes/[id]", "attributes/[name]")
     answer = PartRule("", "result", (), "attributes/[content]", "attributes/[tool_call_id]")
     parts = (
         answer._replace(when=("attributes/[role]", "tool")),
-        *_chat("attributes/[{}]"),
+        *chat_parts("attributes/[{}]"),
         call._replace(arguments=("attributes/[arguments]",)),
     )
     return MessageRule(f"attributes/[{name}.*]", parts, {"sender": "attributes/[role]"}, role, retold=role is None)
@@ -71,7 +62,7 @@ def _events(at: str, name: str, *members: str) -> tuple[MessageRule, ...]:
     """The messages in events at a path, with the paths of their names and members."""
     content, of = (members[0].format(member) for member in ("content", "id"))
     result = PartRule("", "result", text=content, id=of, when=(name, "gen_ai.tool.message"))
-    parts = (result, *(rule for member in members for rule in _chat(member)))
+    parts = (result, *(rule for member in members for rule in chat_parts(member)))
     return tuple(
         MessageRule(at, parts, {}, role, when=(name, event), retold=at != "" and event != "gen_ai.choice")
         for event, role in _EVENTS.items()
