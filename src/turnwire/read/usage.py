@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -130,31 +130,30 @@ class UsageSum:
             if spoilt:
                 data = _HALF.sub(lambda said: rb"\ufffd" if said[1] else said[0], b"\n".join(spoilt))
                 yield from scan(data, wire=self._wire, columns=self.columns, errors="skip")
-            ends = {}
+            ends, ids = {}, list[tuple[str, str]]()
             for one in rejects:
                 if one["reason"] != Reason.LONE_SURROGATE:
                     ends[one["file"], one["offset"] + one["length"]] = one["wire"]
-                    self._damage(
-                        one["wire"], [text.decode("utf-8", "replace") for text in self._ids.findall(one["raw"])]
-                    )
-            if batch is None:
-                break
-            self._quoted = _quoted(
-                batch, [one for one in rejects if one["inner"] is None and one["file"] == batch.file]
-            )
-            wires, offsets = batch.column("wire").names, batch["offset"]
-            for row in np.flatnonzero(np.isin(offsets, [end for _, end in ends])).tolist() if ends else ():
-                wire, before = wires[batch.codes("wire")[row]], ends.get((batch.file, int(offsets[row])))
-                if wire in self._alone and before not in (wire, None):  # the message of a session's record
-                    self._damage(wire, filter(None, [batch[self._tables[wire].copy_of[0]][row]]))
-            yield batch
+                    ids += [(one["wire"], text.decode("utf-8", "replace")) for text in self._ids.findall(one["raw"])]
+            if batch is not None:
+                mine = [one for one in rejects if one["file"] == batch.file]
+                self._quoted = _quoted(batch, [one for one in mine if one["inner"] is None])
+                codes, names, offsets = batch.codes("wire"), batch.column("wire").names, batch["offset"]
+                known = {wire: batch[self._tables[wire].copy_of[0]] for wire in self._alone} if ends else {}
+                for row in np.flatnonzero(np.isin(offsets, [end for _, end in ends])).tolist() if ends else ():
+                    wire, before = names[codes[row]], ends.get((batch.file, int(offsets[row])))
+                    if wire in known and before not in (wire, None):  # the message of a session's record
+                        ids.append((wire, known[wire][row] or ""))
+            self._damage(ids)
+            if batch is not None:
+                yield batch
 
-    def _damage(self, wire: str, ids: Iterable[str]) -> None:
-        """Notes the ids in a damaged record."""
-        texts, table = [*map(named, ids)], self._tables[wire]
+    def _damage(self, ids: list[tuple[str, str]]) -> None:
+        """Notes the ids in damaged records, each with the wire of its record."""
+        texts, tables = [named(text) for _, text in ids], (self._tables[wire] for wire, _ in ids)
+        of = [self._names.setdefault(table.provider or table.name, len(self._names)) for table in tables]
         numbers = np.fromiter(map(number_of, texts), np.uint64, len(texts))
-        of = self._names.setdefault(table.provider or table.name, len(self._names))
-        self._damaged.update(zip(mixed(np.full(len(texts), of), numbers).tolist(), texts, strict=True))
+        self._damaged.update(zip(mixed(np.array(of, np.int64), numbers).tolist(), texts, strict=True))
 
     def take(self, batch: Batch) -> None:
         """Adds the responses of a batch."""
