@@ -7,11 +7,13 @@ import logging
 import os
 import time
 from datetime import UTC, datetime
+from math import isfinite
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
 from turnwire.errors import needs
+from turnwire.formats.table import COLUMNS
 from turnwire.json.text import write
 from turnwire.read.spans import Span, held_by, span_line
 
@@ -26,7 +28,8 @@ class JsonFormatter(logging.Formatter):
     if any.
 
     A message of a wire (``log.info(message)``) is written as wire text, a dict or a list as JSON. A scan finds it in
-    the line, with the time of the line.
+    the line, with the time of the line. Of ``extra=``, values named as a column of formats are written (``tool``,
+    ``input_tokens``).
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -38,11 +41,20 @@ class JsonFormatter(logging.Formatter):
         else:
             said = record.getMessage()
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")
-        line = {"time": moment.replace("+00:00", "Z"), "level": record.levelname, "logger": record.name}
+        line: dict[str, Any] = {"time": moment.replace("+00:00", "Z"), "level": record.levelname, "logger": record.name}
         line["message"] = _written(said)
+        for column in COLUMNS:
+            value = vars(record).get(column.name)
+            if value is not None:
+                line[column.name] = value if isinstance(value, bool | int) else _value(value)
         if record.exc_info:
             line["error"] = _written(self.formatException(record.exc_info))
         return write(line)
+
+
+def _value(value: Any) -> Any:
+    """A number that JSON can hold as it is, any other value as text."""
+    return value if isinstance(value, float) and isfinite(value) else _written(str(value))
 
 
 def _written(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import turnwire
-from tests.cli.running import turnwire as run
+from tests.cli.running import GOOD, turnwire as run
 from tests.convert.messages import DEFAULTS, FULL, explicit, right
 from turnwire.registry import wire_of
 
@@ -145,3 +145,15 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     assert run("convert", str(tmp_path / "no"), "--to", "csp").code == 3
     assert run("convert", "-", "--to", "csp", "--context", str(tmp_path / "no.toml"), stdin=b"").code == 3
     assert run("convert", "-", stdin=b"").code == 2
+
+
+def test_the_output_is_a_file_that_is_there_whole(tmp_path: Path) -> None:
+    log, out = tmp_path / "a.log", tmp_path / "out"
+    log.write_bytes(GOOD + b"\n")
+    for words in (("--to", "nslip"), ("--to", "nslip", "--json"), ("--to", "jsonl"), ("--to", "csp")):
+        printed = run("convert", log, *words)
+        done = run("convert", log, *words, "-o", out)
+        assert (done.code, done.out, done.err) == (printed.code, b"", printed.err)
+        assert out.read_bytes() == printed.out == run("convert", log, *words, "-o", "-").out
+    assert run("convert", log, "--to", "nslip", "-o", log).code == 2 and log.read_bytes() == GOOD + b"\n"
+    assert run("convert", log, "--to", "nslip", "-o", tmp_path / "none" / "x").code == 3

@@ -325,6 +325,20 @@ def test_a_ledger_keeps_what_is_whole_at_the_end_of_a_log_that_grows(
         assert ingest(ledger, log, wire=wire).counts.records == len(kept)
 
 
+@pytest.mark.once
+def test_a_handler_keeps_what_is_named_as_a_column(tmp_path: Path) -> None:
+    handler = LogHandler(tmp_path / "a.log")
+    log = logging.Logger("agents")
+    log.addHandler(handler)
+    kept = {"tool": "Bash", "input_tokens": 5, "conversation": "c", "failed": False, "cost": 0.5}
+    log.info("called", extra={**kept, "other": 1, "model": None, "subject": "\ud800", "error": ["é"]})
+    log.info("plain")
+    handler.close()
+    first, second = (json.loads(line) for line in (tmp_path / "a.log").read_text().splitlines())
+    assert {name: first[name] for name in kept} == kept and "é" in first["error"] and "ud800" in first["subject"]
+    assert first.keys() - second.keys() == {*kept, "subject", "error"}
+
+
 def test_what_is_logged_is_scanned(tmp_path: Path, scan_core: str) -> None:
     message = SlipMessage(3, 1, 0, 1, Act.REQUEST, FrameType.TASK, {Slot.TASK_ID: 5})
     handler = LogHandler(tmp_path / "a.log")

@@ -92,13 +92,17 @@ def write_lines(lines: Iterable[str]) -> None:
     write_text("".join(f"{line}\n" for line in lines))
 
 
-def write_json(rows: Iterable[Any]) -> None:
-    """Values to standard output, each as a line of JSON that is safe to show. Raises OSError."""
+def write_json(rows: Iterable[Any], output: Any = None) -> None:
+    """Values to standard output, or another, each as a line of JSON that is safe to show. Raises OSError."""
     import json
 
     text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
+    data = escaped_json(text.encode("utf-8", "backslashreplace"))
+    if output is not None:
+        output.write(data)
+        return
     output = standard_output()
-    output.write(escaped_json(text.encode("utf-8", "backslashreplace")))
+    output.write(data)
     output.flush()
 
 

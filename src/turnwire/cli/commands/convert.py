@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,11 +40,12 @@ _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 @click.option("--context", type=options.FILE, help="TOML or JSON file with names, numbers and defaults for the target.")
 @click.option("--now", "use_clock", is_flag=True, help="Use the current time for messages without a time.")
 @click.option("--new-ids", is_flag=True, help="Add ids to messages without one: random UUIDs, the next numbers.")
+@options.output_option("The file to write; - for standard output, the default.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
 @options.verbose_option
 @click.option("-q", "--quiet", is_flag=True, help="Do not report dropped fields.")
 def command(
-    files: tuple[str, ...], target: str, source: str | None, as_json: bool, quiet: bool, verbose: bool, **settings: Any
+    files: tuple[str, ...], target: str, source: str | None, output: str | None, verbose: bool, **settings: Any
 ) -> int:
     """Converts the messages found in FILES to the wire --to.
 
@@ -57,12 +59,14 @@ def command(
     --to jsonl, openai, anthropic or otlp writes sessions of coding agents and APIs instead: turns with columns and
     parts, messages for those APIs, or spans for OpenTelemetry.
     """
-    names = inputs.checked(files)
+    names = inputs.checked(files, output)
+    tells = {name: settings.pop(name) for name in ("as_json", "quiet")}
     if target in EXPORTS:
         given = [f"--{name.replace('_', '-')}" for name, value in settings.items() if value]
         if given or source in registry.names():
             raise click.UsageError(f"{given[0] if given else f'--from {source}'} is for wires, not for --to {target}")
-        return _export(names, target, source, as_json=as_json, quiet=quiet, verbose=verbose)
+        with _opened(output, verbose) as shown:
+            return _export(names, target, source, shown, verbose, **tells)
     if source is not None and source not in registry.names():
         raise click.UsageError(f"--from {source} is for --to {', '.join(EXPORTS)}")
     context = turnwire.Context() if settings["context"] is None else options.context_of(settings["context"])
@@ -75,7 +79,13 @@ def command(
     choices: dict[str, Any] = {name: settings[name] for name in ("carry", "nearest", "restore")}
     choices["key"] = settings["key"] and inputs.content(settings["key"]).strip()
     converter = turnwire.Converter(target, context=context, **choices)
-    writer = _Writer(target, as_json, quiet, verbose)
+    with _opened(output, verbose) as shown:
+        writer = _Writer(target, *shown, verbose, **tells)
+        return _convert(names, source, converter, writer)
+
+
+def _convert(names: Sequence[str], source: str | None, converter: turnwire.Converter, writer: _Writer) -> int:
+    """Writes the messages of a wire, or of all, in another, and what is wrong with them: the exit code."""
     first: tuple[Located, WireError] | None = None  # that was refused for want of what others would say
     begun = False
     for found in _messages(names, source):
@@ -102,42 +112,48 @@ def command(
             writer.write(found, turnwire.encode(alone.message), alone)
         except WireError as error:
             writer.refuse(found, error)
-    writer.output.flush()
-    writer.messages.close()
-    writer.notes.close()
-    if not begun and not quiet:
+    writer.close()
+    if not begun and not writer.quiet:
         inputs.tell_none(names, source, option="--from")
     faults, left = converter.close()
     if len(left) <= converter.unanswered:  # what waits for an answer in the source waits for it here
         left = ()
-    notes = Notes(verbose)
+    notes = Notes(writer.verbose)
     for word, several in (("not_conforming", faults), ("unfinished", left)):
         for fault in several:
-            notes.add(f"{target}: {word} in {fault.clause}: {fault.text}")
+            notes.add(f"{writer.target}: {word} in {fault.clause}: {fault.text}")
     notes.close()
     if writer.refused or faults:
         return BAD_RECORDS
     return OPEN if left else GOOD if begun else NOTHING
 
 
-def _export(names: Sequence[str], to: str, wire: str | None, *, as_json: bool, quiet: bool, verbose: bool) -> int:
+def _export(
+    names: Sequence[str],
+    to: str,
+    wire: str | None,
+    shown: tuple[Any, Notes],
+    verbose: bool,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> int:
     """Writes sessions of real traffic in a form of another tool, line by line, with what is lost: the exit code."""
     from turnwire.read.exporting import export
 
     found = export(list(names), to, wire=wire)
-    output, lines = _shown(verbose)
+    output, lines = shown
     notes = Notes(verbose)
     for line in found:
         if as_json:
             place = {"file": inputs.shown(line.file), "line": line.line}
-            write_json([{**place, "to": to, "text": line.text, "dropped": list(line.dropped)}])
+            write_json([{**place, "to": to, "text": line.text, "dropped": list(line.dropped)}], output)
             continue
         if line.text is not None:
             lines.add(f"{line.text}\n")
         if line.dropped and not quiet:
             word = "dropped" if line.text is not None else f"no form in {to}"
             notes.add(f"{inputs.shown(line.file)}:{line.line}: {word}: {', '.join(line.dropped)}")
-    output.flush()
     lines.close()
     notes.close()
     counts = found.counts
@@ -147,43 +163,53 @@ def _export(names: Sequence[str], to: str, wire: str | None, *, as_json: bool, q
     return BAD_RECORDS if counts.rejects else GOOD if counts.records else NOTHING
 
 
-def _shown(verbose: bool) -> tuple[Output, Notes]:
-    """Standard output, and what writes messages to it: on a terminal the first ones alone, unless all are asked for."""
-    output = standard_output(shown=True)
-    all = verbose or not sys.stdout.isatty()
-    return output, Notes(all, lambda text: output.write(text.encode()), "more messages (-v shows all)")
+@contextmanager
+def _opened(path: str | None, verbose: bool) -> Iterator[tuple[Any, Notes]]:
+    """The output, a file that is there whole or not at all, and what writes messages to it: on a terminal the first
+    ones alone, unless all are asked for."""
+    from turnwire.atomic import AtomicFile
+
+    with AtomicFile(path) if path not in (None, "-") else standard_output(shown=True) as output:
+        all = verbose or path not in (None, "-") or not sys.stdout.isatty()
+        yield output, Notes(all, lambda text: output.write(text.encode()), "more messages (-v shows all)")
+        if isinstance(output, Output):
+            output.flush()
 
 
 class _Writer:
     """Messages to standard output, what was lost or refused to standard error, or all as JSON lines."""
 
-    def __init__(self, target: str, as_json: bool, quiet: bool, verbose: bool) -> None:
-        self.output, self.messages = _shown(verbose)
+    def __init__(self, target: str, output: Any, messages: Notes, verbose: bool, *, as_json: bool, quiet: bool) -> None:
+        self._output, self._messages = output, messages
         self.notes = Notes(verbose)
-        self._target = target
+        self.target, self.quiet, self.verbose = target, quiet, verbose
         self._lead = "\n" if registry.wire(target).style == LINES else ""
         self._json = as_json
-        self._quiet = quiet
         self._first = True
         self.refused = 0
 
     @property
     def tells(self) -> bool:
         """True if it tells what was dropped, not only that something was."""
-        return self._json or (self.notes.told and not self._quiet)
+        return self._json or (self.notes.told and not self.quiet)
+
+    def close(self) -> None:
+        """Tells how many messages and notes were left out."""
+        self._messages.close()
+        self.notes.close()
 
     def write(self, found: Located, text: str, converted: Converted) -> None:
         """One converted message."""
         file, line, dropped = found.file, found.line, converted.dropped
         if self._json:
-            made = {"file": file, "line": line, "wire": self._target, "message": text, "dropped": list(dropped)}
+            made = {"file": file, "line": line, "wire": self.target, "message": text, "dropped": list(dropped)}
             self._line(made if converted.nearest is None else {**made, "nearest": converted.nearest})
             return
         if not self._first:
             text = self._lead + text
         self._first = False
-        self.messages.add(text if text.endswith("\n") else f"{text}\n")
-        if self._quiet:
+        self._messages.add(text if text.endswith("\n") else f"{text}\n")
+        if self.quiet:
             return
         if converted.nearest is not None:
             self.notes.add(lambda: f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}")
@@ -200,12 +226,12 @@ class _Writer:
             known, nearest = getattr(error, "known", None), getattr(error, "nearest", None)
             fault |= {"known": known} if known else {}
             fault |= {"nearest": nearest} if nearest else {}
-            self._line({"file": file, "line": line, "wire": self._target, **fault})
+            self._line({"file": file, "line": line, "wire": self.target, **fault})
         else:
             self.notes.add(lambda: f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}")
 
     def _line(self, values: dict[str, Any]) -> None:
-        write_json([{**values, "file": inputs.shown(values["file"])}])
+        write_json([{**values, "file": inputs.shown(values["file"])}], self._output)
 
 
 def _messages(names: Sequence[str], wire: str | None) -> Iterator[Located]:
