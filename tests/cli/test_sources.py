@@ -417,3 +417,23 @@ def test_a_condition_on_an_unknown_column_names_what_is_scanned(wire: str | None
     for more in (("--where", "nonsense=1"), ("--columns", "nonsense")):
         done = turnwire("scan", tmp_path, *words, *more)
         assert done.code == 2 and ("none is named" in done.err) == (wire is None)
+
+
+@pytest.mark.parametrize("words", ["validate", "stats", "report -o PAGE", "scan", "tokens"])
+@pytest.mark.parametrize(
+    "content",
+    [CLAUDE.replace(b'"hi"', b'"' + b"x" * (17 << 20) + b'"'), b'{"a":"%b"}' % bytes(97 for _ in range(17 << 20))],
+)
+def test_a_line_over_the_limit_is_told(content: bytes, words: str, tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    log.write_bytes(content)
+    done = turnwire(*words.replace("PAGE", str(tmp_path / "page.html")).split(), log)
+    read = b"sessionId" in content and words not in ("scan", "tokens")
+    assert done.code == read and f"{log}: " in done.err
+
+
+def test_an_archive_that_was_read_does_not_look_binary(tmp_path: Path) -> None:
+    archive, _ = _as("eval", b'{"just": "text"}\n' * 100, tmp_path)
+    assert "binary" not in turnwire("validate", archive).err
+    Path(archive).with_suffix(".bin").write_bytes(b"\0\1\2\3\xff\xfe\xfd" * 100)
+    assert "binary" in turnwire("validate", Path(archive).with_suffix(".bin")).err

@@ -235,6 +235,30 @@ def test_no_wire_takes_the_name_of_a_format(registering: None) -> None:
         turnwire.register(registry.wire("codex"))
 
 
+def test_damage_of_a_session_line_is_not_of_the_message_in_it(scan_core: str) -> None:
+    """Which has the signs of an API; such a message alone is of that."""
+    said = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "c",
+        "content": [{"type": "text", "text": "hi"}],
+    }
+    said |= {"stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
+    line = {"parentUuid": None, "sessionId": "s", "type": "assistant", "uuid": "u", "timestamp": "2026-01-10T10:00:00Z"}
+    for fields, wire in (
+        ({**line, "message": said}, "claude_code"),
+        ({"message": said, **line}, "claude_code"),
+        (said, "anthropic"),
+    ):
+        whole = json.dumps(fields).encode()
+        for torn in (whole[:-4], whole.replace(b'"hi"', b'"h\x01i"'), whole.replace(b": 1,", b": 1x,")):
+            found = turnwire.scan(torn + b"\n", wire=FORMATS)
+            assert {one["wire"] for one in found.read().rejects.since(0)} == {wire}
+        found = turnwire.scan(whole, wire=FORMATS, limits=turnwire.LIMITS._replace(message=len(whole) - 4))
+        assert {one["wire"] for one in found.read().rejects.since(0)} == {wire}
+
+
 DONE: dict[str, Any] = {"signs": {"ev": ("done",), "ref": ()}, "kind": "tool_result", "columns": {"call_id": "ref"}}
 
 

@@ -11,21 +11,23 @@ import re
 import stat
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from turnwire import registry
 from turnwire.cli.outcome import CommandRefused
 from turnwire.cli.output import by_wire, complain, named
 from turnwire.cli.terminal import file_name
-from turnwire.contract import FORMATS
-from turnwire.errors import FileRefused, UnknownName
+from turnwire.contract import FORMATS, LIMITS
+from turnwire.errors import FileRefused, Reason, UnknownName
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
-    from turnwire.log import Counts
+    from turnwire.log import Scan
     from turnwire.log.input.sources import Source
 
 STANDARD_INPUT = "-"
@@ -178,6 +180,8 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
         return f"there are records of other wires: {counts}{first} (without {option}: all)"
     if counts := wires_in(beginning, FORMATS):
         return f"there are records of other formats: {counts} ({option} formats, turnwire usage, turnwire show)"
+    if len(beginning) == LOOKED_AT and b"\n" not in beginning:
+        return f"its first line has more than {LOOKED_AT >> 20} MiB; a message has at most {LIMITS.message >> 20}"
     return "looks like a chat transcript, not like a message of these wires" if _CHAT.search(beginning) else None
 
 
@@ -191,15 +195,15 @@ def wire_of(names: Sequence[str], wire: str | None) -> str | None:
     beginnings = {name: _beginning(name) for name in inside[:SHOWN]}
     whole = len(inside) <= SHOWN
     for data in beginnings.values():
-        counts = _counts(data)
+        counts = _scanned(data).counts
         if counts.records:
             return None
         whole = whole and not counts.rejects and len(data) < LOOKED_AT
     for name, data in beginnings.items():
-        counts = _counts(data, FORMATS)
-        if counts.records and (whole or 2 * counts.record_bytes >= len(data)):
-            met = by_wire(counts.wires)
-            complain(f"{shown(name)}: there are records of other formats: {met} (read as with --wire formats)")
+        met, most = _met(data, FORMATS)
+        if any(met.values()) and (whole or most):
+            said = f"there are records of other formats: {by_wire(met)} (read as with --wire formats)"
+            complain(f"{shown(name)}: {said}")
             return FORMATS
     return None
 
@@ -251,16 +255,27 @@ class _ReplayedInput(io.BufferedReader):
 
 def wires_in(data: bytes, wire: str | None = None) -> str:
     """The wires, or with ``FORMATS`` the formats, that bytes of a log have records of, with their numbers; or ""."""
-    return by_wire(_counts(data, wire).wires)
+    return by_wire(_met(data, wire)[0])
 
 
-def _counts(data: bytes, wire: str | None = None) -> Counts:
+def _scanned(data: bytes, wire: str | None = None) -> Scan:
     import turnwire
 
-    found = turnwire.scan(data, wire=wire, columns=["wire"], errors="skip")
+    found = turnwire.scan(data, wire=wire, columns=["wire"])
     for _ in found:
         pass
-    return found.counts
+    return found
+
+
+def _met(data: bytes, wire: str | None) -> tuple[dict[str, int], bool]:
+    """The records by wire, and whether they are most of the bytes. If so, damaged objects of formats count, too: of one
+    that is longer than what is looked at the beginning alone is there."""
+    found, formats = _scanned(data, wire), registry.formats()
+    torn = [one for one in found.rejects.since(0) if one["wire"] in formats and one["reason"] != Reason.NOT_OBJECT]
+    most = 2 * (found.counts.record_bytes + sum(one["length"] for one in torn)) >= len(data)
+    met = Counter(found.counts.wires)
+    met.update(one["wire"] for one in torn if most)
+    return met, most
 
 
 def content(name: str) -> bytes:

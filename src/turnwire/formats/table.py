@@ -162,7 +162,8 @@ class Format(NamedTuple):
     make and that answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record.
     messages: rules for the messages in a record that holds several. holders: the members around records, each an array
     of objects, the outermost first; what else is in these objects is about all records in them.
-    provider: OpenTelemetry's name for the provider, if the format contains only its models.
+    provider: OpenTelemetry's name for the provider, if the format contains only its models. holds: True if its records
+    hold those of other formats, whose signs are in damaged ones, too.
     """
 
     name: str
@@ -188,6 +189,7 @@ class Format(NamedTuple):
     messages: tuple[MessageRule, ...] = ()
     holders: tuple[tuple[str, ...], ...] = ()
     provider: str | None = None
+    holds: bool = False
 
     def is_piece(self, fields: dict[str, Any]) -> bool:
         """True if a record is a part of a longer answer."""

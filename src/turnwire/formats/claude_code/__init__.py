@@ -114,5 +114,6 @@ TABLE = Format(
     provider="anthropic",
     folders=("~/.claude/projects", "~/.config/claude/projects"),
     home="CLAUDE_CONFIG_DIR",
+    holds=True,
 )
 DESCRIPTOR = TABLE.descriptor()
