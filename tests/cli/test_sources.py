@@ -243,6 +243,7 @@ FOREIGN = {
     "mcp": '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}',
     "a2a": '{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {}}',
     "openai": '{"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {}}',
+    "damaged items of Codex": '{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hel',
     "a chat transcript": '{"messages": [{"role": "user", "content": "hello"}]}',
 }
 

@@ -71,7 +71,6 @@ def _responses(*order: int, session: str = "s") -> list[str]:
     return [json.dumps(found[number]) for number in order]
 
 
-_CHUNK = {"id": "c1", "object": "chat.completion.chunk", "created": 1772000000, "model": "gpt-4o", "choices": []}
 _PLAIN = _responses(0, 1, 2, 3, 4)
 _SPLIT = [
     pytest.param(_PLAIN + _responses(0, 1, 2, 3, 4, session="resumed"), id="resumed"),
@@ -82,7 +81,6 @@ _SPLIT = [
     pytest.param(_responses(0, 1, 6, 2, 3, 4), id="a_turn_before_the_last"),
     pytest.param([_PLAIN[0].replace('"sessionId"', '\0"'), *_PLAIN[1:]], id="damaged_first"),
     pytest.param([_PLAIN[0], _PLAIN[1].replace('"sessionId"', '\\0"'), *_PLAIN[2:]], id="damaged_second"),
-    pytest.param([json.dumps({**_CHUNK, "usage": tokens}) for tokens in (None, MESSAGE["usage"])], id="stream"),
 ]
 
 

@@ -39,7 +39,9 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The marks with which such a text begins."""
 _UTF_16 = re.compile(rb"(?:[\x09-\x7e]\0){8}|(?:\0[\x09-\x7e]){8}")
 """Such a text within bytes of another encoding."""
-_CHAT = re.compile(rb'"role"\s*:\s*"(?:user|assistant|system)"\s*,\s*"content"\s*:')
+_CHAT = re.compile(
+    rb'"role"\s*:\s*"(?:user|assistant|system)"\s*,\s*"content"\s*:(\s*\[\s*\{\s*"type"\s*:\s*"(?:in|out)put_text")?'
+)
 _EMPTY = "the directory contains no files"
 SHOWN = 5
 """Files that are named because they look binary, or hold something else."""
@@ -182,7 +184,9 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
         return f"there are records of other formats: {counts} ({option} formats, turnwire usage, turnwire show)"
     if len(beginning) == LOOKED_AT and b"\n" not in beginning:
         return f"its first line has more than {LOOKED_AT >> 20} MiB; a message has at most {LIMITS.message >> 20}"
-    return "looks like a chat transcript, not like a message of these wires" if _CHAT.search(beginning) else None
+    chat = _CHAT.search(beginning)
+    what = "damaged items of Codex, or of OpenAI's Responses API" if chat and chat[1] else "a chat transcript"
+    return f"looks like {what}, not like a message of these wires" if chat else None
 
 
 def wire_of(names: Sequence[str], wire: str | None) -> str | None:

@@ -239,7 +239,8 @@ def _faults(table: Format) -> Iterator[str]:
     for part in rules:
         texts = (part.text,) if isinstance(part.text, str) else part.text
         paths += [*texts, part.id, part.name, *part.arguments, part.failed, *(path.lstrip("/") for path in part.block)]
-    paths += [path for rule in (*rules, *table.messages) for path in (rule.at, rule.unless, *(rule.when or ("",))[:1])]
+    every: list[PartRule | MessageRule] = [*rules, *table.messages]
+    paths += [path for rule in every for path in (rule.at, rule.unless, *(rule.when or ("",))[:1])]
     types: set[str] = set()
     for layout in table.layouts:
         columns = [one for given in layout.columns.values() for one in sources_of(given)]
