@@ -71,9 +71,10 @@ class Finder:
         self.own = bulk_scanner(objects[0]) if wire == FORMATS else self.own
         self._kept = None if wire is None else np.isin(np.arange(256), [every.index(one) for one in self.wires])
         self.located = self.own is not None and not self.own.json
-        named = {name: registry.wire(name) for name in objects}
-        order = sorted(named, key=lambda name: not (isinstance(named[name], FormatWire) and named[name].table.holds))
-        shared = merge_plans([plan._replace(wire=name) for name in order for plan in _plans(named[name])])
+        order = sorted(
+            map(registry.wire, objects), key=lambda one: not (isinstance(one, FormatWire) and one.table.holds)
+        )
+        shared = merge_plans([plan._replace(wire=one.name) for one in order for plan in _plans(one)])
         if of_formats(wire):  # all of them have the same columns
             columns = self.own.columns if self.own is not None else ()
             self.columns: tuple[Column, ...] = tuple(_column(column, column.names, every) for column in columns)
