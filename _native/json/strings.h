@@ -46,6 +46,21 @@ static inline unsigned tw_are(__m128i v, char byte)
 }
 #endif
 
+/* A bit for each byte of 64 that is this one, once the bits `folded` of it are set. */
+TW_ALWAYS uint64_t tw_equal(const uint8_t *block, char byte, char folded)
+{
+    uint64_t found = 0;
+#ifdef TW_SSE2
+    for (int i = 0; i < 64; i += 16) {
+        const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(block + i));
+        found |= (uint64_t)tw_are(_mm_or_si128(v, _mm_set1_epi8(folded)), byte) << i;
+    }
+#else
+    for (int i = 0; i < 64; i++) found |= (uint64_t)((block[i] | folded) == byte) << i;
+#endif
+    return found;
+}
+
 /* Numbers of at most three digits that are plain to see in the 64 bytes at p, where one begins, with a comma and perhaps a space
  * behind each: how many bytes these are; *starts: a bit where each begins; *large: those of 200 and more. */
 static inline unsigned tw_small_numbers(const uint8_t *p, uint64_t *starts, uint64_t *large)

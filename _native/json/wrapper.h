@@ -11,7 +11,7 @@
 
 static inline const uint8_t *tw_behind_space(const uint8_t *p)
 {
-    while (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r') p++;
+    while (*p <= ' ' && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')) p++;
     return p;
 }
 
@@ -29,12 +29,7 @@ static inline const uint8_t *tw_closing_quote(const uint8_t *p, const uint8_t *h
         p += 16;
     }
     for (; hard - p >= 64; p += 64) {
-        uint64_t close = 0, slash = 0;
-        for (int i = 0; i < 4; i++) {
-            __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
-            close |= (uint64_t)tw_are(v, '"') << 16 * i;
-            slash |= (uint64_t)tw_are(v, '\\') << 16 * i;
-        }
+        uint64_t close = tw_equal(p, '"', 0), slash = tw_equal(p, '\\', 0);
         if (slash | carried) close &= ~tw_escaped_bytes(slash, &carried);
         if (close) return p + tw_low_zeros(close);
     }

@@ -20,6 +20,7 @@ cdef extern from "_native/log/work.h" nogil:
         size_t task_size
         size_t id_size
         unsigned bits
+        const uint8_t *limit
         const uint8_t *lower
     void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
     void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
@@ -27,10 +28,10 @@ cdef extern from "_native/log/work.h" nogil:
     ctypedef struct tw_string:
         const uint8_t *p
         size_t size
-    void tw_member_work(const uint8_t *p, size_t size, const tw_string *names, const char *ends, tw_work *w)
+    void tw_member_work(const uint8_t *p, size_t size, const tw_string *names, const char *ends, int answers, tw_work *w)
 
 cdef extern from "_native/log/tables.h" nogil:
-    enum: TW_FIELDS, TW_WAYS, TW_KEYS, TW_KEY_FIELDS
+    enum: TW_FIELDS, TW_WAYS, TW_KEYS, TW_KEY_FIELDS, TW_COUNTS, TW_ASKED, TW_ANSWERED, TW_WAITING, TW_GIVEN_UP
     ctypedef struct tw_table:
         void *entries
         size_t count
@@ -51,6 +52,9 @@ cdef extern from "_native/log/tables.h" nogil:
         tw_group *groups
         size_t count
         uint8_t *names
+    size_t tw_tally_add(tw_tally *t, size_t row, size_t count, const uint64_t *numbers, size_t known, const uint8_t *places,
+                        const uint8_t *wires, const int64_t *sizes, const int64_t *times, const uint8_t *timed,
+                        const int64_t *tokens, uint64_t *keys)
     tw_group *tw_group_of(tw_tally *t, uint64_t key, uint8_t wire, const uint8_t *name, size_t size)
     void tw_tally_free(tw_tally *t)
     uint64_t tw_mixed(uint64_t h, uint64_t more)
@@ -77,14 +81,7 @@ cdef extern from "_native/log/tables.h" nogil:
         size_t open
         tw_recent ended
         tw_recent early
-        int64_t asked
-        int64_t answered
-        int64_t given_up
-        int64_t backwards
-        int64_t progress
-        int64_t orphans
-        int64_t ahead
-        int64_t further
+        int64_t *counts
         int64_t *settled
         size_t settled_count
     ctypedef struct tw_message:
@@ -165,6 +162,8 @@ cdef inline const uint8_t *span(const Spans *s, Py_ssize_t row) noexcept nogil:
 cdef struct Met:
     const uint8_t *text
     size_t size
+    uint64_t first
+    uint64_t last
     uint64_t number
 
 
@@ -172,22 +171,22 @@ cdef enum:
     MET = 1024
 
 
-cdef inline size_t slot_of(const uint8_t *p, size_t size) noexcept nogil:
-    """The place of a text among those met last; a text of few bytes by all of them."""
+cdef inline uint64_t number_of(Met *met, const uint8_t *p, size_t size) noexcept nogil:
+    """The number of a text. Most columns have few different texts, and to compare is quicker than to hash; up to 16
+    bytes are those that it begins and ends with."""
     cdef uint64_t first = 0, last = 0
+    cdef size_t i
+    cdef Met *one
     if size >= 8:
         memcpy(&first, p, 8)
         memcpy(&last, p + size - 8, 8)
     else:
-        memcpy(&first, p, size)
-    return <size_t>(((first ^ (last << 1 | last >> 63) ^ size) * <uint64_t>0x9e3779b97f4a7c15) >> 54)
-
-
-cdef inline uint64_t number_of(Met *met, const uint8_t *p, size_t size) noexcept nogil:
-    """The number of a text. Most columns have few different texts, and to compare is quicker than to hash."""
-    cdef Met *one = &met[slot_of(p, size)]
-    if one.number == 0 or one.size != size or memcmp(one.text, p, size):
-        one.text, one.size, one.number = p, size, hashed(p, size)
+        for i in range(size):
+            first = first << 8 | p[i]
+    one = &met[((first ^ (last << 1 | last >> 63) ^ size) * <uint64_t>0x9e3779b97f4a7c15) >> 54]
+    if one.first != first or one.last != last or one.size != size or one.number == 0 or (
+            size > 16 and memcmp(one.text + 8, p + 8, size - 16)):
+        one.text, one.size, one.first, one.last, one.number = p, size, first, last, hashed(p, size)
     return one.number
 
 
@@ -242,7 +241,8 @@ def codes(const uint64_t[::1] numbers, int64_t[::1] out):
     return first
 
 
-def works(wire, buffer, arena, offsets, lengths, uint64_t[::1] tasks, uint64_t[::1] ids, uint8_t[::1] bits):
+def works(wire, buffer, arena, offsets, lengths, const int64_t[::1] rows, const uint8_t[::1] needs,
+          const uint8_t[::1] kinds, uint64_t[::1] tasks, uint64_t[::1] ids, uint8_t[::1] bits):
     """The work that records tell of: the numbers of its id and of their own, 0 for none, and FINAL, ASKS and ODD,
     which leaves a record to the ``work`` of its wire. wire: its name, or a ``MemberWork``. Returns whether it is known
     here."""
@@ -251,8 +251,9 @@ def works(wire, buffer, arena, offsets, lengths, uint64_t[::1] tasks, uint64_t[:
     cdef tw_string[3] names
     cdef const char *words = NULL
     cdef bytes first, second, status, ends
-    cdef Py_ssize_t row
+    cdef Py_ssize_t i
     cdef const uint8_t *p
+    cdef size_t size
     cdef tw_work w
     cdef Met[MET] met
     memset(met, 0, sizeof(met))
@@ -271,23 +272,29 @@ def works(wire, buffer, arena, offsets, lengths, uint64_t[::1] tasks, uint64_t[:
         words = ends
     else:
         return False
-    if not tasks.shape[0] == ids.shape[0] == bits.shape[0] == s.count:
+    if not tasks.shape[0] == ids.shape[0] == bits.shape[0] == rows.shape[0] or kinds.shape[0] != s.count:
         raise ValueError("there is a task, an id and a byte of bits for each record")
+    for i in range(rows.shape[0]):
+        if not 0 <= rows[i] < s.count or kinds[rows[i]] >= needs.shape[0]:
+            raise ValueError("there is no such record")
     with nogil:
-        for row in range(s.count):
-            memset(&w, 0, sizeof(w))
-            w.bits = TW_FINAL | TW_ASKS
-            p = span(&s, row)
+        for i in range(rows.shape[0]):
+            w.task, w.id, w.bits = NULL, NULL, TW_FINAL | TW_ASKS
+            p = span(&s, rows[i])
+            size = <size_t>s.lengths[rows[i]]
+            w.limit = s.data[0] + s.sizes[0]
+            if not s.data[0] <= p < w.limit:
+                w.limit = s.data[1] + s.sizes[1]
             if p == NULL:
                 w.bits |= TW_ODD
             elif read != NULL:
-                read(p, <size_t>s.lengths[row], &w)
+                read(p, size, &w)
             else:
-                tw_member_work(p, <size_t>s.lengths[row], names, words, &w)
-            tasks[row] = 0 if w.task == NULL else hashed(w.task, w.task_size) if w.task == w.lower else \
+                tw_member_work(p, size, names, words, needs[kinds[rows[i]]] & 1, &w)
+            tasks[i] = 0 if w.task == NULL else hashed(w.task, w.task_size) if w.task == w.lower else \
                 number_of(met, w.task, w.task_size)
-            ids[row] = hashed(w.id, w.id_size) if w.id != NULL else 0
-            bits[row] = <uint8_t>w.bits
+            ids[i] = hashed(w.id, w.id_size) if w.id != NULL and needs[kinds[rows[i]]] & 2 else 0
+            bits[i] = <uint8_t>w.bits
     return True
 
 
@@ -302,38 +309,33 @@ cdef class Tally:
     def __len__(self):
         return self.tally.count
 
-    def add(self, const uint64_t[::1] keys, buffer, arena, side, offsets, lengths, const uint8_t[::1] wires,
-            const int64_t[::1] sizes, const int64_t[::1] times, const uint8_t[::1] timed, const int64_t[::1] tokens):
-        cdef Spans s = spans_of(buffer, arena, side, offsets, lengths)
-        cdef Py_ssize_t row
-        cdef tw_group *group = NULL
-        cdef const uint8_t *p = NULL
-        cdef int failed = 0
-        cdef bint priced = tokens.shape[0] > 0
-        if not keys.shape[0] == wires.shape[0] == sizes.shape[0] == times.shape[0] == timed.shape[0] == s.count:
+    def add(self, const uint64_t[::1] numbers, const uint8_t[::1] places, texts, const uint8_t[::1] wires,
+            const int64_t[::1] sizes, const int64_t[::1] times, const uint8_t[::1] timed, const int64_t[::1] tokens,
+            uint64_t[::1] keys):
+        cdef Spans s
+        cdef size_t row = 0, place, count = <size_t>keys.shape[0]
+        cdef const uint8_t *p
+        cdef const uint8_t *at = NULL if places is None else &places[0]
+        cdef const int64_t *spent = &tokens[0] if tokens.shape[0] else NULL
+        if not keys.shape[0] == wires.shape[0] == sizes.shape[0] == times.shape[0] == timed.shape[0] == \
+                (tokens.shape[0] or keys.shape[0]) == (numbers.shape[0] if places is None else places.shape[0]):
             raise ValueError("the columns do not match")
-        if priced and tokens.shape[0] != s.count:
-            raise ValueError("the columns do not match")
-        with nogil:
-            for row in range(s.count):
-                if keys[row] == 0:
-                    continue
-                if group == NULL or keys[row] != group.key:  # what follows itself is found already
-                    p = span(&s, row)
-                    group = NULL if p == NULL else \
-                        tw_group_of(&self.tally, keys[row], wires[row], p, <size_t>s.lengths[row])
-                    if group == NULL:
-                        failed = 1
-                        break
-                group.records += 1
-                group.bytes += sizes[row]
-                if priced:
-                    group.tokens += tokens[row]
-                if timed[row]:
-                    group.first = min(group.first, times[row])
-                    group.last = max(group.last, times[row])
-        if failed:
-            raise MemoryError if p != NULL else ValueError("a text lies outside of its buffer")
+        spans = None
+        memset(&s, 0, sizeof(s))
+        while True:
+            row = tw_tally_add(&self.tally, row, count, &numbers[0], <size_t>numbers.shape[0], at, &wires[0], &sizes[0],
+                               &times[0], &timed[0], spent, &keys[0])
+            if row == count:
+                return
+            if spans is None:
+                spans = buffer, arena, side, offsets, lengths = texts()
+                s = spans_of(buffer, arena, side, offsets, lengths)
+            place = row if at == NULL else at[row]
+            p = span(&s, <Py_ssize_t>place) if place < <size_t>s.count else NULL
+            if p == NULL:
+                raise ValueError("a text lies outside of its buffer")
+            if tw_group_of(&self.tally, keys[row], wires[row], p, <size_t>s.lengths[place]) == NULL:
+                raise MemoryError
 
     def rows(self, const int64_t[::1] order):
         cdef list found = []
@@ -385,7 +387,7 @@ cdef int fill_key(tw_key *key, tuple spec) except -1:
         raise ValueError(f"a key has at most {TW_KEY_FIELDS} of {TW_FIELDS} fields")
     key.size = len(fields)
     for number, field in enumerate(fields):
-        key.fields[number] = field
+        key.fields[number] = TW_FIELDS if field < 0 else field
     key.needs, key.without = sum(1 << field for field in needs), sum(1 << field for field in without)
     return 0
 
@@ -394,12 +396,13 @@ cdef class Pairing:
     """The requests of one rule: see the twin."""
 
     cdef tw_pairing pairing
+    cdef bint any_ends
 
-    def __cinit__(self, tuple ways, bint all_at_once, size_t most):
+    def __cinit__(self, tuple ways, bint all_at_once, bint any_ends, size_t most):
         cdef tw_way *one
         if len(ways) > TW_WAYS:
             raise ValueError(f"a rule has at most {TW_WAYS} ways to answer")
-        self.pairing.size, self.pairing.all_at_once = len(ways), all_at_once
+        self.pairing.size, self.pairing.all_at_once, self.any_ends = len(ways), all_at_once, any_ends
         self.pairing.most = self.pairing.ended.most = self.pairing.early.most = most
         for number, (asks, reply, others, names, unasking) in enumerate(ways):
             one = &self.pairing.ways[<int>number]
@@ -414,46 +417,60 @@ cdef class Pairing:
     def __dealloc__(self):
         tw_pairing_free(&self.pairing)
 
-    def take(self, const uint64_t[:, ::1] fields, const uint8_t[::1] ways, const uint8_t[::1] asks, const uint8_t[::1] final,
+    def take(self, const int64_t[::1] rows, tuple columns, const uint64_t[::1] tasks, const uint64_t[::1] ids,
+             const uint8_t[::1] bits, const uint8_t[::1] kinds, const uint8_t[:, ::1] table, const uint8_t[::1] only,
              const int64_t[::1] times, const uint8_t[::1] timed, const int64_t[::1] tags):
-        cdef Py_ssize_t row, count = fields.shape[1]
-        cdef int field, failed = 0
+        cdef Py_ssize_t i, row, told = 0, count = rows.shape[0], every = kinds.shape[0]
+        cdef int field, ways, asks, failed = 0
         cdef tw_message m
+        cdef int64_t[::1] asking
         cdef int64_t[:, ::1] view
-        if fields.shape[0] != TW_FIELDS or not (
-            count == ways.shape[0] == asks.shape[0] == final.shape[0] == times.shape[0] == timed.shape[0] == tags.shape[0]
+        cdef const uint64_t[::1] column
+        cdef const uint64_t *fields[TW_FIELDS - 2]
+        if not (count == tasks.shape[0] == ids.shape[0] == bits.shape[0]) or len(columns) != TW_FIELDS - 2 or not (
+            every == only.shape[0] == times.shape[0] == timed.shape[0] == tags.shape[0]
         ):
             raise ValueError("the columns do not match")
+        for field in range(TW_FIELDS - 2):
+            column = columns[field]
+            if column.shape[0] != every:
+                raise ValueError("the columns do not match")
+            fields[field] = &column[0]
+        for i in range(count):
+            if not 0 <= rows[i] < every or kinds[rows[i]] >= table.shape[1]:
+                raise ValueError("there is no such record")
+        asked = np.empty(count, np.int64)
+        asking = asked
         self.pairing.settled_count = 0
+        m.fields[TW_FIELDS] = 0
         with nogil:
-            for row in range(count):
-                if ways[row] or asks[row]:
-                    m.there = 0
-                    for field in range(TW_FIELDS):
-                        m.fields[field] = fields[field, row]
-                        m.there |= <unsigned>(m.fields[field] != 0) << field
-                    m.time, m.tag, m.timed, m.final = times[row], tags[row], timed[row], final[row]
-                    failed = tw_take_message(&self.pairing, &m, ways[row], asks[row])
-                    if failed < 0:
-                        break
+            for i in range(count):
+                row = rows[i]
+                ways, asks = table[0, kinds[row]] & only[row], table[1, kinds[row]] and bits[i] & TW_ASKS
+                if not ways and not asks:
+                    continue
+                m.fields[0], m.fields[1], m.fields[2] = fields[0][row], fields[1][row], fields[2][row]
+                m.fields[3], m.fields[4], m.fields[5], m.fields[6] = tasks[i], ids[i], fields[3][row], fields[4][row]
+                m.there = 0
+                for field in range(TW_FIELDS):
+                    m.there |= <unsigned>(m.fields[field] != 0) << field
+                m.time, m.tag, m.timed = times[row], tags[row], timed[row]
+                m.final = table[2, kinds[row]] and (self.any_ends or bits[i] & TW_FINAL)
+                if asks and m.timed:
+                    asking[told] = m.tag
+                    told += 1
+                failed = tw_take_message(&self.pairing, &m, <unsigned>ways, asks)
+                if failed < 0:
+                    break
         if failed < 0:
             raise MemoryError
         settled = np.empty((self.pairing.settled_count, 2), np.int64)
         view = settled
         for row in range(settled.shape[0]):
             view[row, 0], view[row, 1] = self.pairing.settled[2 * row], self.pairing.settled[2 * row + 1]
-        return settled
+        return asked[:told], settled
 
     def counts(self):
-        p = &self.pairing
-        return {
-            "requests": p.asked,
-            "answered": p.answered,
-            "waiting": p.asked - p.answered - p.given_up,
-            "given_up": p.given_up,
-            "backwards": p.backwards,
-            "progress": p.progress,
-            "orphans": p.orphans,
-            "ahead": p.ahead,
-            "further": p.further,
-        }
+        c = self.pairing.counts
+        c[TW_WAITING] = c[TW_ASKED] - c[TW_ANSWERED] - c[TW_GIVEN_UP]
+        return [c[i] for i in range(TW_COUNTS)]

@@ -80,6 +80,14 @@ static inline int tw_grown(void *array, size_t used, size_t *room, size_t size)
     return 0;
 }
 
+static inline uint64_t tw_mixed(uint64_t h, uint64_t more)
+{
+    h = (h ^ more) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93u;
+    return h ^ h >> 32;
+}
+
 /* --- sums of records by a value ------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -117,6 +125,40 @@ static inline tw_group *tw_group_of(tw_tally *t, uint64_t key, uint8_t wire, con
     return &t->groups[t->count++];
 }
 
+/* Adds records from one on, see the twin; NULL: no places, no tokens. Gives the first whose group is not there yet, or how
+ * many there are. */
+static inline size_t tw_tally_add(tw_tally *t, size_t row, size_t count, const uint64_t *numbers, size_t known, const uint8_t *places,
+                                  const uint8_t *wires, const int64_t *sizes, const int64_t *times, const uint8_t *timed,
+                                  const int64_t *tokens, uint64_t *keys)
+{
+    uint64_t before = 0;
+    unsigned wire = 0;
+    tw_group *group = NULL;
+    for (; row < count; row++) {
+        const size_t place = places ? places[row] : row;
+        const uint64_t number = place < known ? numbers[place] : 0;
+        keys[row] = 0;
+        if (!number) continue;
+        if (number != before || wires[row] != wire) { /* what follows itself is found already */
+            before = number;
+            wire = wires[row];
+            keys[row] = tw_mixed(number, (uint64_t)wire + 1);
+            keys[row] += !keys[row];
+            const uint32_t *found = tw_table_find(&t->table, keys[row]);
+            if (!found) return row;
+            group = &t->groups[*found - 1];
+        }
+        keys[row] = group->key;
+        group->records++;
+        group->bytes += sizes[row];
+        if (tokens) group->tokens += tokens[row];
+        if (!timed[row]) continue;
+        if (times[row] < group->first) group->first = times[row];
+        if (times[row] > group->last) group->last = times[row];
+    }
+    return row;
+}
+
 static inline void tw_tally_free(tw_tally *t)
 {
     free(t->table.entries);
@@ -130,7 +172,7 @@ static inline void tw_tally_free(tw_tally *t)
 enum { TW_FIELDS = 7, TW_SENDER = 1, TW_WAYS = 4, TW_KEYS = 2, TW_KEY_FIELDS = 4 };
 
 typedef struct {
-    int8_t fields[TW_KEY_FIELDS]; /* -1: nothing stands there */
+    int8_t fields[TW_KEY_FIELDS]; /* TW_FIELDS: nothing stands there */
     int size;
     uint8_t needs, without; /* bits of the fields that must and must not be there */
 } tw_key;
@@ -173,6 +215,8 @@ typedef struct {
     uint32_t oldest, newest, unused;
 } tw_recent;
 
+enum { TW_ASKED, TW_ANSWERED, TW_WAITING, TW_GIVEN_UP, TW_BACKWARDS, TW_PROGRESS, TW_ORPHANS, TW_AHEAD, TW_FURTHER, TW_COUNTS };
+
 typedef struct {
     tw_way ways[TW_WAYS];
     int size, all_at_once;
@@ -187,31 +231,24 @@ typedef struct {
     uint32_t oldest, newest, unused, unused_bucket;
     size_t open;
     tw_recent ended, early;
-    int64_t asked, answered, given_up, backwards, progress, orphans, ahead, further;
+    int64_t counts[TW_COUNTS];
     int64_t *settled; /* pairs: the tag of the request, microseconds */
     size_t settled_count, settled_room;
 } tw_pairing;
 
 typedef struct {
-    uint64_t fields[TW_FIELDS];
+    uint64_t fields[TW_FIELDS + 1]; /* numbers of texts, as nobody can choose them; the last is 0 */
     int64_t time, tag;
     int timed, final;
     unsigned there; /* bits of the fields that are */
 } tw_message;
 
-static inline uint64_t tw_mixed(uint64_t h, uint64_t more)
-{
-    h = (h ^ more) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 32;
-    h *= 0xd6e8feb86659fd93u;
-    return h ^ h >> 32;
-}
-
 static inline uint64_t tw_key_of(const tw_key *k, int way, const tw_message *m)
 {
     uint64_t h = 0x632be59bd9b4e019u + (uint64_t)way;
     if (k->needs & ~m->there || k->without & m->there) return 0;
-    for (int i = 0; i < k->size; i++) h = tw_mixed(h, k->fields[i] < 0 ? 0 : m->fields[k->fields[i]]);
+    for (int i = 0; i < k->size; i++) h = h * 0x9e3779b97f4a7c15u + m->fields[k->fields[i]];
+    h ^= h >> 32;
     return h ? h : 1;
 }
 
@@ -336,10 +373,10 @@ static inline int tw_forget(tw_pairing *p, uint32_t request)
 
 static inline int tw_settle(tw_pairing *p, const tw_request *asked, int timed, int64_t time, int ahead)
 {
-    p->answered++;
+    p->counts[TW_ANSWERED]++;
     if (!asked->timed || !timed) return 0;
     if (time < asked->time) {
-        p->backwards += !ahead;
+        p->counts[TW_BACKWARDS] += !ahead;
         return 0;
     }
     if (tw_grown(&p->settled, 2 * p->settled_count, &p->settled_room, sizeof(int64_t)) < 0) return -1;
@@ -361,7 +398,7 @@ static inline int tw_answer(tw_pairing *p, const tw_way *way, uint64_t key, cons
         if (!place) break;
         found = 1;
         if (!m->final) {
-            p->progress++;
+            p->counts[TW_PROGRESS]++;
             break;
         }
         const uint32_t request = (place - 1) / p->stride + 1;
@@ -376,10 +413,10 @@ static inline int tw_answer(tw_pairing *p, const tw_way *way, uint64_t key, cons
 static inline int tw_unasked(tw_pairing *p, uint64_t key, const tw_message *m)
 {
     if (tw_table_find(&p->ended.table, key)) {
-        p->further++;
+        p->counts[TW_FURTHER]++;
         return 0;
     }
-    p->orphans++;
+    p->counts[TW_ORPHANS]++;
     if (!p->early.most) return 0;
     tw_memo *early = tw_recent_put(&p->early, key);
     if (!early) return -1;
@@ -397,7 +434,7 @@ static inline int tw_ask(tw_pairing *p, const tw_message *m)
     tw_request asked = { m->fields[TW_SENDER], m->time, m->tag, 0, 0, 0, (uint8_t)m->timed };
     tw_place places[TW_WAYS * TW_KEYS];
     uint32_t request = p->unused;
-    p->asked++;
+    p->counts[TW_ASKED]++;
     for (int i = 0; i < p->size; i++)
         for (int k = 0; k < p->ways[i].size; k++) {
             const uint64_t key = tw_key_of(&p->ways[i].asks[k], i, m);
@@ -410,8 +447,8 @@ static inline int tw_ask(tw_pairing *p, const tw_message *m)
         if (!known) continue;
         const tw_memo early = p->early.memos[*known - 1];
         tw_recent_drop(&p->early, early.key);
-        p->orphans -= early.count;
-        p->ahead += early.count;
+        p->counts[TW_ORPHANS] -= early.count;
+        p->counts[TW_AHEAD] += early.count;
         if (!early.final) break;
         return tw_settle(p, &asked, early.timed, early.time, 1) < 0 ? -1 : tw_end(p, places, asked.places);
     }
@@ -439,7 +476,7 @@ static inline int tw_ask(tw_pairing *p, const tw_message *m)
     }
     while (p->open > p->most) {
         if (tw_forget(p, p->oldest) < 0) return -1;
-        p->given_up++;
+        p->counts[TW_GIVEN_UP]++;
     }
     return 0;
 }
@@ -450,7 +487,7 @@ static inline int tw_take_message(tw_pairing *p, const tw_message *m, unsigned w
     uint64_t named = 0;
     for (int i = 0; i < p->size; i++) {
         const tw_way *way = &p->ways[i];
-        if (!(ways >> i & 1) || (way->unasking && asks)) continue;
+        if (!(ways >> i & 1) || (way->unasking && asks) || !(way->names || p->waiting.count)) continue;
         const uint64_t key = tw_key_of(&way->reply, i, m);
         if (!key) continue;
         const int found = tw_answer(p, way, key, m);

@@ -14,17 +14,18 @@ typedef struct {
     const uint8_t *task, *id; /* NULL: none */
     size_t task_size, id_size;
     unsigned bits;
+    const uint8_t *limit; /* as far as may be read behind the record */
     uint8_t lower[64]; /* a task in small letters, if it is written otherwise */
 } tw_work;
 
 static inline int tw_is_word(uint8_t c) { return (c | 32) >= 'a' ? (c | 32) <= 'z' : c >= '0' && c <= '9'; }
 
-static inline int tw_same(const uint8_t *p, size_t size, const char *text)
+TW_ALWAYS int tw_same(const uint8_t *p, size_t size, const char *text)
 {
     return size == strlen(text) && size && !memcmp(p, text, size);
 }
 
-/* --- nSLIP: the first TASK_ID and act outside of texts, and the STATUS ------------------------------------------------ */
+/* --- nSLIP: the first TASK_ID outside of texts, and the STATUS --------------------------------------------------------- */
 
 static const char *const tw_going_on[] = { "waiting", "in_progress", "queued", "running", "accepted", "blocked", "partial" };
 
@@ -38,66 +39,49 @@ static inline int tw_goes_on(const uint8_t *p, size_t size)
     return 0;
 }
 
-/* The next byte at which a slot that matters or a text may begin. */
-static inline size_t tw_nslip_stop(const uint8_t *p, size_t i, size_t size)
+/* The 64 bytes at p; those from the end of what can be read on are of no account. */
+static inline const uint8_t *tw_block(const uint8_t *p, const uint8_t *limit, uint8_t rest[64])
 {
-#ifdef TW_SSE2
-    for (; i < size && size - i > 16; i += 16) {
-        const __m128i here = _mm_loadu_si128((const __m128i *)(p + i)), key = _mm_loadu_si128((const __m128i *)(p + i + 1));
-        __m128i found = _mm_or_si128(_mm_cmpeq_epi8(key, _mm_set1_epi8('k')), _mm_cmpeq_epi8(key, _mm_set1_epi8('a')));
-        found = _mm_or_si128(found, _mm_cmpeq_epi8(key, _mm_set1_epi8('u')));
-        found = _mm_and_si128(found, _mm_cmpeq_epi8(here, _mm_set1_epi8('|')));
-        found = _mm_or_si128(found, _mm_cmpeq_epi8(here, _mm_set1_epi8('"')));
-        found = _mm_or_si128(found, _mm_cmpeq_epi8(here, _mm_set1_epi8('@')));
-        const unsigned mask = (unsigned)_mm_movemask_epi8(found);
-        if (mask) return i + (size_t)tw_low_zeros_32(mask);
-    }
-#endif
-    while (i < size && p[i] != '|' && p[i] != '"' && p[i] != '@') i++;
-    return i;
+    return limit - p >= 64 ? p : memcpy(memset(rest, 0, 64), p, (size_t)(limit - p));
+}
+
+/* A bit for each byte of a block that is in a text, or the quote before it; the state of all blocks is zero at first. */
+static inline uint64_t tw_quoted(const uint8_t *block, uint64_t state[2])
+{
+    const uint64_t slash = tw_equal(block, '\\', 0);
+    uint64_t text = tw_equal(block, '"', 0);
+    if (slash | state[0]) text &= ~tw_escaped_bytes(slash, &state[0]);
+    for (int i = 1; i < 64; i <<= 1) text ^= text << i;
+    text ^= state[1];
+    state[1] = 0 - (text >> 63);
+    return text;
 }
 
 static inline void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
 {
-    const uint8_t *act = NULL;
-    size_t act_size = 0;
-    int status = 0, going_on = 0, marked = 0;
-    for (size_t i = 0; i < size; i++) {
-        i = tw_nslip_stop(p, i, size);
-        if (i >= size) break;
-        if (p[i] == '"') { /* to the end of a text */
-            for (i++; i < size && p[i] != '"'; i++) i += p[i] == '\\';
-            continue;
-        }
-        if (p[i] == '@' && !marked) marked = 1;
-        else if (p[i] != '|') continue;
-        if (i + 1 >= size) break;
-        const uint8_t key = p[i + 1];
-        if (key != 'k' && key != 'a' && key != 'u') continue;
-        size_t from = i + 2, to;
-        if (key == 'u') {
-            if (status || from >= size || p[from] != '"') continue;
-            for (to = ++from; to < size && (p[to] == '_' || (tw_is_word(p[to]) && p[to] > '9')); to++) {}
-            if (to < size && p[to] == '"') {
-                status = 1;
-                going_on = tw_goes_on(p + from, to - from);
-                i = to;
+    const uint8_t *end = p + size, *to;
+    uint64_t state[2] = { 0, 0 };
+    uint8_t rest[64];
+    int status = 0;
+    for (const uint8_t *at = p; at < end; at += 64) {
+        const uint8_t *block = tw_block(at, w->limit, rest);
+        const uint64_t keys = tw_equal(block, 'k', 0) | tw_equal(block, 'u', 0);
+        uint64_t slots = tw_equal(block, '|', 0) | (at == p && *p == '@');
+        for (slots &= (keys >> 1 | (uint64_t)1 << 63) & ~tw_quoted(block, state); slots; slots &= slots - 1) {
+            const uint8_t *from = at + tw_low_zeros(slots) + 2;
+            if (from >= end) break;
+            if (from[-1] == 'u' && !status && *from == '"') {
+                for (to = ++from; to < end && (*to == '_' || (tw_is_word(*to) && *to > '9')); to++) {}
+                status = to < end && *to == '"';
+                if (status && tw_goes_on(from, (size_t)(to - from))) w->bits &= ~(unsigned)TW_FINAL;
+            } else if (from[-1] == 'k' && !w->task) {
+                while (from < end && *from == '0') from++;
+                for (to = from; to < end && tw_is_word(*to); to++) {}
+                w->task = to > from ? from : (const uint8_t *)"0";
+                w->task_size = to > from ? (size_t)(to - from) : 1;
             }
-            continue;
         }
-        while (from < size && p[from] == '0') from++;
-        for (to = from; to < size && tw_is_word(p[to]); to++) {}
-        if (key == 'k' && !w->task) {
-            w->task = to > from ? p + from : (const uint8_t *)"0";
-            w->task_size = to > from ? to - from : 1;
-        } else if (key == 'a' && !act) {
-            act = p + from;
-            act_size = to - from;
-        }
-        i = to - 1;
     }
-    if (act_size == 1 && (*act == '2' || *act == '3' || *act == '5' || *act == '6')) going_on = 1;
-    if (going_on) w->bits &= ~(unsigned)TW_FINAL;
 }
 
 /* --- CSP/1: the first line of a TASK, a RESULT or an ERROR, a STATUS that is PARTIAL, and the task that an ERROR is AT -- */
@@ -167,56 +151,41 @@ typedef struct {
 /* Behind the good object or array at p. */
 static inline const uint8_t *tw_behind_nested(const uint8_t *p, const uint8_t *end)
 {
+    uint64_t state[2] = { 0, 0 };
+    uint8_t rest[64];
     int depth = 0;
-#ifdef TW_SSE2
-    uint8_t rest[64] = { 0 };
-    for (uint64_t carried = 0, inside = 0; p < end; p += 64) {
-        const uint8_t *block = end - p < 64 ? memcpy(rest, p, (size_t)(end - p)) : p;
-        uint64_t quote = 0, slash = 0, brace = 0, text, closing = 0;
-        for (int i = 0; i < 64; i += 16) {
-            const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(block + i));
-            const __m128i folded = _mm_or_si128(v, _mm_set1_epi8(32)); /* brackets become braces */
-            const unsigned close = tw_are(folded, '}');
-            quote |= (uint64_t)tw_are(v, '"') << i;
-            slash |= (uint64_t)tw_are(v, '\\') << i;
-            brace |= (uint64_t)(tw_are(folded, '{') | close) << i;
-            closing |= (uint64_t)close << i;
-        }
-        if (slash | carried) quote &= ~tw_escaped_bytes(slash, &carried);
-        for (int i = (text = quote, 1); i < 64; i <<= 1) text ^= text << i; /* a bit for each byte that is in a text */
-        text ^= inside;
-        inside = 0 - (text >> 63);
-        for (brace &= ~text; brace; brace &= brace - 1) {
+    for (; p < end; p += 64) {
+        const uint8_t *block = tw_block(p, end, rest);
+        const uint64_t closing = tw_equal(block, '}', 32); /* brackets become braces */
+        for (uint64_t brace = (closing | tw_equal(block, '{', 32)) & ~tw_quoted(block, state); brace; brace &= brace - 1) {
             depth += closing & brace & (0 - brace) ? -1 : 1;
             if (!depth) return p + tw_low_zeros(brace) + 1;
         }
     }
-#endif
-    for (; p < end; p++) {
-        if (*p == '"') p = tw_closing_quote(p + 1, end);
-        else if ((*p | 32) == '{') depth++;
-        else if ((*p | 32) == '}' && !--depth) return p + 1;
-    }
     return end;
 }
 
-/* The members of a good object that have these names; 0 where one of them stands twice or is neither a text nor null, or a
- * name has escapes. */
-static inline int tw_members(const uint8_t *p, const uint8_t *end, const tw_string names[3], tw_string members[3])
+/* The members of a good object that have these names, until none is wanted (a bit for each; the first may stand for
+ * others, too): 0 where one of them is neither a text nor null, or a name has escapes. */
+static inline int tw_members(const uint8_t *p, const uint8_t *end, const tw_string names[3], unsigned wanted, unsigned first,
+                             tw_string members[3])
 {
-    for (p = tw_behind_space(tw_behind_space(p) + 1); *p == '"'; p = *p == ',' ? tw_behind_space(p + 1) : p) {
+    for (p = tw_behind_space(tw_behind_space(p) + 1); *p == '"' && wanted; p = *p == ',' ? tw_behind_space(p + 1) : p) {
         const uint8_t *key = p + 1, *plain = tw_plain(key, end), *slash;
         const uint8_t *close = *plain == '"' ? plain : tw_closing_quote(plain, end);
         int member = 0;
         if (plain < close && tw_slash(plain, close) < close) return 0;
         const size_t n = (size_t)(close - key);
-        while (member < 3 && (n != names[member].size || memcmp(key, names[member].p, n))) member++;
+        while (member < 3 && (n != names[member].size || *key != *names[member].p || memcmp(key, names[member].p, n))) member++;
         const uint8_t *value = tw_behind_space(tw_behind_space(close + 1) + 1);
-        if (member < 3 && (members[member].p || (*value != '"' && *value != 'n'))) return 0;
+        if (member < 3 && *value != '"' && *value != 'n') return 0;
         if (*value == '"') {
             slash = tw_plain(value + 1, end); /* there are no escapes before it */
             p = *slash == '"' ? slash : tw_closing_quote(slash, end);
-            if (member < 3) members[member] = (tw_string){ value + 1, (size_t)(p - (value + 1)), 0 };
+            if (member < 3) {
+                members[member] = (tw_string){ value + 1, (size_t)(p - (value + 1)), 0 };
+                wanted &= ~(member ? 1u << member : first);
+            }
             for (; member < 3 && (slash = tw_slash(slash, p)) < p; slash += 2) members[member].escaped |= slash[1] == 'u' ? 2 : 1;
             p++;
         } else if ((*value | 32) == '{') {
@@ -226,18 +195,19 @@ static inline int tw_members(const uint8_t *p, const uint8_t *end, const tw_stri
         }
         p = tw_behind_space(p);
     }
-    return *p == '}';
+    return *p == '}' || !wanted;
 }
 
-/* The members of turnwire.pairs.MemberWork: the first that is a text is the task, the third its status; ends: words with a
- * zero behind each, and another at the end. */
-static inline void tw_member_work(const uint8_t *p, size_t size, const tw_string names[3], const char *ends, tw_work *w)
+/* The members of turnwire.pairs.MemberWork: the first that is a text is the task, the third its status, which is read of
+ * answers; ends: words with a zero behind each, and another at the end. */
+static inline void tw_member_work(const uint8_t *p, size_t size, const tw_string names[3], const char *ends, int answers,
+                                  tw_work *w)
 {
     tw_string members[3] = { { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 } };
     const tw_string *task = &members[0], *status = &members[2];
     unsigned big = 0;
     w->bits |= TW_ODD;
-    if (!tw_members(p, p + size, names, members)) return;
+    if (!tw_members(p, p + size, names, answers ? 7 : 3, 3, members)) return;
     if (!task->p) task++;
     for (size_t i = 0; i < task->size; i++) big |= (uint8_t)(task->p[i] - 'A') < 26;
     if (status->escaped || (big && task->size > sizeof w->lower)) return;
@@ -254,10 +224,16 @@ static inline void tw_member_work(const uint8_t *p, size_t size, const tw_string
 
 static const uint8_t tw_sigil[] = { 0xe2, 0xab, 0xbb };
 
+static inline int tw_in_name(uint8_t c) /* letters, digits, - . _ */
+{
+    static const uint32_t those[8] = { 0, 0x03ff6000, 0x87fffffe, 0x07fffffe };
+    return those[c >> 5] >> (c & 31) & 1;
+}
+
 static inline size_t tw_plain_word(const uint8_t *p, size_t size)
 {
     size_t n = 0;
-    while (n < size && (tw_is_word(p[n]) || p[n] == '_' || p[n] == '-' || p[n] == '.')) n++;
+    while (n < size && tw_in_name(p[n])) n++;
     return n;
 }
 
@@ -292,7 +268,7 @@ static inline int tw_opening(const tw_string *s, tw_string *type, tw_string *pla
     if (p >= end || *p++ != ':') return -1;
     for (from = p; p < end && *p != '\\'; p++) {
         if (*p == '/') slash = p;
-        else if (!tw_plain_word(p, 1)) return -1;
+        else if (!tw_in_name(*p)) return -1;
     }
     if (p == from || (p < end && p[1] != 'n')) return -1;
     *place = (tw_string){ from, (size_t)((slash ? slash : p) - from), 0 };
@@ -310,7 +286,7 @@ static inline void tw_kick_work(const uint8_t *p, size_t size, tw_work *w)
     tw_string members[3] = { { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 } };
     tw_string type = { NULL, 0, 0 }, place = { NULL, 0, 0 }, line = { NULL, 0, 0 };
     w->bits |= TW_ODD;
-    if (!tw_members(p, p + size, names, members)) return;
+    if (!tw_members(p, p + size, names, 7, 1, members)) return;
     const tw_string *id = &members[0], *channel = &members[1], *content = &members[2];
     if (!channel->p || !content->p || id->escaped || channel->escaped || channel->size < 5) return;
     if (memcmp(channel->p, tw_sigil, 3)) return;

@@ -28,6 +28,12 @@ def hash_of(text: bytes) -> int:
     return hash(bytes(text)) & _U64 or 1
 
 
+def _picked(spans: Any, places: Any) -> tuple[Any, ...]:
+    """The spans at these places."""
+    *data, offsets, lengths = spans
+    return *data, offsets[places], lengths[places]
+
+
 def _texts(buffer: Any, arena: Any, side: Any, offsets: Any, lengths: Any) -> Iterator[bytes]:
     whole = b"".join((buffer, arena, side))
     for start, length in zip(offsets.tolist(), lengths.tolist(), strict=True):
@@ -63,8 +69,22 @@ def codes(numbers: Any, out: Any) -> list[int]:
     return list(first.values())
 
 
-def works(wire: Any, buffer: Any, arena: Any, offsets: Any, lengths: Any, tasks: Any, ids: Any, bits: Any) -> bool:
-    """False: only the compiled core reads the tasks that records name; here the wire's ``work`` does."""
+def works(
+    wire: Any,
+    buffer: Any,
+    arena: Any,
+    offsets: Any,
+    lengths: Any,
+    rows: Any,
+    needs: Any,
+    kinds: Any,
+    tasks: Any,
+    ids: Any,
+    bits: Any,
+) -> bool:
+    """False: only the compiled core reads the tasks that some of the records name; here the wire's ``work`` does.
+    needs: by the code of a kind, 1 where such a record may answer (whose ``FINAL`` is read), 2 where it may ask (whose
+    id is read)."""
     return False
 
 
@@ -79,28 +99,34 @@ class Tally:
 
     def add(
         self,
-        keys: Any,
-        buffer: Any,
-        arena: Any,
-        side: Any,
-        offsets: Any,
-        lengths: Any,
+        numbers: Any,
+        places: Any,
+        texts: Any,
         wires: Any,
         sizes: Any,
         times: Any,
         timed: Any,
         tokens: Any,
+        keys: Any,
     ) -> None:
-        """Adds records: their keys (0: none), the texts that the keys stand for and the codes of their wires, which
-        name a group; sizes in bytes, times, which of them are there, and tokens (empty: not counted)."""
-        rows = np.flatnonzero(keys)
-        names = _texts(buffer, arena, side, offsets[rows], lengths[rows])
+        """Adds records: the numbers of their values, or of those at ``places`` among the different ones (0, and a place
+        that is none: no value); the codes of their wires, sizes in bytes, times, which of these are there, and tokens
+        (empty: not counted). texts: gives the spans of the values, which name a group. Fills ``keys`` with the keys of
+        groups, 0 for none."""
+        at = np.arange(len(keys)) if places is None else places
+        keys[:] = 0
+        rows = np.flatnonzero((at >= 0) & (at < len(numbers)))
+        rows = rows[numbers[at[rows]] != 0]
+        keys[rows] = numbers[at[rows]]
+        mixed(keys.copy(), wires, keys)
+        new = {key: row for key, row in zip(keys[rows].tolist(), rows.tolist(), strict=True) if key not in self._groups}
+        first = dict(zip(new, _texts(*_picked(texts(), at[list(new.values())])), strict=True)) if new else {}
         spent = tokens[rows].tolist() if len(tokens) else [0] * len(rows)
         columns = [column[rows].tolist() for column in (keys, wires, sizes, times, timed)]
-        for name, token, key, wire, size, time, there in zip(names, spent, *columns, strict=True):
+        for token, key, wire, size, time, there in zip(spent, *columns, strict=True):
             group = self._groups.get(key)
             if group is None:
-                group = self._groups[key] = [wire, name, 0, 0, 0, None, None]
+                group = self._groups[key] = [wire, first[key], 0, 0, 0, None, None]
             group[2] += 1
             group[3] += size
             group[4] += token
@@ -169,12 +195,13 @@ class Pairing:
     """The open requests of one rule, and what became of the others: see :class:`turnwire.read.pairing.Pairing`.
 
     ways: of each the keys of a request and of an answer, (fields, needs, without), and three marks: the answer is from
-    another sender, it names its request, and what asks is no answer. most: requests that wait at once.
+    another sender, it names its request, and what asks is no answer. any_ends: an answer ends its request even if its
+    work goes on. most: requests that wait at once.
     """
 
-    def __init__(self, ways: tuple[Any, ...], all_at_once: bool, most: int) -> None:
+    def __init__(self, ways: tuple[Any, ...], all_at_once: bool, any_ends: bool, most: int) -> None:
         self._ways = [_Way(tuple(_Key(*ask) for ask in asks), _Key(*reply), *marks) for asks, reply, *marks in ways]
-        self._all_at_once = all_at_once
+        self._all_at_once, self._any_ends = all_at_once, any_ends
         self._most = most
         self._waiting: dict[tuple[int, ...], OrderedDict[int, _Request]] = {}
         self._open: OrderedDict[int, _Request] = OrderedDict()
@@ -185,18 +212,36 @@ class Pairing:
         self._counts = dict.fromkeys(names, 0)
 
     def take(
-        self, fields: Any, ways: Any, asks: Any, final: Any, times: Any, timed: Any, tags: Any
-    ) -> NDArray[np.int64]:
-        """The next messages. fields: their numbers, a row for each field; ways: a bit for each way in which one may
-        answer; asks: it is a request; final: it ends what it answers. Returns the tag of each request that was answered
-        and after how many microseconds, where both have a time."""
+        self,
+        rows: Any,
+        columns: tuple[Any, ...],
+        tasks: Any,
+        ids: Any,
+        bits: Any,
+        kinds: Any,
+        table: Any,
+        only: Any,
+        times: Any,
+        timed: Any,
+        tags: Any,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The next messages: some rows, in order, perhaps several times; with the task, the id and the bits of each
+        (see ``works``). Whole columns: the fields but for task and id; the codes of kinds; the ways in which each may
+        answer (bits); times, and which are there; tags. table: by the code of a kind the ways in which it may answer,
+        whether it asks, and whether it may end what it answers. Returns the tags of requests with a time, and the tag
+        of each request that was answered and after how many microseconds, where both have a time."""
         self._settled = []
-        columns = (column.tolist() for column in (ways, asks, final, times, timed, tags))
-        for row, (some, asking, ends, time, there, tag) in enumerate(zip(*columns, strict=True)):
+        ways, asks, final = (one[kinds[rows]] for one in table)
+        ways &= only[rows]
+        asks = (asks != 0) & (bits & ASKS != 0)
+        final = (final != 0) & (self._any_ends | (bits & FINAL != 0))
+        several = [column[rows] for column in columns]
+        fields = zip(*(column.tolist() for column in (*several[:3], tasks, ids, *several[3:])), strict=True)
+        found = (column.tolist() for column in (ways, asks, final, times[rows], timed[rows], tags[rows]))
+        for message, some, asking, ends, time, there, tag in zip(fields, *found, strict=True):
             if some or asking:
-                message = tuple(fields[:, row].tolist())
                 self._take(message, some, asking, ends, time if there else None, tag)
-        return np.array(self._settled, np.int64).reshape(-1, 2)
+        return tags[rows[asks & (timed[rows] != 0)]], np.array(self._settled, np.int64).reshape(-1, 2)
 
     def _take(self, fields: tuple[int, ...], ways: int, asking: bool, final: bool, time: int | None, tag: int) -> None:
         """First as an answer, then as a request of its own."""
@@ -298,7 +343,7 @@ class Pairing:
         while len(self._ended) > self._most:
             self._ended.popitem(last=False)
 
-    def counts(self) -> dict[str, int]:
-        """The number of requests and of answers of each kind."""
-        waiting = self._counts["requests"] - self._counts["answered"] - self._counts["given_up"]
-        return {**self._counts, "waiting": waiting}
+    def counts(self) -> list[int]:
+        """The numbers of ``turnwire.read.pairing.COUNTS``."""
+        self._counts["waiting"] = self._counts["requests"] - self._counts["answered"] - self._counts["given_up"]
+        return list(self._counts.values())

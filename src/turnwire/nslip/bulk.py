@@ -84,18 +84,17 @@ SCANNER = BulkScanner(
 
 _GOES_ON = frozenset({"waiting", "in_progress", "queued", "running", "accepted", "blocked", "partial"})
 """Status words of work that has not ended."""
-_PROMISES = frozenset({Act.ASK, Act.REQUEST, Act.COMMIT, Act.ACCEPT})
 
 
 def work(record: bytes) -> Work | None:
-    """The TASK_ID of a record in base62, and whether its act and its STATUS end the task; None for what is damaged."""
+    """The TASK_ID of a record in base62, and whether its STATUS ends the task; None for what is damaged."""
     try:
         message = decode(record, unknown="keep")
     except DecodeError:
         return None
     task = message.slots.get(Slot.TASK_ID)
-    goes_on = message.act in _PROMISES or message.slots.get(Slot.STATUS, "").lower() in _GOES_ON
-    return Work(None if task is None else base62.encode(task), not goes_on)
+    final = message.slots.get(Slot.STATUS, "").lower() not in _GOES_ON
+    return Work(None if task is None else base62.encode(task), final)
 
 
 _NAMING = frozenset({"INFORM", "ACCEPT", "REJECT", "EVAL", "ERROR"})
@@ -113,5 +112,6 @@ PAIRS = (
             AnswerPattern(None, (_UNNAMED_THERE,), BACK),
         ),
         all_at_once=True,
+        progress=frozenset({"ASK", "REQUEST", "COMMIT", "ACCEPT"}),
     ),
 )

@@ -119,8 +119,8 @@ class Calls:
         if any(layout.kind == "span" for layout in wire.table.layouts):
             known = self._parents[wire.name]
             spans = np.flatnonzero(mine & np.isin(batch.codes("kind"), _SPANS) & batch.valid("id"))[: MOST - len(known)]
-            span, parent = (columns[name].numbers[spans] for name in ("id", "parent"))
-            known |= zip(span.tolist(), np.where(columns["parent"].lengths[spans] > 0, parent, 0).tolist(), strict=True)
+            span, parent = columns["id"].numbers[spans], ids_of(columns["parent"])[spans]
+            known |= zip(span.tolist(), parent.tolist(), strict=True)
         kinds, (names, codes), table = batch.codes("kind"), columns["tool"].coded(), wire.table
         asks, answers, of_tools, counts = (
             np.isin(kinds, [KINDS.index(one) for one in several])

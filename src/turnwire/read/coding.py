@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from turnwire import _backend
+from turnwire.log.output.texts import NumberColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,52 +59,63 @@ def mixed(*parts: NDArray[Any]) -> NDArray[np.uint64]:
     return found
 
 
-class Texts(NamedTuple):
-    """A column as texts and their numbers (u64, ``core.hash_of``; 0 if a row has none). Texts are spans of three
-    buffers, numbered as one; they are unescaped, and long ones are shortened (:func:`named`)."""
+class Spans(NamedTuple):
+    """Texts as spans of three buffers, numbered as one; they are unescaped, and long ones are shortened
+    (:func:`named`)."""
 
-    numbers: NDArray[np.uint64]
     buffer: Any
     arena: Any
     side: Any
     offsets: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
-    def coded(self) -> Coded:
-        """The same as codes of the different values, in the order in which they come."""
-        codes = np.empty(len(self.numbers), np.int64)
-        first = core.codes(self.numbers, codes)
-        return Coded([self.text(row) for row in first], codes)
-
     def text(self, row: int) -> str:
         """The text of a row that has one."""
         start, length = int(self.offsets[row]), int(self.lengths[row])
-        for part in (self.buffer, self.arena):
+        for part in self[:2]:
             if start < len(part):
                 return str(part[start : start + length], "utf-8")
             start -= len(part)
         return str(self.side[start : start + length], "utf-8")
 
 
+class Texts(NamedTuple):
+    """A column as texts and their numbers (u64, equal for equal texts; 0 if a row has none). spans: gives the texts."""
+
+    numbers: NDArray[np.uint64]
+    spans: Callable[[], Spans]
+
+    def coded(self) -> Coded:
+        """The same as codes of the different values, in the order in which they come."""
+        codes, spans = np.empty(len(self.numbers), np.int64), self.spans()
+        return Coded([spans.text(row) for row in core.codes(self.numbers, codes)], codes)
+
+    def text(self, row: int) -> str:
+        """The text of a row that has one."""
+        return self.spans().text(row)
+
+
 _NOTHING: NDArray[np.uint8] = np.empty(0, np.uint8)
+_SECRET = np.uint64(core.hash_of(b"number"))  # with which nobody can choose numbers that collide in a table
 
 
 def texts_of_codes(names: Sequence[str], codes: NDArray[Any]) -> Texts:
     """The texts of rows that are places among names; a code that is no place stands for none."""
-    numbers, side, starts, lengths = _table(tuple(names))
+    numbers, spans = table_of(tuple(names))
     places = np.where((codes >= 0) & (codes < len(names)), codes, len(names)).astype(np.intp)
-    return Texts(numbers[places], _NOTHING, _NOTHING, side, starts[places], lengths[places])
+    found = spans()
+    found = found._replace(offsets=found.offsets[places], lengths=found.lengths[places])
+    return Texts(np.append(numbers, np.uint64(0))[places], lambda: found)
 
 
 @lru_cache(64)
-def _table(
-    names: tuple[str, ...],
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers, bytes and spans of names, with nothing at the end."""
+def table_of(names: tuple[str, ...]) -> Texts:
+    """The texts of names, and behind them the span of none."""
     encoded = [name.encode("utf-8", "surrogatepass") for name in names]
     lengths = np.array([*map(len, encoded), 0], np.int64)
-    numbers = np.array([*map(core.hash_of, encoded), 0], np.uint64)
-    return numbers, np.frombuffer(b"".join(encoded), np.uint8), np.cumsum(lengths) - lengths, lengths
+    side = np.frombuffer(b"".join(encoded), np.uint8)
+    spans = Spans(_NOTHING, _NOTHING, side, np.cumsum(lengths) - lengths, lengths)
+    return Texts(np.array([*map(core.hash_of, encoded)], np.uint64), lambda: spans)
 
 
 def texts(batch: Batch, name: str, wanted: NDArray[np.bool_] | None = None) -> Texts:
@@ -115,15 +127,14 @@ def texts(batch: Batch, name: str, wanted: NDArray[np.bool_] | None = None) -> T
 
 
 def codes_of(batch: Batch, name: str) -> NDArray[Any]:
-    """The codes of an enum of a batch; as many as it has names if a row has none."""
-    column = batch.column(name)
-    codes = np.minimum(batch.codes(name), len(column.names))
+    """The codes of an enum of a batch; no place among its names if a row has none."""
+    column, codes = batch.column(name), batch.codes(name)
     return np.where(batch.valid(name), codes, len(column.names)) if column.nullable else codes
 
 
 def ids_of(found: Texts) -> NDArray[np.uint64]:
     """The numbers of ids; 0 for an empty one, too, which is no id."""
-    return np.where(found.lengths > 0, found.numbers, np.uint64(0))
+    return np.where(found.spans().lengths > 0, found.numbers, np.uint64(0))
 
 
 class TextColumns(dict[str, Texts]):
@@ -144,12 +155,12 @@ class TextColumns(dict[str, Texts]):
     @cached_property
     def kinds(self) -> NDArray[Any]:
         """The codes of the kinds: see :func:`codes_of`."""
-        return codes_of(self.batch, "kind")
+        return np.ascontiguousarray(codes_of(self.batch, "kind"))
 
     @cached_property
     def times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The times, and the rows that have one."""
-        return self.batch["time"], self.batch.valid("time")
+        return np.ascontiguousarray(self.batch["time"]), np.ascontiguousarray(self.batch.valid("time"))
 
 
 def coded(values: Iterable[str | None]) -> Coded:
@@ -185,12 +196,14 @@ def days(
 
 
 def _of_text(column: TextColumn, wanted: NDArray[np.bool_] | None = None) -> Texts:
+    if isinstance(column, NumberColumn):
+        return _of_numbers(column)
     buffer, arena = (np.frombuffer(part, np.uint8) for part in (column.buffer, column.arena))
     valid, side = column.valid if wanted is None else column.valid & wanted, b""
     offsets, lengths = (np.ascontiguousarray(part, np.int64) for part in (column.offsets, column.lengths))
     numbers = np.zeros(len(valid), np.uint64)
     if not valid.any():
-        return Texts(numbers, buffer, arena, _NOTHING, offsets, lengths)
+        return Texts(numbers, lambda: Spans(buffer, arena, _NOTHING, offsets, lengths))
     odd = lengths > MOST_NAME
     if column.escapes is not None:
         odd |= column.escaped
@@ -200,9 +213,22 @@ def _of_text(column: TextColumn, wanted: NDArray[np.bool_] | None = None) -> Tex
         offsets, lengths, side = offsets.copy(), lengths.copy(), b"".join(plain)
         sizes = np.fromiter(map(len, plain), np.int64, len(plain))
         offsets[places], lengths[places] = len(buffer) + len(arena) + np.cumsum(sizes) - sizes, sizes
-    found = buffer, arena, np.frombuffer(side, np.uint8), offsets, lengths
+    found = Spans(buffer, arena, np.frombuffer(side, np.uint8), offsets, lengths)
     core.hashes(*found, np.ascontiguousarray(valid).view(np.uint8), numbers)
-    return Texts(numbers, *found)
+    return Texts(numbers, lambda: found)
+
+
+def _of_numbers(column: NumberColumn) -> Texts:
+    """Whole numbers, whose digits are written where somebody asks for them."""
+    numbers = np.empty(len(column), np.uint64)
+    core.mixed(column.numbers ^ _SECRET, np.zeros(len(column), np.uint8), numbers)
+    if column.validity is not None:
+        numbers[~column.valid] = 0
+
+    def spans() -> Spans:
+        return Spans(np.frombuffer(column.buffer, np.uint8), _NOTHING, _NOTHING, column.offsets, column.lengths)
+
+    return Texts(numbers, spans)
 
 
 def named(text: str) -> str:

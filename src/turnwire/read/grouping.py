@@ -20,7 +20,7 @@ from turnwire.log.engine.all_wires import of_formats
 from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
 from turnwire.read.calls import COLUMNS as CALL_COLUMNS, Calls
-from turnwire.read.coding import TextColumns, Texts, coded, core, days, texts_of_codes
+from turnwire.read.coding import Coded, TextColumns, Texts, coded, codes_of, core, days, table_of, texts_of_codes
 from turnwire.read.pairing import OPEN, Latencies, Pairing, Pairs
 
 if TYPE_CHECKING:
@@ -116,18 +116,22 @@ class Groups:
     def add(
         self,
         wires: NDArray[np.uint8],
-        values: Texts,
+        values: Texts | Coded,
         lengths: NDArray[np.int64],
         moments: NDArray[np.int64],
         timed: NDArray[np.bool_],
         tokens: NDArray[np.int64] | None = None,
     ) -> NDArray[np.uint64]:
         """Adds the records of a batch that have a value. Returns the key of each record's group, 0 without a value."""
+        keys, places = np.empty(len(wires), np.uint64), None
+        if isinstance(values, Coded):
+            few = len(values.names) < 256  # whose codes are bytes, and 255 is none
+            places = np.ascontiguousarray(values.codes, np.uint8) if few else None
+            values = table_of(tuple(values.names)) if few else texts_of_codes(*values)
         wires = np.zeros_like(wires) if self._alone else np.ascontiguousarray(wires)
-        keys = values.numbers if self._alone else group_keys(wires, values)
+        measures = np.ascontiguousarray(lengths, np.int64), moments, timed.view(np.uint8)
         spent = _NO_TOKENS if tokens is None else tokens
-        measures = (np.ascontiguousarray(column, np.int64) for column in (lengths, moments))
-        self._tally.add(keys, *values[1:], wires, *measures, np.ascontiguousarray(timed).view(np.uint8), spent)
+        self._tally.add(values.numbers, places, values.spans, wires, *measures, spent, keys)
         if len(self._tally) > 2 * self._room:
             records = self._tally.sums()[0]
             order = np.argsort(-records, kind="stable")[: self._room]
@@ -214,14 +218,16 @@ def tokens_of(batch: Batch, tokenizer: Any) -> NDArray[np.int64] | None:
     return np.array(tokenizer.count_many(raw.decode("utf-8", "replace") for raw in batch.raws()), np.int64)
 
 
-def _values_by(by: str, columns: TextColumns) -> Texts:
+def _values_by(by: str, columns: TextColumns) -> Texts | Coded:
     """The value of each record of a batch by which it is grouped."""
     batch = columns.batch
     if by == "day":
-        return texts_of_codes(*days(*columns.times))
+        return days(*columns.times)
     if by == "model" and by not in batch.names:
         found = (_MODEL.search(raw) for raw in batch.raws())
-        return texts_of_codes(*coded(None if match is None else match[1].decode() for match in found))
+        return coded(None if match is None else match[1].decode() for match in found)
+    if (column := batch.column(by)).kind == "enum":
+        return Coded(column.names, columns.kinds if by == "kind" else codes_of(batch, by))
     return columns[by]
 
 

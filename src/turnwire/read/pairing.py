@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -97,13 +97,12 @@ class Pairing:
             (tuple(map(_numbered, way.ask)), _numbered(way.reply), way.others, way.names, way.unasking)
             for way in rule.ways
         )
-        self._core = core.Pairing(ways, rule.all_at_once, room)
+        self._core = core.Pairing(ways, rule.all_at_once, rule.any_ends, room)
 
     @property
     def counts(self) -> dict[str, int]:
         """The numbers of requests and answers: see above."""
-        found: dict[str, int] = self._core.counts()
-        return found
+        return dict(zip(COUNTS, self._core.counts(), strict=True))
 
     def __getattr__(self, name: str) -> int:
         if name not in COUNTS:
@@ -115,13 +114,12 @@ class Pairing:
         """True if there was a request, or an answer that names one."""
         return bool(self.requests or self.orphans)
 
-    def take(
-        self, fields: NDArray[np.uint64], ways: Any, asks: Any, final: Any, times: Any, timed: Any, tags: Any
-    ) -> NDArray[np.int64]:
-        """Adds the next messages of the wire. Returns (tag, microseconds) of each answered request."""
-        settled: NDArray[np.int64] = self._core.take(fields, ways, asks, final, times, timed, tags)
+    def take(self, *messages: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Adds the next messages of the wire: see the twin. Returns the tags of requests with a time, and (tag,
+        microseconds) of each answered request."""
+        asked, settled = self._core.take(*messages)
         self.latencies.add(settled[:, 1])
-        return settled
+        return asked, settled
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome of the requests, and the latencies."""
@@ -135,22 +133,15 @@ def _numbered(key: Key) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ..
     return fields, tuple(map(FIELDS.index, key.needs)), tuple(map(FIELDS.index, key.without))
 
 
-class _Table(NamedTuple):
-    """A rule by the codes of kinds, the last for none: in which ways each may answer (bits), whether it asks, whether
-    it ends the work."""
-
-    ways: NDArray[np.uint8]
-    asks: NDArray[np.uint8]
-    final: NDArray[np.uint8]
-
-
 @lru_cache(64)
-def _table(rule: PairRule, kinds: tuple[str, ...]) -> _Table:
-    every = (*kinds, None)
+def _table(rule: PairRule, kinds: tuple[str, ...]) -> NDArray[np.uint8]:
+    """A rule by the codes of kinds, any other of which is none: in which ways each may answer (bits), whether it asks,
+    whether it ends the work."""
+    every = (*kinds, *[None] * (256 - len(kinds)))
     answers = [[way.answers is None or kind in way.answers for way in rule.ways] for kind in every]
     ways = [sum(1 << number for number, may in enumerate(one) if may) for one in answers]
     asks, final = [kind in rule.requests for kind in every], [kind not in rule.progress for kind in every]
-    return _Table(*(np.array(column, np.uint8) for column in (ways, asks, final)))
+    return np.array([ways, asks, final], np.uint8)
 
 
 class Pairs:
@@ -179,65 +170,60 @@ class Pairs:
         batch = columns.batch
         kind, wire = batch.column("kind"), batch.column("wire")
         wires, kinds = batch.codes("wire"), columns.kinds
-        for code in np.flatnonzero(np.bincount(wires, minlength=1)).tolist():
-            name = wire.names[code]
+        met = wires.tobytes()
+        for code, name in enumerate(wire.names):
+            if code not in met:
+                continue
             if name not in self._wires and isinstance(found := registry.wire(name), FormatWire):
                 self._know(found)
             if name not in self._wires:
                 continue
             tables = [_table(rule, kind.names) for rule in self._wires[name].pairs]
-            concerned = np.logical_or.reduce([(table.ways | table.asks) != 0 for table in tables])[kinds]
-            rows = np.flatnonzero(concerned & (wires == code))
+            concerned = np.logical_or.reduce([(table[0] | table[1]) != 0 for table in tables])
+            mine = wires == code
+            rows = np.flatnonzero(mine if concerned.all() else mine & concerned[kinds])
             if len(rows):
-                yield from self._take(name, tables, columns, rows, kinds[rows], tags)
+                yield from self._take(name, tables, columns, rows, tags)
 
     def _take(
-        self, name: str, tables: list[_Table], columns: TextColumns, rows: Any, kinds: Any, tags: Any
+        self, name: str, tables: list[NDArray[np.uint8]], columns: TextColumns, rows: Any, tags: Any
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        wire, batch = self._wires[name], columns.batch
-        tasks = None
+        wire, batch, kinds = self._wires[name], columns.batch, columns.kinds
+        bits = np.full(len(rows), core.FINAL | core.ASKS, np.uint8)
+        tasks = own = np.zeros(len(rows), np.uint64)
         if isinstance(wire, FormatWire):
-            rows, kinds, tasks = _calls(wire, columns, rows, kinds)
+            rows, tasks = _calls(wire, columns, rows)
             ids = self._ids.setdefault(name, CallIds(wire.table.ids_restart))
             said = mixed(*(columns[one].numbers[rows] for one in ("subject", "tool"))) if ids.restart else tasks
-            new, tasks = ids.take(tasks, tables[0].asks[kinds] != 0, said, number_of(batch.file))
+            new, tasks = ids.take(tasks, tables[0][1][kinds[rows]] != 0, said, number_of(batch.file))
             new &= tasks != 0  # nothing can name what has no id
-            rows, kinds, tasks = rows[new], kinds[new], tasks[new]
-        fields = np.zeros((len(FIELDS), len(rows)), np.uint64)
-        for place, column in enumerate(FIELDS[:3]):
-            fields[place] = columns[column].numbers[rows]
-        bits = np.full(len(rows), core.FINAL | core.ASKS, np.uint8)
-        if tasks is not None:
-            fields[3] = tasks
+            rows, tasks = rows[new], tasks[new]
+            own, bits = np.zeros(len(rows), np.uint64), np.full(len(rows), core.FINAL | core.ASKS, np.uint8)
         elif wire.has("work"):
-            _read_work(wire, batch, rows, fields[3], fields[4], bits)
+            own = tasks.copy()
+            needs = np.bitwise_or.reduce([(table[0] != 0) | table[1] << 1 for table in tables])
+            _read_work(wire, batch, rows, needs, kinds, tasks, own, bits)
         used = {
             field for rule in wire.pairs for way in rule.ways for key in (*way.ask, way.reply) for field in key.fields
         }
-        for place, field in enumerate(FIELDS[5:], 5):
-            if field in used:
-                fields[place] = _folded(columns[field.removeprefix("folded ")], rows)
-        times, timed = (column[rows] for column in columns.times)
-        timed = timed.view(np.uint8)
-        tagged = np.zeros(len(rows), np.int64) if tags is None else tags[rows].view(np.int64)
+        fields = [columns[field].numbers for field in FIELDS[:3]]
+        fields += [  # any other stands in for one that no key has
+            _folded(columns[field.removeprefix("folded ")]) if field in used else fields[0] for field in FIELDS[5:]
+        ]
+        times, timed = columns.times
+        tags = np.zeros(len(batch), np.uint64) if tags is None else tags
         for rule, table in zip(wire.pairs, tables, strict=True):
-            ways = table.ways[kinds]
-            for number, way in enumerate(rule.ways):
-                if way.subject:
-                    ways[~_begins(columns["subject"], rows, way.subject)] &= 255 - (1 << number)
-            asks = table.asks[kinds] & (bits & core.ASKS != 0)
-            final = table.final[kinds] & (rule.any_ends | (bits & core.FINAL != 0))
-            settled = self.found[name, rule.name].take(fields, ways, asks, final, times, timed, tagged)
-            yield tagged[(asks & timed) != 0], settled
+            told = bits, kinds, table, _ways(rule, columns), times, timed.view(np.uint8), tags.view(np.int64)
+            yield self.found[name, rule.name].take(rows, tuple(fields), tasks, own, *told)
 
 
-def _read_work(wire: Any, batch: Any, rows: Any, tasks: Any, ids: Any, bits: Any) -> None:
+def _read_work(wire: Any, batch: Any, rows: Any, needs: Any, kinds: Any, tasks: Any, ids: Any, bits: Any) -> None:
     """Fills in what records say of a piece of work; what the core cannot read of them, the wire itself does."""
     records = batch.spans()
     buffer, arena = (np.frombuffer(part, np.uint8) for part in (records.buffer, records.arena))
-    offsets, lengths = (np.ascontiguousarray(part[rows], np.int64) for part in (records.offsets, records.lengths))
+    offsets, lengths = (np.ascontiguousarray(part, np.int64) for part in (records.offsets, records.lengths))
     known = wire.work if isinstance(wire.work, MemberWork) else wire.name
-    if core.works(known, buffer, arena, offsets, lengths, tasks, ids, bits):
+    if core.works(known, buffer, arena, offsets, lengths, rows, needs, kinds, tasks, ids, bits):
         odd = np.flatnonzero(bits & core.ODD)
     else:
         odd = np.arange(len(rows))
@@ -247,29 +233,32 @@ def _read_work(wire: Any, batch: Any, rows: Any, tasks: Any, ids: Any, bits: Any
         bits[row] = core.FINAL | core.ASKS if work is None else core.FINAL * work.final | core.ASKS * work.asks
 
 
-def _calls(wire: Any, columns: TextColumns, rows: Any, kinds: Any) -> tuple[Any, Any, Any]:
-    """The records of a format, one that makes or answers several calls once for each; their kinds, and the numbers of
-    the calls."""
+def _calls(wire: Any, columns: TextColumns, rows: Any) -> tuple[Any, Any]:
+    """The records of a format, one that makes or answers several calls once for each; and the numbers of the calls."""
     batch, tasks = columns.batch, ids_of(columns["call_id"])[rows]
     several = np.flatnonzero((batch["calls"][rows] > 1) | (batch.valid("calls")[rows] & (tasks == 0)))
     if not len(several):
-        return rows, kinds, tasks
+        return rows, tasks
     found = [[task] for task in tasks.tolist()]
     for place, raw in zip(several.tolist(), batch.raws(rows[several]), strict=True):
         found[place] = [number_of(named(work.task)) for work in wire.work(raw)] or [0]
     counts, every = [len(one) for one in found], [task for one in found for task in one]
-    return np.repeat(rows, counts), np.repeat(kinds, counts), np.array(every, np.uint64)
+    return np.repeat(rows, counts), np.array(every, np.uint64)
 
 
-def _folded(column: Texts, rows: Any) -> NDArray[np.uint64]:
+def _folded(column: Texts) -> NDArray[np.uint64]:
     """The numbers of names as they are compared without case."""
     names, codes = column.coded()
     numbers = np.array([*(number_of(folded(name)) for name in names), 0], np.uint64)
-    found: NDArray[np.uint64] = numbers[codes[rows]]  # code -1 picks the last
+    found: NDArray[np.uint64] = numbers[codes]  # code -1 picks the last
     return found
 
 
-def _begins(column: Texts, rows: Any, start: str) -> NDArray[np.bool_]:
-    names, codes = column.coded()
-    found: NDArray[np.bool_] = np.array([*(name.startswith(start) for name in names), False])[codes[rows]]
-    return found
+def _ways(rule: PairRule, columns: TextColumns) -> NDArray[np.uint8]:
+    """The ways of a rule in which a record may answer by its subject, as bits."""
+    if not any(way.subject for way in rule.ways):
+        return np.full(len(columns.batch), 255, np.uint8)
+    names, codes = columns["subject"].coded()
+    found = [sum(1 << n for n, way in enumerate(rule.ways) if name.startswith(way.subject)) for name in (*names, "")]
+    ways: NDArray[np.uint8] = np.array(found, np.uint8)[codes]  # code -1 picks the last
+    return ways
