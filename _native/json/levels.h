@@ -47,17 +47,17 @@ static size_t tw_said(const uint8_t *p, const uint8_t *end, const uint8_t *hard,
 {
     uint8_t *first = out;
 #ifdef TW_X86
-    if (tw_json_level == TW_USE_AVX2) tw_unescape_avx2(&p, end, hard, &out);
-#else
-    (void)hard;
+    if (tw_json_level == TW_USE_AVX2 && end - p >= 64) tw_unescape_avx2(&p, end, hard, &out);
 #endif
-    return (size_t)(out - first) + tw_unescape(p, end, out);
+    return (size_t)(out - first) + (p < end ? tw_unescape_in(p, end, hard, out) : 0);
 }
 
 /* Steps over *left bytes of what [p, end) says with escapes: where that is, and in *left how many are missing. It stops at a character
  * that is not all among them. */
 static const uint8_t *tw_walk(const uint8_t *p, const uint8_t *end, const uint8_t *hard, size_t *left)
 {
+    if (*left < 16)                          /* most steps are short */
+        for (; *left && end - p > 1 && (*p != '\\' || tw_letters[p[1]]); --*left) p += *p == '\\' ? 2 : 1;
     while (*left && p < end) {
         uint8_t said[4];
         const uint8_t *behind;

@@ -109,10 +109,10 @@ static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, 
 
 static inline void tw_other_number(tw_lines *k, tw_column *c, size_t row, uint64_t number)
 {
-    size_t size = tw_put_decimal(k->arena + k->arena_size, number);
-    c->offset[row] = (int64_t)(k->size + k->arena_size);
+    size_t size = tw_put_decimal(k->kept + k->kept_size, number);
+    c->offset[row] = (int64_t)(k->size + k->kept_size);
     c->size[row] = (int64_t)size;
-    k->arena_size += size;
+    k->kept_size += size;
 }
 
 static int tw_other_record(tw_lines *k, tw_region *r, size_t at, size_t end)
@@ -121,11 +121,11 @@ static int tw_other_record(tw_lines *k, tw_region *r, size_t at, size_t end)
     const tw_values *v = &o->values;
     uint64_t present;
     int64_t moment;
-    if (!tw_arena_room(k, TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) { k->json.no_memory = 1; return TW_STOPPED; }
     size_t n = tw_row_of(k, r, at, end, &present);
     if (n == SIZE_MAX) return TW_FULL;
+    if (!tw_kept_room(k, TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) return TW_STOPPED;
     if (k->rows.wire) k->rows.wire[n] = o->wire;
-    if (o->owned) tw_store_fields(&o->own, n, &o->fields, r->level ? k->size : 0);
+    if (o->owned) tw_store_fields(&o->own, n, &o->fields, (size_t)k->shift);
     for (int i = 0; i < TW_OTHER_TEXTS; i++) {
         if (!o->texts[i] || !o->texts[i]->offset) continue;
         tw_other_number(k, o->texts[i], n, v->head[tw_other_heads[i]]);
@@ -140,7 +140,7 @@ static int tw_other_record(tw_lines *k, tw_region *r, size_t at, size_t end)
         present |= (uint64_t)1 << o->sequence->valid;
     }
     if (o->subject && o->subject->offset && (v->present >> TW_TAG) & 1) {
-        o->subject->offset[n] = (int64_t)o->fields.text_first[1] + (r->level ? (int64_t)k->size : 0);
+        o->subject->offset[n] = (int64_t)o->fields.text_first[1] + k->shift;
         o->subject->size[n] = (int64_t)o->fields.text_length[1];
         present |= (uint64_t)1 << o->subject->valid;
         if (o->fields.escaped & 2 && o->subject->escaped < 64) present |= (uint64_t)1 << o->subject->escaped;

@@ -204,9 +204,10 @@ cdef extern from "_native/json/scan.h" nogil:
         tw_json_rejects rejects
         uint8_t *arena
         size_t arena_size, arena_room
+        uint8_t *kept
+        size_t kept_size, kept_room
         size_t head
         int64_t counted_line
-        void (*set_head)(tw_lines *, size_t) noexcept nogil
         tw_spans reaches, firsts
         int mixed
         void *context

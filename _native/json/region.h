@@ -9,7 +9,7 @@
 
 enum { TW_FINE, TW_FULL, TW_STOPPED };
 enum { TW_TRIED_RECORD, TW_TRIED_REJECT, TW_TRIED_OTHER, TW_TRIED_BROKEN };
-enum { TW_DEEPEST_STRING = 8, TW_STRING_REJECTS = 512, TW_NEAR_END = 128, TW_LONGEST_ESCAPE = 6 };
+enum { TW_DEEPEST_STRING = 8, TW_STRING_REJECTS = 512, TW_NEAR_END = 32 };
 
 typedef struct {
     int64_t *offset, *length, *line, *fault, *own_bytes;
@@ -55,7 +55,7 @@ typedef struct tw_region {
     size_t object;                           /* for, 2 it is `moment`, 3 it has none */
     size_t first_part, last_part;            /* of that object */
     int64_t moment;
-    size_t head, head_seen;                  /* level 1 on: where the line begins that the byte at head_seen stands in */
+    size_t head, head_seen;                  /* a line begins at head, and goes on to head_seen at least */
     size_t line_from, line_to;               /* likewise, an end of line: no newline stands between the two */
 } tw_region;
 
@@ -66,7 +66,7 @@ typedef struct { int what, wire, reason; size_t fault; } tw_verdict;
 typedef struct tw_lines {
     const uint8_t *s;
     size_t size, limit, position;
-    size_t stop;                             /* up to here lines are read; places behind `size` are those of the arena */
+    size_t stop;                             /* up to here lines are read */
     int final;
     int64_t base, line;
     const tw_plan *plan;
@@ -74,10 +74,12 @@ typedef struct tw_lines {
     tw_json_rows rows;
     int apart;                               /* a row is of a text that was put together: place, size, own bytes, inner and depth are written (see tw_set_apart) */
     tw_json_rejects rejects;
-    uint8_t *arena;
+    uint8_t *arena;                          /* texts that are joined, while they are searched */
     size_t arena_size, arena_room;
+    uint8_t *kept;                           /* of these what rows say, and numbers as text: places behind `size` are in it */
+    size_t kept_size, kept_room;
+    int64_t shift;                           /* from a place in the text of the last row to that of the row */
     size_t head;                             /* where the line (or the piece of one) starts */
-    void (*set_head)(struct tw_lines *k, size_t at); /* sets `head` for a byte */
     int head_known;                          /* 0: not looked at, 1: head_time is its time, 2: it has none */
     int64_t head_time;
     int within;                              /* all that is read stands in the line `line`; else lines are counted: */
@@ -140,45 +142,52 @@ static size_t tw_stretch_at(tw_region *r, size_t at)
     return r->near = low ? low - 1 : 0;
 }
 
-/* The last place up to q at which a character begins for sure, since no backslash is as near in front of it as an escape is long. */
-static const uint8_t *tw_sure_place(const uint8_t *first, const uint8_t *q)
+/* The place in [first, end), text with escapes, behind which it says `left` bytes; NULL where only a walk from its start tells, since
+ * the last of them may be said by \u or stand behind half an escape. */
+static const uint8_t *tw_place_before(const uint8_t *first, const uint8_t *end, size_t left)
 {
-    if (q - first > TW_NEAR_END) first = q - TW_NEAR_END;
-    for (const uint8_t *p = q; p > first;) {
-        if (*--p == '\\') q = p;
-        else if (q - p == TW_LONGEST_ESCAPE) return q;
+    if (end - first > 8 * TW_NEAR_END) first = end - 8 * TW_NEAR_END;
+    for (; left && end > first; left--) {
+        const uint8_t *last = end - (end[-1] != '\\'), *run = last;
+        while (run > first && run[-1] == '\\') run--;
+        int escaped = (last - run) & 1;
+        if (run == first) return NULL;
+        if (last == end ? escaped : escaped ? !tw_letters[*last] : tw_is_hex(*last) && (end - first < 6 || memchr(end - 6, '\\', 5))) return NULL;
+        end -= last == end || escaped ? 2 : 1;
     }
-    return NULL;
+    return left ? NULL : end;
 }
 
-/* The place in the text around a region of the byte at `at`, which is of stretch `i` or stands right behind it. */
-static size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
+/* As tw_place_in, where it must be looked for. */
+static TW_APART size_t tw_place_within(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
 {
     const tw_stretch *one = &r->stretches[i];
     const uint8_t *s = tw_text(k, r->outer), *end = s + one->until, *hard = s + tw_hard(k, r->outer), *p;
-    at -= r->start;
-    if (one->written == TW_AS_IT_IS || at == one->start) return one->outer + (at - one->start);
-    if (at == one->start + one->size) return one->until;
     if (!c->met || c->stretch != i || c->seen > at) *c = (tw_cursor){ i, one->start, one->outer, 1 };
+    if (c->seen == at) return c->written;
     p = s + c->written;
     if (one->written == TW_AS_NUMBERS) {
         uint8_t said;
         for (; c->seen < at && p < end; c->seen++) p = tw_next_byte(p, end, &said);
         return c->written = (size_t)(p - s);
     }
-    size_t left = one->start + one->size - at, all = SIZE_MAX;
-    const uint8_t *near = 2 * left < TW_NEAR_END && at - c->seen > TW_NEAR_END ? tw_sure_place(p, end - 2 * left) : NULL;
-    if (near) {                              /* most records end near the end of their string: from there it is not far */
-        tw_walk(near, end, hard, &all);
-        all = SIZE_MAX - all - left;
-        near = tw_walk(near, end, hard, &all);
-        if (!all) return (size_t)(near - s);
-    }
+    size_t left = one->start + one->size - at;
+    const uint8_t *near = left < TW_NEAR_END && left < at - c->seen ? tw_place_before(p, end, left) : NULL;
+    if (near) return (size_t)(near - s);     /* most records end near the end of their string */
     left = at - c->seen;
     p = tw_walk(p, end, hard, &left);
     c->seen = at - left;
     c->written = (size_t)(p - s);
     return c->written + (p == end ? left : 0);
+}
+
+/* The place in the text around a region of the byte at `at`, which is of stretch `i` or stands right behind it. */
+static inline size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
+{
+    const tw_stretch *one = &r->stretches[i];
+    at -= r->start;
+    if (one->written == TW_AS_IT_IS || at == one->start) return one->outer + (at - one->start);
+    return at == one->start + one->size ? one->until : tw_place_within(k, r, c, i, at);
 }
 
 /* The place in k->s of the byte at `at` of any region, as written there. */
@@ -213,6 +222,16 @@ static size_t tw_own_bytes(const tw_lines *k, tw_region *r, size_t start, size_t
         }
     }
     return own;
+}
+
+/* Makes room for texts that are joined, and for what rows say. 0: no memory. */
+static inline int tw_arena_room(tw_lines *k, size_t more)
+{
+    return tw_more_room((void **)&k->arena, &k->arena_room, k->arena_size, more, 1) || !(k->json.no_memory = 1);
+}
+static inline int tw_kept_room(tw_lines *k, size_t more)
+{
+    return tw_more_room((void **)&k->kept, &k->kept_room, k->kept_size, more, 1) || !(k->json.no_memory = 1);
 }
 
 /* Notes two numbers, such as from where to where something reaches. 0: no memory. */
@@ -297,12 +316,14 @@ static size_t tw_behind_line(const uint8_t *s, size_t at, size_t end)
     return newline ? (size_t)(newline - s) + 1 : end;
 }
 
-/* The start of the line of a place, of a text that is put together. */
-static size_t tw_inner_line(const tw_lines *k, tw_region *r, size_t at)
+/* The start of the line of a place. */
+static size_t tw_line_start(const tw_lines *k, tw_region *r, size_t at)
 {
-    size_t first = at, known = at >= r->head_seen && r->head_seen > r->start ? r->head_seen : r->start;
-    while (first > known && k->arena[first - 1] != '\n') first--;
-    if (first == known && known > r->start && k->arena[first - 1] != '\n') first = r->head;
+    const uint8_t *s = tw_text(k, r);
+    size_t first = at, known = at >= r->head_seen && r->head_seen > r->head ? r->head_seen : r->start;
+    if (at >= r->head && at < r->head_seen) return r->head;
+    while (first > known && s[first - 1] != '\n') first--;
+    if (first == known && known > r->start && s[first - 1] != '\n') first = r->head;
     r->head_seen = at;
     return r->head = first;
 }

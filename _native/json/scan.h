@@ -40,7 +40,7 @@ static int tw_around(tw_lines *k, tw_region *r, int64_t *micros)
 /* The time at the head of the line of a byte, in a text that is put together. */
 static int tw_inner_head(const tw_lines *k, tw_region *r, size_t at, int64_t *micros)
 {
-    size_t first = tw_inner_line(k, r, at);
+    size_t first = tw_line_start(k, r, at);
     return tw_head_time(k->arena + first, r->end - first, micros);
 }
 
@@ -55,8 +55,10 @@ static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
         at = tw_place_in(k, r, &r->first, i, at);
     }
     if (tw_around(k, r, micros)) return 1;
-    k->set_head(k, at);
-    if (!k->head_known) {
+    size_t line = tw_line_start(k, r, at);
+    if (k->stop - line >= 3 && k->s[line] == 0xEF && k->s[line + 1] == 0xBB && k->s[line + 2] == 0xBF) line += 3;
+    if (line != k->head || !k->head_known) {
+        k->head = line;
         const uint8_t *head = k->s + k->head, *end = (const uint8_t *)memchr(head, '\n', k->size - k->head);
         k->head_known = tw_head_time(head, end ? (size_t)(end - head) : k->size - k->head, &k->head_time) ? 1 : 2;
     }
@@ -64,16 +66,16 @@ static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
     return k->head_known == 1;
 }
 
-/* From now on rows say where the record is (place, size), how many bytes are its own, and in what string it is (inner, depth);
- * those before stand in the file. */
-static TW_APART void tw_set_apart(tw_lines *k)
+/* Says of `n` rows from `first` on, which stand in the file, where the record is (place, size), how many bytes are its own, and in what
+ * string it is (inner, depth). */
+static TW_APART void tw_set_apart(tw_lines *k, size_t first, size_t n)
 {
     tw_json_rows *c = &k->rows;
-    for (size_t n = 0; n < c->count; n++) c->place[n] = c->offset[n] - k->base;
-    memcpy(c->size, c->length, c->count * sizeof *c->size);
-    memcpy(c->own_bytes, c->length, c->count * sizeof *c->size);
-    if (c->inner) memset(c->inner, 0, c->count * sizeof *c->inner);
-    if (c->depth) memset(c->depth, 0, c->count);
+    for (size_t i = first; i < first + n; i++) c->place[i] = c->offset[i] - k->base;
+    memcpy(c->size + first, c->length + first, n * sizeof *c->size);
+    memcpy(c->own_bytes + first, c->length + first, n * sizeof *c->size);
+    if (c->inner) memset(c->inner + first, 0, n * sizeof *c->inner);
+    if (c->depth) memset(c->depth + first, 0, n);
     k->apart = 1;
 }
 
@@ -81,20 +83,24 @@ static TW_APART void tw_set_apart(tw_lines *k)
 static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64_t *present)
 {
     tw_json_rows *c = &k->rows;
-    size_t n = c->count, place = at, size = end - at, first = at, last = end, own = end - at, quote, inner = 0;
+    size_t n = c->count, from = at, place = at, size = end - at, first = at, last = end, own = end - at, quote, inner = 0;
     if (n == c->room) return SIZE_MAX;
+    if (r->level && !tw_kept_room(k, size + 1)) return SIZE_MAX;
     *present = 0;
-    if (r->level && !k->apart) tw_set_apart(k);
+    if (r->level && !k->apart) tw_set_apart(k, 0, n);
     c->count++;
     if (r->level) {
         int in_string = tw_string_place(k, r, at, &quote, &inner);
-        place = at + k->size;
-        size = end - at;
+        place = k->size + k->kept_size;
+        memcpy(k->kept + k->kept_size, k->arena + at, size);
+        k->kept[k->kept_size + size] = '\n';
+        k->kept_size += size + 1;
         own = tw_place_found(k, r, at, end, &first, &last);
         if (in_string) tw_keep_span(k, &k->firsts, n, first);
         at = in_string ? quote : first;
         if (c->inner && in_string) *present |= (uint64_t)1 << c->inner_bit;
     }
+    k->shift = r->level ? (int64_t)place - (int64_t)from : 0;
     if (k->apart) {
         c->place[n] = (int64_t)place;
         c->size[n] = (int64_t)size;
@@ -129,11 +135,12 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
     const tw_wire *wire = &k->plan->wires[tried->wire];
     const tw_chosen *chosen = &k->rows.chosen[wire->first_variant + tried->variant];
     const uint8_t *base = tw_text(k, r);
-    int64_t shift = r->level ? (int64_t)k->size : 0, moment;
+    int64_t moment;
     uint64_t present, absurd = 0;
     int timed = 0;
     size_t n = tw_row_of(k, r, at, tried->end, &present);
     if (n == SIZE_MAX) return TW_FULL;
+    const int64_t shift = k->shift;
     if (k->rows.wire) k->rows.wire[n] = wire->code;
     present |= tw_fill_always(chosen, k->json.stamp, n, base, shift);
     for (const tw_fill *fill = chosen->fills; fill < chosen->last; fill++) {
@@ -253,21 +260,6 @@ static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tr
     if (noted || !k->json.parted) return TW_FINE;
     k->json.unfit = s + at;                  /* templates note no parts */
     return tw_json_parse(&k->json, s + at, s + end, s + tw_hard(k, r)) ? TW_FINE : TW_STOPPED;
-}
-
-/* --- strings --- */
-
-static int tw_arena_room(tw_lines *k, size_t more)
-{
-    size_t wanted = k->arena_room ? k->arena_room : 1 << 12;
-    while (wanted < k->arena_size + more) wanted *= 2;
-    if (wanted == k->arena_room) return 1;
-    uint8_t *grown = (uint8_t *)realloc(k->arena, wanted);
-    if (!grown) return 0;
-    memset(grown + k->arena_room, 0, wanted - k->arena_room); /* see tw_hard */
-    k->arena = grown;
-    k->arena_room = wanted;
-    return 1;
 }
 
 #endif

@@ -186,20 +186,21 @@ static inline int tw_unescape_one(const uint8_t **p, const uint8_t *end, uint8_t
     return tw_put_character(out, code);
 }
 
-/* The text of [p, end) without its escapes into `out`, memory of its own with room for as many bytes: how many they are. */
-static TW_APART TW_UNUSED size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
+/* The text of [p, end) without its escapes into `out`, memory of its own: how many bytes they are. Up to `hard` may be read, and as
+ * many bytes written. */
+static TW_APART TW_UNUSED size_t tw_unescape_in(const uint8_t *p, const uint8_t *end, const uint8_t *hard, uint8_t *out)
 {
     uint8_t *first = out;
     while (p < end) {
 #ifdef TW_SSE2
-        if (end - p >= 16) {                 /* as many bytes are left of `out` at least */
+        if (hard - p >= 16) {
             __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-            unsigned slash = tw_are(v, '\\');
-            int run = slash ? tw_low_zeros_32(slash) : 16;
+            ptrdiff_t run = tw_low_zeros_32(tw_are(v, '\\') | 1u << 16);
             _mm_storeu_si128((__m128i *)(void *)out, v);
+            if (run > end - p) run = end - p;
             p += run;
             out += run;
-            if (!slash) continue;
+            if (run == 16 || p == end) continue;
         }
 #endif
         if (*p == '\\') out += tw_unescape_one(&p, end, out);
@@ -207,6 +208,8 @@ static TW_APART TW_UNUSED size_t tw_unescape(const uint8_t *p, const uint8_t *en
     }
     return (size_t)(out - first);
 }
+
+static inline size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out) { return tw_unescape_in(p, end, end, out); }
 
 /* What stands behind the backslash where writing escapes a character of a string by one letter; else 0. */
 static inline int tw_short_escape(uint32_t letter)

@@ -66,8 +66,8 @@ static inline uint64_t *tw_run_numbers(const tw_column *c, size_t row, uint64_t 
 /* The numbers of the run as texts, record by record. */
 static void tw_put_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t first, size_t n)
 {
-    uint8_t *arena = k->arena;
-    size_t size = k->size, behind = k->arena_size, count = 0;
+    uint8_t *kept = k->kept;
+    size_t size = k->size, behind = k->kept_size, count = 0;
     const uint64_t *numbers[TW_OTHER_TEXTS];
     int64_t *offset[TW_OTHER_TEXTS], *length[TW_OTHER_TEXTS];
     for (int text = 0; text < TW_OTHER_TEXTS; text++) {
@@ -78,13 +78,13 @@ static void tw_put_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     }
     for (size_t i = 0; i < n; i++) {
         for (size_t text = 0; text < count; text++) {
-            size_t digits = tw_put_decimal(arena + behind, numbers[text][i]);
+            size_t digits = tw_put_decimal(kept + behind, numbers[text][i]);
             offset[text][i] = (int64_t)(size + behind);
             length[text][i] = (int64_t)digits;
             behind += digits;
         }
     }
-    k->arena_size = behind;
+    k->kept_size = behind;
 }
 
 /* Fills rows `first` to `first` + `n` of all columns but those that the run itself has filled: offset, length, line, sequence
@@ -97,14 +97,8 @@ static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     const uint64_t escaped = subject && subject->escaped < 64 ? (uint64_t)1 << subject->escaped : 0;
     uint64_t always = 0;
     size_t i;
-    if (!o->owned && !tw_arena_room(k, n * TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) { k->json.no_memory = 1; return TW_STOPPED; }
-    if (k->apart) {
-        for (i = 0; i < n; i++) c->place[first + i] = c->offset[first + i] - k->base;
-        memcpy(c->size + first, c->length + first, n * sizeof *c->size);
-        memcpy(c->own_bytes + first, c->length + first, n * sizeof *c->size);
-        if (c->inner) memset(c->inner + first, 0, n * sizeof *c->inner);
-        if (c->depth) memset(c->depth + first, 0, n);
-    }
+    if (!o->owned && !tw_kept_room(k, n * TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) return TW_STOPPED;
+    if (k->apart) tw_set_apart(k, first, n);
     if (c->carrier) memset(c->carrier + first, TW_BY_FILE, n);
     if (o->owned) memset(c->present + first, 0, n * sizeof *c->present);
     if (c->wire) memset(c->wire + first, o->wire, n);

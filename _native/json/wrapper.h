@@ -53,8 +53,8 @@ enum { TW_TIME_NAMES = sizeof tw_time_names / sizeof *tw_time_names, TW_NO_TIME 
 
 static TW_UNUSED int tw_time_rank(const uint8_t *key, size_t size)
 {
-    for (int i = 0; i < TW_TIME_NAMES; i++)
-        if (size && *key == (uint8_t)*tw_time_names[i] && tw_is_key(key, size, tw_time_names[i])) return i;
+    for (int i = 0; i < TW_TIME_NAMES && size && 0x801C0031u >> (*key & 31) & 1; i++) /* a bit for each first letter */
+        if (*key == (uint8_t)*tw_time_names[i] && tw_is_key(key, size, tw_time_names[i])) return i;
     return TW_TIME_NAMES;
 }
 

@@ -10,12 +10,14 @@ enum { TW_FORM_OPEN = -1 };                  /* more must be there to say which 
 /* The lines of a form. exact: a blank line has all of the prefix, too; bare: its size without the white space at its end. */
 typedef struct { csp_around around; size_t bare, foreign; int exact; } tw_form;
 
-/* Lines that were joined, so far. next: the line to look at; size: bytes of their text; whole: no more can follow. */
+/* Lines that were joined, so far. next: the line to look at; size: bytes of their text; whole: no more can
+ * follow; more: it may; apart: others stand between them, 3 where
+ * it stopped for that. */
 typedef struct {
     tw_stretch *stretches;
     tw_span *lines;
     size_t count, stretch_room, line_room, next, size, foreign, foreign_size;
-    int whole;
+    int whole, more, apart;
 } tw_gathered;
 
 static int tw_all_space(const uint8_t *s, size_t p, size_t end)
@@ -151,17 +153,20 @@ static int tw_form_of(tw_form *f, const tw_region *r, const uint8_t *s, size_t p
 }
 
 /* Puts the next lines of the form behind those that there are, from what stands at `at` in the line `line` on, until they say `most`
- * bytes. `inner` is their text, which ends the arena. 0: no memory. */
+ * bytes or, where others stand between them, to the next message. `inner` is their text, which ends the arena. 0: no memory. */
 static int tw_gather(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at, size_t most)
 {
     tw_lines *k = &w->k;
     const int repeated = f->around.form == TW_REPEATED;
     const size_t foreign = repeated ? f->foreign : 0, prefix = f->around.size;
+    const tw_span *taken_lines = r->taken.spans + tw_spans_before(&r->taken, g->next, 0), *no_more = r->taken.spans + r->taken.count;
     g->whole = r->final;
+    g->more = 0;
     while (g->next < r->end) {
         const uint8_t *s = tw_text(k, r), *newline = (const uint8_t *)memchr(s + g->next, '\n', r->end - g->next);
         size_t start = g->next, behind = newline ? (size_t)(newline - s) + 1 : r->end;
-        if (start != line && tw_behind_taken(&r->taken, start) > start) { g->next = behind; continue; }
+        while (taken_lines < no_more && taken_lines->stop <= start) taken_lines++;
+        if (taken_lines < no_more && taken_lines->start <= start && start != line) { g->next = behind; g->apart |= 1; continue; }
         if (!newline && !r->final) { g->whole = 0; break; }
         int same = repeated && behind - start >= prefix && s[start] != 0xEF && tw_same_bytes(s + start, f->around.prefix, prefix);
         int64_t taken = start == line ? (int64_t)(at - line) : same ? (int64_t)prefix : tw_taken_of(f, s, start, behind);
@@ -169,6 +174,7 @@ static int tw_gather(tw_search *w, tw_region *r, tw_region *inner, const tw_form
             g->foreign_size += behind - start;
             if (++g->foreign > foreign || g->foreign_size > TW_MOST_FOREIGN) { g->whole = 1; break; }
             g->next = behind;
+            g->apart |= 1;
             continue;
         }
         size_t from = start + (size_t)taken, size = behind - from;
@@ -185,7 +191,12 @@ static int tw_gather(tw_search *w, tw_region *r, tw_region *inner, const tw_form
         memcpy(k->arena + k->arena_size, tw_text(k, r) + from, size);
         k->arena_size += size;
         g->size += size;
-        if (g->size >= most) { g->whole = behind == r->end && r->final; break; }
+        g->more = g->size >= most || (g->apart == 1 && size == 6 && !memcmp(k->arena + k->arena_size - 6, "CSP/1\n", 6));
+        if (g->more) {
+            g->apart |= g->apart << 1;       /* it may stand in a heredoc, as others behind it: one look */
+            g->whole = behind == r->end && r->final;
+            break;
+        }
     }
     inner->stretches = g->stretches;
     inner->stretch_count = g->count;
@@ -291,7 +302,7 @@ static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, con
     size_t stop, behind, used, size = w->usual + 64; /* mostly they are as long as the last ones */
     for (;; size *= 4) {
         if (!tw_gather(w, r, inner, f, g, line, at, size)) return TW_STOPPED;
-        if (inner->end > INT32_MAX) return TW_ASK;
+        if (inner->end + k->kept_size > INT32_MAX) return TW_ASK;
         if (!g->count) return r->final ? TW_ASK : TW_GOES_ON;
         if ((result = tw_gathered_run(w, r, inner, g, &stop, &more)) != TW_FINE) return result;
         if (stop > inner->start) break;
@@ -303,7 +314,7 @@ static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, con
         if (m.what == TW_CSP_TEXT) return TW_FINE;
         stop = (size_t)m.stop;
         if (m.what != TW_CSP_OPEN) break;
-        if (g->whole || g->size < size) return r->final ? TW_ASK : TW_GOES_ON;
+        if (g->whole || !g->more) return r->final ? TW_ASK : TW_GOES_ON;
     }
     *done = 1;
     used = stop - inner->start;
@@ -313,7 +324,6 @@ static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, con
     else if (m.what == TW_CSP_REFUSED)
         result = tw_refuse(w, inner, inner->start, stop, (size_t)m.fault, w->csp_code, w->csp_reasons[m.reason]);
     if (result == TW_FINE) result = tw_take_gathered(w, r, inner, g, at, stop, next, &behind);
-    k->arena_size = stop;                    /* what stands behind it is joined again */
     return result;
 }
 
@@ -383,7 +393,7 @@ static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, cons
         if ((result = tw_joined_object(w, inner, &stop)) != TW_GOES_ON) break;
         tw_go_back(k, &before);
         k->arena_size = inner->end;
-        if (g->size < size) return r->final ? TW_ASK : TW_GOES_ON;
+        if (!g->more) return r->final ? TW_ASK : TW_GOES_ON;
         size *= 4;
     }
     if (result != TW_FINE || !stop) return result;
@@ -399,7 +409,7 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
 {
     tw_lines *k = &w->k;
     const uint8_t *s = tw_text(k, r), *newline;
-    size_t line = tw_line_in(w, r, q), rows = k->rows.count, rejects = k->rejects.count;
+    size_t line = tw_line_start(k, r, q);
     int is = tw_is_prefix(s, line, q), result;
     tw_form f = { { TW_REPEATED, s + line, q - line, r->fence, NULL, 0 }, 0, 0, object };
     if (w->mid && !r->level && !line) return TW_FINE;
@@ -443,7 +453,7 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
     w->spare_lines = g.lines;
     w->spare_line_room = g.line_room;
     tw_region_free(&inner);
-    if (rows == k->rows.count && rejects == k->rejects.count) k->arena_size = inner.start;
+    k->arena_size = inner.start;
     if (*done) *at = behind;
     return result;
 }

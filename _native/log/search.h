@@ -40,7 +40,6 @@ typedef struct {
     uint8_t *csp_inside;                     /* whether a record of CSP/1 stands in one, or NULL */
     int tail_set, fence_set;                 /* the walk knows what `tail` and `fence` of `top` are, which the twin does not */
     size_t since, elsewhere;                 /* how much was found in front of the open fence of the file; and by the twin */
-    size_t line_from, line_seen;             /* a line begins at line_from, and goes on to line_seen at least */
     uint8_t csp_code;
     uint64_t csp_present;                    /* what each row of it has */
     uint8_t csp_kinds[TW_CSP_KINDS];         /* kind -> its number among those of all wires */
@@ -124,47 +123,28 @@ static int tw_take(tw_spans *t, const tw_span *lines, size_t count, size_t done)
 }
 
 /* What was stored so far, to which a step goes back that cannot end. */
-typedef struct { size_t rows, rejects, arena, reaches, firsts; } tw_mark;
+typedef struct { size_t rows, rejects, kept, reaches, firsts; } tw_mark;
 
 static tw_mark tw_mark_here(const tw_lines *k)
 {
-    return (tw_mark){ k->rows.count, k->rejects.count, k->arena_size, k->reaches.count, k->firsts.count };
+    return (tw_mark){ k->rows.count, k->rejects.count, k->kept_size, k->reaches.count, k->firsts.count };
 }
 
 static void tw_go_back(tw_lines *k, const tw_mark *m)
 {
     k->rows.count = m->rows;
     k->rejects.count = m->rejects;
-    k->arena_size = m->arena;
+    k->kept_size = m->kept;
     k->reaches.count = m->reaches;
     k->firsts.count = m->firsts;
 }
 
 static int tw_is_more(const tw_lines *k, const tw_mark *m) { return k->rows.count > m->rows || k->rejects.count > m->rejects; }
 
-/* The start of the line of a place in the block. */
-static size_t tw_line_of_place(tw_search *w, size_t at)
-{
-    const uint8_t *s = w->k.s;
-    size_t p = at, known = at >= w->line_from && at >= w->line_seen && w->line_seen > w->line_from ? w->line_seen : 0;
-    if (at >= w->line_from && at < w->line_seen) return w->line_from;
-    while (p > known && s[p - 1] != '\n') p--;
-    if (p == known && known && s[p - 1] != '\n') p = w->line_from;
-    w->line_from = p;
-    w->line_seen = at;
-    return p;
-}
-
-/* The same of a text. */
-static size_t tw_line_in(tw_search *w, tw_region *r, size_t at)
-{
-    return r->level ? tw_inner_line(&w->k, r, at) : tw_line_of_place(w, at);
-}
-
 /* The start of the line of a place, or the end of what was found or taken in it before. */
 static size_t tw_floor(tw_search *w, tw_region *r, size_t at)
 {
-    size_t floor = tw_line_in(w, r, at), taken = tw_last_end(&r->taken, at);
+    size_t floor = tw_line_start(&w->k, r, at), taken = tw_last_end(&r->taken, at);
     if (taken > floor) floor = taken;
     return r->found_behind > floor && r->found_behind <= at ? r->found_behind : floor;
 }
@@ -174,16 +154,6 @@ static int tw_needs_line(const tw_lines *k, const tw_region *r, size_t at)
 {
     size_t most = k->limit > TW_LONGEST_LINE ? k->limit : TW_LONGEST_LINE;
     return !r->final && r->end - at <= most && !memchr(tw_text(k, r) + at, '\n', r->end - at);
-}
-
-/* Sets the line whose time a record has that gives none itself. */
-static void tw_set_head(tw_lines *k, size_t at)
-{
-    size_t line = tw_line_of_place((tw_search *)k, at);
-    if (k->stop - line >= 3 && k->s[line] == 0xEF && k->s[line + 1] == 0xBB && k->s[line + 2] == 0xBF) line += 3;
-    if (line == k->head && k->head_known) return;
-    k->head = line;
-    k->head_known = 0;
 }
 
 /* Stores the reject [at, end) of a region. wire: its number. */
@@ -242,12 +212,12 @@ static int tw_is_worth(const uint8_t *p, const uint8_t *end, const uint8_t *hard
 static int tw_search_inner(tw_search *w, tw_region *inner)
 {
     tw_lines *k = &w->k;
-    size_t rows = k->rows.count, rejects = k->rejects.count, at = inner->start;
+    size_t at = inner->start;
     w->filled[1] = 0;
     int result = tw_search_text(w, inner, &at);
     w->filled[1] = 0;
     tw_region_free(inner);
-    if (rows == k->rows.count && rejects == k->rejects.count) k->arena_size = inner->start;
+    k->arena_size = inner->start;
     return result;
 }
 
@@ -261,7 +231,7 @@ static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, siz
     size_t size = 0;
     if (!r->depth) k->string_rejects = 0;
     for (size_t i = 0; i < count; i++) size += stretches[i].until - stretches[i].outer;
-    if (!tw_arena_room(k, size + 128)) { k->json.no_memory = 1; return TW_STOPPED; }
+    if (!tw_arena_room(k, size + 128)) return TW_STOPPED;
     inner.start = inner.end = inner.found_behind = k->arena_size;
     for (tw_stretch *one = stretches; one < stretches + count; one++) {
         const uint8_t *s = tw_text(k, r), *p = s + one->outer, *end = s + one->until;
@@ -276,9 +246,11 @@ static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, siz
 }
 
 /* Searches the text of a list of strings that are lines, as notebooks keep them, where one stands at the bracket `open` in front of
- * `end`: *behind is then its end. It may have none; its strings are closed in front of `end`. */
-static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t end, size_t *behind)
+ * `end`: *behind is then its end. It may have none; its strings are closed in front of `end`. part: the number of
+ * the first string among the parts of the object around, if that is good. */
+static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t end, size_t part, size_t *behind)
 {
+    const tw_part *known = part < r->last_part ? w->k.json.parts + part : NULL, *unknown = w->k.json.parts + r->last_part;
     const uint8_t *s = tw_text(&w->k, r), *hard = s + tw_hard(&w->k, r), *stop = s + end;
     const uint8_t *p = tw_skip(s + open + 1, stop), *close = p;
     tw_stretch *lines = w->spare_stretches;
@@ -287,7 +259,8 @@ static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t end
     w->spare_stretches = NULL;
     w->spare_stretch_room = 0;
     while (p < stop && *p == '"') {
-        close = tw_closing_quote(p + 1, hard);
+        if (known && known < unknown && known->what == TW_PART_TEXT && s + r->object + known->at == p + 1) close = p + 1 + known++->size;
+        else close = tw_closing_quote(p + 1, hard);
         if (!tw_more_room((void **)&lines, &room, count, 1, sizeof *lines)) { result = TW_STOPPED; break; }
         lines[count++] = (tw_stretch){ .outer = (size_t)(p + 1 - s), .until = (size_t)(close - s), .quote = (size_t)(p - s),
                                        .written = TW_WITH_ESCAPES };
@@ -344,7 +317,7 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end, siz
         } else if (r->depth >= TW_DEEPEST_STRING) {
             continue;
         } else if (one.what == TW_PART_ARRAY) {
-            result = tw_look_into_list(w, r, q, end, &behind);
+            result = tw_look_into_list(w, r, q, end, part + 1, &behind);
         } else if (one.what == TW_PART_KEY && tw_is_key(first, one.size, "MESSAGE") && (last = tw_message_bytes(close, s + end, &bracket, &first))) {
             behind = (size_t)(last - s) + 1;
             said = (tw_stretch){ .outer = (size_t)(first - s), .until = behind - 1, .quote = (size_t)(bracket - s), .written = TW_AS_NUMBERS };
@@ -731,7 +704,7 @@ static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
     }
     *at = t.end;
     if (t.what != TW_TRIED_RECORD && !r->in_string && tw_is_carrier(&k->json, tw_text(k, r) + q)) {
-        size_t line = tw_line_in(w, r, q);
+        size_t line = tw_line_start(&w->k, r, q);
         if ((line == q || (q - line == 3 && tw_text(k, r)[line] == 0xEF)) && !tw_is_alone(w, r, line)) return TW_ASK;
     }
     return tw_add_object(w, r, q, &t);
@@ -814,15 +787,15 @@ static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
     if (k->rows.wire) k->rows.wire[n] = w->csp_code;
     if (w->csp_inside) w->csp_inside[n] = at < r->unclosed;
     if (k->rows.carrier && !r->level) {      /* a prefix may stand on its first line only */
-        size_t line = tw_line_of_place(w, at), mark = at - line == 3 && k->s[line] == 0xEF ? 3 : 0;
+        size_t line = tw_line_start(k, r, at), mark = at - line == 3 && k->s[line] == 0xEF ? 3 : 0;
         k->rows.carrier[n] = at > line + mark ? TW_BY_PREFIX : TW_BY_FILE;
     }
-    if (w->csp_own) w->csp_store(w->csp_own, tw_text(k, r), row, (int64_t)n, r->level ? (int64_t)k->size : 0);
+    if (w->csp_own) w->csp_store(w->csp_own, tw_text(k, r), row, (int64_t)n, k->shift);
     if (w->csp_kind && w->csp_kind->values) ((uint8_t *)w->csp_kind->values)[n] = w->csp_kinds[row[3] & 0xFF];
     for (int i = 0; i < 4; i++) {
         tw_column *c = w->csp_texts[i];
         if (!c || !c->offset || row[5 + 2 * i] < 0) continue;
-        c->offset[n] = row[4 + 2 * i] + (r->level ? (int64_t)k->size : 0);
+        c->offset[n] = row[4 + 2 * i] + k->shift;
         c->size[n] = row[5 + 2 * i];
         present |= (uint64_t)1 << c->valid;
     }
@@ -899,7 +872,7 @@ static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
     int why, count, result, done = 0;
     size_t q = *at, stop = r->end;
     const uint8_t *s = tw_text(k, r);
-    if (k->size + k->arena_size > INT32_MAX) return TW_ASK;
+    if (k->size + k->arena_size + k->kept_size > INT32_MAX) return TW_ASK;
     if (s[q] != 'C') {                       /* behind white space, which may be a prefix, or after a byte order mark */
         while (q < stop && tw_is_blank(s[q])) q++;
         if (stop - q < 5 || memcmp(s + q, "CSP/1", 5) || !tw_line_may_end(s, q + 5, stop)) return TW_ASK;
@@ -1003,7 +976,7 @@ static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
             p = behind;
         } else if (s[p] == '[' && r->depth < TW_DEEPEST_STRING) {
             size_t behind = p + 1;
-            result = tw_look_into_list(w, r, p, stop, &behind);
+            result = tw_look_into_list(w, r, p, stop, SIZE_MAX, &behind);
             p = behind;
         } else p++;
         s = tw_text(k, r);                   /* the arena may have moved */

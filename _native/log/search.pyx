@@ -108,7 +108,6 @@ cdef extern from "_native/log/streams.h" nogil:
     void tw_opening_tables()
     int tw_search_top(tw_search *w)
     int64_t tw_line_of(tw_lines *k, size_t at)
-    void tw_set_head(tw_lines *k, size_t at)
 
 cdef extern from "_native/common/first_bytes.h" nogil:
     enum:
@@ -144,11 +143,13 @@ cdef class Core:
     cdef dict searches  # (limit, keep) -> those of the readable twin that nobody uses now
     cdef set filled
     cdef double density
-    cdef size_t reject_room, arena_room
-    cdef uint8_t *arena  # memory for texts that are joined, where no block uses it
+    cdef size_t reject_room, arena_room, kept_room
+    cdef uint8_t *arena  # memory for texts that are joined, and for what rows say of them, where no block uses it
+    cdef uint8_t *kept
 
     def __dealloc__(self):
         free(self.arena)
+        free(self.kept)
 
     def __cinit__(self, finder):
         self.finder, self.searches, self.own = finder, {}, finder.wire if finder.located else None
@@ -166,7 +167,7 @@ cdef class Core:
             self.filled |= {column.name, f"{column.name}.offset", f"{column.name}.length"}
         self.filled |= {"own_present", "spans"}
         self.density, self.reject_room = 1.0 / 64, LEAST_ROWS
-        self.arena, self.arena_room = NULL, 0
+        self.arena, self.kept, self.arena_room, self.kept_room = NULL, NULL, 0, 0
 
     cdef object search(self, limit, keep):
         """A search of the readable twin, for one block at a time."""
@@ -180,7 +181,10 @@ cdef class Core:
         search.handlers["cri"] = search.streams.at_cri
         return search
 
-    cdef int give_back(self, search) except -1:
+    cdef int give_back(self, search, tw_lines *k) except -1:
+        if self.arena is NULL and self.kept is NULL:
+            self.arena, self.arena_room, self.kept, self.kept_room = k.arena, k.arena_room, k.kept, k.kept_room
+            k.arena = k.kept = NULL
         search.streams.block = None
         self.searches[search.limit, search.keep].append(search)
         return 0
@@ -341,6 +345,7 @@ cdef class Block:
             tw_json_free(&k.json)
             free(k.rows.chosen)
             free(k.arena)
+            free(k.kept)
             free(k.reaches.spans)
             free(k.firsts.spans)
             free(self.w.spare_stretches)
@@ -365,10 +370,10 @@ cdef class Block:
         self.call.judgement = Judgement(core.plan.plans, core.plan.reasons, reader("json"), search.limit)
         k.s, k.size, k.limit, k.stop = text, size, search.limit, stop
         k.final, k.base, k.line, k.plan = final, base, line, &core.plan.c
-        k.arena, k.arena_room, core.arena, core.arena_room = core.arena, core.arena_room, NULL, 0
+        k.arena, k.arena_room, k.kept, k.kept_room = core.arena, core.arena_room, core.kept, core.kept_room
+        core.arena, core.arena_room, core.kept, core.kept_room = NULL, 0, NULL, 0
         k.json.shape = &core.plan.c.shape
         k.context, k.whole, k.torn, k.number, k.go_on = <void *>self.call, whole, torn, number, go_on
-        k.set_head = tw_set_head
         k.counted_line = line
         w.mid = state.mid
         memset(&self.others, 0, sizeof(self.others))
@@ -399,7 +404,7 @@ cdef class Block:
         """Returns what is kept for the next block."""
         if self.core is not None:
             (<Learnt>self.search.learnt).give_back(&self.w.k)
-            self.core.give_back(self.search)
+            self.core.give_back(self.search, &self.w.k)
         if self.top is not None:  # it knows the state, which knows the texts in it
             self.top.state = None
         return 0
@@ -606,7 +611,7 @@ cdef class Block:
         cdef tw_lines *k = &w.k
         cdef tw_region *r = &child.region
         cdef Walked outer = self.top
-        cdef size_t at = w.at, rows = k.rows.count, bad = k.rejects.count, arena = k.arena_size
+        cdef size_t at = w.at, rows = k.rows.count, bad = k.rejects.count, arena = k.arena_size, kept_size = k.kept_size
         cdef size_t reaches = k.reaches.count, firsts = k.firsts.count
         cdef size_t place, last, asked = len(self.asked)
         cdef int64_t outside = -1
@@ -629,7 +634,7 @@ cdef class Block:
             place += r.start
             outside = tw_place_in(k, r, &r.first, tw_stretch_at(r, place), place) - r.outer.start
         if not kept:
-            k.rows.count, k.rejects.count, k.arena_size = rows, bad, arena
+            k.rows.count, k.rejects.count, k.arena_size, k.kept_size = rows, bad, arena, kept_size
             k.reaches.count, k.firsts.count = reaches, firsts
             del self.asked[asked:]
         elif k.rows.count > rows or k.rejects.count > bad:
@@ -675,7 +680,7 @@ cdef class Block:
             self.columns[name][:rows] = 0
         part.columns = {name: array[:rows] for name, array in self.columns.items()}
         part.rejects = {name: array[:bad] for name, array in self.rejects.items()}
-        part.arena = PyBytes_FromStringAndSize(<const char *>k.arena, k.arena_size) if k.arena_size and rows else b""
+        part.arena = PyBytes_FromStringAndSize(<const char *>k.kept, k.kept_size) if rows else b""
         return part
 
     cdef int sort(self, Part part) except -1:
