@@ -7,7 +7,9 @@ from typing import Any
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Truth, Words
 
-_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
+_UNNAMED = ("local_shell_call", "web_search_call")
+"""Calls of a tool that has no other name than their type."""
+_CALLS = ("function_call", "custom_tool_call", *_UNNAMED)
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 _ITEMS = {
     **dict.fromkeys(_CALLS, "tool_call"),
@@ -84,6 +86,12 @@ def _executed(kind: str, line: str, types: tuple[str, ...], tool: str, *texts: s
     )
 
 
+def _with_unnamed(path: str, layout: Layout) -> tuple[Layout, Layout]:
+    """A layout, and before it that of ``_UNNAMED`` calls. path: that of their type."""
+    signs, columns = {**layout.signs, path: _UNNAMED}, {**layout.columns, "tool": Loose(path)}
+    return layout._replace(signs=signs, columns=columns), layout
+
+
 def _item_parts(at: str) -> tuple[PartRule, ...]:
     """The parts of an item, "" or "payload": an item with a text, a call, or the result of one."""
     within = f"{at}/" if at else ""
@@ -91,6 +99,7 @@ def _item_parts(at: str) -> tuple[PartRule, ...]:
     return (
         PartRule(f"{within}content/*", "text", text="text"),
         PartRule(f"{within}summary/*", "reasoning", text="text"),
+        PartRule(at, "call", _UNNAMED, id="call_id", name="type", arguments=arguments),
         PartRule(at, "call", _CALLS, id="call_id", name="name", arguments=arguments),
         PartRule(at, "result", _RESULTS, text="output", id="call_id"),
         PartRule(at, "text", ("user_message", "agent_message", "error", "stream_error"), text="message"),
@@ -140,44 +149,47 @@ TABLE = Format(
             needs={"payload": ("object",), "timestamp": ("string",)},
             marks=_MARKS,
         ),
-        Layout(
-            signs={"type": _LINES, "payload": (), "timestamp": ()},
-            kind="event",
-            kinds=(
-                Words("type", {"turn_context": "turn", "compacted": "summary"}),
-                Words("payload/type", {**_ITEMS, **_EVENTS}),
-                Words("payload/role", _ROLES),
+        *_with_unnamed(
+            "payload/type",
+            Layout(
+                signs={"type": _LINES, "payload": (), "timestamp": ()},
+                kind="event",
+                kinds=(
+                    Words("type", {"turn_context": "turn", "compacted": "summary"}),
+                    Words("payload/type", {**_ITEMS, **_EVENTS}),
+                    Words("payload/role", _ROLES),
+                ),
+                columns={
+                    "time": "timestamp",
+                    "id": Loose("payload/id"),
+                    "sender": Loose("payload/role"),
+                    "subject": Loose("payload/type"),
+                    "model": (Loose("payload/info/model"), Loose("payload/model")),
+                    "project": Loose("payload/cwd"),
+                    "tool": Loose("payload/name"),
+                    "call_id": Loose("payload/call_id"),
+                    "text": (
+                        Loose("payload/message"),
+                        Loose("payload/text"),
+                        Loose("payload/output"),
+                        Loose("payload/arguments"),
+                        Loose("payload/content/*/text"),
+                    ),
+                    "stop_reason": Loose("payload/reason"),
+                    "duration_ms": Loose("payload/duration_ms"),
+                    "failed": (
+                        Loose("payload/exit_code"),
+                        Loose("payload/result/Ok/isError"),
+                        Truth("payload/status", words=_ENDED),
+                    ),
+                    "error": Loose("payload/result/Err"),
+                    **_counts("payload/info/last_token_usage"),
+                    "total_tokens": "payload/info/last_token_usage/total_tokens",
+                    "sequence": "payload/info/total_token_usage/total_tokens",  # repeated counts share it
+                },
+                needs={"payload": ("object",), "timestamp": ("string",)},
+                marks=_MARKS,
             ),
-            columns={
-                "time": "timestamp",
-                "id": Loose("payload/id"),
-                "sender": Loose("payload/role"),
-                "subject": Loose("payload/type"),
-                "model": (Loose("payload/info/model"), Loose("payload/model")),
-                "project": Loose("payload/cwd"),
-                "tool": Loose("payload/name"),
-                "call_id": Loose("payload/call_id"),
-                "text": (
-                    Loose("payload/message"),
-                    Loose("payload/text"),
-                    Loose("payload/output"),
-                    Loose("payload/arguments"),
-                    Loose("payload/content/*/text"),
-                ),
-                "stop_reason": Loose("payload/reason"),
-                "duration_ms": Loose("payload/duration_ms"),
-                "failed": (
-                    Loose("payload/exit_code"),
-                    Loose("payload/result/Ok/isError"),
-                    Truth("payload/status", words=_ENDED),
-                ),
-                "error": Loose("payload/result/Err"),
-                **_counts("payload/info/last_token_usage"),
-                "total_tokens": "payload/info/last_token_usage/total_tokens",
-                "sequence": "payload/info/total_token_usage/total_tokens",  # repeated counts share it
-            },
-            needs={"payload": ("object",), "timestamp": ("string",)},
-            marks=_MARKS,
         ),
         Layout(
             signs={"id": (), "timestamp": (), "instructions": ()},
@@ -208,12 +220,15 @@ TABLE = Format(
                 "text": (Loose("item/text"), Loose("item/message")),
             },
         ),
-        Layout(
-            signs={"type": (*_CALLS, *_RESULTS), "call_id": ()},
-            kind="message",
-            kinds=(Words("type", _ITEMS),),
-            columns={"tool": Loose("name"), "call_id": "call_id", "text": (Loose("output"), Loose("arguments"))},
-            marks=(2, ("call_id", "arguments")),
+        *_with_unnamed(
+            "type",
+            Layout(
+                signs={"type": (*_CALLS, *_RESULTS), "call_id": ()},
+                kind="message",
+                kinds=(Words("type", _ITEMS),),
+                columns={"tool": Loose("name"), "call_id": "call_id", "text": (Loose("output"), Loose("arguments"))},
+                marks=(2, ("call_id", "arguments")),
+            ),
         ),
         Layout(
             signs={"type": ("message",), "role": tuple(_ROLES)},
