@@ -180,13 +180,13 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
         p = TW_AT(tw_string)(x, p + 1, &brief.escaped);
         if (!p) return NULL;
         x->is = brief.is = TW_IS_STRING;
-        if (node->every) tw_note_again(x, v, start, 0, &brief.timed);
+        tw_add_part(x, start + 1, (size_t)(p - start - 2), TW_PART_TEXT, brief.escaped, 0);
+        if (node->every && tw_note_again(x, v, start, 0, &brief.timed)) return p;
         v->p = start + 1;
         v->size = (uint32_t)(p - start - 2);
         v->stamp = x->stamp;
         v->b = brief;
         x->noted[number >> 6] |= (uint64_t)1 << (number & 63);
-        tw_add_part(x, v->p, v->size, TW_PART_TEXT, brief.escaped, 0);
         if (node->form) { TW_CLEAN; tw_judge_form(x, node, v); }
         if (node->is_key) tw_note_keyword(x, v->b.word);
         return p;
@@ -201,10 +201,10 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
     if (!p) return NULL;
     if (node->text) x->bad_item = 1;
     brief.is = x->is;
-    if (node->every) count = tw_note_again(x, v, start, (size_t)(p - start), &brief.timed);
+    if (!node->every) v->count = count;
+    else if (tw_note_again(x, v, start, (size_t)(p - start), &brief.timed)) return p;
     v->p = start;
     v->size = (uint32_t)(p - start);
-    v->count = count;
     v->stamp = x->stamp;
     v->b = brief;
     x->noted[number >> 6] |= (uint64_t)1 << (number & 63);

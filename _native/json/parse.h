@@ -36,7 +36,7 @@ typedef struct {
     uint16_t first_word, words;              /* TW_FORM_WORD: its words in tw_shape.words */
     uint16_t keyed;                          /* `value` of items {key, value}: the node of the first word at `key`, or 0 */
     uint8_t is_key;                          /* that `key` */
-    uint8_t every;                           /* values that are noted again are counted and added up */
+    uint8_t every;                           /* values that are noted again are counted and added up, and the first string stays */
 } tw_node;
 typedef struct {
     const tw_table *tables;                  /* number 0 is that of a message */
@@ -182,9 +182,10 @@ static inline void tw_note_keyword(tw_json *x, uint8_t word)
     x->noted[node >> 6] |= (uint64_t)1 << (node & 63);
 }
 
-/* A node with `every` is noted, perhaps again: how often by now, and in v->moment the sum of its integers; INT64_MIN where it
- * does not fit, or one of its numbers is none. p: the value as written; integers: whether there is a number among them. */
-static TW_APART uint32_t tw_note_again(tw_json *x, tw_value *v, const uint8_t *p, size_t size, uint32_t *integers)
+/* A node with `every` is noted, perhaps again: v->count says how often by now, v->moment the sum of its integers; INT64_MIN where
+ * it does not fit, or one of its numbers is none. p: the value as written; integers: whether there is a number among them. 1
+ * where the value before it stays, the first string of all. */
+static TW_APART int tw_note_again(tw_json *x, tw_value *v, const uint8_t *p, size_t size, uint32_t *integers)
 {
     int64_t sum, more = 0;
     const int again = v->stamp == x->stamp, integer = tw_whole(x->is, p, size, &more);
@@ -194,7 +195,10 @@ static TW_APART uint32_t tw_note_again(tw_json *x, tw_value *v, const uint8_t *p
     if (integer < 0) sum = INT64_MIN;
     if (sum != INT64_MIN) sum = (more < 0 ? sum < -INT64_MAX - more : sum > INT64_MAX - more) ? INT64_MIN : sum + more;
     v->moment = sum;
-    return v->count = again ? v->count + 1 : 1;
+    v->count = again ? v->count + 1 : 1;
+    if (!again || !(v->b.is & TW_IS_STRING)) return 0;
+    v->b.timed = *integers;
+    return 1;
 }
 
 /* A fault at p: `cut` says that the text ended too early there. */

@@ -528,35 +528,7 @@ def test_the_command(folder: Path) -> None:
     assert turnwire("usage", folder / "none.txt").code == 4
 
 
-def test_results_answer_their_calls(folder: Path) -> None:
-    found = stats(str(folder / "a.jsonl"), wire="formats").pairings
-    assert {key: (one.requests, one.answered, one.orphans) for key, one in found.items() if one.requests} == {
-        ("claude_code", "call"): (30, 30, 0)
-    }
-    rollout = samples.text(samples.codex())
-    assert {key: one.answered for key, one in stats(rollout, wire="codex").pairings.items() if one.requests} == {
-        ("codex", "call"): 12
-    }
-
-
-def test_tools_are_told_with_their_failures_and_spans_with_their_trees() -> None:
-    """A record may make several calls, and answer several; written again they count once."""
-    shared = {"parentUuid": None, "sessionId": "s", "timestamp": "2025-09-01T10:00:00Z", "isSidechain": False}
-    calls = [
-        {"type": "tool_use", "id": f"t{at}", "name": name, "input": {}} for at, name in enumerate(("Bash", "Read"))
-    ]
-    results = [{"type": "tool_result", "tool_use_id": f"t{at}", "content": "", "is_error": not at} for at in range(2)]
-    lines = [
-        {**shared, "type": role, "uuid": role, "message": {"id": "m", "model": "x", "role": role, "content": content}}
-        for role, content in (("assistant", calls), ("user", results))
-    ]
-    found = stats(samples.text(lines * 2), wire="claude_code")
-    pairing = found.pairings["claude_code", "call"]
-    assert (pairing.requests, pairing.answered, pairing.orphans, pairing.further) == (2, 2, 0, 0)
-    assert list(found.calls.rows(9)) == [
-        {"stat": "tool", "wire": "claude_code", "tool": "Bash", "calls": 1, "answered": 1, "failed": 1},
-        {"stat": "tool", "wire": "claude_code", "tool": "Read", "calls": 1, "answered": 1, "failed": 0},
-    ]
+def test_spans_are_told_with_their_trees() -> None:
     tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "error.type": "timeout"}
     attributes = [{"key": name, "value": {"stringValue": value}} for name, value in tool.items()]
     span = {"traceId": "a", "startTimeUnixNano": "1700000000000000000", "endTimeUnixNano": "1700000000000000001"}

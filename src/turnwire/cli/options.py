@@ -142,7 +142,7 @@ def output_option(text: str) -> Callable[[Any], Any]:
     return click.option("-o", "--output", type=FILE, metavar="FILE|-", help=text)
 
 
-BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
+BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day", "tool"]
 """The keys that add up records: ``turnwire.read.grouping.BY``, which needs NumPy."""
 
 

@@ -294,7 +294,15 @@ def applies(fields: Any, rule: PartRule | MessageRule, reader: Reader) -> bool:
 
 def values_at(fields: Any, path: str) -> list[Any]:
     """The values at a path of an object: of all items, where "*" stands in it."""
-    return [value for _, value in Reader().values(fields, path)]
+    if "[" in path or "{" in path:
+        return [value for _, value in Reader().values(fields, path)]
+    found = [fields]
+    for step in _steps(path):
+        if step == "*":
+            found = [item for value in found if type(value) is list for item in value]
+        else:
+            found = [value[step] for value in found if type(value) is dict and step in value]
+    return found
 
 
 def shape_of(value: Any, words: frozenset[str]) -> Any:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, Reason
-from turnwire.formats.parts import id_of, values_at
 from turnwire.json.plan import MISSING, value_at
 from turnwire.json.text import input_bytes, read_object, refusal, write
 from turnwire.message import Message
-from turnwire.pairs import Work
 
 if TYPE_CHECKING:
     from typing import Self
@@ -147,16 +145,6 @@ class Reading:
         told = f"{path} is {in_words((kind_of(value_at(fields, path)),)) if there else 'missing'}"
         text = f"{told}; it must be {in_words(kinds)}" if kinds else f"{told}; it must be missing"
         return Reason.WRONG_TYPE if there else Reason.MISSING_FIELD, text, f"/{path}"
-
-    def work(self, data: bytes) -> tuple[Work, ...]:
-        """The calls that a record names, by the paths of its column ``call_id``: a message of a model may make several,
-        and so may one that answers them."""
-        fields = read_object(data, self.wire)
-        layout = self._layout_of(fields)
-        for path in layout.calls if layout else ():
-            if found := dict.fromkeys(filter(None, map(id_of, values_at(fields, path)))):
-                return tuple(map(Work, found))
-        return ()
 
     def encode(self, message: Record, strict: bool = True) -> str:
         """The JSON text of a record, its members in their own order."""

@@ -2,7 +2,8 @@
 
 The table compiles into the plans by which the search finds records, and into a wire descriptor. A path names a value:
 ``message/usage/input_tokens``; ``message/content/*/name`` is a member of the objects in an array, of which the last one
-with the member is used, and ``model_usage/{}/input_tokens`` one of the members of an object, likewise.
+with the member is used (of calls and tools the first), and ``model_usage/{}/input_tokens`` one of the members of an
+object, likewise.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ KINDS = (
     *("message", "user", "assistant", "system", "tool_call", "tool_result", "reasoning", "summary", "session"),
     *("turn", "usage", "event", "request", "response", "notification", "error", "task", "status", "artifact", "span"),
     *("log", "sample", "evaluation", "attachment", "tools"),
-    *("intent", "exchange", "contingency", "commit", "knowledge"),
+    *("intent", "exchange", "contingency", "commit", "knowledge", "roots", "elicitation"),
 )
 """The kinds of records, the same words for all formats."""
 
@@ -53,6 +54,8 @@ _KINDS_OF = {
     "timestamp": ("string", "null"),
 }
 """Kind of a column -> the kinds of values that a member may have from which it comes."""
+_FIRST = ("call_id", "tool")
+"""The columns that have the first of several values."""
 _ANY = ("string", "object", "array", "boolean", "null", "count", "negative", "fraction")
 _HOW = {"text": "text", "i64": "integer", "f64": "number", "bool": "truth", "timestamp": "time"}
 _SEVERAL = {"*", "{}"}
@@ -152,16 +155,17 @@ class Format(NamedTuple):
     paths of members that identify a record: an equal record with one of them is its copy; pieces: path -> the words of
     records that are parts of a longer answer, and so no copies. echoes: the subjects of records that repeat the
     text of a record with another subject near them. totals: kinds of records whose cost is that of all responses of
-    their session so far. ids_restart: whether the ids of calls begin anew with each connection. carried: the text
-    columns that a record inherits from the one before it in its input, unless it is of one of the kinds ``begins``;
-    archive: the ending of archives whose files are one input for this. gathered: the columns of texts and integers of
-    which a record of the kind "usage" has the first value since the usage or the beginning before it. exit_code: the
-    exit code in the text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens``
-    includes cached tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's
-    files; home: an environment variable that may name other parent folders. asks, answers: the kinds of records that
-    make and that answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record.
-    messages: rules for the messages in a record that holds several. holders: the members around records, each an array
-    of objects, the outermost first; what else is in these objects is about all records in them.
+    their session so far. ids_restart: whether the ids of calls begin anew with each connection, of each side; back: the
+    subjects of requests that the other side makes, and the kinds of the answers to them. carried: the text columns that
+    a record inherits from the one before it in its input, unless it is of one of the kinds ``begins``; archive: the
+    ending of archives whose files are one input for this. gathered: the columns of texts and integers of which a record
+    of the kind "usage" has the first value since the usage or the beginning before it. exit_code: the exit code in the
+    text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens`` includes cached
+    tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home: an
+    environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
+    answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record. messages: rules for
+    the messages in a record that holds several. holders: the members around records, each an array of objects, the
+    outermost first; what else is in these objects is about all records in them.
     provider: OpenTelemetry's name for the provider, if the format contains only its models. holds: True if its records
     hold those of other formats, whose signs are in damaged ones, too.
     """
@@ -173,6 +177,7 @@ class Format(NamedTuple):
     keys: tuple[str, ...] = ()
     pieces: Mapping[str, tuple[str, ...]] = {}
     ids_restart: bool = False
+    back: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     totals: tuple[str, ...] = ()
     echoes: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
@@ -223,7 +228,6 @@ class Format(NamedTuple):
             plan=plans,
             bulk=scanner(plans, COLUMNS, decode=reading.decode, common={}, fault=reading.fault),
             pairs=(PairRule("call", frozenset(self.asks), (answer,)),),
-            work=reading.work,
             table=self,
         )
 
@@ -292,11 +296,6 @@ class Compiled:
         return tuple(source.path for column, source in reversed(self.sources) if column.name == name)
 
     @cached_property
-    def calls(self) -> tuple[str, ...]:
-        """The paths of the call id, in order of preference."""
-        return self.paths_of("call_id")
-
-    @cached_property
     def asked(self) -> dict[str, tuple[str, ...]]:
         """Path -> the allowed kinds of values."""
         found: dict[str, tuple[str, ...]] = {}
@@ -343,7 +342,7 @@ class Compiled:
                 words.setdefault(step[2], {})
         forms = {source.path: "time" for column, source in self.sources if column.name == "time" and not source.how}
         sums = (source.path for _, source in self.sources if source.how == "sum")
-        every = {*self.calls, *self.paths_of("tool"), *sums}
+        every = {*sums, *(path for name in _FIRST for path in self.paths_of(name))}
         paths = dict.fromkeys((*words, *self.asked, *self.layout.one_of, *sources), ()) | words
         return tuple(
             Value(path, "word" if known else forms.get(path, ""), tuple(known), every=path in every)
@@ -366,8 +365,8 @@ class Compiled:
             given = tuple(map(words.get, values[path], repeat(NO_NUMBER))) if how == "word" else ()
             how = how if how in ("epoch", *_LOOSE) else _HOW[column.kind]
             found.append(Fill(column.name, how, path, start, numbers=tuple(map(int, given))))
-        counted = {"calls": self.calls, "tools": self.paths_of("tool")}
-        return (*found, *(Fill(name, "times", path) for name, paths in counted.items() for path in paths))
+        counted = ((f"{name.removesuffix('_id')}s", self.paths_of(name)) for name in _FIRST)
+        return (*found, *(Fill(name, "times", path) for name, paths in counted for path in paths))
 
     def plan(self, reading: Reading) -> WirePlan:
         """The plan of the layout for the search."""
@@ -407,7 +406,7 @@ class Compiled:
             places = () if column.name in done else reader.values(fields, path)
             if fit := [place for place, value in places if _fits(value, column, how)]:
                 done.add(column.name)
-                reader.take(*(fit if how == "sum" else fit[-1:]))
+                reader.take(*(fit if how == "sum" else fit[:1] if column.name in _FIRST else fit[-1:]))
                 reader.take(*(place for place, _ in reader.values(fields, start) if start))
 
     @property

@@ -141,6 +141,8 @@ def filled(fill: Fill, value: Value | None, raw: bytes, value_span: ValueSpan | 
     elif fill.how in ("times", "sum"):
         result = _every(fill.how, raw, value_span)
     else:
+        if value is not None and value.every:
+            value_span = next((one for one in [*value_span.every()][::-1] if one.first == 0x22), value_span)
         result = _FILLS[fill.how](raw, *value_span[:3])
     if fill.numbers and isinstance(result, int):
         number = fill.numbers[result]

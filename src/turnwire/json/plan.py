@@ -76,7 +76,7 @@ NO_NUMBER = 0xFF
 class Value(NamedTuple):
     """A value that the plan reads. form: "" or the required form of a string: "uuid", "time", "word" (one of
     ``words``) or "channel". text: in ``items/*/name``, whether it must be a string for the array to be "records".
-    every: whether all values at this path are counted and added up, not only the last one is read."""
+    every: whether all values at this path are counted and added up, and the first string is read, not the last one."""
 
     path: str
     form: str = ""

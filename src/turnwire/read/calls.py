@@ -1,25 +1,25 @@
-"""Tool calls and span trees in the formats of real traffic: the failed calls of each tool, and the spans with known
-parents."""
+"""Tool calls and span trees in the formats of real traffic: the calls and results in records, the failed calls of each
+tool, and the spans with known parents."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
 from turnwire import registry
-from turnwire.contract import FormatWire
-from turnwire.formats.parts import MessageRule, PartRule, Reader, messages_of, parts_of
+from turnwire.formats.parts import MessageRule, PartRule, id_of, values_at
 from turnwire.formats.table import KINDS, sources_of
 from turnwire.json.text import read_object
-from turnwire.read.coding import TextColumns, ids_of, named, number_of
+from turnwire.read.coding import TextColumns, ids_of, mixed, number_of, numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from turnwire.contract import FormatWire
 
 
 COLUMNS = ("id", "parent", "tool", "call_id", "calls", "tools", "error", "failed", "origin")
@@ -28,6 +28,9 @@ MOST = 1 << 18
 """Calls, and spans of a wire, that are remembered: results of further calls, and further spans, are not counted."""
 _SPANS = [KINDS.index(kind) for kind in ("span", "tool_call")]
 """The kinds of records that are spans, where a wire has "span"."""
+_ODD = 0x9E3779B97F4A7C15
+_BACK, _EITHER = 1, 2
+"""Sides of a connection: a request of the other side and the answer to it, and an answer to either."""
 
 
 class CallIds:
@@ -35,38 +38,42 @@ class CallIds:
 
     An id names one call, which is asked and answered once: what comes again is a copy. Where ids start over with each
     connection (``Format.ids_restart``), an id that was answered, or that another file has, names a new call when it is
-    asked again; only the same request of a call that still waits is a copy. What ``MOST`` has no room for is new.
+    asked again; only the same request of a call that still waits is a copy. Each side of a connection has ids of its
+    own there. What ``MOST`` has no room for is new.
     """
 
     def __init__(self, restart: bool) -> None:
         self.restart = restart
         self._once: set[int] = set()  # calls and answers
-        self._last: dict[int, tuple[int, ...]] = {}  # id -> calls before, 1 asked or 2 answered, its file and words
+        self._last: dict[int, tuple[int, ...]] = {}  # id -> calls before, when asked (0: answered), its file and words
+        self._asked = 0
 
-    def take(self, ids: Any, asks: Any, words: Any, file: int) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+    def take(self, ids: Any, asks: Any, words: Any, sides: Any, file: int) -> tuple[NDArray[np.bool_], Any]:
         """Returns which of these calls and answers are new, and the numbers of their calls, 0 for no id. words: the
-        numbers of what is asked."""
+        numbers of what is asked; sides: 0, _BACK or _EITHER."""
         if not self.restart:
             once = self._once
             add: Any = once.add if len(once) < MOST else once.discard
             keys = np.where(asks, ids, ids ^ np.uint64(_ODD)).tolist()
             return np.array([key not in once and add(key) is None for key in keys], bool) | (ids == 0), ids
         new, numbers, known = np.ones(len(ids), bool), ids.copy(), self._last
-        for row, (call, asked, said) in enumerate(zip(ids.tolist(), asks.tolist(), words.tolist(), strict=True)):
-            times, state, place, before = known.get(call, (0, 0, file, said))
+        rows = zip(ids.tolist(), asks.tolist(), words.tolist(), sides.tolist(), strict=True)
+        for row, (call, asked, said, side) in enumerate(rows):
+            if not call:
+                continue
+            other, none = call ^ _ODD, (0, -1, file, said)
+            if side == _BACK or (side == _EITHER and known.get(other, none)[1] > max(0, known.get(call, none)[1])):
+                call = other
+            times, since, place, before = known.get(call, none)
             if asked:
-                new[row] = not call or (state, place, before) != (1, file, said)
-                times += state > 1 or place != file
-                state, place, before = 1, file, said
-            elif state:
-                state = 2
-            numbers[row] = call and (call + times * _ODD) % (1 << 64)
-            if call and (call in known or len(known) < MOST):
-                known[call] = times, state, place, before
+                new[row] = since <= 0 or (place, before) != (file, said)
+                times += since == 0 or place != file
+                self._asked += 1
+                since, place, before = self._asked, file, said
+            numbers[row] = (call + times * _ODD) % (1 << 64)
+            if call in known or len(known) < MOST:
+                known[call] = times, since if asked else min(since, 0), place, before
         return new, numbers
-
-
-_ODD = 0x9E3779B97F4A7C15
 
 
 class Unnamed:
@@ -95,87 +102,120 @@ class Unnamed:
         return None
 
 
+class Told(NamedTuple):
+    """New calls with an id, and answers to them: the rows of their records, the numbers of calls and of the names of
+    tools (0 for none), which are answers, and which stand in one record with what they answer, or with their answer."""
+
+    rows: NDArray[np.int64]
+    calls: NDArray[np.uint64]
+    tools: NDArray[np.uint64]
+    results: NDArray[np.bool_]
+    together: NDArray[np.bool_]
+
+
 class Calls:
-    """Takes batches of a scan with ``COLUMNS``. A call that is written again counts once, and so does its result."""
+    """Takes the records of formats in batches with ``COLUMNS``. A call that is written again counts once, and so does
+    its result."""
 
     def __init__(self) -> None:
         self._tools: dict[tuple[str, str], int] = {}  # wire and tool -> the row of its counts
         self._counts: list[list[int]] = []  # calls, answered, failed
+        self._names: list[int] = []  # the numbers of the names of tools
         self._ids: dict[str, CallIds] = {}
         self._open: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> a call that waits -> its tool
         self._unnamed: dict[str, Unnamed] = defaultdict(Unnamed)
+        self._made: dict[str, set[int]] = defaultdict(set)  # wire -> calls of which only their results tell
         self._parents: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> span -> its parent, 0 for none
 
-    def take(self, columns: TextColumns) -> None:
-        """Adds the records of a batch."""
-        names, wires = registry.codes(), columns.batch.codes("wire")
-        for code in np.flatnonzero(np.bincount(wires)).tolist():
-            wire = registry.wire(names[code])
-            if isinstance(wire, FormatWire):
-                self._of_wire(wire, columns, wires == code)
-
-    def _of_wire(self, wire: FormatWire, columns: TextColumns, mine: NDArray[np.bool_]) -> None:
-        batch = columns.batch
-        if any(layout.kind == "span" for layout in wire.table.layouts):
+    def take(self, wire: FormatWire, columns: TextColumns, mine: NDArray[np.bool_]) -> Told:
+        """Adds the records of a format in a batch."""
+        batch, table = columns.batch, wire.table
+        if any(layout.kind == "span" for layout in table.layouts):
             known = self._parents[wire.name]
             spans = np.flatnonzero(mine & np.isin(batch.codes("kind"), _SPANS) & batch.valid("id"))[: MOST - len(known)]
             span, parent = columns["id"].numbers[spans], ids_of(columns["parent"])[spans]
             known |= zip(span.tolist(), parent.tolist(), strict=True)
-        kinds, (names, codes), table = batch.codes("kind"), columns["tool"].coded(), wire.table
-        asks, answers, of_tools, counts = (
+        counts = batch.codes("kind") == KINDS.index("usage")
+        rows = np.flatnonzero(mine & (batch.valid("tool") | batch.valid("call_id")) & ~counts)
+        kinds, (names, codes) = batch.codes("kind")[rows], columns["tool"].coded()
+        asks, answers, of_tools, back, errors = (
             np.isin(kinds, [KINDS.index(one) for one in several])
-            for several in (table.asks, table.answers, _OF_TOOLS, ("usage",))
+            for several in (table.asks, table.answers, _OF_TOOLS, table.back[1], ("error",))
         )
-        rules, told, plain = _rules(wire.name)
-        apart, called = (asks | answers) & ~of_tools & (codes < 0), batch.valid("tool") | batch.valid("call_id")
-        apart &= not told  # the calls in messages are of tools
-        rows = np.flatnonzero(mine & called & ~apart & ~counts)
-        ids, results = ids_of(columns["call_id"])[rows], (answers | ((codes < 0) & ~asks))[rows]
+        rules, in_messages, plain = _rules(wire.name)
+        bare, ids = codes[rows] < 0, ids_of(columns["call_id"])[rows]
+        results = answers | (bare & ~asks)
+        single = (batch["calls"][rows] == 1) & (batch["tools"][rows] < 2) & (ids != 0) & (of_tools | (not in_messages))
         tools = np.array([self._number(wire.name, name) for name in (*names, None)])[codes[rows]]
         failed = (batch.valid("error") | (batch.valid("failed") & batch["failed"].astype(bool)))[rows]
-        single = (batch["calls"][rows] == 1) & (batch["tools"][rows] < 2) & (ids != 0) & (of_tools[rows] | (not told))
-        one = np.full(len(rows), not (rules or told)) | (plain & single)
-        found = np.stack([ids.view(np.int64), tools, failed, results], 1)
-        several = np.flatnonzero(~one)
-        if len(several):
-            parts = [*self._parts(wire.name, several, batch.raws(rows[several]), found[several].tolist())]
-            every = np.concatenate([np.column_stack([np.flatnonzero(one), found[one]]), np.array(parts, np.int64)])
-            found = every[np.argsort(every[:, 0], kind="stable"), 1:]
+        of_tools |= in_messages | ~(bare & (asks | answers))  # the calls in messages are of tools
+        found = np.stack([np.arange(len(rows)), ids.view(np.int64), tools, failed, results, of_tools], 1)
+        if len(several := np.flatnonzero(~(plain & single)) if rules else rows[:0]):
+            parts = self._parts(wire.name, rules, found[several], batch.raws(rows[several]))
+            found = np.concatenate([np.delete(found, several, 0), parts])
+            found = found[np.argsort(found[:, 0], kind="stable")]
         # A result with an id and a tool says that this call was made; where its call is there, this is a copy.
-        made = np.flatnonzero(found[:, [0, 3]].all(1) & (found[:, 1] != self._number(wire.name, None)))
-        found = np.insert(found, made, found[made] * (1, 1, 0, 0), 0)
-        self._add(wire, number_of(batch.file), *found.T)
+        made = np.flatnonzero(found[:, [1, 4]].all(1) & (found[:, 2] != self._number(wire.name, None)))
+        found, made = np.insert(found, made, found[made] * (1, 1, 1, 0, 0, 1), 0), made + np.arange(len(made))
+        places, tools, results = found[:, 0], found[:, 2], found[:, 4] != 0
+        words, sides = tools, np.zeros(len(found), np.int64)
+        if table.ids_restart:
+            subjects, said = columns["subject"].coded()
+            asked = np.isin(said[rows], [subjects.index(one) for one in table.back[0] if one in subjects])
+            sides = np.where(asks, asked, back) + np.where(asks, 0, _EITHER * errors)
+            words, sides = mixed(columns["subject"].numbers[rows[places]], tools), sides[places]
+        ids, origins = found[:, 1].view(np.uint64), columns["origin"].numbers[rows[places]]
+        ids = np.where((ids != 0) & (origins != 0), mixed(ids, origins), ids)  # counted anew in each session, perhaps
+        calls = self._ids.setdefault(wire.name, CallIds(table.ids_restart))
+        new, numbers = calls.take(ids, ~results, words, sides, number_of(batch.file))
+        self._count(wire.name, *(column[(new | results) & (found[:, 5] != 0)] for column in (numbers, *found.T[2:5])))
+        only = self._made[wire.name]  # their calls are no copies of them
+        for row in np.flatnonzero(~(new | results)).tolist() if only else ():
+            new[row] = int(numbers[row]) in only
+            only.discard(int(numbers[row]))
+        only.update(numbers[made[new[made]]].tolist() if len(only) < MOST else ())
+        new[made] = False
+        new &= ids != 0
+        places, numbers, results = places[new], numbers[new], results[new]
+        together = np.zeros(len(places), bool)
+        if len(several):
+            _, which, times = np.unique(mixed(places, numbers), return_inverse=True, return_counts=True)
+            together = times[which] > 1
+        return Told(rows[places], numbers, np.array(self._names, np.uint64)[tools[new]], results, together)
 
     def _number(self, wire: str, tool: str | None) -> int:
         """The row of a tool in the counts."""
         number = self._tools.setdefault((wire, tool or ""), len(self._tools))
-        self._counts += [[0, 0, 0]] * (number == len(self._counts))
+        if number == len(self._counts):
+            self._counts.append([0, 0, 0])
+            self._names.append(number_of(tool))
         return number
 
-    def _parts(self, wire: str, places: Any, raws: Any, found: Any) -> Iterator[tuple[int, ...]]:
-        """The calls and results in records, several in some, each with the place of its record; where a record does
-        not say which, it is one itself, and a span of a tool is its own result."""
-        rules, told, _ = _rules(wire)
-        for place, raw, row in zip(places.tolist(), raws, found, strict=True):
-            fields = read_object(raw, wire) or {}
-            several = chain(parts_of(fields, rules), *(said.parts for said in messages_of(fields, told, Reader())))
-            parts = [part for part in several if part.kind in _PARTS]
-            for part in parts:
-                number = number_of(part.id and named(part.id))
-                number -= number >> 63 << 64  # as the column of ids has it
-                number = number or (row[0] if len(parts) == 1 else 0)
-                yield place, number, self._number(wire, part.name), part.failed, part.kind == "result"
-            if not parts:
-                yield place, *row
+    def _parts(self, wire: str, rules: Any, found: Any, raws: Any) -> NDArray[np.int64]:
+        """The calls and results in records, each with the place of its record; where a record does not say which, it is
+        one itself, and a span of a tool is its own result."""
+        read, refusal = _reader(wire)
+        told: list[tuple[int, bool, Any, Any, Any]] = []
+        for row, raw in enumerate(raws):
+            try:
+                fields = read(raw)
+            except refusal:  # of another type somewhere
+                fields = read_object(raw, wire)
+            _add_calls(told, row, fields, rules)
+        rows, results, *texts, failed = zip(*told, strict=True) if told else ((),) * 5
+        calls, tools = ([one if type(one) is str else id_of(one) or "" for one in column] for column in texts)
+        known = {tool: self._number(wire, tool) for tool in {*tools}}
+        numbers, places = numbers_of(calls).view(np.int64), np.array(rows, np.int64)
+        alone = np.bincount(places, minlength=len(found)) == 1
+        numbers = np.where((numbers == 0) & alone[places], found[places, 1], numbers)
+        columns = ([*map(known.__getitem__, tools)], [one not in _GOOD for one in failed], results)
+        parts = np.column_stack([found[places, 0], numbers, *columns, np.ones(len(places), np.int64)])
+        return np.concatenate([parts.astype(np.int64), np.delete(found, places, 0)])
 
-    def _add(self, wire: FormatWire, file: int, ids: Any, tools: Any, failed: Any, results: Any) -> None:
-        """Counts calls and results, in their order."""
-        known, unnamed = self._open[wire.name], self._unnamed[wire.name]
-        calls = self._ids.setdefault(wire.name, CallIds(wire.table.ids_restart))
-        new, numbers = calls.take(ids.view(np.uint64), results == 0, tools, file)
-        new |= results != 0  # each call takes only one of them, below
-        nameless = self._number(wire.name, None)
-        columns = (column[new].tolist() for column in (numbers, tools, failed, results))
+    def _count(self, wire: str, calls: Any, tools: Any, failed: Any, results: Any) -> None:
+        """Counts calls of tools and their results, in their order."""
+        known, unnamed, nameless = self._open[wire], self._unnamed[wire], self._number(wire, None)
+        columns = (column.tolist() for column in (calls, tools, failed, results))
         for call, tool, bad, result in zip(*columns, strict=True):
             if not result:
                 self._counts[tool][0] += 1
@@ -205,33 +245,97 @@ class Calls:
 _PARTS = ("call", "result")
 _OF_TOOLS = ("tool_call", "tool_result", "error")
 """The kinds of records that make or answer a call of a tool, and no other request."""
+_GOOD = (None, False, "ok", "success")
+"""The values that say that a call did not fail."""
+_Part = tuple[PartRule, bool, bool, bool, Any, Any, Any]
+_Message = tuple[MessageRule, list[tuple[str, list[_Part]]]]
+"""A rule with its parts by place: each with whether it is a result, a call or a result at all, and whether its paths,
+which follow, are names of members."""
 
 
 @lru_cache(64)
-def _rules(wire: str) -> tuple[tuple[PartRule, ...], tuple[MessageRule, ...], bool]:
-    """The rules for calls and results, those for messages with such, and whether the columns say all of a record
-    without messages and with one id."""
+def _rules(wire: str) -> tuple[list[tuple[str, list[_Message]]], bool, bool]:
+    """The rules for the calls and results in a record and in its messages, by where these are; whether there are some
+    for messages; and whether the columns say all of a record without messages and with one id."""
     table = registry.formats()[wire].table
     ids = {source.path for layout in table.layouts for source in sources_of(layout.columns.get("call_id", ()))}
-    told = [
-        rule._replace(parts=tuple(_brief(part) for part in rule.parts if part.kind in _PARTS))
-        for rule in table.messages
-        if any(_path(rule.at, part.at, part.id) in ids for part in rule.parts if part.kind in _PARTS)
-    ]
-    asked = table.parts if table.asks else ()  # a span of a call has its result
-    places = {rule.at for rule in asked if rule.kind in _PARTS}
-    rules = tuple(_brief(rule) for rule in asked if rule.at in places)
-    paths = [_path(rule.at, rule.id) for rule in rules if rule.id]
-    return rules, tuple(told) if table.asks else (), ids.issuperset(paths)
+    rules = [MessageRule("", table.parts), *table.messages] if table.asks else []  # a span of a call has its result
+    told: dict[str, list[_Message]] = {}
+    for rule in rules:
+        places = dict.fromkeys(part.at for part in rule.parts if part.kind in _PARTS)
+        if parts := [(at, [_paths(part) for part in rule.parts if part.at == at]) for at in places]:
+            told.setdefault(rule.at, []).append((rule, parts))
+    paths = ["/".join(filter(None, (part.at, part.id))) for part in table.parts if part.kind in _PARTS and part.id]
+    return list(told.items()), any(told), not rules or ids.issuperset(paths)
 
 
-def _brief(rule: PartRule) -> PartRule:
-    """The rule without what is costly to write; a result without a path of its text is written as JSON."""
-    return rule._replace(text=rule.id if rule.kind == "result" else "", arguments=())
+@lru_cache(64)
+def _reader(wire: str) -> tuple[Any, type[Exception]]:
+    """Reads of a record what ``_calls`` looks at, if it is of the types that the rules expect; and what it raises."""
+    import msgspec
+
+    paths = set[str]()
+    for at, several in _rules(wire)[0]:
+        for rule, places in several:
+            paths |= {rule.unless, f"{at}/{rule.when[0]}" if rule.when else ""}
+            for where, parts in places:
+                members = {"type", "kind", *(path for part in parts for path in part[4:] if path)}
+                paths |= {f"{at}/{where}/{path}" for path in members}
+                paths |= {f"{at}/{path}" for part, *_ in parts for path in (part.unless, *(part.when or ())[:1])}
+    tree: dict[str, Any] = {}
+    for path in paths:
+        node = tree
+        for step in filter(None, path.split("/")):
+            node = node.setdefault(step, {})
+
+    def typed(node: dict[str, Any]) -> Any:
+        if any(name[0] in "[{" for name in node):
+            return Any
+        if "*" in node:
+            return list[typed(node["*"])] | str | None  # type: ignore[misc]
+        members: Any = {name: typed(below) for name, below in node.items()}
+        return TypedDict("Members", members, total=False) if node else Any  # type: ignore[operator]
+
+    return msgspec.json.Decoder(typed(tree)).decode, msgspec.DecodeError
 
 
-def _path(*parts: str) -> str:
-    return "/".join(filter(None, parts))
+def _paths(part: PartRule) -> _Part:
+    paths = part.id or None, part.name or None, part.failed or None
+    return part, part.kind == "result", part.kind in _PARTS, not any("/" in (path or "") for path in paths), *paths
+
+
+def _add_calls(found: list[Any], row: int, fields: Any, rules: list[tuple[str, list[_Message]]]) -> None:
+    """Adds the calls and results in an object: the row, which of both, and as they are there the id of the call, the
+    tool, and what says that it failed."""
+    for at, several in rules:
+        several = [one for one in several if not one[0].unless or _fits(fields, one[0].unless, None)]
+        for message in values_at(fields, at) if several else ():
+            told = next((places for rule, places in several if _fits(message, "", rule.when)), ())
+            for where, parts in told:
+                here = [one for one in parts if _fits(message, one[0].unless, one[0].when)]
+                for value in values_at(message, where) if here else ():
+                    if type(value) is not dict:
+                        continue
+                    word = value.get("type")
+                    word = word if type(word) is str else value.get("kind")
+                    for part, result, taken, flat, of, name, failed in here:
+                        if part.types and word not in part.types:
+                            continue
+                        if taken and flat:
+                            found.append((row, result, value.get(of), value.get(name), value.get(failed)))
+                        elif taken:
+                            found.append((row, result, *(_last(value, path) for path in (of, name, failed))))
+                        break
+
+
+def _last(value: dict[str, Any], path: str | None) -> Any:
+    return None if path is None else [None, *values_at(value, path)][-1]
+
+
+def _fits(fields: Any, unless: str, when: tuple[str, str] | None) -> bool:
+    if unless and any(value not in (None, [], "") for value in values_at(fields, unless)):
+        return False
+    return when is None or when[1] in values_at(fields, when[0])
 
 
 def _tree(parents: dict[int, int]) -> dict[str, int]:

@@ -47,6 +47,15 @@ def number_of(text: str | None) -> int:
     return 0 if text is None else int(core.hash_of(text.encode("utf-8", "surrogatepass")))
 
 
+def numbers_of(several: Sequence[str]) -> NDArray[np.uint64]:
+    """The numbers of texts, of long ones as they are kept; 0 for an empty one."""
+    encoded = [(one if len(one) <= MOST_NAME else named(one)).encode("utf-8", "surrogatepass") for one in several]
+    sizes, numbers = np.array([*map(len, encoded)], np.int64), np.zeros(len(encoded), np.uint64)
+    spans = np.frombuffer(b"".join(encoded), np.uint8), _NOTHING, _NOTHING, np.cumsum(sizes) - sizes, sizes
+    core.hashes(*spans, (sizes > 0).view(np.uint8), numbers)
+    return numbers
+
+
 def mixed(*parts: NDArray[Any]) -> NDArray[np.uint64]:
     """A number for each row of these columns: equal ones for equal rows."""
     found = np.zeros(len(parts[0]), np.uint64)
@@ -146,9 +155,6 @@ class TextColumns(dict[str, Texts]):
     def __missing__(self, name: str) -> Texts:
         kinds = texts_of_codes(self.batch.column(name).names, self.kinds) if name == "kind" else None
         found = texts(self.batch, name) if kinds is None else kinds
-        if name == "call_id" and "origin" in self.batch.names:  # ids may be counted anew in each session
-            ids, origins = found.numbers, self["origin"].numbers
-            found = found._replace(numbers=np.where((ids != 0) & (origins != 0), mixed(ids, origins), ids))
         self[name] = found
         return found
 

@@ -20,7 +20,18 @@ from turnwire.log.engine.all_wires import of_formats
 from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
 from turnwire.read.calls import COLUMNS as CALL_COLUMNS, Calls
-from turnwire.read.coding import Coded, TextColumns, Texts, coded, codes_of, core, days, table_of, texts_of_codes
+from turnwire.read.coding import (
+    ABSENT,
+    Coded,
+    TextColumns,
+    Texts,
+    coded,
+    codes_of,
+    core,
+    days,
+    table_of,
+    texts_of_codes,
+)
 from turnwire.read.pairing import OPEN, Latencies, Pairing, Pairs
 
 if TYPE_CHECKING:
@@ -30,7 +41,7 @@ if TYPE_CHECKING:
 
 ROOM = 10_000
 """Different values that have a group of their own at least. At twice as many, the rarer half is folded."""
-BY = ("conversation", "sender", "receiver", "kind", "wire", "model", "day")
+BY = ("conversation", "sender", "receiver", "kind", "wire", "model", "day", "tool")
 COLUMNS = ("length", "wire", "kind", "sender", "receiver", "conversation", "time", "subject")
 """The columns that are read."""
 
@@ -187,19 +198,17 @@ class Aggregation:
         self._latencies = latencies
         self.groups = {name: Groups(room, name in _WITHOUT_WIRE) for name in by}
         self.pairs = Pairs(open_requests)
-        self.calls = Calls()
 
     def take(self, batch: Batch) -> None:
         """Adds the records of a batch."""
         columns = TextColumns(batch)
         wires = batch.codes("wire")
-        if "call_id" in batch.names:
-            self.calls.take(columns)
         measures = batch["length"], *columns.times
         tokens = tokens_of(batch, self._tokenizer)
         keys = [groups.add(wires, _values_by(name, columns), *measures, tokens) for name, groups in self.groups.items()]
         first = next(iter(self.groups.values())) if self._latencies else None
-        for _, settled in self.pairs.take(columns, keys[0] if self._latencies else None):
+        tags = keys[0] if self._latencies else None
+        for _, settled in self.pairs.take(columns, tags, first is not None and first is self.groups.get("tool")):
             if first is not None and len(settled):
                 first.answered(settled)
 
@@ -226,6 +235,8 @@ def _values_by(by: str, columns: TextColumns) -> Texts | Coded:
     if by == "model" and by not in batch.names:
         found = (_MODEL.search(raw) for raw in batch.raws())
         return coded(None if match is None else match[1].decode() for match in found)
+    if by not in batch.names:  # the five wires name no tools
+        return Coded([], np.full(len(batch), ABSENT))
     if (column := batch.column(by)).kind == "enum":
         return Coded(column.names, columns.kinds if by == "kind" else codes_of(batch, by))
     return columns[by]
@@ -283,12 +294,14 @@ def group_by(
     """Groups the records of logs by a value, for example to find the most expensive conversations or the slowest
     agents.
 
-    source, wire, options: those of :func:`turnwire.scan`, such as ``where`` and ``threads``. by: "conversation",
-    "sender", "receiver", "kind", "wire", "model" (the JSON value under that key) or "day" (in UTC); records without
-    that value are in no group. tokenizer: as :func:`turnwire.tokens.load` takes it; its tokens are also counted.
-    room: the minimum number of values that are counted separately (see :class:`Groups`); open_requests: how many open
-    requests are tracked at once. Raises the errors of a scan, and UnknownName for another ``by``.
+    source, wire, options: those of :func:`turnwire.scan`, such as ``where`` and ``threads``. by: "conversation" (or
+    "session"), "sender", "receiver", "kind", "wire", "model" (the JSON value under that key), "day" (in UTC) or "tool"
+    (of several in a record the first); records without that value are in no group. tokenizer: as
+    :func:`turnwire.tokens.load` takes it; its tokens are also counted. room: the minimum number of values that are
+    counted separately (see :class:`Groups`); open_requests: how many open requests are tracked at once. Raises the
+    errors of a scan, and UnknownName for another ``by``.
     """
+    by = "conversation" if by == "session" else by
     gathered = Aggregation([by], tokenizer, room, open_requests, latencies=True)
     return Grouped(by, gathered.groups[by], gathered.read(source, wire, options), tokenizer is not None)
 
@@ -345,7 +358,7 @@ class Stats(NamedTuple):
 def statistics(gathered: Aggregation, counts: Counts) -> Stats:
     """The statistics of an aggregation by STATISTICS, with the counts of the scan that has ended."""
     seen = {key: pairing for key, pairing in gathered.pairs.found.items() if pairing.seen}
-    return Stats(counts, gathered.groups, seen, gathered.calls)
+    return Stats(counts, gathered.groups, seen, gathered.pairs.calls)
 
 
 def stats(

@@ -20,8 +20,8 @@ import numpy as np
 from turnwire import registry
 from turnwire.contract import FormatWire
 from turnwire.pairs import FIELDS, Key, MemberWork, PairRule, folded
-from turnwire.read.calls import CallIds
-from turnwire.read.coding import TextColumns, Texts, core, ids_of, mixed, named, number_of
+from turnwire.read.calls import Calls
+from turnwire.read.coding import TextColumns, Texts, core, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,13 +144,19 @@ def _table(rule: PairRule, kinds: tuple[str, ...]) -> NDArray[np.uint8]:
     return np.array([ways, asks, final], np.uint8)
 
 
+_OF_PARTS = np.zeros((3, 256), np.uint8)
+_OF_PARTS[:, :2] = (0, 1), (1, 0), (1, 1)
+"""As :func:`_table`, of calls and results."""
+
+
 class Pairs:
-    """All rules of all wires over the records of a log, in their order. ``found``: (wire, rule) -> its pairing."""
+    """All rules of all wires over the records of a log, in their order. ``found``: (wire, rule) -> its pairing; calls:
+    those of formats, whose pairings they are, too."""
 
     def __init__(self, room: int = OPEN) -> None:
         self._room = room
         self._wires: dict[str, Wire] = {}
-        self._ids: dict[str, CallIds] = {}  # of formats, whose copies are left out
+        self.calls = Calls()
         self.found: dict[tuple[str, str], Pairing] = {}
         for wire in registry.wires().values():
             self._know(wire)
@@ -162,11 +168,11 @@ class Pairs:
             self.found |= {(wire.name, rule.name): Pairing(rule, self._room) for rule in wire.pairs}
 
     def take(
-        self, columns: TextColumns, tags: NDArray[np.uint64] | None = None
+        self, columns: TextColumns, tags: NDArray[np.uint64] | None = None, of_tools: bool = False
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """The records of a batch; of those that no rule asks about nothing is looked at. Gives for each rule the tags
-        of requests that have a time, and (tag of a request, microseconds) of what was answered; tags: one for each
-        record."""
+        of requests that have a time, and (tag of a request, microseconds) of what was answered. tags: one for each
+        record; of_tools: a call of a format has the number of its tool and wire."""
         batch = columns.batch
         kind, wire = batch.column("kind"), batch.column("wire")
         wires, kinds = batch.codes("wire"), columns.kinds
@@ -178,6 +184,9 @@ class Pairs:
                 self._know(found)
             if name not in self._wires:
                 continue
+            if isinstance(found := self._wires[name], FormatWire):
+                yield from self._of_format(found, code, columns, tags, of_tools)
+                continue
             tables = [_table(rule, kind.names) for rule in self._wires[name].pairs]
             concerned = np.logical_or.reduce([(table[0] | table[1]) != 0 for table in tables])
             mine = wires == code
@@ -185,21 +194,31 @@ class Pairs:
             if len(rows):
                 yield from self._take(name, tables, columns, rows, tags)
 
+    def _of_format(
+        self, wire: FormatWire, code: int, columns: TextColumns, tags: Any, of_tools: bool
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        told = self.calls.take(wire, columns, columns.batch.codes("wire") == code)
+        if not wire.table.asks or not len(told.rows):
+            return
+        size = len(told.rows)
+        nothing, kinds = np.zeros(size, np.uint64), told.results.view(np.uint8)
+        keys: Any = nothing.copy() if tags is None else tags[told.rows]
+        if of_tools:
+            core.mixed(told.tools, np.full(size, code, np.uint8), keys)
+        times, timed = (column[told.rows] for column in columns.times)
+        timed &= ~told.together
+        bits, only = np.full(size, core.FINAL | core.ASKS, np.uint8), np.full(size, 255, np.uint8)
+        of_parts = bits, kinds, _OF_PARTS, only, times, timed.view(np.uint8), keys.view(np.int64)
+        pairing = self.found[wire.name, wire.pairs[0].name]
+        yield pairing.take(np.arange(size), (nothing,) * (len(FIELDS) - 2), told.calls, nothing, *of_parts)
+
     def _take(
         self, name: str, tables: list[NDArray[np.uint8]], columns: TextColumns, rows: Any, tags: Any
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         wire, batch, kinds = self._wires[name], columns.batch, columns.kinds
         bits = np.full(len(rows), core.FINAL | core.ASKS, np.uint8)
         tasks = own = np.zeros(len(rows), np.uint64)
-        if isinstance(wire, FormatWire):
-            rows, tasks = _calls(wire, columns, rows)
-            ids = self._ids.setdefault(name, CallIds(wire.table.ids_restart))
-            said = mixed(*(columns[one].numbers[rows] for one in ("subject", "tool"))) if ids.restart else tasks
-            new, tasks = ids.take(tasks, tables[0][1][kinds[rows]] != 0, said, number_of(batch.file))
-            new &= tasks != 0  # nothing can name what has no id
-            rows, tasks = rows[new], tasks[new]
-            own, bits = np.zeros(len(rows), np.uint64), np.full(len(rows), core.FINAL | core.ASKS, np.uint8)
-        elif wire.has("work"):
+        if wire.has("work"):
             own = tasks.copy()
             needs = np.bitwise_or.reduce([(table[0] != 0) | table[1] << 1 for table in tables])
             _read_work(wire, batch, rows, needs, kinds, tasks, own, bits)
@@ -231,19 +250,6 @@ def _read_work(wire: Any, batch: Any, rows: Any, needs: Any, kinds: Any, tasks: 
         work = wire.work(raw)
         tasks[row], ids[row] = (0, 0) if work is None else (number_of(work.task), number_of(work.id))
         bits[row] = core.FINAL | core.ASKS if work is None else core.FINAL * work.final | core.ASKS * work.asks
-
-
-def _calls(wire: Any, columns: TextColumns, rows: Any) -> tuple[Any, Any]:
-    """The records of a format, one that makes or answers several calls once for each; and the numbers of the calls."""
-    batch, tasks = columns.batch, ids_of(columns["call_id"])[rows]
-    several = np.flatnonzero((batch["calls"][rows] > 1) | (batch.valid("calls")[rows] & (tasks == 0)))
-    if not len(several):
-        return rows, tasks
-    found = [[task] for task in tasks.tolist()]
-    for place, raw in zip(several.tolist(), batch.raws(rows[several]), strict=True):
-        found[place] = [number_of(named(work.task)) for work in wire.work(raw)] or [0]
-    counts, every = [len(one) for one in found], [task for one in found for task in one]
-    return np.repeat(rows, counts), np.array(every, np.uint64)
 
 
 def _folded(column: Texts) -> NDArray[np.uint64]:

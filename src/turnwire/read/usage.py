@@ -528,16 +528,17 @@ def usage(
 ) -> Usage:
     """Adds up the tokens and cost of the responses in agents' files, each response once.
 
-    source: any source of :func:`turnwire.scan`. by: one of ``BY``. wire: one format; all by default. where: the
-    responses to select, as the records of a scan: by the record that is counted, with the model, session and project
-    that it inherits and the first tool of its copies. prices: model -> {"input", "output", "cache_read", "cache_write"}
-    in US dollars per million tokens, instead of the packaged ones (``turnwire.formats.prices``, with their date and
-    further members). mode: which costs to use, one of ``MODES``. timezone: that of the days, an IANA name or "local".
-    Of repeated responses (``Format.copy_of``), the copy with the most tokens is counted, the first of equals. The cost
-    of a whole run (``Format.totals``) replaces those of its responses, unless ``mode`` is "calculate". Raises the
-    errors of a scan, UnknownName for another ``by`` or ``mode``, and ValueError for invalid prices or an unknown time
-    zone.
+    source: any source of :func:`turnwire.scan`. by: one of ``BY``, or "conversation". wire: one format; all by default.
+    where: the responses to select, as the records of a scan: by the record that is counted, with the model, session and
+    project that it inherits and the first tool of its copies. prices: model -> {"input", "output", "cache_read",
+    "cache_write"} in US dollars per million tokens, instead of the packaged ones (``turnwire.formats.prices``, with
+    their date and further members). mode: which costs to use, one of ``MODES``. timezone: that of the days, an IANA
+    name or "local". Of repeated responses (``Format.copy_of``), the copy with the most tokens is counted, the first of
+    equals. The cost of a whole run (``Format.totals``) replaces those of its responses, unless ``mode`` is "calculate".
+    Raises the errors of a scan, UnknownName for another ``by`` or ``mode``, and ValueError for invalid prices or an
+    unknown time zone.
     """
+    by = "session" if by == "conversation" else by
     expect_one_of(by, "by", BY)
     expect_one_of(mode, "mode", MODES)
     priced(prices)

@@ -12,7 +12,7 @@ from turnwire.characters import visible
 from turnwire.errors import expect_number
 from turnwire.log.engine.all_wires import of_formats
 from turnwire.phrases import counted
-from turnwire.read.calls import COLUMNS as CALL_COLUMNS, Calls
+from turnwire.read.calls import COLUMNS as CALL_COLUMNS
 from turnwire.read.grouping import tokens_of
 from turnwire.report.cube import Cube
 from turnwire.report.figures import ANSWER_COLUMNS, Answers, meter
@@ -91,7 +91,7 @@ def report(
 
     expect_number(max_messages, "max_messages", 1)
     counter, why_not = meter(tokenizer)
-    cube, answers, conversations, quarantine, calls = Cube(), Answers(), Conversations(), Quarantine(), Calls()
+    cube, answers, conversations, quarantine = Cube(), Answers(), Conversations(), Quarantine()
     columns = (*COLUMNS, *CALL_COLUMNS) if of_formats(wire) else COLUMNS
     with twice(source) as again:
         scan = turnwire.scan(again, wire=wire, columns=columns)
@@ -105,8 +105,6 @@ def report(
             for asked, answered in answers.add(chunk):
                 conversations.settle(asked, answered)
             quarantine.add(rejects)
-            if of_formats(wire):
-                calls.take(chunk.texts)
             if progress is not None and progress(scan.counts.bytes, cube.records) == STOP:
                 stopped = True
                 break
@@ -140,7 +138,11 @@ def report(
         "more_conversations": conversations.groups.folded > 0,
         "answer_columns": list(ANSWER_COLUMNS),
         "answers": answers.rows(),
-        "tools": [[row[name] for name in TOOL_COLUMNS] for row in calls.rows(MOST_TOOLS) if row["stat"] == "tool"],
+        "tools": [
+            [row[name] for name in TOOL_COLUMNS]
+            for row in answers.pairs.calls.rows(MOST_TOOLS)
+            if row["stat"] == "tool"
+        ],
         "reject_counts": [[wire, reason, count] for (wire, reason), count in sorted(quarantine.counts.items())],
         "reject_columns": list(REJECT_COLUMNS),
         "rejects": quarantine.kept,

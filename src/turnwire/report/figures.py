@@ -23,14 +23,14 @@ class Answers:
     """Takes chunks of records in order, and pairs questions with their answers."""
 
     def __init__(self) -> None:
-        self._pairs = Pairs()
+        self.pairs = Pairs()
         self._longest = -1
         self.slowest: int | None = None
         """The number of the conversation with the slowest answer."""
 
     def add(self, chunk: Chunk) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Looks at the records of a chunk. Gives the conversations of requests, and of those that were answered."""
-        found = list(self._pairs.take(chunk.texts, chunk.keys))
+        found = list(self.pairs.take(chunk.texts, chunk.keys))
         for _, settled in found:
             if len(settled) and (longest := int(settled[:, 1].max())) > self._longest:
                 self._longest, self.slowest = longest, int(settled[settled[:, 1].argmax(), 0]) % (1 << 64)
@@ -38,7 +38,7 @@ class Answers:
 
     def rows(self) -> list[list[Any]]:
         """Returns rows of ANSWER_COLUMNS, one for each kind of request."""
-        return [_answers(wire, pairing) for (wire, _), pairing in self._pairs.found.items() if pairing.seen]
+        return [_answers(wire, pairing) for (wire, _), pairing in self.pairs.found.items() if pairing.seen]
 
 
 def _answers(wire: str, pairing: Any) -> list[Any]:

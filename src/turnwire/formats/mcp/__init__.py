@@ -32,7 +32,11 @@ _KINDS = (
     Present("result/tools", "tools"),
     Present("result/content", "tool_result"),
     Present("result/model", "assistant"),
+    Present("result/roots", "roots"),
+    Present("result/action", "elicitation"),
 )
+_BACK = ("assistant", "roots", "elicitation")
+"""The kinds of answers of clients, to requests of servers."""
 
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts", "roots")
 _PART = PartRule("content/*", "text", ("text",), text="text")
@@ -87,8 +91,9 @@ TABLE = Format(
         ),
     ),
     ids_restart=True,
+    back=(("roots/list", "sampling/createMessage", "elicitation/create"), _BACK),
     asks=("request", "tool_call"),
-    answers=("response", "tool_result", "tools", "assistant", "error"),
+    answers=("response", "tool_result", "tools", *_BACK, "error"),
     parts=(
         PartRule("params", "call", name="name", arguments=("arguments",), when=("method", "tools/call")),
         PartRule("params", "data", name="params", unless="params/messages"),
