@@ -143,7 +143,8 @@ class Finder:
         )
         if self._kept is not None:
             kept = self._kept
-            arrays, rows, rejects = _only(arrays, rows, rejects, lambda table: kept[table["wire"]])
+            if rejects or not kept[arrays["wire"][:rows]].all():
+                arrays, rows, rejects = _only(arrays, rows, rejects, lambda table: kept[table["wire"]])
         if self.located:
             arrays = self._located(arrays, rows)
         return arrays, rows, rejects, position, line
@@ -305,10 +306,10 @@ def _kind_fill(fill: Any, codes: list[int]) -> Any:
 class BlockResult(NamedTuple):
     """The result of one block.
 
-    rows: how many of the arrays' rows are wanted (by ``where``); wires, met_bytes: how many records there are of each
-    wire, and their bytes; rejects: tables with how many rows of each are filled; position: where the next block must
-    start, in this one; line: the line there, when ``block`` started with line 1 or the one it was scanned with; state:
-    that of the search there; last: the place of the last record, see :attr:`bookmarks.Bookmark.given`.
+    rows: how many of the arrays' rows are wanted (by ``where``); wires: how many records there are of each wire with
+    some; met_bytes: their bytes; rejects: tables with how many rows of each are filled; position: where the next block
+    must start, in this one; line: the line there, when ``block`` started with line 1 or the one it was scanned with;
+    state: that of the search there; last: the place of the last record, see :attr:`bookmarks.Bookmark.given`.
     """
 
     block: InputBlock
@@ -359,7 +360,8 @@ class Engine:
         looked = (*(() if wanted is None else wanted.columns), *(() if inheritance is None else inheritance.columns))
         self._columns = tuple(dict.fromkeys((*columns, *looked)))
         self._tables = _by_use(finder, self._columns, columns)
-        self.row_bytes = sum(dtype.itemsize for dtypes in self._tables for dtype in dtypes.values())
+        self._dtypes = {**self._tables[0], **self._tables[1]}
+        self.row_bytes = sum(dtype.itemsize for dtype in self._dtypes.values())
 
     def scan(
         self,
@@ -376,7 +378,7 @@ class Engine:
             state = SearchState(self._fences)
             if block.base:  # the input is not at its beginning, and no more is known
                 state.within()
-        dtypes = {**self._tables[0], **self._tables[1], **({} if given is None else _INNER)}
+        dtypes = self._dtypes if given is None else {**self._dtypes, **_INNER}
         arrays, rows, rejects, position, line = self._finder.search(
             block, final, line, state, self.keep, self._limit, dtypes, self._memory
         )
@@ -431,11 +433,8 @@ class Engine:
     def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
         if self._finder.wire is not None and self._finder.code is not None:
             return {self._finder.wire: rows}
-        names, codes = registry.codes(), arrays["wire"][:rows]
-        if rows and (codes == codes[0]).all():  # mostly so, and counting them all would cost more
-            return {name: rows if name == names[codes[0]] else 0 for name in self.wires}
-        counts = np.bincount(codes, minlength=len(names)).tolist()
-        return {name: counts[names.index(name)] for name in self.wires}
+        counts = np.bincount(arrays["wire"][:rows]).tolist()
+        return {registry.codes()[code]: count for code, count in enumerate(counts) if count}
 
     def _memory(self, dtypes: dict[str, Any], rows: int) -> Arrays:
         """Memory for so many rows: what a batch has as columns apart from what is only of the search."""

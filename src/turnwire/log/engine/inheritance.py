@@ -57,7 +57,7 @@ class Inheritance:
         kinds = next(column.names for column in self.columns if column.name == "kind")
         rows = _Rows(found, self._finder)
         for code, table, carried, gathered, judged in self._rules:
-            if not found.wires[table.name]:
+            if table.name not in found.wires:
                 continue
             rows.of_wire(code)
             begun, counted = (np.isin(rows.kinds, [*map(kinds.index, of)]) for of in (table.begins, ("usage",)))

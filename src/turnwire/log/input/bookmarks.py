@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import inf
 from operator import index
 from types import SimpleNamespace
@@ -85,16 +87,21 @@ def creation_time(descriptor: int, status: Any) -> int:
     exact = getattr(status, "st_birthtime_ns", 0) or getattr(status, "st_birthtime", 0) * 1_000_000_000
     if exact or sys.platform != "linux":
         return int(exact)
-    import ctypes
-
-    found = ctypes.create_string_buffer(_STATX_SIZE)
-    try:
-        failed = ctypes.pythonapi.statx(descriptor, b"", _STATX_EMPTY_PATH, _STATX_BIRTH, found)
-    except AttributeError:
+    statx, room = _statx()
+    if statx is None:
         return 0  # the C library has none
+    found = room()
+    failed = statx(descriptor, b"", _STATX_EMPTY_PATH, _STATX_BIRTH, found)
     mask, seconds, nanoseconds = struct.unpack_from(_STATX_TIMES, found)
     # It fails on an older kernel, and in a sandbox.
     return 0 if failed or not mask & _STATX_BIRTH else seconds * 1_000_000_000 + nanoseconds
+
+
+@cache
+def _statx() -> tuple[Any, Any]:
+    import ctypes
+
+    return getattr(ctypes.pythonapi, "statx", None), ctypes.c_char * _STATX_SIZE
 
 
 def is_touched(file: Any) -> bool:
@@ -140,17 +147,16 @@ class Bookmark(NamedTuple):
         size: int = 0,
         carried: dict[str, Any] | None = None,
         behind: tuple[int, bytes] = (0, b""),
+        given: tuple[int, int] | None = None,
     ) -> Self:
         """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed.
         ``behind``: an offset, and the bytes before it."""
         stop, tail = behind
         head = who.head[:stop] if tail else who.head  # a copy may lack what is half-written there
-        mark = cls(name, who.device, who.inode, max(size, who.size), len(head), digest(head), *place, carried)
-        mark = mark._replace(written=who.written, born=who.born)
-        if not tail:
-            return mark
-        ends = _line_ends(stop, tail) if time.time_ns() - who.written < _COPYING else None
-        return mark._replace(read=stop, tail_bytes=len(tail), tail=digest(tail), ends=ends)
+        ends = _line_ends(stop, tail) if tail and time.time_ns() - who.written < _COPYING else None
+        read, last = (stop, digest(tail)) if tail else (0, "")
+        facts = name, who.device, who.inode, max(size, who.size), len(head), digest(head)
+        return cls(*facts, *place, carried, read, len(tail), last, who.written, who.born, ends, given)
 
     @property
     def file(self) -> tuple[int, int]:
@@ -223,7 +229,7 @@ def _line_ends(stop: int, tail: bytes) -> list[tuple[int, str]]:
     """The place where lines end in the bytes before an offset, and what is before each: by that a copy is known that
     somebody made while the file was read."""
     start = stop - len(tail)
-    counts = [count for count in range(1, len(tail)) if tail[count - 1] == 10 and (not start or count >= _CHANCE)]
+    counts = [newline.end() for newline in re.finditer(b"\n", tail[:-1]) if not start or newline.end() >= _CHANCE]
     return [(start + count, digest(tail[:count])[:32]) for count in counts[-_ENDS:]]
 
 

@@ -421,7 +421,7 @@ class Reading:
         carried = None if state is None else state.kept()
         size, behind = (0, (0, b"")) if self.kind else (self.offset, self.behind)
         given = self.given if self.given is not None and self.given[0] >= offset else None
-        return Bookmark.of(self.path, self.identity, (offset, line), size, carried, behind)._replace(given=given)
+        return Bookmark.of(self.path, self.identity, (offset, line), size, carried, behind, given)
 
 
 Blocks = Iterator[tuple[Reading, InputBlock]]

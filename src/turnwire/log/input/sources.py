@@ -273,13 +273,14 @@ def file_source(name: str, listed: bool = False) -> Source:
 
 def _open(name: str) -> Any:
     """A file without a buffer. A named pipe is opened without waiting for its writer; reading waits for it."""
-    opener = None
-    if os.name == "posix" and stat.S_ISFIFO(os.stat(name).st_mode):
+    return open(name, "rb", buffering=0, opener=_opened)
 
-        def opener(path: str, flags: int) -> int:
-            return os.open(path, flags | os.O_NONBLOCK)
 
-    return open(name, "rb", buffering=0, opener=opener)
+def _opened(path: str, flags: int) -> int:
+    try:
+        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    except BlockingIOError:  # somebody has a lease on the file
+        return os.open(path, flags)
 
 
 def _found(files: Iterable[Stored], met: set[str] | None) -> Iterator[Source]:
@@ -293,9 +294,14 @@ def _once(names: Iterable[str]) -> dict[str, str]:
     """The names in order, by the file that each leads to; of several that lead to one, by links or loops of links, the
     most direct one."""
     found: dict[str, tuple[bool, int, str]] = {}
+    folders: dict[str, tuple[str, str]] = {}
     for name in names:
-        real = os.path.realpath(name)
-        rank = (real != os.path.abspath(name), len(name), name)
+        folder, base = os.path.split(name)
+        if folder not in folders:
+            folders[folder] = os.path.realpath(folder), os.path.abspath(folder)
+        real, path = (os.path.join(parent, base) for parent in folders[folder])
+        real = os.path.realpath(name) if os.path.islink(name) else real
+        rank = (real != path, len(name), name)
         found[real] = min(rank, found.get(real, rank))
     return {real: name for real, (_, _, name) in sorted(found.items(), key=lambda one: one[1][2])}
 

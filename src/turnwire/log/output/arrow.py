@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from turnwire import _backend
 from turnwire.arrow_structs import (
@@ -31,72 +30,38 @@ from turnwire.arrow_structs import (
     release,
 )
 from turnwire.contract import Column
-from turnwire.log.output.batch import Batch, Columns, file_codes
-from turnwire.log.output.texts import Filled, column_of, rows_of, text_arrays, validity_bitmap
+from turnwire.log.output.batch import Batch, JoinedBatches
+from turnwire.log.output.texts import Filled, text_arrays, validity_bitmap
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from turnwire.contract import Column
 
 
-SMALL = 1 << 14
+SMALL = 1 << 16
 """Bytes of scanned input up to which a batch is worth a copy."""
 _ENOUGH = 1 << 20
 _MOST = 128
 """Batches that are joined at once: a consumer that wants the first rows should not wait for thousands of files."""
 
 
-def joined(batches: Iterator[Batch]) -> Iterator[Batch | JoinedBatches]:
+def joined(batches: Iterator[Batch]) -> Iterator[Batch]:
     """The same records in the same order, with the batches of small files joined to larger ones. Batches of the same
     file stay what ``batch_bytes`` made them."""
     waiting: list[Batch] = []
+    size = 0
     for batch in batches:
         small = batch.scanned <= SMALL and batch.file is not None
-        full = len(waiting) == _MOST or sum(one.scanned for one in waiting) >= _ENOUGH
+        full = len(waiting) == _MOST or size >= _ENOUGH
         if waiting and (full or not small or batch.file == waiting[-1].file):
             yield JoinedBatches(waiting) if waiting[1:] else waiting[0]
-            waiting = []
+            waiting, size = [], 0
         if small:
             waiting.append(batch)
+            size += batch.scanned
         else:
             yield batch
     if waiting:
         yield JoinedBatches(waiting) if waiting[1:] else waiting[0]
-
-
-class JoinedBatches(Columns):
-    """Batches one after the other, as far as the Arrow export asks: it owns copies and keeps none of them alive."""
-
-    def __init__(self, batches: Sequence[Batch]) -> None:
-        self.columns: tuple[Column, ...] = batches[0].columns
-        self._count = sum(map(len, batches))
-        self._files = file_codes((batch.file, len(batch)) for batch in batches)
-        self._values: dict[str, Any] = {}
-        self._valid: dict[str, NDArray[np.bool_] | None] = {}
-        for column in self.columns:
-            parts = [] if column.kind == "file" else [batch.values(column) for batch in batches]
-            if column.kind == "text":
-                self._values[column.name] = column_of([text for part in parts for text in part.plain_texts()])
-            elif parts:
-                self._values[column.name] = np.concatenate(parts)
-            valid = [(batch.validity_of(column), len(batch)) for batch in batches]
-            some = any(which is not None for which, _ in valid)
-            self._valid[column.name] = np.concatenate([rows_of(*one) for one in valid]) if some else None
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, name: str) -> Any:
-        return self._values[name]
-
-    def validity_of(self, column: Column) -> NDArray[np.bool_] | None:
-        """The records that have a value in this column; None if all have."""
-        return self._valid[column.name]
-
-    def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
-        """As :meth:`Batch.file_codes`."""
-        return self._files
 
 
 _arrays = _backend.load("log.arrays")

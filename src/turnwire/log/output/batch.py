@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["DTYPES", "POSITIONS", "Batch", "Rows"]
+
+
+_PLACES = ("place", "size")
+"""The arrays that say where the bytes of records are."""
 
 
 class Rows(NamedTuple):
@@ -103,6 +107,18 @@ class Columns:
         return stream_capsule(self.columns, iter([self]))
 
 
+def _origin(scanner: BulkScanner, column: Column) -> tuple[str, str]:
+    if column.name in own(scanner) or column in POSITIONS or column is CARRIER:
+        return "column", column.name
+    return scanner.common.get(column.name, ("", ""))
+
+
+@lru_cache(64)
+def _origins(scanner: BulkScanner, columns: tuple[Column, ...]) -> dict[str, tuple[str, str]]:
+    """The origin of each of several columns, see :meth:`Batch._origin`."""
+    return {column.name: _origin(scanner, column) for column in columns}
+
+
 class Batch(Columns):
     """Records of one input, as columns. A batch owns its memory (or keeps it alive) and is immutable.
 
@@ -115,6 +131,7 @@ class Batch(Columns):
         self._scanner = scanner
         self._rows = rows
         self.columns = columns
+        self._origins = _origins(scanner, columns)
 
     def __len__(self) -> int:
         return self._rows.count
@@ -154,6 +171,10 @@ class Batch(Columns):
     def values(self, column: Column) -> Any:
         """The exported values of a column: ``batch[column.name]``, or the codes of an enum."""
         name, rows = column.name, self._rows
+        how, source = self._origin(column)
+        if how == "column" and source in rows.arrays:
+            values = rows.arrays[source][: rows.count]
+            return values if values.dtype == _dtype(column) else values.astype(_dtype(column))
         if column.kind == "file":
             files = np.empty(rows.count, object)
             files[:] = rows.file
@@ -162,14 +183,12 @@ class Batch(Columns):
             return np.arange(rows.record, rows.record + rows.count, dtype=np.int64)
         if name == "inner" and name not in rows.arrays:  # no record here is in a string
             return np.zeros(rows.count, np.int64)
-        if name == "wire" and name not in own(self._scanner):
+        if name == "wire" and how != "column":
             return np.full(rows.count, registry.codes().index(self._scanner.wire), np.uint8)
-        how, source = self._origin(column)
         if how == "number":
             return self._decimal(source)
         if how:
-            text = column.kind == "text"
-            return self._text(source) if text else rows.arrays[source][: rows.count].astype(_dtype(column), copy=False)
+            return self._text(source)
         empty = np.zeros(rows.count, _dtype(column))
         if column.kind != "text":
             return empty
@@ -178,10 +197,7 @@ class Batch(Columns):
     def _origin(self, column: Column) -> tuple[str, str]:
         """The form in which a column is there ("column" as it is, "number" of which it is the digits, "" not at all),
         and the name of the array."""
-        name = column.name
-        if name in own(self._scanner) or column in POSITIONS or column is CARRIER:
-            return "column", name
-        return self._scanner.common.get(name, ("", ""))
+        return self._origins.get(column.name) or _origin(self._scanner, column)
 
     def picked(self, rows: Any = None, columns: Iterable[str] | None = None) -> Batch:
         """A batch of some records (a mask, a slice, or their numbers in order; all by default) and some columns.
@@ -252,14 +268,15 @@ class Batch(Columns):
         if not how:
             return np.zeros(len(self), bool)
         there = self._own_validity(source)
-        if column.kind == "i64" and own(self._scanner)[source].kind == "u64":
+        if column.kind == "i64" and source != column.name and own(self._scanner)[source].kind == "u64":
             fits = self._rows.arrays[source][: len(self)] <= np.uint64(np.iinfo(np.int64).max)
             return there if fits.all() else rows_of(there, len(self)) & fits
         return there
 
     def _own_validity(self, name: str) -> Bits | None:
         """The records that have a value in a column of the wire's own; None if all have."""
-        return self._bits(self._scanner.bits[name]) if own(self._scanner)[name].nullable else None
+        bit = self._scanner.bits.get(name)
+        return None if bit is None or not own(self._scanner)[name].nullable else self._bits(bit)
 
     def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """The scanned bytes, and the contents of JSON strings in them: for each its bytes, the rows of the records in
@@ -315,3 +332,31 @@ class Batch(Columns):
         from turnwire.log.output.showing import batch_html
 
         return batch_html(self)
+
+
+class JoinedBatches(Batch):
+    """The columns of batches of one scan, one after the other: it owns copies and keeps none of them alive. It has no
+    more than the columns."""
+
+    def __init__(self, batches: Sequence[Batch]) -> None:
+        scanner, found = batches[0]._scanner, [batch._rows for batch in batches]
+        parts = [part for batch in batches for part in (batch._rows.buffer, batch._arena)]
+        sizes, counts = [batch.scanned for batch in batches], [rows.count for rows in found]
+        moved = np.repeat(np.cumsum([0, *sizes[:-1]]), counts)
+        names = dict.fromkeys(name for rows in found for name in rows.arrays)
+        arrays: dict[str, Any] = {"record": np.concatenate([batch.values(POSITIONS[1]) for batch in batches])}
+        for name in names.keys() - {"arena", "record", *_PLACES}:
+            some = next(rows.arrays[name] for rows in found if name in rows.arrays)
+            own_rows = (rows.arrays.get(name, np.zeros(rows.count, some.dtype))[: rows.count] for rows in found)
+            arrays[name] = np.concatenate([*own_rows])
+            if name.endswith(".offset"):
+                arrays[name] += moved
+        if scanner.packed is not None and scanner.packed.array in arrays:
+            scanner.packed.move(arrays[scanner.packed.array], moved)
+        rows = found[0]._replace(buffer=memoryview(b"".join(parts)), arrays=arrays, count=sum(counts))
+        super().__init__(scanner, batches[0].columns, rows)
+        self._files = file_codes((batch.file, len(batch)) for batch in batches)
+
+    def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
+        """As :meth:`Batch.file_codes`."""
+        return self._files

@@ -6,7 +6,6 @@ import re
 import sys
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason
@@ -177,7 +176,8 @@ class SearchState:
 
     def copy(self) -> SearchState:
         """An independent copy of what continues after a cut."""
-        other = copy(self)
+        other = SearchState.__new__(SearchState)
+        other.__dict__.update(self.__dict__)
         other.begin()
         other.runs, other.foreign = set(self.runs), dict(self.foreign)
         other.streams = {key: one.copy() for key, one in self.streams.items()}
