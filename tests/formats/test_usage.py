@@ -558,7 +558,7 @@ def test_calls_of_a_sample_have_their_results(name: str, tools: list[tuple[Any, 
 LINES = (Path(__file__).parent / "cases.jsonl").read_text("utf-8").splitlines()
 CASES = {case["about"]: case for case in map(json.loads, LINES)}
 """Lines of files, and what is found of them: tools (calls, answered, failed), answers (requests, answered), how many
-turns, the costs of sessions in a mode and how many are unusable, or the responses of models."""
+turns, the costs of sessions in a mode and how many are unusable, or the responses of models (and their output)."""
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -581,6 +581,9 @@ def test_what_comes_again_is_a_copy_by_its_id_and_counts_once(
         costs = {row["session"]: row["cost"] for row in by.rows}
         assert costs == pytest.approx(case["costs"]) and by.unusable == case["unusable"]
         assert by.total["cost"] == pytest.approx(sum(costs.values())) and by.total["input_tokens"] >= 0
+    if "outputs" in case:
+        rows = {row["model"] or "": [row["responses"], row["output_tokens"]] for row in usage(log).rows}
+        assert rows == case["outputs"]
     if "responses" in case:
         assert {row["model"]: row["responses"] for row in usage(log).rows} == case["responses"]
 

@@ -26,7 +26,7 @@ COLUMNS = ("id", "parent", "tool", "call_id", "calls", "tools", "error", "failed
 """The columns that are read, beside those of ``turnwire.read.grouping``."""
 MOST = 1 << 18
 """Calls, and spans of a wire, that are remembered: results of further calls, and further spans, are not counted."""
-_SPANS = [KINDS.index(kind) for kind in ("span", "tool_call")]
+_SPANS = [KINDS.index(kind) for kind in ("span", "tool_call", "turn")]
 """The kinds of records that are spans, where a wire has "span"."""
 _ODD = 0x9E3779B97F4A7C15
 _BACK, _EITHER = 1, 2

@@ -243,8 +243,9 @@ class Turns:
             holders = _Holders(batch.spans())
             for number, (row, raw) in enumerate(zip(rows, map(bytes, batch.raws()), strict=True)):
                 columns = dict(zip(names, (batch.file, *row), strict=True))
-                columns |= {name: None for name in _COUNTED if not _fits(columns[name], name)}
                 table, layouts = _tables(columns["wire"])
+                again = TOKENS if columns["kind"] in table.repeats else ()
+                columns |= {name: None for name in _COUNTED if name in again or not _fits(columns[name], name)}
                 fields = msgspec.json.decode(raw)
                 if self._told.add(hash(raw)) and table.is_known(fields):  # of a session that was resumed
                     continue

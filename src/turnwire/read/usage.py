@@ -58,7 +58,7 @@ _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost
 _SAID += [(name, "?") for name in ("fast", "fits", "tool_fits", "odd")]
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
 """A counted response, also with counts that no model has. rank: 1 in a side conversation, 2 for a message of an API,
-which may be copies of a response of a lower rank, by ``first`` alone."""
+which may be copies of a response of a lower rank, by ``first`` alone; 3 if it is one of ``Format.repeats``."""
 
 
 class Usage(NamedTuple):
@@ -191,6 +191,8 @@ class UsageSum:
         read |= dict.fromkeys(_COPIES, np.zeros(len(rows), np.uint64))
         aside = (batch.valid("sidechain") & batch["sidechain"].astype(bool))[rows]
         read["rank"] = np.full(len(rows), 2, np.uint8) if table.name in self._alone else aside.view(np.uint8)
+        repeats = [KINDS.index(kind) for kind in table.repeats]
+        read["rank"][np.isin(batch.codes("kind")[rows], repeats)] = 3
         for place, name in enumerate(table.copy_of):
             if name in said:
                 numbers, there = said[name], said[name] != 0
@@ -277,7 +279,7 @@ class UsageSum:
             of = self._names.setdefault(table.provider or table.name, len(self._names))
             first = mixed(np.full(len(rows), of), *parts[:1])
             firsts[rows] = first
-            keys[rows] = np.where(rank[rows] > 0, mixed(first, rank[rows]), mixed(read["wire"][rows], *parts))
+            keys[rows] = np.where(rank[rows] % 3 > 0, mixed(first, rank[rows]), mixed(read["wire"][rows], *parts))
         return {"key": keys, "first": firsts, "rank": rank}
 
     def _merge(self) -> None:
@@ -299,7 +301,7 @@ class UsageSum:
         self._merge()
         names = list(self._names)
         places = np.array([*self._places], np.int64).reshape(-1, len(_PLACE))
-        kept = self._told_once()
+        kept = _without_repeats(self._told_once(), places)
         copies, unusable = self._taken - sum(map(len, kept)), self._unusable
         runs = _Runs({} if mode == "calculate" else self._totals, places)
         for rows in kept if runs.totals else ():
@@ -376,6 +378,35 @@ class UsageSum:
                 cost[mine] = _cost(rates, {name: numbers[mine] for name, numbers in tokens.items()})
                 unpriced[mine] = False
         return tokens, paid, cost, unpriced & (paid > 0)
+
+
+def _without_repeats(kept: list[NDArray[Any]], places: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """The responses without what repeats the tokens of others in its session; the tokens of the largest of these beyond
+    the sum of the others are added to the largest response."""
+    again = np.concatenate([rows[rows["rank"] == 3] for rows in kept])
+    if not len(again):
+        return kept
+    of = [_PLACE.index("wire"), _PLACE.index("conversation")]
+    sessions = np.unique(places[:, of], axis=0, return_inverse=True)[1].ravel()
+    best, beyond = np.full(len(sessions), -1.0), {name: np.zeros(len(sessions)) for name in _COUNTS}
+    for name, more in beyond.items():
+        np.maximum.at(more, sessions[again["place"]], again[name])
+    for rows in kept:
+        said = rows[rows["rank"] < 3]
+        np.maximum.at(best, sessions[said["place"]], _score(said))
+        for name, more in beyond.items():
+            np.subtract.at(more, sessions[said["place"]], said[name].astype(float))
+    found = []
+    for rows in kept:
+        rows = rows[(rows["rank"] < 3) | (best[sessions[rows["place"]]] < 0)]
+        session = sessions[rows["place"]]
+        largest = np.flatnonzero(_score(rows) == best[session])
+        largest = largest[np.unique(session[largest], return_index=True)[1]]
+        for name, more in beyond.items():
+            rows[name][largest] += np.clip(more[session[largest]], 0, 1 << 62).astype(rows.dtype[name])
+            more[session[largest]] = 0
+        found.append(rows)
+    return found
 
 
 def _sums(groups: Sequence[NDArray[np.int64]], *added: Any) -> Iterator[tuple[list[int], list[Any]]]:

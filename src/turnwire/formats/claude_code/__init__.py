@@ -98,6 +98,7 @@ TABLE = Format(
                 "failed": Loose("is_error"),
                 "text": Loose("result"),
                 "cost": Loose("total_cost_usd"),
+                **{name: Loose(path) for name, path in USAGE.items()},
             },
         ),
         Layout(
@@ -109,6 +110,7 @@ TABLE = Format(
     ),
     copy_of=("id", "request_id"),
     totals=("turn",),  # each result has the cost of its process so far
+    repeats=("turn",),
     keys=("uuid", "timestamp", "leafUuid", "messageId", "message/id"),
     parts=message_parts("message/"),
     provider="anthropic",

@@ -37,7 +37,10 @@ GEN_AI: Columns = {
 }
 """Columns -> their attributes, the first of which an export writes."""
 _SESSION = (_text("gen_ai.conversation.id"), _text("session.id"))
-_OPERATIONS = Words("attributes/[gen_ai.operation.name]/stringValue", {"execute_tool": "tool_call"})
+_OPERATIONS = Words(
+    "attributes/[gen_ai.operation.name]/stringValue",
+    {"execute_tool": "tool_call", "invoke_agent": "turn", "create_agent": "turn"},
+)
 
 _EVENTS = {
     **{f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")},
@@ -122,6 +125,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id", "conversation"),
+    repeats=("turn", "tool_call"),
     keys=("spanId", "timeUnixNano"),
     cached_is_input=True,
     asks=(),  # the span of a call has its result
