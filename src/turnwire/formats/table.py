@@ -57,6 +57,7 @@ _KINDS_OF = {
 _FIRST = ("call_id", "tool")
 """The columns that have the first of several values."""
 _ANY = ("string", "object", "array", "boolean", "null", "count", "negative", "fraction")
+_MISSING = "missing"
 _HOW = {"text": "text", "i64": "integer", "f64": "number", "bool": "truth", "timestamp": "time"}
 _SEVERAL = {"*", "{}"}
 """Steps of paths that stand for several values, of which nothing is asked."""
@@ -131,9 +132,9 @@ class Layout(NamedTuple):
     signs: up to four members whose combination identifies such an object: path -> the allowed words; () for any value.
     one_of: up to eight further members, at least one of which is present. without: members that must be absent. kind:
     that of its records, unless ``kinds`` (the last that applies) sets another. columns: column -> its path, or several
-    paths, of which the first one present is used. needs: path -> the allowed JSON types of a required member. marks:
-    keys that identify damaged bytes, and how many are required. nested: a key; other valid objects with it are searched
-    for records inside.
+    paths, of which the first one present is used. needs: path -> the allowed JSON types of a required member, or also
+    "missing" for one that need not be there. marks: keys that identify damaged bytes, and how many are required. nested:
+    a key; other valid objects with it are searched for records inside.
     """
 
     signs: Mapping[str, tuple[str, ...]]
@@ -255,7 +256,7 @@ def _faults(table: Format) -> Iterator[str]:
         paths += [path for one in columns for path in (one.path or "/", one.start)]
         kinds |= {layout.kind, *(one.kind for one in layout.kinds if isinstance(one, Present))}
         kinds |= {kind for one in layout.kinds if isinstance(one, Words) for kind in one.kinds.values()}
-        types |= {kind for allowed in layout.needs.values() for kind in allowed}
+        types |= {kind for allowed in layout.needs.values() for kind in allowed if kind != _MISSING}
     yield from (
         f"{path!r} is not a path of keys between slashes" for path in paths if path and not _PATH.fullmatch(path)
     )
@@ -317,12 +318,13 @@ class Compiled:
             found[path] = _ANY if loose else kinds
         for sign, words in self.layout.signs.items():
             found[sign] = ("string",) if words else found.get(sign, _ANY)
-        return {**found, **self.layout.needs, **dict.fromkeys(self.layout.without, ())}
+        needs = {path: tuple(kind for kind in kinds if kind != _MISSING) for path, kinds in self.layout.needs.items()}
+        return {**found, **needs, **dict.fromkeys(self.layout.without, ())}
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
         """The requirements of the plan."""
-        must = {**self.layout.signs, **self.layout.needs}
+        must = {*self.layout.signs, *(path for path, kinds in self.layout.needs.items() if _MISSING not in kinds)}
         words = self.layout.signs
         return tuple(
             Need(path, ("good",) if words.get(path) else kinds, path in must, words.get(path, ()))

@@ -5,8 +5,8 @@ from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Prese
 
 _METHODS = (
     *("tools/list", "resources/list", "resources/read", "resources/templates/list"),
-    *("resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete"),
-    *("logging/setLevel", "roots/list", "sampling/createMessage", "elicitation/create", "ping", "tasks/list"),
+    *("prompts/list", "prompts/get", "completion/complete"),
+    *("roots/list", "sampling/createMessage", "elicitation/create", "tasks/list"),
     *("server/discover", "subscriptions/listen"),
     *("notifications/initialized", "notifications/cancelled", "notifications/message", "notifications/progress"),
     *("notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/resources/updated"),
@@ -16,9 +16,13 @@ _METHODS = (
 _TASKS = ("tasks/get", "tasks/result", "tasks/cancel")  # A2A has methods of these names, which take an ``id``
 _RESULTS = (
     ("content", "tools", "resources", "resourceTemplates", "prompts", "contents/*/uri", "messages/*/content", "roots"),
-    ("completion", "action", "task/taskId", "tasks/*/taskId", "lastUpdatedAt", "supportedVersions", "resultType"),
+    (
+        *("structuredContent", "completion", "action", "task/taskId", "tasks/*/taskId", "lastUpdatedAt"),
+        *("supportedVersions", "resultType"),
+    ),
 )
 """Members of results; a response has one of them."""
+_LISTS = ("tools", "resources", "resourceTemplates", "prompts", "roots")
 _REQUEST: Columns = {"call_id": Digits("id"), "subject": "method", "request_id": Digits("params/requestId")}
 _RESPONSE: Columns = {
     "call_id": Digits("id"),
@@ -30,6 +34,7 @@ _RESPONSE: Columns = {
 }
 _KINDS = (
     Present("result/tools", "tools"),
+    Present("result/structuredContent", "tool_result"),
     Present("result/content", "tool_result"),
     Present("result/model", "assistant"),
     Present("result/roots", "roots"),
@@ -37,8 +42,9 @@ _KINDS = (
 )
 _BACK = ("assistant", "roots", "elicitation")
 """The kinds of answers of clients, to requests of servers."""
+_UNANSWERED = ("ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe")
+"""Requests whose results are empty, which those of any protocol may be."""
 
-_LISTS = ("tools", "resources", "resourceTemplates", "prompts", "roots")
 _PART = PartRule("content/*", "text", ("text",), text="text")
 
 TABLE = Format(
@@ -51,6 +57,7 @@ TABLE = Format(
             kinds=(Present("id", "request"),),
             columns=_REQUEST,
         ),
+        Layout(signs={"jsonrpc": ("2.0",), "method": _UNANSWERED}, kind="notification", columns={"subject": "method"}),
         Layout(
             signs={"jsonrpc": ("2.0",), "method": ("tools/call",)},
             kind="tool_call",
@@ -80,6 +87,7 @@ TABLE = Format(
                 kind="response",
                 kinds=_KINDS,
                 columns=_RESPONSE,
+                needs={f"result/{name}": ("array", "missing") for name in _LISTS if name in members},
             )
             for members in _RESULTS
         ),
