@@ -600,6 +600,8 @@ def test_a_session_is_shown(folder: Path) -> None:
     assert turnwire("show", folder / "a.jsonl", "--conversation", "s2").out == b""
     (folder / "d.jsonl").write_bytes(samples.text(SESSIONS[0])[:-30])
     assert turnwire("show", folder / "d.jsonl").code == 1
+    (folder / "e.jsonl").write_bytes(samples.text([{"type": "summary", "summary": "done", "leafUuid": "x"}]))
+    assert turnwire("show", folder / "e.jsonl").out.startswith(b"summary")  # no brackets where no time is
 
 
 @pytest.mark.once

@@ -133,8 +133,8 @@ class Layout(NamedTuple):
     one_of: up to eight further members, at least one of which is present. without: members that must be absent. kind:
     that of its records, unless ``kinds`` (the last that applies) sets another. columns: column -> its path, or several
     paths, of which the first one present is used. needs: path -> the allowed JSON types of a required member, or also
-    "missing" for one that need not be there. marks: keys that identify damaged bytes, and how many are required. nested:
-    a key; other valid objects with it are searched for records inside.
+    "missing" for one that need not be there. marks: keys that identify damaged bytes, and how many are required.
+    nested: a key; other valid objects with it are searched for records inside.
     """
 
     signs: Mapping[str, tuple[str, ...]]

@@ -107,11 +107,11 @@ def _head(turn: Turn, kind: str | None, tool: str | None) -> str:
     columns = turn.columns
     from turnwire.log.output.json_lines import times
 
-    when = milliseconds(times([columns["time"]])[0]) or ""
+    when = milliseconds(times([columns["time"]])[0])
     ends = (columns["sender"], columns["receiver"] and f"→ {columns['receiver']}") if turn.role is None else ()
     who = " ".join(part for part in (kind, *ends, tool, columns["model"]) if part)
     marks = " failed" * bool(columns["failed"]) + " (aside)" * bool(columns["sidechain"])
-    return printable(f"[{when}] {who}{marks}")
+    return printable(f"[{when}] {who}{marks}" if when else f"{who}{marks}")
 
 
 def _body(text: str, whole: bool) -> Iterator[str]:
