@@ -26,14 +26,16 @@ static const uint8_t *tw_word_behind(const uint8_t *p, const uint8_t *end)
 }
 
 /* Whether the line s[from .. end) begins with a string or an array, and has nothing in it but the tokens of JSON, each value
- * followed by a sign or the end. It may be one line of many: brackets need no partner. */
+ * followed by a sign or the end. It may be one line of many: brackets need no partner; 2 for an array whose brackets all have. */
 static int tw_are_values(const uint8_t *s, size_t from, size_t end)
 {
     const uint8_t *p = s + from, *stop = s + end, *behind;
-    int value = 0;
+    int value = 0, whole;
+    int64_t depth = 0;
     if (end - from >= 3 && !memcmp(p, "\xEF\xBB\xBF", 3)) p += 3;
     while (p < stop && (*p == ' ' || *p == '\t')) p++;
     if (p == stop || (*p != '"' && *p != '[')) return 0;
+    whole = *p == '[';
     for (; p < stop; p++) {
         switch (*p) {
         case ' ': case '\t': case '\r':
@@ -47,8 +49,10 @@ static int tw_are_values(const uint8_t *s, size_t from, size_t end)
             continue;
         case '[': case '{':
             if (value) return 0;
+            depth++;
             continue;
         case ']': case '}':
+            whole &= --depth >= 0;
             value = 1;
             continue;
         case ',': case ':':
@@ -61,7 +65,7 @@ static int tw_are_values(const uint8_t *s, size_t from, size_t end)
         value = 1;
         p = behind - 1;
     }
-    return 1;
+    return 1 + (whole && !depth);
 }
 
 #endif

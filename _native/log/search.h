@@ -946,15 +946,15 @@ static int tw_may_begin_document(const tw_search *w, const tw_region *r)
 }
 
 /* A line of strings and arrays: each of its strings is a text, and each list of lines; its objects are what they are
- * anywhere. Where nothing is in it, it may be the tail of a message. */
+ * anywhere. Where nothing is in it, and it is no whole array, it may be the tail of a message. */
 static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
 {
     tw_lines *k = &w->k;
     const uint8_t *s = tw_text(k, r);
     size_t q = *at, stop = tw_line_stop_below(k, r, q), p = q, rows = k->rows.count, rejects = k->rejects.count;
-    int result = TW_FINE;
+    int result = TW_FINE, values;
     if (!r->final && stop == end) return TW_ASK;
-    if (!tw_are_values(s, q, stop)) {
+    if (!(values = tw_are_values(s, q, stop))) {
         while (s[p] != '"' && s[p] != '[') p++;
         *at = p + 1;
         if (!tw_torn_key(k->plan, s, p, end)) return TW_FINE;
@@ -983,7 +983,7 @@ static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
     }
     if (p > stop) *at = p;
     if (result != TW_FINE || p > stop || rows != k->rows.count || rejects != k->rejects.count) return result;
-    return tw_settle_torn(w, r, q, stop);
+    return values == 2 ? TW_FINE : tw_settle_torn(w, r, q, stop);
 }
 
 /* --- the walk --- */

@@ -146,6 +146,11 @@ def test_a_log_of_an_evaluation_in_json_has_its_samples(scan_core: str) -> None:
             found = [(kind, one) for batch in scan for kind, one in zip(batch["kind"], batch["id"], strict=True)]
             assert found == [("evaluation", "e1"), *(("sample", str(number)) for number in range(9))]
             assert scan.counts.rejects == 0
+    summary = {name: one for name, one in {**SAMPLE, "scores": {}, "model_usage": {}}.items() if name != "messages"}
+    for data in ([summary, summary], [[summary, ["x"]]], summary):
+        for indent in (None, 2):
+            scan = turnwire.scan(json.dumps(data, indent=indent).encode(), wire="inspect", errors="collect")
+            assert (sum(map(len, scan)), scan.counts.rejects) == (0, 0)
 
 
 def test_all_of_them_in_one_log(scan_core: str) -> None:

@@ -62,16 +62,25 @@ _VALUE_TOKEN = re.compile(
 )
 
 
-def are_values(line: bytes) -> bool:
-    """True if a line begins with a string or an array and has nothing in it but the tokens of JSON, each value
-    followed by a sign or the end. It may be one line of many: brackets need no partner."""
-    place, value = 3 if line.startswith(b"\xef\xbb\xbf") else 0, False
-    if line[place:].lstrip(b" \t")[:1] not in (b'"', b"["):
-        return False
+WHOLE = 2
+"""An array whose brackets all have partners, for :func:`are_values`."""
+
+
+def are_values(line: bytes) -> int:
+    """Not 0 if a line begins with a string or an array and has nothing in it but the tokens of JSON, each value
+    followed by a sign or the end. It may be one line of many: brackets need no partner; ``WHOLE`` for an array whose
+    brackets all have."""
+    place, value, depth = 3 if line.startswith(b"\xef\xbb\xbf") else 0, False, 0
+    first = line[place:].lstrip(b" \t")[:1]
+    if first not in (b'"', b"["):
+        return 0
+    whole = first == b"["
     while (token := _VALUE_TOKEN.match(line, place)) is not None:
         string, opens, closes, sign, word = token.groups()
         if (value and (string or opens or word)) or (sign and not value):
-            return False
+            return 0
+        depth += bool(opens) - bool(closes)
+        whole &= depth >= 0
         value = bool(string or closes or word)
         place = token.end()
-    return not line[place:].strip(b" \t\r")
+    return 0 if line[place:].strip(b" \t\r") else 1 + (whole and not depth)

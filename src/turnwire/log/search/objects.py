@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
-from turnwire.json._objects_py import are_values, opened_at, parse, quote_before
+from turnwire.json._objects_py import WHOLE, are_values, opened_at, parse, quote_before
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import Reader, plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
@@ -296,7 +296,8 @@ class Objects:
         walk.needs_line(at, self._search.longest_line)
         text, strings = walk.text, self._search.strings
         stop = min(text.line_end(at), walk.end)
-        if not are_values(text.data[at:stop]):
+        values = are_values(text.data[at:stop])
+        if not values:
             torn = self._openings.match(text.data, match.end() - 1)
             return match.end() if torn is None else self.at_torn(walk, torn.start(), torn)
         place, before = at, len(walk.found)
@@ -311,7 +312,7 @@ class Objects:
                 if behind > stop:
                     return behind
                 place = behind
-        if len(walk.found) == before:  # it may be the tail of a message
+        if len(walk.found) == before and values != WHOLE:  # it may be the tail of a message
             self._settle(walk, at, stop, False, [])
         return stop
 
