@@ -41,6 +41,7 @@ typedef struct tw_region {
     size_t stretch_count, near;              /* near: the stretch that was asked for last */
     tw_cursor first, last;                   /* where its records begin and end: each goes from left to right */
     int in_string, final;                    /* final: nothing follows that could belong to it */
+    int bounded;                             /* a string of the text around: the rejects that are kept of it are counted */
     int tail;                                /* heredocs in trailing text matter */
     tw_fence fence;                          /* that is open */
     tw_spans taken;                          /* lines that belong to another text */

@@ -191,7 +191,7 @@ static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end
     tw_json_rejects *c = &k->rejects;
     size_t n = c->count, first = at, last = end, quote, inner;
     int stands = fault != end && fault < r->end; /* else it is right behind what is refused, or behind the text */
-    if (r->depth && k->string_rejects++ >= TW_STRING_REJECTS) return TW_FINE;
+    if (r->bounded && k->string_rejects++ >= TW_STRING_REJECTS) return TW_FINE;
     if (n == c->room) return TW_FULL;
     c->count++;
     tw_place_reject(k, n, tw_string_place(k, r, at, &quote, &inner) ? (int64_t)inner : -1);

@@ -433,7 +433,8 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
             return tw_at_message(w, r, at, &f.around);
         }
     }
-    tw_region inner = { .outer = r, .level = r->level + 1, .depth = r->depth, .carrier = TW_BY_PREFIX, .start = k->arena_size, .found_behind = k->arena_size };
+    tw_region inner = { .outer = r, .level = r->level + 1, .depth = r->depth, .bounded = r->bounded, .carrier = TW_BY_PREFIX,
+                        .start = k->arena_size, .found_behind = k->arena_size };
     tw_gathered g = { .next = line, .stretches = w->spare_stretches, .stretch_room = w->spare_stretch_room, .lines = w->spare_lines,
                       .line_room = w->spare_line_room };
     w->spare_stretches = NULL;

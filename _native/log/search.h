@@ -227,9 +227,9 @@ static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, siz
     tw_lines *k = &w->k;
     tw_region inner = { .outer = r, .level = r->level + 1, .depth = r->depth + 1, .stretches = stretches, .stretch_count = count,
                         .carrier = stretches->written == TW_AS_NUMBERS ? TW_BY_BYTES : count > 1 ? TW_BY_LIST : TW_BY_STRING,
-                        .in_string = 1, .final = 1 };
+                        .in_string = 1, .final = 1, .bounded = 1 };
     size_t size = 0;
-    if (!r->depth) k->string_rejects = 0;
+    if (!r->bounded) k->string_rejects = 0;
     for (size_t i = 0; i < count; i++) size += stretches[i].until - stretches[i].outer;
     if (!tw_arena_room(k, size + 128)) return TW_STOPPED;
     inner.start = inner.end = inner.found_behind = k->arena_size;
@@ -448,7 +448,7 @@ static int tw_settle(tw_search *w, tw_region *r, size_t from, size_t to, int too
     if (from >= to) return TW_FINE;
     if (!tw_judge_torn(k, s + from, to - from, too_large, s + tw_hard(k, r), &verdict)) return TW_STOPPED;
     if (verdict.what != TW_TRIED_REJECT) return TW_FINE;
-    if (r->depth) k->string_rejects -= until->rejects - since->rejects;
+    if (r->bounded) k->string_rejects -= until->rejects - since->rejects;
     tw_drop_rejects(k, since, until);
     size_t n = k->rejects.count;
     int result = tw_refuse(w, r, from, to, from + (verdict.fault < to - from ? verdict.fault : to - from),

@@ -508,6 +508,16 @@ cdef bint is_short(object text) except -1:
     return True
 
 
+cdef bint are_clean(object slots) except -1:
+    """True if the slots of a touched message have no issues."""
+    cdef Writer w
+    begin_writer(&w)
+    try:
+        return put_dict(&w, slots) and w.longest <= SHORTEST_LONG
+    finally:
+        tw_draft_free(&w.draft)
+
+
 cdef object long_way = None
 
 
@@ -531,7 +541,6 @@ def check(message):
 
 
 cdef bint clean(message) except -1:
-    cdef Writer w
     cdef SlipMessage it
     cdef Touched touched
     if not isinstance(message, SlipMessage):
@@ -546,11 +555,7 @@ cdef bint clean(message) except -1:
         if touched.extra is not None and touched.extra != {}:
             return False
         if touched.slots is not None:
-            begin_writer(&w)
-            try:
-                return put_dict(&w, touched.slots) and w.longest <= SHORTEST_LONG
-            finally:
-                tw_draft_free(&w.draft)
+            return are_clean(touched.slots)
     return (it.status is None or is_short(it.status)) and (it.tag is None or is_short(it.tag))
 
 

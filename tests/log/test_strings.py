@@ -130,6 +130,16 @@ def test_any_number_of_records_in_one_string(wire: str | None) -> None:
             assert sum(map(len, found)) == count and not len(found.rejects)
 
 
+@pytest.mark.parametrize("depth", [0, 1])
+def test_each_line_of_a_container_keeps_its_rejects(depth: int) -> None:
+    line = {"log": BAD["nslip"] + "\n", "stream": "stdout"}
+    for _ in range(depth):
+        line = {"log": json.dumps(line) + "\n", "stream": "stdout"}
+    assert len(found((json.dumps(line) + "\n").encode() * 700)) == 700
+    many = {"log": (json.dumps({"msg": BAD["nslip"] + "\n"}) + "\n") * 700}
+    assert len(found(json.dumps(many).encode())) == 512  # of one string no more are kept
+
+
 @pytest.mark.parametrize("wire", ["nslip", None])
 def test_the_place_of_a_string_behind_damage_is_its_quote(wire: str | None) -> None:
     (batch,) = scan(b'@ay"@a8|f3|c5|S3|d0|T9|t\\"\\"#', wire=wire)
