@@ -19,7 +19,7 @@ from turnwire.read.grouping import Stats
 from turnwire.read.usage import usage
 
 Event = tuple[bool, str, str | None, bool]
-"""Whether it is a result, the id of the call, its tool, and whether it failed."""
+"""If it is a result, the id of the call, its tool, and if it failed."""
 TOOLS = ("Bash", "Read", 'caf\u00e9 "1"')
 SHARED = {"sessionId": "s", "isSidechain": False}
 

@@ -239,7 +239,7 @@ _PATH = re.compile(r"(?:[^/\[\]]+|\[[^/\[\]]+\])(?:/(?:[^/\[\]]+|\[[^/\[\]]+\]))
 
 
 def _faults(table: Format) -> Iterator[str]:
-    """What is wrong with the words and paths of a table."""
+    """The faults in the words and paths of a table."""
     rules = [*table.parts, *(part for rule in table.messages for part in rule.parts)]
     kinds = {*table.totals, *table.repeats, *table.begins, *table.asks, *table.answers}
     paths = [*table.keys, *table.pieces, *(path for rule in table.messages for path in rule.columns.values())]
