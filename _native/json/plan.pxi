@@ -295,34 +295,6 @@ LEVELS = ("scalar", "avx2", "avx512")
 SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
 
 
-cdef class Learnt:
-    """The keys and templates of the objects of a log, learnt for the search of one block at a time. digits:
-    the limit under which that holds."""
-
-    cdef tw_json json
-    cdef size_t digits
-
-    def __dealloc__(self):
-        self.forget()
-
-    cdef void forget(self) noexcept:
-        tw_json_free(&self.json)
-        memset(&self.json, 0, sizeof(tw_json))
-
-    cdef void lend(self, tw_lines *k, size_t digits) noexcept:
-        if self.digits != digits:
-            self.forget()
-        self.digits = digits
-        k.json = self.json
-        memset(&self.json, 0, sizeof(tw_json))
-
-    cdef void give_back(self, tw_lines *k) noexcept:
-        self.json = k.json
-        memset(&k.json, 0, sizeof(tw_json))
-        if self.json.no_memory or self.json.stamp >> 31:  # stamps would come again
-            self.forget()
-
-
 cdef class Plan:
     """Wires and columns, compiled: what a search is told. Never changes.
 

@@ -3,6 +3,7 @@
 from libc.stdint cimport int8_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 import os
@@ -11,6 +12,10 @@ import numpy as np
 
 cdef extern from "_native/common/keyed_hash.h" nogil:
     uint64_t tw_keyed_hash(const uint64_t *key, const uint8_t *p, size_t n)
+
+cdef extern from "_native/log/arrow_layout.h" nogil:
+    uint64_t tw_mask_at(const void *masks, int width, size_t row)
+    void tw_fetch(const uint8_t *s, int64_t offset)
 
 cdef extern from "_native/log/work.h" nogil:
     enum: TW_FINAL, TW_ASKS, TW_ODD
@@ -190,27 +195,59 @@ cdef inline uint64_t number_of(Met *met, const uint8_t *p, size_t size) noexcept
     return one.number
 
 
-def hashes(buffer, arena, side, offsets, lengths, const uint8_t[::1] valid, uint64_t[::1] out):
-    """Fills ``out`` with the numbers of texts, as ``hash_of`` has them; 0 where a row has none. valid: one byte a row."""
-    cdef Spans s = spans_of(buffer, arena, side, offsets, lengths)
-    cdef Py_ssize_t row
+cdef enum:
+    COLUMNS = 16
+    AHEAD = 8
+
+
+def hashes(const uint8_t[::1] buffer, arena, masks, tuple columns, const uint8_t[::1] wanted, int64_t most, uint64_t[:, ::1] out):
+    """Fills ``out`` with the numbers of texts: see the twin. The texts of a record lie near each other, and are asked for
+    before they are read: they have left the nearest cache."""
+    cdef Spans[COLUMNS] s
+    cdef uint64_t[COLUMNS] needs
+    cdef uint64_t[COLUMNS] signs
+    cdef Py_buffer view
+    cdef Py_ssize_t row, place, number = len(columns), count = out.shape[1]
+    cdef uint64_t mask
     cdef const uint8_t *p
-    cdef bint good = True
+    cdef list odd = []
     cdef Met[MET] met
+    cdef int valid, escaped
     memset(met, 0, sizeof(met))
-    if valid.shape[0] != s.count or out.shape[0] != s.count:
-        raise ValueError("valid, out and offsets do not match")
-    with nogil:
-        for row in range(s.count):
-            out[row] = 0
-            if valid[row]:
-                p = span(&s, row)
+    memset(&view, 0, sizeof(view))
+    if not number == out.shape[0] <= COLUMNS:
+        raise ValueError("columns and out do not match")
+    if masks is not None:
+        PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
+    try:
+        for place in range(number):
+            offsets, lengths, valid, escaped = columns[place]  # which holds what is pointed to
+            s[place] = spans_of(buffer, arena, b"", offsets, lengths)
+            needs[place] = <uint64_t>1 << valid if valid >= 0 else 0
+            signs[place] = <uint64_t>1 << escaped if escaped >= 0 else 0
+            if s[place].count != count:
+                raise ValueError("out and offsets do not match")
+        if (view.itemsize and view.len != count * view.itemsize) or (wanted is not None and wanted.shape[0] != count):
+            raise ValueError("masks, wanted and offsets do not match")
+        for row in range(count):
+            for place in range(number if row + AHEAD < count else 0):
+                if s[place].offsets[row + AHEAD] < buffer.shape[0]:
+                    tw_fetch(&buffer[0], s[place].offsets[row + AHEAD])
+            mask = tw_mask_at(view.buf, <int>view.itemsize, <size_t>row) if view.itemsize else 0
+            for place in range(number):
+                out[place, row] = 0
+                if (wanted is not None and not wanted[row]) or mask & needs[place] != needs[place]:
+                    continue
+                if mask & signs[place] or s[place].lengths[row] > most:
+                    odd.append((place, row))
+                    continue
+                p = span(&s[place], row)
                 if p == NULL:
-                    good = False
-                    break
-                out[row] = number_of(met, p, <size_t>s.lengths[row])
-    if not good:
-        raise ValueError("a text lies outside of its buffer")
+                    raise ValueError("a text lies outside of its buffer")
+                out[place, row] = number_of(met, p, <size_t>s[place].lengths[row])
+        return odd
+    finally:
+        PyBuffer_Release(&view)
 
 
 def codes(const uint64_t[::1] numbers, int64_t[::1] out):

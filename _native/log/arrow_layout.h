@@ -9,7 +9,7 @@
 
 #include "_native/common/portable.h"
 
-enum { TW_VIEW = 16, TW_INLINE_TEXT = 12, TW_AHEAD = 32, TW_DECIMAL = 20 };
+enum { TW_VIEW = 16, TW_INLINE_TEXT = 12, TW_FETCHED = 32, TW_DECIMAL = 20 };
 
 /* struct ArrowArray of the Arrow C data interface. */
 typedef struct tw_array {
@@ -103,7 +103,7 @@ static inline void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_
 
 /* Asks for the text at this offset before it is read: the scan is a whole block ahead by now, and it has left the nearest
  * cache. */
-static inline void tw_ask(const uint8_t *s, int64_t offset)
+static inline void tw_fetch(const uint8_t *s, int64_t offset)
 {
 #ifdef TW_SSE2
     _mm_prefetch((const char *)((uintptr_t)s + (uintptr_t)offset), _MM_HINT_T0);
@@ -115,29 +115,7 @@ static inline void tw_ask(const uint8_t *s, int64_t offset)
 /* Asks for the text of a row that comes soon. */
 static inline void tw_prefetch(const uint8_t *s, const int64_t *offsets, size_t row, size_t count)
 {
-    if (row + TW_AHEAD < count) tw_ask(s, offsets[row + TW_AHEAD]);
-}
-
-/* Spans of a buffer, and from its end on of the arena behind it, as views of the buffers 0 and 1; whether any of them
- * points there. */
-static inline int tw_views(const uint8_t *s, int64_t size, const uint8_t *arena, int64_t arena_size, const int64_t *offsets,
-                           const int64_t *lengths, size_t count, uint8_t *out)
-{
-    int points = 0;
-    if (!arena_size) {
-        for (size_t row = 0; row < count; row++) {
-            tw_prefetch(s, offsets, row, count);
-            tw_view(out + TW_VIEW * row, s, size, offsets[row], lengths[row], 0);
-            points |= lengths[row] > TW_INLINE_TEXT;
-        }
-        return points;
-    }
-    for (size_t row = 0; row < count; row++) {
-        points |= lengths[row] > TW_INLINE_TEXT;
-        if (offsets[row] < size) tw_view(out + TW_VIEW * row, s, size, offsets[row], lengths[row], 0);
-        else tw_view(out + TW_VIEW * row, arena, arena_size, offsets[row] - size, lengths[row], 1);
-    }
-    return points;
+    if (row + TW_FETCHED < count) tw_fetch(s, offsets[row + TW_FETCHED]);
 }
 
 /* One bit of up to 64 masks, the first row lowest. */
@@ -204,7 +182,7 @@ static inline int tw_packed_views(const tw_texts *t, size_t row, uint64_t there,
         int32_t place = t->places[numbers[t->shape] & 15];
         lengths[at] = place < 0 || numbers[place + 1] < 0 ? 0 : numbers[place + 1];
         offsets[at] = lengths[at] ? numbers[place] : 0;
-        tw_ask(t->s, offsets[at]);
+        tw_fetch(t->s, offsets[at]);
     }
     for (; there; there &= there - 1) {
         size_t at = (size_t)tw_low_zeros(there);
@@ -229,7 +207,7 @@ static inline int tw_some_views(const tw_texts *t, size_t row, size_t count, uin
     memset(out + TW_VIEW * row, 0, TW_VIEW * count);
     if (t->rows) return there ? tw_packed_views(t, row, there, out) : 0;
     if (!t->arena_size)
-        for (uint64_t left = there; left; left &= left - 1) tw_ask(t->s, t->offsets[row + (size_t)tw_low_zeros(left)]);
+        for (uint64_t left = there; left; left &= left - 1) tw_fetch(t->s, t->offsets[row + (size_t)tw_low_zeros(left)]);
     for (; there; there &= there - 1) points |= tw_text_view(t, row + (size_t)tw_low_zeros(there), out);
     return points;
 }

@@ -142,6 +142,7 @@ cdef class Core:
     cdef str own  # the wire whose own columns are asked for, where it is nSLIP or CSP/1
     cdef dict searches  # (limit, keep) -> those of the readable twin that nobody uses now
     cdef set filled
+    cdef tuple known  # the types that were asked for last, and those of all arrays then
     cdef double density
     cdef size_t reject_room, arena_room, kept_room
     cdef uint8_t *arena  # memory for texts that are joined, and for what rows say of them, where no block uses it
@@ -166,6 +167,7 @@ cdef class Core:
         for column in (*self.plan.columns, *own):
             self.filled |= {column.name, f"{column.name}.offset", f"{column.name}.length"}
         self.filled |= {"own_present", "spans"}
+        self.known = None, None
         self.density, self.reject_room = 1.0 / 64, LEAST_ROWS
         self.arena, self.kept, self.arena_room, self.kept_room = NULL, NULL, 0, 0
 
@@ -177,14 +179,17 @@ cdef class Core:
         finder = self.finder
         search = Search(finder, limit=limit, keep=keep)
         search.learnt = Learnt()
+        search.judgement = Judgement(self.plan.plans, self.plan.reasons, reader("json"), limit)
         search.streams = NativeStreams(search)
         search.handlers["cri"] = search.streams.at_cri
         return search
 
-    cdef int give_back(self, search, tw_lines *k) except -1:
+    cdef int give_back(self, search, tw_search *w) except -1:
+        cdef tw_lines *k = &w.k
         if self.arena is NULL and self.kept is NULL:
             self.arena, self.arena_room, self.kept, self.kept_room = k.arena, k.arena_room, k.kept, k.kept_room
             k.arena = k.kept = NULL
+        (<Learnt>search.learnt).give_back(w)
         search.streams.block = None
         self.searches[search.limit, search.keep].append(search)
         return 0
@@ -316,6 +321,50 @@ cdef class Walked:
         return self.text
 
 
+cdef class Learnt:
+    """Memory for the search of one block at a time, with what searches learnt of the objects of a log: their keys and
+    templates. digits: the limit under which that holds."""
+
+    cdef tw_search *w  # NULL while a block has it
+    cdef size_t digits
+
+    def __dealloc__(self):
+        if self.w is not NULL:
+            tw_json_free(&self.w.k.json)
+            free(self.w)
+
+    cdef tw_search *lend(self, size_t digits) except NULL:
+        cdef tw_search *w = self.w
+        if w is NULL:
+            w = <tw_search *>calloc(1, sizeof(tw_search))
+            if w is NULL:
+                raise MemoryError
+        elif self.digits != digits:
+            tw_json_free(&w.k.json)
+            memset(w, 0, sizeof(tw_search))
+        self.w, self.digits = NULL, digits
+        return w
+
+    cdef void give_back(self, tw_search *w) noexcept:
+        """Clears all but what was learnt: that is most of the memory, and little of it is in use."""
+        cdef char *json = <char *>&w.k.json
+        cdef char *behind = json + sizeof(tw_json)
+        free(w.k.rows.chosen)
+        free(w.k.arena)
+        free(w.k.kept)
+        free(w.k.reaches.spans)
+        free(w.k.firsts.spans)
+        free(w.spare_stretches)
+        free(w.spare_lines)
+        free(w.unclosed.spans)
+        memset(w, 0, json - <char *>w)
+        memset(behind, 0, <char *>w + sizeof(tw_search) - behind)
+        if w.k.json.no_memory or w.k.json.stamp >> 31:  # stamps would come again
+            tw_json_free(&w.k.json)
+            memset(&w.k.json, 0, sizeof(tw_json))
+        self.w = w
+
+
 cdef class Block:
     """The search of one block: what the walk wrote, and what the readable twin found at the places that it was asked about.
 
@@ -333,41 +382,22 @@ cdef class Block:
     cdef list asked  # what the twin found
     cdef list unfilled  # columns of which the search says nothing
 
-    def __cinit__(self):
-        self.w = <tw_search *>calloc(1, sizeof(tw_search))
-        if self.w is NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        cdef tw_lines *k
-        if self.w is not NULL:
-            k = &self.w.k
-            tw_json_free(&k.json)
-            free(k.rows.chosen)
-            free(k.arena)
-            free(k.kept)
-            free(k.reaches.spans)
-            free(k.firsts.spans)
-            free(self.w.spare_stretches)
-            free(self.w.spare_lines)
-            free(self.w.unclosed.spans)
-            free(self.w)
-
     cdef int begin(self, Core core, search, const uint8_t *text, size_t size, size_t stop, bint final, int64_t base,
                    int64_t line, dict names, state, memory=None) except -1:
         """Begins the search of text[:stop], of which text[:size] may be read. memory: see ``searched``."""
-        cdef tw_search *w = self.w
-        cdef tw_lines *k = &w.k
+        cdef tw_search *w
+        cdef tw_lines *k
         cdef Walked top = Walked()
         cdef size_t digits
         digits = min(LIMITS.integer_digits, sys.get_int_max_str_digits() or LIMITS.integer_digits)
         core.plan.c.shape.digits = digits
         self.core, self.search, self.asked, self.dtypes = core, search, [], names
-        (<Learnt>search.learnt).lend(k, digits)
+        self.w = w = (<Learnt>search.learnt).lend(digits)
+        k = &w.k
         self.columns, self.rejects, self.memory = {}, {}, memory
         self.unfilled = [name for name in names if name not in core.filled]
         self.call = Call.__new__(Call)
-        self.call.judgement = Judgement(core.plan.plans, core.plan.reasons, reader("json"), search.limit)
+        self.call.judgement = search.judgement
         k.s, k.size, k.limit, k.stop = text, size, search.limit, stop
         k.final, k.base, k.line, k.plan = final, base, line, &core.plan.c
         k.arena, k.arena_room, k.kept, k.kept_room = core.arena, core.arena_room, core.kept, core.kept_room
@@ -402,9 +432,9 @@ cdef class Block:
 
     cdef int end(self) except -1:
         """Returns what is kept for the next block."""
-        if self.core is not None:
-            (<Learnt>self.search.learnt).give_back(&self.w.k)
-            self.core.give_back(self.search, &self.w.k)
+        if self.w is not NULL:
+            self.core.give_back(self.search, self.w)
+            self.w = NULL
         if self.top is not None:  # it knows the state, which knows the texts in it
             self.top.state = None
         return 0
@@ -879,7 +909,10 @@ def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, mem
     cdef size_t size = block.size, stop = block.size
     data = memoryview(block.data)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    names = {name: np.dtype(dtype) for name, dtype in {**DTYPES, **dtypes}.items()}
+    known = core.known
+    if dtypes is not known[0]:
+        known = core.known = dtypes, {name: np.dtype(dtype) for name, dtype in {**DTYPES, **dtypes}.items()}
+    names = known[1]
     try:
         if not final:
             stop = rfind_newline(<const uint8_t *>view.buf, size) + 1

@@ -12,8 +12,6 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
     unsigned tw_ones(unsigned word)
     uint64_t tw_mask_at(const void *masks, int width, size_t row)
     void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
-    int tw_views(const uint8_t *s, int64_t size, const uint8_t *arena, int64_t arena_size, const int64_t *offsets,
-                 const int64_t *lengths, size_t count, uint8_t *out)
     ctypedef struct tw_text_tally:
         int64_t texts
         int64_t points
@@ -43,25 +41,6 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
 
 DECIMAL = 20  # digits of the largest u64
 INLINE = 12  # bytes of text that fit into a view itself
-
-
-def string_views(const uint8_t[::1] buffer, const int64_t[::1] offsets, const int64_t[::1] lengths, uint8_t[:, ::1] out,
-                 const uint8_t[::1] arena=b""):
-    """Fills ``out`` (uint8, one row of 16 bytes each) with the views of spans of ``buffer`` as buffer number 0 and, from
-    its end on, of ``arena`` as number 1.
-
-    A view is the length (i32), then either up to 12 bytes of text with zeros behind, or the first four bytes, the
-    number of the buffer (i32) and the offset in it (i32). Returns whether any is of the second kind.
-    """
-    cdef Py_ssize_t count = offsets.shape[0]
-    cdef bint points = False
-    if lengths.shape[0] != count or out.shape[0] < count or out.shape[1] != 16:
-        raise ValueError("offsets, lengths and out do not match")
-    if count:
-        with nogil:
-            points = tw_views(&buffer[0], buffer.shape[0], &arena[0], arena.shape[0], &offsets[0], &lengths[0],
-                              <size_t>count, &out[0, 0])
-    return points
 
 
 cdef int into(tw_texts *text, Py_ssize_t count, int bits, int valid, uint8_t[::1] out, uint8_t[::1] bitmap) except -1:
@@ -118,9 +97,11 @@ cdef tw_texts *begin(Py_ssize_t number, Py_buffer *masks) except NULL:
 
 
 def text_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, masks, tuple columns not None):
-    """Text columns at once, each (offsets, lengths, valid, escaped, out, bitmap): views as of :func:`string_views` go
-    into ``out`` (uint8, 16 bytes a row), zeros where a row has no text, and into ``bitmap`` one bit a row, first row
-    lowest, that says whether it has one.
+    """Text columns at once, each (offsets, lengths, valid, escaped, out, bitmap): views of spans of ``buffer`` as buffer
+    number 0 and, from its end on, of ``arena`` as number 1 go into ``out`` (uint8, 16 bytes a row), zeros where a row has
+    no text, and into ``bitmap`` one bit a row, first row lowest, that says whether it has one. A view is the length (i32),
+    then either up to 12 bytes of text with zeros behind, or the first four bytes, the number of the buffer (i32) and the
+    offset in it (i32).
 
     masks: unsigned integers, one a row; ``valid`` and ``escaped`` are bits there, or -1 where all rows have a text, and
     none has escapes. Returns for each (rows without a text, whether any view points to its text, rows with a text that

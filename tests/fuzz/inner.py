@@ -55,7 +55,11 @@ def views(package: ModuleType, data: bytes) -> Any:
     own = np.flatnonzero((offsets + lengths <= half) | (offsets >= half))
     offsets, lengths = np.ascontiguousarray(offsets[own]), np.ascontiguousarray(lengths[own])
     out = np.zeros((len(own), 16), np.uint8)
-    long = core.string_views(buffer, offsets, lengths, out, arena)
+    if hasattr(core, "text_views"):
+        column = offsets, lengths, -1, -1, out.reshape(-1), np.zeros((len(own) + 7) // 8, np.uint8)
+        [(_, long, *_)] = core.text_views(buffer, arena, np.zeros(len(own), np.uint16), (column,))
+    else:
+        long = core.string_views(buffer, offsets, lengths, out, arena)
     numbers = np.frombuffer(data[: len(data) // 8 * 8], "<u8") >> np.uint64(data[0] % 64 if data else 0)
     count = len(numbers)
     digits, sizes = np.zeros((count, 20), np.uint8), np.zeros(count, np.int64)

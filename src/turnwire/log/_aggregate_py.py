@@ -42,12 +42,25 @@ def _texts(buffer: Any, arena: Any, side: Any, offsets: Any, lengths: Any) -> It
         yield whole[start : start + length]
 
 
-def hashes(buffer: Any, arena: Any, side: Any, offsets: Any, lengths: Any, valid: Any, out: Any) -> None:
-    """Fills ``out`` with the numbers of texts, as ``hash_of`` has them; 0 if a row has none. valid: a byte a row."""
-    rows = np.flatnonzero(valid)
-    texts = _texts(buffer, arena, side, offsets[rows], lengths[rows])
-    out[:] = 0
-    out[rows] = np.fromiter(map(hash_of, texts), np.uint64, len(rows))
+def hashes(
+    buffer: Any, arena: Any, masks: Any, columns: tuple[Any, ...], wanted: Any, most: int, out: Any
+) -> list[tuple[int, int]]:
+    """Fills a row of ``out`` for each column with the numbers of its texts, as ``hash_of`` has them; 0 if a record has
+    none or is not wanted (a byte a record, None for all). columns: of each its offsets and lengths, and the bits of
+    ``masks``, one mask a record, of records with a text, and with escapes in it; -1 for all, and for none. Returns
+    (column, record) of the texts that have escapes or more than ``most`` bytes, to be filled by the caller."""
+    every = np.ones(out.shape[1], bool) if wanted is None else wanted != 0
+    found: list[tuple[int, int]] = []
+    for place, (offsets, lengths, valid, escaped) in enumerate(columns):
+        there = every if valid < 0 else every & (masks >> masks.dtype.type(valid) & 1 != 0)
+        odd = there & (lengths > most)
+        odd = odd if escaped < 0 else odd | (there & (masks >> masks.dtype.type(escaped) & 1 != 0))
+        rows = np.flatnonzero(there & ~odd)
+        texts = _texts(buffer, arena, b"", offsets[rows], lengths[rows])
+        out[place] = 0
+        out[place, rows] = np.fromiter(map(hash_of, texts), np.uint64, len(rows))
+        found += ((place, row) for row in np.flatnonzero(odd).tolist())
+    return sorted(found, key=lambda one: one[::-1])
 
 
 def mixed(numbers: Any, codes: Any, out: Any) -> None:

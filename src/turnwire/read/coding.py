@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -23,6 +23,7 @@ core = _backend.load("log.aggregate")
 ABSENT = -1
 """The code of "there is no value"."""
 _DAY = 86_400_000_000
+_TOP = np.uint64(1 << 63)  # which makes a number of 0 another one
 _QUARTER = 900_000_000  # no time zone begins a day inside one
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DATES = (-62_135_000_000 // 900, 253_402_000_000 // 900)  # quarters of an hour that have a date everywhere
@@ -51,8 +52,8 @@ def numbers_of(several: Sequence[str]) -> NDArray[np.uint64]:
     """The numbers of texts, of long ones as they are kept; 0 for an empty one."""
     encoded = [(one if len(one) <= MOST_NAME else named(one)).encode("utf-8", "surrogatepass") for one in several]
     sizes, numbers = np.array([*map(len, encoded)], np.int64), np.zeros(len(encoded), np.uint64)
-    spans = np.frombuffer(b"".join(encoded), np.uint8), _NOTHING, _NOTHING, np.cumsum(sizes) - sizes, sizes
-    core.hashes(*spans, (sizes > 0).view(np.uint8), numbers)
+    spans, there = (np.cumsum(sizes) - sizes, sizes, -1, -1), (sizes > 0).view(np.uint8)
+    core.hashes(b"".join(encoded), b"", None, (spans,), there, int(sizes.sum()), numbers.reshape(1, -1))
     return numbers
 
 
@@ -192,36 +193,34 @@ def days(
     times: NDArray[np.int64], there: NDArray[np.bool_], zone: Callable[[datetime], datetime] | None = None
 ) -> Coded:
     """The days of times in microseconds, for rows where one is ``there``; zone: as of :func:`zone_of`."""
-    different, codes = np.unique(times // (_DAY if zone is None else _QUARTER), return_inverse=True)
+    parts, codes = times // (_DAY if zone is None else _QUARTER), np.empty(len(times), np.int64)
+    different = parts[core.codes(np.where(there, parts.view(np.uint64) ^ _TOP, np.uint64(0)), codes)]
     if zone is None:
         names = [str(np.datetime64(day, "D")) for day in different.tolist()]
     else:
         moments = (_EPOCH + timedelta(minutes=15 * part) for part in np.clip(different, *_DATES).tolist())
         names = [str(zone(moment).date()) for moment in moments]
-    return Coded(names, np.where(there, codes, ABSENT))
+    return Coded(names, codes)
 
 
 def _of_text(column: TextColumn, wanted: NDArray[np.bool_] | None = None) -> Texts:
     if isinstance(column, NumberColumn):
         return _of_numbers(column)
-    buffer, arena = (np.frombuffer(part, np.uint8) for part in (column.buffer, column.arena))
-    valid, side = column.valid if wanted is None else column.valid & wanted, b""
-    offsets, lengths = (np.ascontiguousarray(part, np.int64) for part in (column.offsets, column.lengths))
-    numbers = np.zeros(len(valid), np.uint64)
-    if not valid.any():
-        return Texts(numbers, lambda: Spans(buffer, arena, _NOTHING, offsets, lengths))
-    odd = lengths > MOST_NAME
-    if column.escapes is not None:
-        odd |= column.escaped
-    places = np.flatnonzero(valid & odd)
-    if len(places):
-        plain = [named((column.bytes(row) or b"").decode()).encode() for row in places.tolist()]
-        offsets, lengths, side = offsets.copy(), lengths.copy(), b"".join(plain)
-        sizes = np.fromiter(map(len, plain), np.int64, len(plain))
-        offsets[places], lengths[places] = len(buffer) + len(arena) + np.cumsum(sizes) - sizes, sizes
-    found = Spans(buffer, arena, np.frombuffer(side, np.uint8), offsets, lengths)
-    core.hashes(*found, np.ascontiguousarray(valid).view(np.uint8), numbers)
-    return Texts(numbers, lambda: found)
+    (numbers,), odd = hashed([column], wanted)
+
+    @cache
+    def spans() -> Spans:
+        buffer, arena = (np.frombuffer(part, np.uint8) for part in (column.buffer, column.arena))
+        (offsets, lengths), side = map(np.ascontiguousarray, (column.offsets, column.lengths)), b""
+        if odd:
+            places = [row for _, row in odd]
+            plain = [_plain(column, row) for row in places]
+            offsets, lengths, side = offsets.copy(), lengths.copy(), b"".join(plain)
+            sizes = np.fromiter(map(len, plain), np.int64, len(plain))
+            offsets[places], lengths[places] = len(buffer) + len(arena) + np.cumsum(sizes) - sizes, sizes
+        return Spans(buffer, arena, np.frombuffer(side, np.uint8), offsets, lengths)
+
+    return Texts(numbers, spans)
 
 
 def _of_numbers(column: NumberColumn) -> Texts:
@@ -235,6 +234,30 @@ def _of_numbers(column: NumberColumn) -> Texts:
         return Spans(np.frombuffer(column.buffer, np.uint8), _NOTHING, _NOTHING, column.offsets, column.lengths)
 
     return Texts(numbers, spans)
+
+
+def hashed(
+    columns: Sequence[TextColumn], wanted: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.uint64], list[tuple[int, int]]]:
+    """The numbers of columns of text of one batch, as :class:`Texts` has them, a row for each column, in the records
+    that are wanted; and (column, record) of the texts that are not as they are written, or long."""
+    first, bits = columns[0], [(one.validity, one.escapes) for one in columns]
+    masks = next((np.ascontiguousarray(one.masks) for some in bits for one in some if one is not None), None)
+    spans = tuple(
+        (*map(np.ascontiguousarray, (one.offsets, one.lengths)), *(-1 if bit is None else bit.bit for bit in some))
+        for one, some in zip(columns, bits, strict=True)
+    )
+    numbers = np.empty((len(columns), len(first)), np.uint64)
+    rows = None if wanted is None else wanted.view(np.uint8)
+    odd: list[tuple[int, int]] = core.hashes(first.buffer, first.arena, masks, spans, rows, MOST_NAME, numbers)
+    for place, row in odd:
+        numbers[place, row] = core.hash_of(_plain(columns[place], row))
+    return numbers, odd
+
+
+def _plain(column: TextColumn, row: int) -> bytes:
+    """A text without escapes, as :func:`named` has it."""
+    return named((column.bytes(row) or b"").decode()).encode()
 
 
 def named(text: str) -> str:

@@ -3,7 +3,6 @@ from typing import Any
 DECIMAL: int
 INLINE: int
 
-def string_views(buffer: Any, offsets: Any, lengths: Any, out: Any, arena: Any = ...) -> bool: ...
 def text_views(
     buffer: Any, arena: Any, masks: Any, columns: tuple[tuple[Any, ...], ...]
 ) -> list[tuple[int, bool, int, int]]: ...

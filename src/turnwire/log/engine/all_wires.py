@@ -361,6 +361,7 @@ class Engine:
         self._columns = tuple(dict.fromkeys((*columns, *looked)))
         self._tables = _by_use(finder, self._columns, columns)
         self._dtypes = {**self._tables[0], **self._tables[1]}
+        self._split: tuple[Any, ...] = None, {}, {}
         self.row_bytes = sum(dtype.itemsize for dtype in self._dtypes.values())
 
     def scan(
@@ -438,8 +439,11 @@ class Engine:
 
     def _memory(self, dtypes: dict[str, Any], rows: int) -> Arrays:
         """Memory for so many rows: what a batch has as columns apart from what is only of the search."""
-        values = {name: dtype for name, dtype in dtypes.items() if name in self._tables[0]}
-        places = {name: dtype for name, dtype in dtypes.items() if name not in values}
+        of, values, places = self._split
+        if of is not dtypes:  # those of the search are the same ones for each block
+            values = {name: dtype for name, dtype in dtypes.items() if name in self._tables[0]}
+            places = {name: dtype for name, dtype in dtypes.items() if name not in values}
+            self._split = dtypes, values, places
         return carve(self._pools[0], values, rows) | carve(self._pools[1], places, rows)
 
     def _chosen(self, found: BlockResult) -> BlockResult:

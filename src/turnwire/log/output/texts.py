@@ -363,8 +363,10 @@ def _plain(text: Any, rows: Any, number: int, views: Any) -> list[Any]:
         return []
     plain = [text.bytes(row) for row in rows.tolist()]
     side, lengths = np.frombuffer(b"".join(plain) or b"\0", np.uint8), np.array([len(one) for one in plain], np.int64)
-    own = np.empty((len(rows), _VIEW), np.uint8)
-    _views.string_views(side, np.cumsum(lengths) - lengths, lengths, own)
+    (out,), (bitmap,) = _rooms(len(rows), 1)
+    column = np.cumsum(lengths) - lengths, lengths, -1, -1, out, bitmap
+    _views.text_views(side, np.empty(0, np.uint8), np.zeros(len(rows), np.uint16), (column,))
+    own = out[: len(rows) * _VIEW].reshape(-1, _VIEW)
     own.view(np.int32)[lengths > _views.INLINE, 2] = number
     views[rows] = own
     return [side]
