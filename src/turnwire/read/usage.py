@@ -17,9 +17,10 @@ from turnwire.errors import Reason, expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
 from turnwire.formats.table import KINDS, sources_of
 from turnwire.log.engine.all_wires import finder
+from turnwire.log.engine.columns import chosen
 from turnwire.log.engine.where import compiled
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import Texts, core, days, ids_of, mixed, named, number_of, texts, zone_of
+from turnwire.read.coding import core, days, hashed, mixed, named, number_of, zone_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,8 +53,10 @@ _HALF = re.compile(
     rb"\\u[dD][89aAbB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F]\w\w|\xed[\xa0-\xbf][\x80-\xbf])|\\.", re.DOTALL
 )
 """A surrogate pair, a half of one (the group), or another escape in JSON."""
-_COPIES = ("copy0", "copy1", "copy2", "copy3")
 _NAMED = ("conversation", "project", "model", "tool", "origin", "speed")
+_TEXTS = (*_NAMED, "id", "request_id")
+_VALUES = ("wire", "kind", "time", "total_tokens", "sequence", "sidechain", "cost", *_COUNTS)
+_EMPTY = core.hash_of(b"")
 _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8"), ("rank", "u1")]
 _SAID += [(name, "?") for name in ("fast", "fits", "tool_fits", "odd")]
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
@@ -99,7 +102,10 @@ class UsageSum:
         self._names: dict[str | None, int] = {None: 0}  # values of all groups -> their numbers, 0 for none
         self._texts: dict[int, int] = {0: 0}  # numbers of texts of this process -> those of names
         self._places: dict[tuple[int, ...], int] = {}  # numbers of _PLACE -> the number of them together
+        self._columns, self._bits = {one.name: one for one in chosen(scanner, self.columns)}, scanner.bits
         self._tables = {name: found.table for name, found in registry.formats().items()}
+        names = self._columns["wire"].names
+        self._by_code = {code: self._tables[name] for code, name in enumerate(names) if name in self._tables}
         self._read: list[dict[str, NDArray[Any]]] = []  # responses as they were read; texts are numbers of this process
         self._kept = [np.empty(0, _NARROW)]  # when there are many, by the remainder of their keys
         self._new: list[NDArray[Any]] = []
@@ -117,6 +123,7 @@ class UsageSum:
         keys = sorted({path.rpartition("/")[2].encode() for path in paths})
         self._ids = re.compile(rb'"(?:%b)"\s*:\s*"([^"\\]+)"' % b"|".join(keys))
         self._file: str | None = None
+        self._files = self._running_file = 0
 
     def batches(self, found: Scan) -> Iterator[Batch]:
         """The batches of a scan that collects its rejects, which say of which responses a record is damaged. Of a
@@ -158,100 +165,94 @@ class UsageSum:
     def take(self, batch: Batch) -> None:
         """Adds the responses of a batch."""
         if batch.file not in (self._file, None):
-            self._file = batch.file
-            self._running.clear()
-        counted = np.logical_or.reduce([batch.valid(name) | (batch[name] < 0) for name in TOKENS])  # -1: no such count
-        fits = {name: test.mask(batch) for name, test in self._tests.items()}
-        codes, names = batch.codes("wire"), batch.column("wire").names
-        for code in np.flatnonzero(np.bincount(codes)).tolist():
-            table, mine = self._tables[names[code]], codes == code
-            wanted = mine & counted & ~self._quoted
-            if wanted.any():
-                self._of_wire(batch, table, wanted, fits)
-            if table.totals:
-                kinds = [KINDS.index(kind) for kind in table.totals]
-                self._of_runs(batch, table.name, mine & np.isin(batch.codes("kind"), kinds) & batch.valid("cost"), fits)
+            self._file, self._files = batch.file, self._files + 1
+        there: Any = batch.validity_of(self._columns["cost"])
+        counted = there.masks & self._bits_of(*TOKENS) != 0
+        for name in TOKENS:
+            counted |= batch.values(self._columns[name]) < 0  # -1: no such count
+        counted &= ~self._quoted
+        wanted = counted | (there.masks & self._bits_of("cost") != 0)
+        rows = np.flatnonzero(wanted)
+        if not len(rows):
+            return
+        read: dict[str, NDArray[Any]] = {name: batch.values(self._columns[name])[rows] for name in _VALUES}
+        read |= {"present": there.masks[rows], "counted": counted[rows], "file": np.full(len(rows), self._files)}
+        fits = {name: test.mask(batch)[rows] for name, test in self._tests.items()}
+        read["tool_fits"] = fits.pop("tool", np.ones(len(rows), bool))
+        read["fits"] = np.logical_and.reduce([*fits.values()]) if fits else np.ones(len(rows), bool)
+        texts = [batch.values(self._columns[name]) for name in _TEXTS]
+        numbers = hashed(texts, wanted)[0][:, rows]
+        names = numbers[: len(_NAMED)].ravel()
+        for place in core.codes(names, np.empty(len(names), np.int64)):
+            if (number := int(names[place])) not in self._texts:
+                text = named(texts[place // len(rows)][rows[place % len(rows)]])
+                self._texts[number] = self._names.setdefault(text, len(self._names))
+        self._read.append(read | dict(zip(_TEXTS, numbers, strict=True)))
+        self._unsettled += len(rows)
         if self._unsettled > _SETTLE:
             self._settle()
         if self._waiting > max(_MERGE, sum(map(len, self._kept)) // 4):
             self._merge()
 
-    def _of_wire(self, batch: Batch, table: Any, wanted: Mask, fits: dict[str, Mask]) -> None:
-        """Reads the responses of one format in some rows."""
-        rows, every = np.flatnonzero(wanted), np.ones(len(batch), bool)
-        said: dict[str, NDArray[Any]] = {name: self._named(texts(batch, name, wanted))[rows] for name in _NAMED}
-        kept = [mask[rows] for name, mask in fits.items() if name != "tool"]
-        said["tool_fits"], said["fits"] = fits.get("tool", every)[rows], np.logical_and.reduce([every[rows], *kept])
-        read = said | {name: batch[name][rows] for name in ("time", "total_tokens", *_COUNTS)}
-        read["timed"], read["there"] = batch.valid("time")[rows], np.ones(len(rows), bool)
-        cost, said_cost = batch["cost"][rows], batch.valid("cost")[rows]
-        good = said_cost & (cost >= 0) & (cost <= _MOST_COST)
-        read["cost"] = np.where(good, cost, np.nan)
-        read["odd"] = np.logical_or.reduce([said_cost & ~good, *(read[name] < 0 for name in _COUNTS)])
-        read |= dict.fromkeys(_COPIES, np.zeros(len(rows), np.uint64))
-        aside = (batch.valid("sidechain") & batch["sidechain"].astype(bool))[rows]
-        read["rank"] = np.full(len(rows), 2, np.uint8) if table.name in self._alone else aside.view(np.uint8)
-        repeats = [KINDS.index(kind) for kind in table.repeats]
-        read["rank"][np.isin(batch.codes("kind")[rows], repeats)] = 3
-        for place, name in enumerate(table.copy_of):
-            if name in said:
-                numbers, there = said[name], said[name] != 0
-            elif batch.column(name).kind == "text":
-                numbers = ids_of(texts(batch, name, wanted))[rows]
-                there = numbers != 0
-            else:
-                there = batch.valid(name)[rows]
-                numbers = np.where(there, batch[name][rows], -1).view(np.uint64)
-            read[_COPIES[place]] = numbers
-            if not place:
-                read["there"] = there
-        read["wire"] = np.full(len(rows), self._names.setdefault(table.name, len(self._names)))
-        read["order"] = np.arange(self._taken, self._taken + len(rows))
-        self._taken += len(rows)
-        self._unsettled += len(rows)
-        self._read.append(read)
+    def _bits_of(self, *names: str) -> np.uint64:
+        """The bits of ``present`` of columns."""
+        return np.uint64(sum(1 << self._bits[name] for name in names))
 
-    def _of_runs(self, batch: Batch, wire: str, wanted: Mask, fits: dict[str, Mask]) -> None:
+    def _of_runs(self, read: dict[str, NDArray[Any]]) -> None:
         """Keeps the running costs of sessions: that of a run grows, so a smaller one begins another run."""
-        good = wanted & (batch["cost"] >= 0) & (batch["cost"] <= _MOST_COST)
-        self._unusable += int(np.count_nonzero(wanted & ~good))
-        rows, fit = np.flatnonzero(good), np.logical_and.reduce([good, *fits.values()])
-        sessions = self._named(texts(batch, "conversation", good))
-        for row, cost in zip(rows.tolist(), batch["cost"][rows].tolist(), strict=True):
-            key = self._names.setdefault(wire, len(self._names)), self._texts[int(sessions[row])]
+        found = np.zeros(len(read["wire"]), bool)
+        for code, table in self._by_code.items():
+            if table.totals:
+                kinds = [KINDS.index(kind) for kind in table.totals]
+                found |= (read["wire"] == code) & np.isin(read["kind"], kinds)
+        said = ("cost", "wire", "conversation", "file", "fits", "tool_fits")
+        rows = np.flatnonzero(found & (read["present"] & self._bits_of("cost") != 0))
+        for cost, code, session, file, *fits in zip(*(read[name][rows].tolist() for name in said), strict=True):
+            if not 0 <= cost <= _MOST_COST:
+                self._unusable += 1
+                continue
+            if file != self._running_file:
+                self._running_file, self._running = file, {}
+            key = self._wire_number(code), self._texts[session]
             runs, before = self._totals.setdefault(key, {}), self._running.get(key)
             if before is not None and cost >= before:
                 runs.pop(before, None)
-            runs[cost], self._running[key] = bool(fit[row]), cost
+            runs[cost], self._running[key] = all(fits), cost
 
-    def _named(self, found: Texts) -> NDArray[np.uint64]:
-        """The numbers of texts, whose names are kept."""
-        for row in core.codes(found.numbers, np.empty(len(found.numbers), np.int64)):
-            if (number := int(found.numbers[row])) not in self._texts:
-                self._texts[number] = self._names.setdefault(found.text(row), len(self._names))
-        return found.numbers
+    def _wire_number(self, code: int) -> int:
+        return self._names.setdefault(self._by_code[code].name, len(self._names))
 
     def _settle(self) -> None:
         """Turns the rows that were read into responses with the keys of their copies."""
         if not self._read:
             return
         read = {name: np.concatenate([one[name] for one in self._read]) for name in self._read[0]}
-        self._read, self._unsettled, size = [], 0, len(read["order"])
+        self._read, self._unsettled = [], 0
+        self._of_runs(read)
+        read = {name: values[read["counted"]] for name, values in read.items()}
+        if not (size := len(read["wire"])):
+            return
+        has = {name: read["present"] & self._bits_of(name) != 0 for name in ("time", "cost")}
+        good = has["cost"] & (read["cost"] >= 0) & (read["cost"] <= _MOST_COST)
         counts = {name: np.maximum(read[name], 0) for name in _COUNTS}
-        said: dict[str, NDArray[np.int64]] = {"wire": read["wire"]}
+        number_of_wire = np.zeros(256, np.int64)
+        for code in np.flatnonzero(np.bincount(read["wire"])).tolist():
+            number_of_wire[code] = self._wire_number(code)
+        said: dict[str, NDArray[np.int64]] = {"wire": number_of_wire[read["wire"]]}
         for name in _NAMED:
             codes = np.empty(size, np.int64)
             known = [self._texts[int(read[name][row])] for row in core.codes(read[name], codes)]
             said[name] = np.array([*known, 0])[codes]
-        day = days(read["time"], read["timed"], self._zone)
+        day = days(read["time"], has["time"], self._zone)
         said["day"] = np.array([*(self._names.setdefault(name, len(self._names)) for name in day.names), 0])[day.codes]
         keys = self._keys(read, counts)
         wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
         new = np.empty(size, _WIDE if wide else _NARROW)
-        kept = {name: read[name] for name in ("cost", "fits", "tool_fits", "odd")}
-        for name, numbers in (counts | keys | kept).items():
-            new[name] = numbers
-        new["tool"], new["fast"] = said["tool"], said["speed"] != 0
+        odd = np.logical_or.reduce([has["cost"] & ~good, *(read[name] < 0 for name in _COUNTS)])
+        kept = {"cost": np.where(good, read["cost"], np.nan), "fits": read["fits"], "tool_fits": read["tool_fits"]}
+        for name, values in (counts | keys | kept).items():
+            new[name] = values
+        new["odd"], new["tool"], new["fast"] = odd, said["tool"], said["speed"] != 0
         fast, names = said["speed"] == self._names.get("fast", -1), [*self._names]
         for model in np.unique(said["model"][fast]).tolist():
             name = f"{names[model] or ''}{FAST}"
@@ -267,20 +268,38 @@ class UsageSum:
     def _keys(self, read: dict[str, NDArray[Any]], counts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The keys that copies share. Takes cached tokens out of the input in ``counts``, for formats that include
         them."""
-        keys = mixed(read["order"])  # each by itself
-        firsts, rank = keys.copy(), read["rank"]
-        for wire in np.unique(read["wire"]).tolist():
-            table, rows = self._tables[str([*self._names][wire])], np.flatnonzero(read["wire"] == wire)
+        size = len(read["wire"])
+        keys = mixed(np.arange(self._taken, self._taken + size))  # each by itself
+        self._taken += size
+        aside = (read["present"] & self._bits_of("sidechain") != 0) & read["sidechain"].astype(bool)
+        firsts, rank = keys.copy(), aside.view(np.uint8)
+        for code in np.flatnonzero(np.bincount(read["wire"])).tolist():
+            table, rows = self._by_code[code], np.flatnonzero(read["wire"] == code)
             if table.cached_is_input is not False:
                 mine = {name: counts[name][rows] for name in _PAID}
                 counts["input_tokens"][rows] = uncached_input(table, mine, read["total_tokens"][rows])
-            rows = rows[read["there"][rows]] if table.copy_of else rows[:0]
-            parts = [read[name][rows] for name in _COPIES[: len(table.copy_of)]]
+            if table.name in self._alone:
+                rank[rows] = 2
+            rank[rows[np.isin(read["kind"][rows], [KINDS.index(kind) for kind in table.repeats])]] = 3
+            if not table.copy_of:
+                continue
+            parts = [self._part(read, name) for name in table.copy_of]
+            rows = rows[parts[0][1][rows]]
             of = self._names.setdefault(table.provider or table.name, len(self._names))
-            first = mixed(np.full(len(rows), of), *parts[:1])
+            first = mixed(np.full(len(rows), of), parts[0][0][rows])
             firsts[rows] = first
-            keys[rows] = np.where(rank[rows] % 3 > 0, mixed(first, rank[rows]), mixed(read["wire"][rows], *parts))
+            wire = np.full(len(rows), self._wire_number(code))
+            alike = mixed(wire, *(part[rows] for part, _ in parts))
+            keys[rows] = np.where(rank[rows] % 3 > 0, mixed(first, rank[rows]), alike)
         return {"key": keys, "first": firsts, "rank": rank}
+
+    def _part(self, read: dict[str, NDArray[Any]], name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """A column that tells copies as numbers, and the rows that have one; an empty id is none."""
+        if name in _TEXTS:
+            numbers = read[name] if name in _NAMED else np.where(read[name] == _EMPTY, np.uint64(0), read[name])
+            return numbers, numbers != 0
+        there = read["present"] & self._bits_of(name) != 0
+        return np.where(there, read[name], -1).view(np.uint64), there
 
     def _merge(self) -> None:
         """Keeps one copy of each response, part by part, so that little memory is copied."""
@@ -354,6 +373,8 @@ class UsageSum:
         kept = self._kept
         for rank in (1, 2):
             later = np.concatenate([rows[rows["rank"] == rank] for rows in kept])
+            if not len(later):
+                continue
             said = np.concatenate([np.intersect1d(later["first"], rows["first"][rows["rank"] < rank]) for rows in kept])
             if not len(said):
                 continue
@@ -372,7 +393,7 @@ class UsageSum:
         unpriced = np.isnan(rows["cost"]) if mode != "calculate" else np.ones(len(rows), bool)
         cost = np.where(unpriced, 0.0, rows["cost"])
         models, names = places[:, _PLACE.index("model")][rows["place"]], [*self._names]
-        for number in np.unique(models[unpriced]).tolist() if mode != "display" else ():
+        for number in np.flatnonzero(np.bincount(models[unpriced])).tolist() if mode != "display" else ():
             mine = unpriced & (models == number)
             if (rates := price(names[number])) is not None:
                 cost[mine] = _cost(rates, {name: numbers[mine] for name, numbers in tokens.items()})
