@@ -77,7 +77,7 @@ typedef struct tw_lines {
     tw_json_rejects rejects;
     uint8_t *arena;                          /* texts that are joined, while they are searched */
     size_t arena_size, arena_room;
-    uint8_t *kept;                           /* of these what rows say, and numbers as text: places behind `size` are in it */
+    uint8_t *kept;                           /* of these what rows say, and numbers as text; offsets from `size` on point here */
     size_t kept_size, kept_room;
     int64_t shift;                           /* from a place in the text of the last row to that of the row */
     size_t head;                             /* where the line (or the piece of one) starts */

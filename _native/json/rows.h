@@ -169,14 +169,14 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         return good;
     }
     case TW_FILL_INTEGER:
-        if ((there = tw_whole(v->b.is, v->p, v->size, &whole)) < 0) goto absurd;
+        if ((there = tw_whole(v->b.is, v->p, v->size, &whole)) < 0) goto invalid;
         if (!there) return 1;
         break;
     case TW_FILL_NUMERAL:                    /* an integer as text */
         if (!(v->b.is & TW_IS_STRING) || !v->size) return 1;
         for (size_t i = 0; i < v->size; i++)
             if ((uint8_t)(v->p[i] - '0') >= 10) return 1;
-        if (!tw_integer(v->p, v->size, &whole)) goto absurd;
+        if (!tw_integer(v->p, v->size, &whole)) goto invalid;
         break;
     case TW_FILL_TIMES:                      /* of all fills of this kind together */
         whole = (v->count ? v->count : 1) + (*present >> c->valid & 1 ? ((int64_t *)c->values)[row] : 0);
@@ -184,7 +184,7 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     case TW_FILL_SUM:                        /* one that does not fit is none, whatever another source says */
         if (v->count > 1) there = !v->b.timed ? 0 : (whole = v->moment) == INT64_MIN ? -1 : 1;
         else there = tw_whole(v->b.is, v->p, v->size, &whole);
-        if (there < 0) goto absurd;
+        if (there < 0) goto invalid;
         if (!there) return 1;
         break;
     case TW_FILL_TIME: case TW_FILL_EPOCH:
@@ -210,7 +210,7 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     } else if (c->width == 1) ((uint8_t *)c->values)[row] = (uint8_t)whole;
     else ((int64_t *)c->values)[row] = whole;
     return 1;
-absurd:                                      /* a number, but no such one: none, whatever another source says, over -1 */
+invalid:                                     /* a number, but not such a one: no value, whatever another source says; -1 is stored */
     ((int64_t *)c->values)[row] = -1;
     *present &= ~((uint64_t)1 << c->valid);
     return -1;

@@ -136,7 +136,7 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
     const tw_chosen *chosen = &k->rows.chosen[wire->first_variant + tried->variant];
     const uint8_t *base = tw_text(k, r);
     int64_t moment;
-    uint64_t present, absurd = 0;
+    uint64_t present, invalid = 0;
     int timed = 0;
     size_t n = tw_row_of(k, r, at, tried->end, &present);
     if (n == SIZE_MAX) return TW_FULL;
@@ -159,14 +159,14 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
         if (!v && fill->fill != TW_FILL_CONSTANT) continue;
         const int good = tw_fill_one(c, fill, v, n, base, shift, &present);
         if (!good && !k->number(k->context, v->p, v->size, &((double *)c->values)[n])) return TW_STOPPED;
-        if (good < 0) absurd |= (uint64_t)1 << c->valid;
+        if (good < 0) invalid |= (uint64_t)1 << c->valid;
         if (fill->fill == TW_FILL_SECONDS && v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION)) {
             double milliseconds = ((double *)c->values)[n] * 1000 + 0.5;
             if (milliseconds > -9e18 && milliseconds < 9e18) ((int64_t *)c->values)[n] = (int64_t)milliseconds;
             else present &= ~((uint64_t)1 << c->valid);
         }
     }
-    tw_fill_missing(k, n, present | chosen->always | absurd);
+    tw_fill_missing(k, n, present | chosen->always | invalid);
     if (k->rows.time) {
         if (!timed) {
             timed = tw_head(k, r, at, &moment);

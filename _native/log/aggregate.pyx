@@ -221,7 +221,7 @@ def hashes(const uint8_t[::1] buffer, arena, masks, tuple columns, const uint8_t
         PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
     try:
         for place in range(number):
-            offsets, lengths, valid, escaped = columns[place]  # which holds what is pointed to
+            offsets, lengths, valid, escaped = columns[place]  # keeps the arrays alive
             s[place] = spans_of(buffer, arena, b"", offsets, lengths)
             needs[place] = <uint64_t>1 << valid if valid >= 0 else 0
             signs[place] = <uint64_t>1 << escaped if escaped >= 0 else 0

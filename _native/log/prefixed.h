@@ -10,9 +10,8 @@ enum { TW_FORM_OPEN = -1 };                  /* more must be there to say which 
 /* The lines of a form. exact: a blank line has all of the prefix, too; bare: its size without the white space at its end. */
 typedef struct { csp_around around; size_t bare, foreign; int exact; } tw_form;
 
-/* Lines that were joined, so far. next: the line to look at; size: bytes of their text; whole: no more can
- * follow; more: it may; apart: others stand between them, 3 where
- * it stopped for that. */
+/* Lines that were joined, so far. next: the line to look at; size: bytes of their text; whole: no more can follow; more: it
+ * may; apart: 1 if others stand between them, 3 if joining stopped because of that. */
 typedef struct {
     tw_stretch *stretches;
     tw_span *lines;
@@ -193,7 +192,7 @@ static int tw_gather(tw_search *w, tw_region *r, tw_region *inner, const tw_form
         g->size += size;
         g->more = g->size >= most || (g->apart == 1 && size == 6 && !memcmp(k->arena + k->arena_size - 6, "CSP/1\n", 6));
         if (g->more) {
-            g->apart |= g->apart << 1;       /* it may stand in a heredoc, as others behind it: one look */
+            g->apart |= g->apart << 1;       /* it may stand in a heredoc, as others behind it: so look once */
             g->whole = behind == r->end && r->final;
             break;
         }

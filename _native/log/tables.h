@@ -139,7 +139,7 @@ static inline size_t tw_tally_add(tw_tally *t, size_t row, size_t count, const u
         const uint64_t number = place < known ? numbers[place] : 0;
         keys[row] = 0;
         if (!number) continue;
-        if (number != before || wires[row] != wire) { /* what follows itself is found already */
+        if (number != before || wires[row] != wire) { /* else it is of the group of the row before */
             before = number;
             wire = wires[row];
             keys[row] = tw_mixed(number, (uint64_t)wire + 1);
@@ -237,7 +237,7 @@ typedef struct {
 } tw_pairing;
 
 typedef struct {
-    uint64_t fields[TW_FIELDS + 1]; /* numbers of texts, as nobody can choose them; the last is 0 */
+    uint64_t fields[TW_FIELDS + 1]; /* keyed hashes, so that no input can force collisions; the last is 0 */
     int64_t time, tag;
     int timed, final;
     unsigned there; /* bits of the fields that are */

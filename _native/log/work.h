@@ -14,7 +14,7 @@ typedef struct {
     const uint8_t *task, *id; /* NULL: none */
     size_t task_size, id_size;
     unsigned bits;
-    const uint8_t *limit; /* as far as may be read behind the record */
+    const uint8_t *limit; /* the end of what can be read */
     uint8_t lower[64]; /* a task in small letters, if it is written otherwise */
 } tw_work;
 
@@ -39,7 +39,7 @@ static inline int tw_goes_on(const uint8_t *p, size_t size)
     return 0;
 }
 
-/* The 64 bytes at p; those from the end of what can be read on are of no account. */
+/* The 64 bytes at p; those behind the end of what can be read are zero. */
 static inline const uint8_t *tw_block(const uint8_t *p, const uint8_t *limit, uint8_t rest[64])
 {
     return limit - p >= 64 ? p : memcpy(memset(rest, 0, 64), p, (size_t)(limit - p));

@@ -82,8 +82,8 @@ def process(
 
 @contextmanager
 def unprivileged() -> Iterator[None]:
-    """Root is somebody else in the block, who may not read what only root may; so paths must be relative to a folder
-    that everybody can enter."""
+    """Runs the block as an unprivileged user if the tests run as root; paths must be relative to a folder that
+    everybody can enter."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)

@@ -166,9 +166,9 @@ class Format(NamedTuple):
     tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home: an
     environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
     answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record. messages: rules for
-    the messages in a record that holds several. holders: the members around records, each an array of objects, the
+    the messages in a record that holds several. enclosing: the members around records, each an array of objects, the
     outermost first; what else is in these objects is about all records in them.
-    provider: OpenTelemetry's name for the provider, if the format contains only its models. holds: True if its records
+    provider: OpenTelemetry's name for the provider, if the format contains only its models. embeds: True if its records
     hold those of other formats, whose signs are in damaged ones, too.
     """
 
@@ -195,9 +195,9 @@ class Format(NamedTuple):
     answers: tuple[str, ...] = ("tool_result",)
     parts: tuple[PartRule, ...] = ()
     messages: tuple[MessageRule, ...] = ()
-    holders: tuple[tuple[str, ...], ...] = ()
+    enclosing: tuple[tuple[str, ...], ...] = ()
     provider: str | None = None
-    holds: bool = False
+    embeds: bool = False
 
     def is_piece(self, fields: dict[str, Any]) -> bool:
         """True if a record is a part of a longer answer."""

@@ -69,7 +69,7 @@ WHOLE = 2
 def are_values(line: bytes) -> int:
     """Not 0 if a line begins with a string or an array and has nothing in it but the tokens of JSON, each value
     followed by a sign or the end. It may be one line of many: brackets need no partner; ``WHOLE`` for an array whose
-    brackets all have."""
+    brackets all match."""
     place, value, depth = 3 if line.startswith(b"\xef\xbb\xbf") else 0, False, 0
     first = line[place:].lstrip(b" \t")[:1]
     if first not in (b'"', b"["):

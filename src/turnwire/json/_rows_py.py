@@ -120,8 +120,8 @@ def time_of(raw: bytes, value_span: ValueSpan) -> int | None:
 
 
 class Cell(NamedTuple):
-    """The cell of one column: a value, or a span with whether it holds escapes. absent: there is none, whatever another
-    source has, over this value."""
+    """The cell of one column: a value, or a span with whether it holds escapes. absent: the column has no value,
+    whatever another source has, and its array holds this one."""
 
     value: Any = None
     start: int = 0
@@ -167,7 +167,7 @@ def _every(how: str, raw: bytes, value_span: ValueSpan) -> int | Cell | None:
         if isinstance(number, int):
             total = (total or 0) + number
         if isinstance(number, Cell) or abs(total or 0) > _GREATEST:
-            return _ABSURD
+            return _INVALID
     return total
 
 
@@ -214,7 +214,7 @@ def _integer(raw: bytes, first: int, start: int, end: int) -> int | Cell | None:
     zeros = len(digits) - len(written) - len(fraction)
     zeros += int(power.lstrip(b"+-0")[:18] or b"0") * (-1 if power[:1] == b"-" else 1)
     if written and not (0 <= zeros <= 19 - len(written) and int(written) * 10**zeros <= _GREATEST):
-        return _ABSURD
+        return _INVALID
     number = int(written) * 10**zeros if written else 0
     return -number if first == 0x2D else number
 
@@ -228,7 +228,7 @@ def _numeral(raw: bytes, first: int, start: int, end: int) -> int | Cell | None:
     if first != 0x22 or not raw[start:end].isdigit():
         return None
     number = _whole(raw[start:end])
-    return _ABSURD if number is None else number
+    return _INVALID if number is None else number
 
 
 def _truth(raw: bytes, first: int, start: int, end: int) -> bool | None:
@@ -254,7 +254,7 @@ def _family(raw: bytes, first: int, start: int, end: int) -> Cell | None:
     return _text(raw, 0x22, start + written.place(len(_SIGIL)), start + written.place(slash))
 
 
-_ABSURD = Cell(-1, absent=True)
+_INVALID = Cell(-1, absent=True)
 _FILLS: dict[str, Callable[[bytes, int, int, int], Any]] = {
     "text": _text,
     "integer": _integer,

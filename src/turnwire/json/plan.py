@@ -112,7 +112,7 @@ class Fill(NamedTuple):
     nanoseconds by its size; "times" is how many values there are at the paths of all such fills, "sum" adds up integers
     (both of a Value with ``every``); "between" are the milliseconds from the time at ``other`` to that at ``path``,
     "seconds" those of a number of seconds; "item" is the string with which an array begins. A number that is no integer
-    of 64 bits gives none: -1 stands beneath a column that has no value.
+    of 64 bits gives none: the column has no value, and its array holds -1.
     numbers: the number of each word at ``path``, if it is not its place among them plus ``constant``; ``NO_NUMBER``:
     none."""
 

@@ -28,7 +28,7 @@ MOST = 1 << 18
 """Calls, and spans of a wire, that are remembered: results of further calls, and further spans, are not counted."""
 _SPANS = [KINDS.index(kind) for kind in ("span", "tool_call", "turn")]
 """The kinds of records that are spans, where a wire has "span"."""
-_ODD = 0x9E3779B97F4A7C15
+_MULTIPLIER = 0x9E3779B97F4A7C15
 _BACK, _EITHER = 1, 2
 """Sides of a connection: a request of the other side and the answer to it, and an answer to either."""
 
@@ -54,14 +54,14 @@ class CallIds:
         if not self.restart:
             once = self._once
             add: Any = once.add if len(once) < MOST else once.discard
-            keys = np.where(asks, ids, ids ^ np.uint64(_ODD)).tolist()
+            keys = np.where(asks, ids, ids ^ np.uint64(_MULTIPLIER)).tolist()
             return np.array([key not in once and add(key) is None for key in keys], bool) | (ids == 0), ids
         new, numbers, known = np.ones(len(ids), bool), ids.copy(), self._last
         rows = zip(ids.tolist(), asks.tolist(), words.tolist(), sides.tolist(), strict=True)
         for row, (call, asked, said, side) in enumerate(rows):
             if not call:
                 continue
-            other, none = call ^ _ODD, (0, -1, file, said)
+            other, none = call ^ _MULTIPLIER, (0, -1, file, said)
             if side == _BACK or (side == _EITHER and known.get(other, none)[1] > max(0, known.get(call, none)[1])):
                 call = other
             times, since, place, before = known.get(call, none)
@@ -70,7 +70,7 @@ class CallIds:
                 times += since == 0 or place != file
                 self._asked += 1
                 since, place, before = self._asked, file, said
-            numbers[row] = (call + times * _ODD) % (1 << 64)
+            numbers[row] = (call + times * _MULTIPLIER) % (1 << 64)
             if call in known or len(known) < MOST:
                 known[call] = times, since if asked else min(since, 0), place, before
         return new, numbers
@@ -271,7 +271,7 @@ def _rules(wire: str) -> tuple[list[tuple[str, list[_Message]]], bool, bool]:
 
 @lru_cache(64)
 def _reader(wire: str) -> tuple[Any, type[Exception]]:
-    """Reads of a record what ``_calls`` looks at, if it is of the types that the rules expect; and what it raises."""
+    """A decoder for the members that ``_add_calls`` reads, and the error that it raises for other types."""
     import msgspec
 
     paths = set[str]()
@@ -305,8 +305,7 @@ def _paths(part: PartRule) -> _Part:
 
 
 def _add_calls(found: list[Any], row: int, fields: Any, rules: list[tuple[str, list[_Message]]]) -> None:
-    """Adds the calls and results in an object: the row, which of both, and as they are there the id of the call, the
-    tool, and what says that it failed."""
+    """Appends (row, is a result, call id, tool, failure value) for each call and result in an object."""
     for at, several in rules:
         several = [one for one in several if not one[0].unless or _fits(fields, one[0].unless, None)]
         for message in values_at(fields, at) if several else ():

@@ -23,7 +23,7 @@ core = _backend.load("log.aggregate")
 ABSENT = -1
 """The code of "there is no value"."""
 _DAY = 86_400_000_000
-_TOP = np.uint64(1 << 63)  # which makes a number of 0 another one
+_TOP = np.uint64(1 << 63)  # keeps 0 apart from "no value"
 _QUARTER = 900_000_000  # no time zone begins a day inside one
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DATES = (-62_135_000_000 // 900, 253_402_000_000 // 900)  # quarters of an hour that have a date everywhere

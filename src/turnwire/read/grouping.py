@@ -175,7 +175,7 @@ class Aggregation:
     """Adds up batches of a scan with the columns ``COLUMNS``: ``take`` each of them.
 
     by: some of ``BY``; records are grouped by each of them separately. latencies: whether answers are measured, for the
-    groups of the first one. tokenizer: the one by which tokens are counted, or its name, or None.
+    groups of the first one. tokenizer: counts tokens, or its name; None: they are not counted.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class Aggregation:
         expect_number(room, "room", 1)
         expect_number(open_requests, "open_requests", 1)
         if isinstance(tokenizer, (str, PathLike)):
-            import turnwire  # whose tokens are above this
+            import turnwire  # imported late: tokens is a layer above
 
             tokenizer = turnwire.tokens.load(tokenizer)
         self._tokenizer = tokenizer

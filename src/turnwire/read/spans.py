@@ -30,7 +30,7 @@ _ATTRIBUTES = {
 _OF_RESPONSE = tuple(name for name in COLUMNS if name not in ("conversation", "project"))
 _OTHERWISE = ("wire", "file", "line", "text", "kind")
 """Columns that are no attributes: the service, the place, and what the rest says."""
-_SPANS, _LOGS = OTLP.holders
+_SPANS, _LOGS = OTLP.enclosing
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Span:
 
     trace, id, parent: 16, 8 and 8 bytes, made from the ids of the conversation, the response and the call, so that one
     session always gives the same. start, end: i64 nanoseconds since 1970. attributes: texts, numbers or lists of texts.
-    held: see ``Turn``; the resource has as its service the format that it was read from, or is that of OTLP. of: the
+    held: see ``Turn``; the resource names the source format as its service, unless it came from OTLP. of: the
     file, the line, and what was dropped. record: the span of OTLP that it was read from.
     """
 

@@ -18,7 +18,7 @@ from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_o
 from turnwire.formats.table import COLUMNS as EVERY, Compiled
 from turnwire.json.text import write as _write
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.usage import _MOST_COST as MOST_COST, TOKENS as COUNTED, uncached_input
+from turnwire.read.usage import MOST_COST, TOKENS as COUNTED, uncached_input
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -52,8 +52,8 @@ class Turn:
     columns: column -> value in a scan, from the first record that has one; times are i64 microseconds. role: "user",
     "assistant", "system", "tool", or None for other records. tokens: column -> count, excluding tokens that were
     counted before. record: the object of its first record, None for a message in one. left: the members of its records
-    that are in no column and no part. held: the members around its record (``Format.holders``), each with what else is
-    in its object, None if that cannot be told.
+    that are in no column and no part. held: the members around its record (``Format.enclosing``), each with what else
+    is in its object, None if that cannot be told.
     """
 
     columns: dict[str, Any]
@@ -116,7 +116,7 @@ def arguments_of(call: Part) -> str:
 
 
 def _fits(value: Any, column: str) -> bool:
-    """True unless a count or a cost is absurd, by the rule of ``turnwire.read.usage``."""
+    """True unless a count or a cost is invalid, by the rule of ``turnwire.read.usage``."""
     return value is None or 0 <= value <= (MOST_COST if column == "cost" else value)
 
 
@@ -160,9 +160,9 @@ class _Holders:
     def _text(self) -> bytes:
         return bytes(self._spans.buffer)
 
-    def of(self, row: int, record: dict[str, Any], holders: tuple[tuple[str, ...], ...]) -> tuple[Any, ...]:
+    def of(self, row: int, record: dict[str, Any], enclosing: tuple[tuple[str, ...], ...]) -> tuple[Any, ...]:
         """The members around a record."""
-        at, names = int(self._spans.offsets[row]), [names[0] for names in holders]
+        at, names = int(self._spans.offsets[row]), [names[0] for names in enclosing]
         if at >= len(self._text):
             return _UNKNOWN if any(name.encode() in self._text for name in names) else ()
         if at >= self._end:
@@ -171,7 +171,7 @@ class _Holders:
                 return ()
             try:
                 value = msgspec.json.decode(self._text[start:end].rstrip(b" \t\r\n,"))
-                self._found = deque(_held({holder: value} if holder else value, holders, ()))
+                self._found = deque(_held({holder: value} if holder else value, enclosing, ()))
                 self._otherwise = _UNKNOWN if self._found else ()
             except (msgspec.DecodeError, RecursionError):
                 self._found, self._otherwise = deque(), _UNKNOWN
@@ -187,7 +187,7 @@ _OPENING = re.compile(rb"[\[{]")
 _UNKNOWN: tuple[Any, ...] = (("", {}), ("", {"resource": None}), ("", {"scope": None}))
 
 
-def _around(text: bytes, at: int, stop: int, holders: list[str]) -> tuple[int, int, str]:
+def _around(text: bytes, at: int, stop: int, enclosing: list[str]) -> tuple[int, int, str]:
     """The start and end of the JSON that may hold a record: of its line, or of the array of a holder over several
     lines, with its name."""
     line = text.rfind(b"\n", 0, at) + 1
@@ -196,24 +196,24 @@ def _around(text: bytes, at: int, stop: int, holders: list[str]) -> tuple[int, i
         return opening.start(), end if end >= 0 else len(text), ""
     if line == at or text[line:at].strip():  # it is alone, or behind a prefix
         return at, at, ""
-    key, holder = max((text.rfind(f'"{name}"'.encode(), 0, at), name) for name in holders)
+    key, holder = max((text.rfind(f'"{name}"'.encode(), 0, at), name) for name in enclosing)
     line, start = text.rfind(b"\n", 0, max(key, 0)) + 1, text.find(b"[", max(key, 0), at)
     end = text.find(b"\n%b]" % text[line:key], stop) if key >= 0 else -1
     return max(start, 0), end + 2 + key - line if end >= 0 else len(text), holder
 
 
-def _held(value: Any, holders: tuple[tuple[str, ...], ...], held: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+def _held(value: Any, enclosing: tuple[tuple[str, ...], ...], held: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
     """The records in a value, each with what is around it."""
     if isinstance(value, list):
         for one in value:
-            yield from _held(one, holders, held)
-    elif isinstance(value, dict) and () in holders:
+            yield from _held(one, enclosing, held)
+    elif isinstance(value, dict) and () in enclosing:
         yield value, held
     elif isinstance(value, dict):
         for name, inner in value.items():
-            below = tuple(names[1:] for names in holders if names[0] == name)
+            below = tuple(names[1:] for names in enclosing if names[0] == name)
             others = {key: one for key, one in value.items() if key != name and one is not None} if held else {}
-            yield from _held(inner, below or holders, (*held, (name, others)) if below else held)
+            yield from _held(inner, below or enclosing, (*held, (name, others)) if below else held)
 
 
 class Turns:
@@ -240,7 +240,7 @@ class Turns:
         names = ("file", "line", *COLUMNS)
         for batch in self._scan:
             rows = zip(*(_values(batch, name) for name in names[1:]), strict=True)
-            holders = _Holders(batch.spans())
+            enclosing = _Holders(batch.spans())
             for number, (row, raw) in enumerate(zip(rows, map(bytes, batch.raws()), strict=True)):
                 columns = dict(zip(names, (batch.file, *row), strict=True))
                 table, layouts = _tables(columns["wire"])
@@ -249,7 +249,7 @@ class Turns:
                 fields = msgspec.json.decode(raw)
                 if self._told.add(hash(raw)) and table.is_known(fields):  # of a session that was resumed
                     continue
-                held = holders.of(number, fields, table.holders) if table.holders else ()
+                held = enclosing.of(number, fields, table.enclosing) if table.enclosing else ()
                 for turn in self._of(columns, fields, table, layouts if self.tells_left else (), held):
                     if not table.echoes or self._adds(turn, columns["subject"] in table.echoes):
                         yield turn
@@ -360,7 +360,7 @@ class Turns:
             else:
                 yield one
 
-    def _is_told(self, conversation: str, part: Part, answered: set[str | None]) -> bool:
+    def _is_told(self, conversation: str, part: Part, _answered: set[str | None]) -> bool:
         """True if a record before it told of a call, or of its result."""
         return part.id is not None and self._told.add(hash((conversation, part.kind, part.id)))
 

@@ -47,7 +47,7 @@ COLUMNS = (
 )
 """The columns of a scan that are read."""
 _SETTLE, _MERGE, _WHOLE, _PARTS, _TIER = 1 << 14, 1 << 16, 1 << 18, 16, 200_000
-_MOST_COST = 1e9
+MOST_COST = 1e9
 """Dollars of one response; what a file says beyond them or below nothing is no cost."""
 _HALF = re.compile(
     rb"\\u[dD][89aAbB]\w\w\\u[dD][c-fC-F]\w\w|(\\u[dD][89a-fA-F]\w\w|\xed[\xa0-\xbf][\x80-\xbf])|\\.", re.DOTALL
@@ -208,7 +208,7 @@ class UsageSum:
         said = ("cost", "wire", "conversation", "file", "fits", "tool_fits")
         rows = np.flatnonzero(found & (read["present"] & self._bits_of("cost") != 0))
         for cost, code, session, file, *fits in zip(*(read[name][rows].tolist() for name in said), strict=True):
-            if not 0 <= cost <= _MOST_COST:
+            if not 0 <= cost <= MOST_COST:
                 self._unusable += 1
                 continue
             if file != self._running_file:
@@ -233,7 +233,7 @@ class UsageSum:
         if not (size := len(read["wire"])):
             return
         has = {name: read["present"] & self._bits_of(name) != 0 for name in ("time", "cost")}
-        good = has["cost"] & (read["cost"] >= 0) & (read["cost"] <= _MOST_COST)
+        good = has["cost"] & (read["cost"] >= 0) & (read["cost"] <= MOST_COST)
         counts = {name: np.maximum(read[name], 0) for name in _COUNTS}
         number_of_wire = np.zeros(256, np.int64)
         for code in np.flatnonzero(np.bincount(read["wire"])).tolist():
@@ -481,8 +481,7 @@ class _Runs:
 
 
 def _quoted(batch: Batch, rejects: list[dict[str, Any]]) -> Any:
-    """The records in strings on lines that damage stands on, of which these rejects are, in no string: what somebody
-    read or wrote, no responses."""
+    """The mask of records inside strings on damaged lines, of which these rejects are: quoted text, no responses."""
     inner = batch.valid("inner")
     if not rejects or not inner.any():
         return np.False_
@@ -544,7 +543,7 @@ def _raised(kept: list[NDArray[Any]], later: NDArray[Any]) -> list[NDArray[Any]]
 
 
 def _score(rows: NDArray[Any]) -> Any:
-    """By which one of several copies counts."""
+    """The score of each copy; the one with the highest counts."""
     return np.sum([rows[name].astype(float) for name in _PAID], 0) + 0.5 * rows["fast"]
 
 

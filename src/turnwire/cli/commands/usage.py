@@ -84,7 +84,7 @@ def command(
         damaged.add(f"a record of the response {response} is damaged: it may have more tokens")
     damaged.close()
     if made.unusable:
-        complain(f"{counted(made.unusable, 'record')} with an absurd count, taken as 0, or cost, left out")
+        complain(f"{counted(made.unusable, 'record')} with an invalid count (taken as 0) or an invalid cost (left out)")
     tell_left_out(counts.rejects, "scan --wire formats")
     if stopped is not None:
         raise stopped

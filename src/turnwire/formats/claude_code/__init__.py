@@ -116,6 +116,6 @@ TABLE = Format(
     provider="anthropic",
     folders=("~/.claude/projects", "~/.config/claude/projects"),
     home="CLAUDE_CONFIG_DIR",
-    holds=True,
+    embeds=True,
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -72,7 +72,7 @@ class Finder:
         self._kept = None if wire is None else np.isin(np.arange(256), [every.index(one) for one in self.wires])
         self.located = self.own is not None and not self.own.json
         order = sorted(
-            map(registry.wire, objects), key=lambda one: not (isinstance(one, FormatWire) and one.table.holds)
+            map(registry.wire, objects), key=lambda one: not (isinstance(one, FormatWire) and one.table.embeds)
         )
         shared = merge_plans([plan._replace(wire=one.name) for one in order for plan in _plans(one)])
         if of_formats(wire):  # all of them have the same columns
@@ -440,7 +440,7 @@ class Engine:
     def _memory(self, dtypes: dict[str, Any], rows: int) -> Arrays:
         """Memory for so many rows: what a batch has as columns apart from what is only of the search."""
         of, values, places = self._split
-        if of is not dtypes:  # those of the search are the same ones for each block
+        if of is not dtypes:  # one dict serves all blocks of a search
             values = {name: dtype for name, dtype in dtypes.items() if name in self._tables[0]}
             places = {name: dtype for name, dtype in dtypes.items() if name not in values}
             self._split = dtypes, values, places
