@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _BACK = 1 << 16
 _NEWLINE = 10
-_FIRST_READ = 1 << 12
+_FIRST_READ = 1 << 16
 IDLE = 0.2
 """Seconds without a byte after which a pipe's complete lines are handed on."""
 
