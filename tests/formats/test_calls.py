@@ -261,7 +261,7 @@ def test_a_session_and_a_conversation_are_one_value(tmp_path: Any) -> None:
 
 
 @pytest.mark.once
-def test_more_calls_cost_no_more_each() -> None:
+def test_one_of_several_calls_costs_less_than_eight_alone() -> None:
     """In steps of the interpreter: a record with many, beside as many records with one; and odd types beside them."""
 
     def steps(log: bytes) -> int:

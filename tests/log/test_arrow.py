@@ -293,6 +293,7 @@ def test_releases_from_other_threads() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(drop, range(4)))
+    assert not frames and batch["offset"].tolist() == next(iter(scan_nslip(numbered(30))))["offset"].tolist()
 
 
 def run(program: str, backend: str) -> str:

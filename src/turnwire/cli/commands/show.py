@@ -79,7 +79,7 @@ def _session(text: str) -> tuple[list[Any], str] | None:
             break
     names = [text] if text in found else sorted(found)
     if len(names) > 1:
-        raise click.UsageError(f"{text} begins the ids of {len(names):,} sessions: {', '.join(names[:_ENOUGH])}")
+        raise click.UsageError(f"{text} begins the ids of {len(names):,} sessions: {', '.join(names[: inputs.SHOWN])}")
     return ([one for one in every if one.name in found[names[0]]], names[0]) if names else None
 
 
