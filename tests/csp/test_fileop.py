@@ -478,7 +478,9 @@ def test_what_recounting_does_not_mend(tmp_path, diff):
         ('diff --git "x/f" "y/\\147"\n', False),
         ("--- a/f\n", False),
         ("--- a/other\n+++ b/f\n", True),
-        ("--- a/f\n+++ b/f.new\n", True),
+        ("--- a/f\n+++ b/f.new\n", False),
+        ("diff --git a/f b/f\n--- f\n+++ f\n", False),
+        ("diff --git a/f b/f\ndiff --git a/f b/f\n--- a/f\n+++ b/f\n", False),
         ("--- a/f\n+++ b/other.txt\n", False),
         ("--- a/f\n+++ /dev/null\n", False),
         ("--- /dev/null\n+++ b/f\n", False),
@@ -486,9 +488,7 @@ def test_what_recounting_does_not_mend(tmp_path, diff):
         ("+++ src/f\n", False),
         ('--- "a/\\147"\n+++ "b/\\147"\n', False),
         ("--- a/f\n+++ b/f\t1970-01-01 00:00:00.000000000 +0000\n", False),  # as diff -N writes it
-        ("--- a/f\t1970-01-01 05:30:00 +0530\n+++ b/f\n", False),
         ("--- a/f\t1969-12-31 19:00:00 -0500\n+++ b/f\n", False),
-        ("--- a/f\t1970-01-01 05:30:00 +0000\n+++ b/f\t1969-12-31 00:00:00 +0000\n", True),
         ("diff --git a/f b/f\nindex 1..2 120000\n--- a/f\n+++ b/f\n", False),  # a link
     ],
 )
@@ -503,7 +503,7 @@ def test_a_diff_of_another_file_is_refused(tmp_path, names, good):
 
 
 def test_a_hunk_that_names_a_line_far_behind_the_file():
-    assert apply_diff(b"x\na\nb\nx\n", b"@@ -999999999,3 +1,3 @@\n a\n-b\n+c\n x\n", "f").content == b"x\na\nc\nx\n"
+    assert apply_diff(b"x\na\nb\nx\n", b"@@ -999999999,3 +1,3 @@\n a\n-b\n+c\n x\n", "f")[0] == b"x\na\nc\nx\n"
 
 
 @pytest.mark.parametrize("diff", [b"@@ -1 +1 @@\n-a\n+b", b"@@ -1,2 +1,2 @@\n-a\n+b\n x"])
@@ -513,52 +513,44 @@ def test_a_diff_that_is_cut_off_in_its_last_line(diff):
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-@pytest.mark.parametrize(
-    "names",
-    [
-        f"{head}--- {old}\n+++ {new}\n"
-        for head in ("", "diff --git a/f b/f\n")
-        for old in ("a/f", "old/f", "f", "a/f.orig", "a/g", "/dev/null", "x/y/f")
-        for new in ("b/f", "f", "b/f.new", "b/g", "/dev/null", "x/y/f", "b//f ")
-    ],
-)
-@pytest.mark.parametrize("hunk", ["@@ -1,2 +1,2 @@\n one\n-two\n+2\n", "@@ -1,2 +0,0 @@\n-one\n-two\n"])
-def test_names_and_files_as_git_takes_them(tmp_path, names, hunk):
-    """A diff that git refuses is refused, others are applied; one that makes or deletes a file is no PATCH."""
-    patched_as_by_git(tmp_path, f"{names}{hunk}")
-
-
-def patched_as_by_git(root, diff):
-    ours, theirs = root / "ours", root / "theirs"
-    for folder in (ours, theirs):
-        folder.mkdir(exist_ok=True)
-        (folder / "f").write_text("one\ntwo\n")
-    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(root)}
-    command = ["git", "apply", "-"]
-    done = subprocess.run(command, cwd=theirs, input=diff.encode(), env=environment, capture_output=True)
-    kept = done.returncode == 0 and (theirs / "f").exists()
-    try:
-        op("PATCH", "f", diff).apply(ours)
-    except RuleError:
-        assert not kept, (diff, done)
-        assert (ours / "f").read_text() == "one\ntwo\n"
-    else:
-        assert kept, (diff, done)
-        assert (ours / "f").read_bytes() == (theirs / "f").read_bytes()
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_headers_as_git_reads_them(tmp_path):
-    """Several lines ``diff --git``, names in several places, text between them."""
+def test_a_diff_that_git_refuses_is_refused(tmp_path):
+    """By its names, several lines ``diff --git``, names in several places, text between them. Odd headers that git
+    takes may be refused; one that makes or deletes a file is no PATCH."""
     rng = random.Random(48)
     pairs = ("a/f b/f", "a/f b/f", "a/g b/g", "a/f b/g", "f f", '"a/f" b/f', "a/d/f b/d/f")
     lines = [f"diff --git {pair}" for pair in pairs]
     lines += ["index 12..34", "index 12..34 100644", "--- a/f", "+++ b/f", "--- a/g", "+++ b/g", "--- f", "+++ f"]
     lines += ["text", "", "similarity text", "new file for f", "diff -u a b", "--- /dev/null", "+++ /dev/null"]
-    for _ in range(300):
-        header = rng.choices(lines, k=rng.randrange(1, 7)) + ["--- a/f", "+++ b/f"] * rng.randrange(2)
-        if any(line.startswith(("--- ", "+++ ")) for line in header):  # a PATCH may also be of hunks alone
-            patched_as_by_git(tmp_path, "\n".join([*header, "@@ -1,2 +1,2 @@", " one", "-two", "+2", ""]))
+    headers = [rng.choices(lines, k=rng.randrange(1, 7)) + ["--- a/f", "+++ b/f"] * rng.randrange(2) for _ in range(60)]
+    headers += [
+        [*head, f"--- {old}", f"+++ {new}"]
+        for head in ((), ("diff --git a/f b/f",))
+        for old in ("a/f", "f", "a/g", "/dev/null")
+        for new in ("b/f", "f", "b/f.new", "b/g", "/dev/null", "x/y/f", "b//f ")
+    ]
+    taken = 0
+    for header in headers:
+        if not any(line.startswith(("--- ", "+++ ")) for line in header):  # a PATCH may also be of hunks alone
+            continue
+        hunk = "@@ -1,2 +0,0 @@\n-one\n-two\n" if "+++ /dev/null" in header else "@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
+        diff = "\n".join([*header, hunk])
+        folders = [tmp_path / "ours", tmp_path / "theirs"]
+        for folder in folders:
+            folder.mkdir(exist_ok=True)
+            (folder / "f").write_text("one\ntwo\n")
+        environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path)}
+        done = subprocess.run(
+            ["git", "apply", "-"], cwd=folders[1], input=diff.encode(), env=environment, capture_output=True
+        )
+        try:
+            op("PATCH", "f", diff).apply(folders[0])
+        except RuleError:
+            assert (folders[0] / "f").read_text() == "one\ntwo\n"
+        else:
+            taken += 1
+            assert done.returncode == 0, (diff, done)
+            assert (folders[0] / "f").read_bytes() == (folders[1] / "f").read_bytes(), diff
+    assert taken > 8
 
 
 @pytest.mark.parametrize(
@@ -590,7 +582,7 @@ def test_diffs_that_do_more_than_change_a_text(line):
 )
 def test_names_in_diffs_with_every_escape(written, name):
     diff = f"--- {written}\n+++ {written}\n@@ -1 +1 @@\n-a\n+b\n".encode()
-    assert apply_diff(b"a\n", diff, name).content == b"b\n"
+    assert apply_diff(b"a\n", diff, name)[0] == b"b\n"
     with pytest.raises(WireError, match="the diff is for"):
         apply_diff(b"a\n", diff, name + "y")
 
@@ -598,7 +590,7 @@ def test_names_in_diffs_with_every_escape(written, name):
 @pytest.mark.parametrize("text", [b"a\n", b""])
 @pytest.mark.parametrize("head", [b"@@ -0 +1 @@", b"@@ -0,0 +1 @@", b"@@ -0,1 +1 @@"])
 def test_a_hunk_in_front_of_everything(text, head):
-    assert apply_diff(text, head + b"\n+b\n", "x", recount=True).content == b"b\n" + text
+    assert apply_diff(text, head + b"\n+b\n", "x", recount=True)[0] == b"b\n" + text
 
 
 def test_patterns_of_paths_match_as_they_did() -> None:

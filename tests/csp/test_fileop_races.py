@@ -233,8 +233,8 @@ def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(tmp_path, monkeypa
         file.write_text("old\n")
     looked = fileop._current
 
-    def look_then_swap(file, path):
-        found = looked(file, path)
+    def look_then_swap(file):
+        found = looked(file)
         (root / swapped).rename(tmp_path / "gone")
         (root / swapped).symlink_to(outside, target_is_directory=True)
         return found

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from fnmatch import fnmatchcase
 from hashlib import sha256
-from itertools import chain, dropwhile, takewhile
-from operator import not_
+from itertools import chain
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
@@ -68,9 +67,22 @@ def _short(digest: str | None) -> str:
     return "no file" if digest is None else digest[:19]
 
 
-def refusal(reason: Reason, text: str, path: str) -> RuleError:
-    """A RuleError about a file."""
-    return RuleError(reason, text, rule="fileop", wire=WIRE, path=path)
+class _Fault(Exception):
+    """The reason, in words, why a file operation is not done."""
+
+    def __init__(self, text: str, reason: Reason = Reason.BAD_DIFF) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+@contextmanager
+def _refusing(path: str) -> Iterator[None]:
+    """Raises a fault as a RuleError about the file ``path``."""
+    try:
+        yield
+    except _Fault as fault:
+        rule = "diff" if fault.reason in (Reason.BAD_DIFF, Reason.DIFF_MISMATCH) else "fileop"
+        raise RuleError(fault.reason, str(fault), rule=rule, wire=WIRE, path=path) from fault.__cause__
 
 
 def digest(content: bytes) -> str:
@@ -89,28 +101,31 @@ def apply(
     deny: Iterable[str] = (),
 ) -> Plan:
     """Does a file operation inside ``root``, or plans it; see :meth:`turnwire.csp.FileOp.apply`."""
-    path = block.get("PATH")
-    if path is None:
-        raise refusal(Reason.MISSING_PATH, "a FILEOP needs PATH", block.id)
-    if block.op not in FILE_OPS:
-        raise refusal(Reason.UNKNOWN_OP, f"{block.op!r} is not one of {', '.join(FILE_OPS)}", path)
-    top = Path(root).resolve(strict=True)
-    if not top.is_dir():
-        raise refusal(Reason.NOT_A_FILE, f"{top} is not a directory", path)
-    parts = _inside(top, path)
     if isinstance(allow, (str, bytes)) or isinstance(deny, (str, bytes)):
         raise TypeError("patterns must be a list of strings, not one string")
-    allowed, denied = None if allow is None else tuple(allow), tuple(deny)
-    for asked in {parts, tuple(part for part in PurePosixPath(path).parts if part != ".")}:
-        if reason := forbidden(asked, allowed, denied):
-            raise refusal(Reason.UNSAFE_PATH, reason, path)
-    file = top.joinpath(*parts)
-    with nullcontext() if dry_run else locked(top):
-        old = _current(file, path)
-        new, added, removed = _wanted(block, old, path, resolve, file, recount)
-        missing = tuple(_missing_directories(top, parts[:-1], path))
-        if not dry_run:
-            _write(top, parts, old, new, path)
+    path = block.get("PATH")
+    with _refusing(block.id if path is None else path):
+        if path is None:
+            raise _Fault("a FILEOP needs PATH", Reason.MISSING_PATH)
+        if block.op not in FILE_OPS:
+            raise _Fault(f"{block.op!r} is not one of {', '.join(FILE_OPS)}", Reason.UNKNOWN_OP)
+        top = Path(root).resolve(strict=True)
+        if not top.is_dir():
+            raise _Fault(f"{top} is not a directory", Reason.NOT_A_FILE)
+        parts = _inside(top, path)
+        allowed, denied = None if allow is None else tuple(allow), tuple(deny)
+        for asked in {parts, tuple(part for part in PurePosixPath(path).parts if part != ".")}:
+            if text := forbidden(asked, allowed, denied):
+                raise _Fault(text, Reason.UNSAFE_PATH)
+        file = top.joinpath(*parts)
+        with nullcontext() if dry_run else locked(top):
+            old = _current(file)
+            if old is not None and block.op != "CREATE":
+                _check_base(block.get("BASE"), old, resolve, file)
+            new, added, removed = _wanted(block, old, recount)
+            missing = tuple(_missing_directories(top, parts[:-1]))
+            if not dry_run:
+                _write(top, parts, old, new)
     before, after = (None if content is None else digest(content) for content in (old, new))
     return Plan(block.op, Path(*parts), before, after, added, removed, missing, not dry_run)
 
@@ -119,11 +134,11 @@ def _inside(top: Path, path: str) -> tuple[str, ...]:
     """The parts below ``top`` of the file that ``path`` names, links followed."""
     posix, windows = PurePosixPath(path), PureWindowsPath(path)
     if not path or "\0" in path or path.endswith("/"):
-        raise refusal(Reason.UNSAFE_PATH, "the path names no file", path)
+        raise _Fault("the path names no file", Reason.UNSAFE_PATH)
     if posix.is_absolute() or windows.drive or windows.root:
-        raise refusal(Reason.UNSAFE_PATH, "the path is absolute", path)
+        raise _Fault("the path is absolute", Reason.UNSAFE_PATH)
     if ".." in posix.parts or ".." in windows.parts:
-        raise refusal(Reason.UNSAFE_PATH, "the path has a ..", path)
+        raise _Fault("the path has a ..", Reason.UNSAFE_PATH)
     try:
         if len(path) > _LONGEST:  # following its parts one by one would cost the square of that
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), f"{path[:_SHOWN]}...")
@@ -131,87 +146,80 @@ def _inside(top: Path, path: str) -> tuple[str, ...]:
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             os.stat(real)  # from Python 3.13 on, resolve() says nothing of links that run in a circle
     except (OSError, RuntimeError, ValueError) as error:
-        raise refusal(Reason.UNSAFE_PATH, f"the path cannot be followed: {error}", path) from error
+        raise _Fault(f"the path cannot be followed: {error}", Reason.UNSAFE_PATH) from error
     if real == top or not real.is_relative_to(top):
-        raise refusal(Reason.UNSAFE_PATH, "the path leads outside the root", path)
+        raise _Fault("the path leads outside the root", Reason.UNSAFE_PATH)
     return real.relative_to(top).parts
 
 
-def _current(file: Path, path: str) -> bytes | None:
+def _current(file: Path) -> bytes | None:
     try:
         if not stat.S_ISREG(os.lstat(file).st_mode):
-            raise refusal(Reason.NOT_A_FILE, "this is not a regular file", path)
+            raise _Fault("this is not a regular file", Reason.NOT_A_FILE)
     except FileNotFoundError:
         return None
     except NotADirectoryError:
-        raise refusal(Reason.NOT_A_FILE, "a directory of the path is a file", path) from None
+        raise _Fault("a directory of the path is a file", Reason.NOT_A_FILE) from None
     return file.read_bytes()
 
 
-def _wanted(
-    block: FileOp, old: bytes | None, path: str, resolve: Resolver | None, file: Path, recount: bool
-) -> tuple[bytes | None, int, int]:
-    """The content after the operation, None for no file, and how many lines are added and removed."""
-    base = block.get("BASE")
-    if block.op == "CREATE":
-        if old is not None:
-            raise refusal(Reason.FILE_EXISTS, "CREATE needs a new file, but this one exists", path)
-        if base is not None:
-            raise refusal(Reason.BASE_MISMATCH, "CREATE must not have a BASE: the file is new", path)
-        made = _content(block, path)
-        return made, len(made.splitlines()), 0
-    if old is None:
-        raise refusal(Reason.FILE_MISSING, f"there is no file to {block.op}", path)
-    if base is not None:
-        _check_base(base, old, path, resolve, file)
-    if block.op == "DELETE":
-        return None, 0, len(old.splitlines())
-    return apply_diff(old, _content(block, path), path, recount)
-
-
-def _content(block: FileOp, path: str) -> bytes:
-    try:
-        return (block.get("CONTENT") or "").encode()
-    except UnicodeEncodeError as error:
-        raise refusal(Reason.LONE_SURROGATE, f"CONTENT is not text: {error.reason}", path) from None
-
-
-def _check_base(base: str, old: bytes, path: str, resolve: Resolver | None, file: Path) -> None:
-    match = _DIGEST.fullmatch(base)
+def _check_base(base: str | None, old: bytes, resolve: Resolver | None, file: Path) -> None:
+    match = None if base is None else _DIGEST.fullmatch(base)
+    if base is None or (match is None and resolve is not None and resolve(file, base)):
+        return
     if match is None:
-        if resolve is None:
-            raise refusal(Reason.BASE_MISMATCH, f"BASE {base} is not a SHA-256 digest and cannot be checked here", path)
-        if not resolve(file, base):
-            raise refusal(Reason.BASE_MISMATCH, f"BASE {base} is not the state of the file", path)
-    elif not sha256(old).hexdigest().startswith((match[1] or match[2]).lower()):
-        raise refusal(Reason.BASE_MISMATCH, f"BASE is {base}, the file is {digest(old)}", path)
+        why = (
+            "is not a SHA-256 digest and cannot be checked here" if resolve is None else "is not the state of the file"
+        )
+        raise _Fault(f"BASE {base} {why}", Reason.BASE_MISMATCH)
+    if not sha256(old).hexdigest().startswith((match[1] or match[2]).lower()):
+        raise _Fault(f"BASE is {base}, the file is {digest(old)}", Reason.BASE_MISMATCH)
 
 
-def _missing_directories(top: Path, parts: tuple[str, ...], path: str) -> Iterator[str]:
-    """The directories that must be made for a file; raises RuleError if anything else stands in their place."""
+def _wanted(block: FileOp, old: bytes | None, recount: bool) -> tuple[bytes | None, int, int]:
+    """The content after the operation, None for no file, and how many lines are added and removed."""
+    if block.op == "CREATE" and old is not None:
+        raise _Fault("CREATE needs a new file, but this one exists", Reason.FILE_EXISTS)
+    if block.op == "CREATE" and block.get("BASE") is not None:
+        raise _Fault("CREATE must not have a BASE: the file is new", Reason.BASE_MISMATCH)
+    if block.op != "CREATE" and old is None:
+        raise _Fault(f"there is no file to {block.op}", Reason.FILE_MISSING)
+    if block.op == "DELETE":
+        return None, 0, len((old or b"").splitlines())
+    try:
+        content = (block.get("CONTENT") or "").encode()
+    except UnicodeEncodeError as error:
+        raise _Fault(f"CONTENT is not text: {error.reason}", Reason.LONE_SURROGATE) from None
+    return (
+        (content, len(content.splitlines()), 0)
+        if old is None
+        else _patched(old, content, block.get("PATH") or "", recount)
+    )
+
+
+def _missing_directories(top: Path, parts: tuple[str, ...]) -> Iterator[str]:
+    """The directories that must be made for a file; refuses anything else that stands in their place."""
     for count in range(1, len(parts) + 1):
         place, parent = "/".join(parts[:count]), top.joinpath(*parts[:count])
         if not os.path.lexists(parent):
             yield place
         elif not parent.is_dir():
-            raise refusal(Reason.NOT_A_FILE, f"{place} is not a directory", path)
+            raise _Fault(f"{place} is not a directory", Reason.NOT_A_FILE)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def _write(top: Path, parts: tuple[str, ...], old: bytes | None, new: bytes | None, path: str) -> None:
+def _write(top: Path, parts: tuple[str, ...], old: bytes | None, new: bytes | None) -> None:
     made: list[Path] = []
     try:
-        with _directory(top, parts[:-1], made, path) as (folder, prefix):
+        with _directory(top, parts[:-1], made) as (folder, prefix):
             name = os.path.join(prefix, parts[-1])
-            before = None
-            if old is not None:
-                before = _unchanged(name, folder, old, path)
+            before = None if old is None else _unchanged(name, folder, old)
             if new is None:
                 os.unlink(name, dir_fd=folder)
             else:
-                _replace(name, folder, new, before, path)
+                _replace(name, folder, new, before)
             with done_before(top.joinpath(*parts)):
                 _sync(folder, made)
     except BaseException as error:
@@ -225,7 +233,7 @@ def _write(top: Path, parts: tuple[str, ...], old: bytes | None, new: bytes | No
 
 
 @contextmanager
-def _directory(top: Path, parts: tuple[str, ...], made: list[Path], path: str) -> Iterator[tuple[int | None, str]]:
+def _directory(top: Path, parts: tuple[str, ...], made: list[Path]) -> Iterator[tuple[int | None, str]]:
     """(descriptor, "") of the directory, or (None, its path) where the system has no openat. Makes what is missing."""
     if not _WALKS:
         place = top
@@ -247,7 +255,7 @@ def _directory(top: Path, parts: tuple[str, ...], made: list[Path], path: str) -
             try:
                 inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
             except OSError as error:
-                raise refusal(Reason.UNSAFE_PATH, f"{part} is no longer a directory: {error}", path) from error
+                raise _Fault(f"{part} is no longer a directory: {error}", Reason.UNSAFE_PATH) from error
             os.close(folder)
             folder = inner
         yield folder, ""
@@ -255,15 +263,15 @@ def _directory(top: Path, parts: tuple[str, ...], made: list[Path], path: str) -
         os.close(folder)
 
 
-def _unchanged(name: str, folder: int | None, old: bytes, path: str) -> os.stat_result:
+def _unchanged(name: str, folder: int | None, old: bytes) -> os.stat_result:
     """The status of the file, which must still be what the plan was made from."""
     with open(os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder), "rb") as file:
         if file.read() != old:
-            raise refusal(Reason.BASE_MISMATCH, "the file changed during the operation", path)
+            raise _Fault("the file changed during the operation", Reason.BASE_MISMATCH)
         return os.fstat(file.fileno())
 
 
-def _replace(name: str, folder: int | None, content: bytes, before: os.stat_result | None, path: str) -> None:
+def _replace(name: str, folder: int | None, content: bytes, before: os.stat_result | None) -> None:
     """Writes a neighbour and moves it into place, so that nobody ever sees half a file. before: of what it replaces."""
     directory = os.path.dirname(name)
     sweep(folder if folder is not None else directory)
@@ -276,21 +284,16 @@ def _replace(name: str, folder: int | None, content: bytes, before: os.stat_resu
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-            if before is None:
-                _name(beside, name, folder, path)
-            else:
+            if before is not None:
                 os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+                return
+            try:
+                os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+            except FileExistsError:
+                raise _Fault("another process has just created the file", Reason.FILE_EXISTS) from None
     finally:
         with suppress(OSError):  # it is not there any more; or it stays, and who writes there next sweeps it
             os.unlink(beside, dir_fd=folder)
-
-
-def _name(beside: str, name: str, folder: int | None, path: str) -> None:
-    """Gives a new file its name, unless somebody has just made one of that name."""
-    try:
-        os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-    except FileExistsError:
-        raise refusal(Reason.FILE_EXISTS, "another process has just created the file", path) from None
 
 
 def _sync(folder: int | None, made: list[Path]) -> None:
@@ -354,13 +357,12 @@ def forbidden(parts: Sequence[str], allow: Sequence[str] | None, deny: Sequence[
 # --- unified diffs of one file, as git and GNU diff write them, applied as ``git apply`` does -------------------------
 
 _HUNK = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@")
-_BINARY = re.compile(rb"Binary files .* differ$|GIT binary patch$", re.MULTILINE)
 _NOT_APPLIED = re.compile(
     rb"rename (?:old|new|from|to) |copy (?:from|to) |(?:new|deleted) file mode |(?:old|new) mode "
-    rb"|(?:dis)?similarity index |index \S+ 1[26]0000"
+    rb"|(?:dis)?similarity index |index \S+ 1[26]0000|Binary files .* differ$|GIT binary patch$",
+    re.MULTILINE,
 )
-"""Changes of git beside the text, said behind ``diff --git``."""
-_OF_GIT = re.compile(rb"index |--- |\+\+\+ |" + _NOT_APPLIED.pattern)
+"""Lines of a header that say more than a change of a text."""
 _BLANK = (b"\n", b"\r\n")
 _NO_NEWLINE = b"\\"
 _SIGNS = (b" ", b"+", b"-")
@@ -369,19 +371,11 @@ _SIGNATURE = b"-- \n"
 _DIFF_LINE = re.compile(rb"[-+ @\\]|diff ")
 """No text behind the last hunk begins so: a line that no hunk counts, or a further file."""
 _GIT = b"diff --git "
-_MARKS = (b"--- ", b"+++ ")
-"""Beginnings of the lines in front of the first hunk that name the file."""
-_NOT_IN_FRONT = "the names of one file, --- and +++, must directly precede the first hunk"
-_NO_FILE = re.compile(rb"/dev/null(?:\s|\Z)")
-_EPOCH = re.compile(rb"\t19(70-01-01|69-12-31) ([0-9]{2}):([0-9]{2}):00(?:\.0+)? ([-+][0-9]{2}):?([0-9]{2})\s*$")
-"""The time of a file that is not there, as GNU diff writes it."""
+_NO_FILE = re.compile(rb"/dev/null(?:\s|\Z)|[^\t]*\t19(?:70-01-01|69-12-31) ")
+"""No file by its name, or by its time, as GNU diff writes it."""
 _QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
-_NAME_END = re.compile(rb"[\t\r\n]")
-_TIME = re.compile(
-    rb" (?:[0-9]{2}){1,2}(?:-[0-9]{2}){2} [0-9]{2}(?::[0-9]{2}){2}(?:\.[0-9]+)?(?: [-+][0-9]{2}:?[0-9]{2})?\n?\Z"
-)
-"""A time that a blank parts from a name, for a tab."""
-_SLASHES = re.compile(rb"/+")
+_NAME_END = re.compile(rb"[\t\r\n]| (?:[0-9]{2}){1,2}(?:-[0-9]{2}){2} [0-9]{2}(?::[0-9]{2}){2}[-+.: 0-9]*\n?\Z")
+"""A tab, or a time that a blank parts from a name."""
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
@@ -396,16 +390,8 @@ class Hunk(NamedTuple):
     signs: bytes
 
 
-class Patched(NamedTuple):
-    """A content after a diff, and how many lines were added and removed."""
-
-    content: bytes
-    added: int
-    removed: int
-
-
-def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) -> Patched:
-    """``content`` after the diff of the file ``path``.
+def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) -> tuple[bytes, int, int]:
+    """``content`` after the diff of the file ``path``, and how many lines were added and removed.
 
     As for git, all lines of a hunk must be there, and it may be elsewhere than it says: the nearest such place is taken
     at which no hunk was applied. A hunk that begins at line 1 stands at the beginning of the file, one without lines
@@ -414,18 +400,12 @@ def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) ->
     recount: a hunk extends to the next one, whatever its header counts; it begins at the line that its header names.
     Raises RuleError(bad_diff) for a broken diff, diff_mismatch if it does not fit.
     """
-    try:
-        return _applied(content, _hunks(_split(diff), path, recount), recount)
-    except _Fault as fault:
-        raise RuleError(fault.reason, str(fault), rule="diff", wire=WIRE, path=path) from None
+    with _refusing(path):
+        return _patched(content, diff, path, recount)
 
 
-class _Fault(Exception):
-    """A fault of a diff, in words."""
-
-    def __init__(self, text: str, reason: Reason = Reason.BAD_DIFF) -> None:
-        super().__init__(text)
-        self.reason = reason
+def _patched(content: bytes, diff: bytes, path: str, recount: bool) -> tuple[bytes, int, int]:
+    return _applied(content, _hunks(_split(diff), path, recount), recount)
 
 
 def _split(content: bytes) -> list[bytes]:
@@ -445,11 +425,9 @@ def _hunks(lines: list[bytes], path: str, recount: bool) -> list[Hunk]:
     Git passes over all that is no further diff, and so would lose a line that its hunk does not count.
     """
     place = next((number for number, line in enumerate(lines) if line.startswith(b"@@")), len(lines))
-    for line in filter(_BINARY.match, lines[:place]):
-        raise _more(line)
+    _check_header(lines[:place], path)
     if place == len(lines):
         raise _Fault("the diff has no hunk")
-    _check_names(lines[:place], path)
     found = []
     while place < len(lines) and lines[place].startswith(b"@@"):
         hunk, place = _hunk(lines, place, recount)
@@ -503,78 +481,40 @@ def _hunk(lines: list[bytes], place: int, recount: bool) -> tuple[Hunk, int]:
     return Hunk(start, before, after, signs), place
 
 
-def _check_names(header: list[bytes], path: str) -> None:
-    """Refuses a diff of another file than ``path``, and one that makes or deletes a file.
+def _check_header(header: list[bytes], path: str) -> None:
+    """Refuses a diff of another file than ``path``, and one that does more than change its text.
 
-    As for ``git apply``, a name begins after its first folder, whatever that is called; where one of the two has no
-    folder, it is all of it. The file is that of the line ``+++``; or that of ``---``, where ``+++`` says the same with
-    something after it (f and f.new). Behind a line ``diff --git`` both name it; one with nothing of git's after it is
-    text. A diff may have no names, or those of such a line alone.
+    As for ``git apply``, a name begins after its first folder, whatever that is called; without a line ``diff --git``
+    it need not have one. The file is that of the line ``+++``; behind ``diff --git`` that of ``---`` as well. A diff
+    may have no names, or those of such a line alone.
     """
-    git, own, first = _git_header(header)
-    for line in filter(_NOT_APPLIED.match, own):
-        raise _more(line)
-    said = [line for line in (own if git else header[-2:]) if line.startswith(_MARKS)]
-    plain = not git and tuple(line[:4] for line in said) == _MARKS
-    if not git and not plain and any(line.startswith(_MARKS) for line in header):
-        raise _Fault(_NOT_IN_FRONT)
+    for line in filter(_NOT_APPLIED.match, header):
+        words = line.split(b"\n")[0].decode("utf-8", "replace")
+        raise _Fault(f"a PATCH can only change the text of one file: {words}")
+    said = [line for line in header if line.startswith((b"--- ", b"+++ "))]
+    git = [number for number, line in enumerate(header) if line.startswith(_GIT)]
+    own = [line for line in header[git[0] + 1 :] if not line.startswith(b"index ")] if git else header[-2:]
+    if [line[:4] for line in said] not in ([], [b"--- ", b"+++ "]) or ((said or git) and own != said):
+        raise _Fault("the names of one file, --- and +++, must directly precede the first hunk")
     for line in said:
-        if _NO_FILE.match(line, 4) or (not git and _is_epoch(line)):
+        if _NO_FILE.match(line, 4):
             other = "DELETE" if line.startswith(b"+") else "CREATE"
             raise _Fault(f"a PATCH must change an existing file: this one is for {other}")
+    names = [_named(line[4:], bool(git)) for line in (said if git else said[1:])]
+    if git and not said:
+        names = [_git_name(header[git[0]])]
     wanted = str(PurePosixPath(path)).encode(errors="surrogatepass")
-    names = first
-    if plain:
-        old, new = (_TIME.sub(b"", line[4:]) for line in said)
-        folders = int(b"/" in _named(new, 0))
-        names = [_named(new, folders, _named(old, folders))]
-    elif git:
-        named = [first + [_named(line[4:], 1) for line in said if line.startswith(mark)] for mark in _MARKS]
-        sides = [list(dropwhile(not_, several)) for several in named]  # without a folder it is none yet
-        names = [*chain(*sides)] + [b""] * (any(sides) and not all(sides)) or [_git_name(git)]
     if any(name != wanted for name in names):
         shown = " and ".join(dict.fromkeys(name.decode("utf-8", "replace") or "no file" for name in names))
         raise _Fault(f"the diff is for {shown} (after the first folder of its names), not for {path}")
 
 
-def _git_header(header: list[bytes]) -> tuple[bytes, list[bytes], list[bytes]]:
-    """The line ``diff --git`` that has lines of git's after it, up to the first hunk, or nothing; these; and the name
-    of the first such line without any, which git keeps for a later one."""
-    first: list[bytes] = []
-    for number, line in enumerate(header):
-        if line.startswith(_GIT):
-            own = list(takewhile(_OF_GIT.match, header[number + 1 :]))
-            if own and number + 1 + len(own) < len(header):
-                raise _Fault(_NOT_IN_FRONT)
-            if own:
-                return line, own, first
-            first = first or [_git_name(line)]
-    return b"", [], first
-
-
-def _more(line: bytes) -> _Fault:
-    words = line.split(b"\n")[0].decode("utf-8", "replace")
-    return _Fault(f"a PATCH can only change the text of one file: {words}")
-
-
-def _is_epoch(line: bytes) -> bool:
-    """True after a name for the time of a file that is not there: midnight of 1970-01-01 UTC, in any zone."""
-    match = _EPOCH.search(line)
-    if match is None:
-        return False
-    day, hour, minute, zone_hour, zone_minute = match.groups()
-    offset = 60 * int(zone_hour) + int(zone_hour[:1] + zone_minute)
-    return 60 * int(hour) + int(minute) - 1440 * day.startswith(b"69") == offset
-
-
-def _named(written: bytes, folders: int, shorter: bytes = b"") -> bytes:
-    """The name that one in the header of a diff means, after so many folders; ``shorter`` where it only says more."""
+def _named(written: bytes, folder: bool = True) -> bytes:
+    """The name that one in the header of a diff means, after its first folder. folder: it must have one."""
     quoted = _QUOTED.match(written)
-    name = _NAME_END.split(written, 1)[0] if quoted is None else _ESCAPE.sub(_unescaped, quoted[1])
-    name = b"/".join(name.split(b"/")[folders:])
-    if not name or (shorter and name.startswith(shorter)):
-        return shorter
-    return _SLASHES.sub(b"/", name)
+    name = _NAME_END.split(written, maxsplit=1)[0] if quoted is None else _ESCAPE.sub(_unescaped, quoted[1])
+    first, _, rest = name.partition(b"/")
+    return rest if folder or rest else first
 
 
 def _git_name(head: bytes) -> bytes:
@@ -585,8 +525,8 @@ def _git_name(head: bytes) -> bytes:
     if quoted is not None:
         ends = [quoted.end()] * line.startswith(b' "', quoted.end())  # git takes no second name without quotes
     for size in ends:
-        name = _named(line[:size], 1)
-        if name and name == _named(line[size + 1 :], 1):
+        name = _named(line[:size])
+        if name and name == _named(line[size + 1 :]):
             return name
     raise _Fault(f"the names after diff --git differ: {line.decode('utf-8', 'replace')}")
 
@@ -599,7 +539,7 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 # --- applying ---------------------------------------------------------------------------------------------------------
 
 
-def _applied(content: bytes, hunks: list[Hunk], recount: bool) -> Patched:
+def _applied(content: bytes, hunks: list[Hunk], recount: bool) -> tuple[bytes, int, int]:
     image = _split(content)
     size, behind = len(image), 0
     done = [False] * size  # lines of hunks that were applied
@@ -616,7 +556,7 @@ def _applied(content: bytes, hunks: list[Hunk], recount: bool) -> Patched:
     if any(not line.endswith(b"\n") for line in image[:-1]):
         raise _Fault("a line without a newline would be in the middle of the file")
     signs = b"".join(hunk.signs for hunk in hunks)
-    return Patched(b"".join(image), signs.count(b"+"), signs.count(b"-"))
+    return b"".join(image), signs.count(b"+"), signs.count(b"-")
 
 
 def _place(hunk: Hunk, image: list[bytes], done: list[bool], shift: int, recount: bool) -> int | None:
