@@ -23,7 +23,7 @@ from turnwire.kick import codec
 
 INSIDE = ("AttributeError", "IndexError", "KeyError", "UnicodeDecodeError", "UnicodeEncodeError", "AssertionError")
 INSIDE += ("NameError", "UnboundLocalError", "RecursionError", "SystemError", "NotImplementedError")
-OF_FILES = {"sap.conform_files", "ledger.verify_file", "tokens.advise", "report.report", "log.plan", "log.stats"}
+OF_FILES = {"ledger.verify_file", "tokens.advise", "report.report", "log.plan", "log.stats"}
 """These take the name of a file and raise what ``open`` does for a name that no file can have."""
 ROOT = Path(__file__).parent.parent
 

@@ -18,6 +18,7 @@ from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.cli import main
 from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.read.judging import conform
 from turnwire.sap.secrets import secrets
 
 pytestmark = pytest.mark.usefixtures("twin")
@@ -451,8 +452,8 @@ def test_a_json_schema_of_sap_looks_alike_and_is_no_fault(schema: dict[str, Any]
     path = tmp_path / "document.md"
     path.write_text(text)
     assert main(["validate", str(path)]) == 0 and main(["validate", "--strict", str(path)]) == 1
-    (judged,) = sap.conform_files([path])
-    assert judged[1].line("required").doubts and not judged[1].line("required").faults
+    required = conform("sap", text.encode()).line("required")
+    assert required.doubts and not required.faults
 
 
 def test_what_has_a_value_of_sap_is_a_message_though_its_others_are_objects() -> None:

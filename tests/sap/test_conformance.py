@@ -15,7 +15,7 @@ from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.checklists import CONFORMS
 from turnwire.errors import EncodeError
-from turnwire.sap.checklist import conform_files
+from turnwire.read.judging import conform
 
 NAMES = [
     "Valid ids and timestamps",
@@ -89,38 +89,33 @@ def test_what_fails_where(documents: list[dict[str, Any]], fails: list[int]) -> 
         assert checklist.lines[index - 1].reason.startswith(f"line {len(documents)}: ")
 
 
-def test_histories_files_and_forms(tmp_path: Path) -> None:
+def test_histories_and_forms() -> None:
     later = RESULT | {"status": "RUNNING", "reportedAt": "2025-09-28T10:29:13Z"}
     checklist = judged(TASK, RESULT, later)
     assert not checklist
     assert failing(checklist) == [8], "a line of its own, which section 12 has not"
     assert "line 3: " in str(checklist)
     assert "not followed by RUNNING" in str(checklist)
-    history = tmp_path / "history.jsonl"
-    history.write_text("\n".join(map(json.dumps, (TASK, later, RESULT))) + "\n\n")
-    single = tmp_path / "task.json"
-    single.write_text(json.dumps(TASK, indent=2))
-    found = dict(conform_files([history, single]))
-    assert found[str(history)]
-    assert [line.status for line in found[str(single)].lines][:7] == ["pass"] * 3 + ["not applicable"] * 4
-    assert json.loads(json.dumps(found[str(single)].to_dict()))["conforms"] is False
-    assert found[str(single)].verdict == "is open" and found[str(single)].line("processing").open[0].line == 1
-    assert str(found[str(single)]).splitlines()[0] == "[x] Valid ids and timestamps (3)"
+    assert conform("sap", ("\n".join(map(json.dumps, (TASK, later, RESULT))) + "\n\n").encode())
+    single = conform("sap", json.dumps(TASK, indent=2).encode())
+    assert [line.status for line in single.lines][:7] == ["pass"] * 3 + ["not applicable"] * 4
+    assert json.loads(json.dumps(single.to_dict()))["conforms"] is False
+    assert single.verdict == "is open" and single.line("processing").open[0].line == 1
+    assert str(single).splitlines()[0] == "[x] Valid ids and timestamps (3)"
     assert judged().lines[0].status == "not applicable"
 
 
-def test_places_are_lines_of_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "history.jsonl"
+def test_places_are_lines_of_the_file() -> None:
     lines = ["", json.dumps(TASK), "", json.dumps(changed(TASK, "/taskId", "x")), "{", json.dumps(RESULT), "  "]
     lines += ["", json.dumps(RESULT | {"correlationId": RESULT["taskId"]}), json.dumps(RESULT | {"status": "RUNNING"})]
-    path.write_text("\r\n".join(lines))
-    ((_, checklist),) = conform_files([path])
+    data = "\r\n".join(lines).encode()
+    checklist = conform("sap", data)
     found = {line.clause.id: [fault.line for fault in line.faults] for line in checklist if line.faults}
     assert found == {"forms": [4], "correlation": [9], "status": [10]}, "a brace alone is text"
     assert (checklist.records, checklist.rejects) == (4, 1)
     shown = checklist.to_dict()["clauses"][0]
     assert shown["places"] == [{"line": 4, "offset": shown["places"][0]["offset"], "text": shown["places"][0]["text"]}]
-    assert path.read_bytes()[shown["places"][0]["offset"] :].startswith(b'"x"')
+    assert data[shown["places"][0]["offset"] :].startswith(b'"x"')
     assert "line 4: /taskId: " in str(checklist)
 
 

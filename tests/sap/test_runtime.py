@@ -27,7 +27,6 @@ from turnwire import sap
 from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger
 from turnwire.sap.builders import Refused
-from turnwire.sap.objects import Folder
 from turnwire.sap.transports import http
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -116,7 +115,7 @@ def isolated(name: str = "B") -> sap.Agent:
         if how == "raise":
             raise ZeroDivisionError("secret detail")
         if how == "refuse":
-            raise sap.Refusal("UNPROCESSABLE", "not that")
+            raise sap.Refusal("UNPROCESSABLE", "not that", what=[1])
         if how == "nothing":
             return sap.Outcome(alignment="VALID", policy_checks=CHECKS)
         if how == "unwritable":
@@ -151,6 +150,7 @@ def test_an_isolated_handler_is_ended(transport: str, nats_url: str) -> None:
             result = await client.call(task("work.apart", {"how": how}))
             assert result.error.code == code and said in result.error.message
             assert "secret" not in result.error.message
+            assert result.error.details == ({"what": [1]} if how == "refuse" else None)
         nothing = await client.call(task("work.apart", {"how": "nothing"}))
         assert nothing.status == "SUCCEEDED" and "output" not in nothing
         assert nothing.constitutional_evidence.alignment == "VALID"
@@ -326,20 +326,6 @@ def test_a_handler_that_makes_its_result_is_told_what_to_return(transport: str, 
             assert f"returned a {kind}" in result.error.message and "Outcome" in result.error.message
 
     over(transport, agent, what, nats_url)
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_task_and_a_name_are_called_for_the_same_output(transport: str, tmp_path: Path, nats_url: str) -> None:
-    store = Folder(tmp_path / "objects")
-    agent = sap.Agent("B", objects=store, max_result=2000)
-    agent.capability("work.size")(lambda one, context: "x" * one.payload["size"])
-
-    async def what(client: Any) -> None:
-        for size in (5, 5000):
-            made = await client.call(task("work.size", {"size": size}))
-            assert made.output == await client.call("work.size", {"size": size}) == "x" * size
-
-    over(transport, agent, what, nats_url, objects=store)
 
 
 @pytest.mark.usefixtures("quiet_logs")

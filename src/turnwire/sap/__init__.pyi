@@ -26,7 +26,7 @@ from turnwire.sap.cache import (
     fingerprint as fingerprint,
     within as within,
 )
-from turnwire.sap.checklist import Checklist as Checklist, conform_files as conform_files, conformance as conformance
+from turnwire.sap.checklist import Checklist as Checklist, conformance as conformance
 from turnwire.sap.codec import decode as decode, detect as detect, encode as encode
 from turnwire.sap.handlers import Capability as Capability, Context as Context, Refusal as Refusal
 from turnwire.sap.learning import (
@@ -58,7 +58,6 @@ from turnwire.sap.messages import (
     Telemetry as Telemetry,
     Violation as Violation,
 )
-from turnwire.sap.objects import Folder as Folder
 from turnwire.sap.rules import check as check, lint as lint
 from turnwire.sap.schema import json_schema as json_schema
 from turnwire.sap.spec import (

@@ -38,7 +38,6 @@ from turnwire.sap.jobs import Job, Reply, key_of, size_of_job, size_of_result
 from turnwire.sap.learning import from_result
 from turnwire.sap.lifecycle import content_of
 from turnwire.sap.messages import Ack, AgentError, CacheEvidence, Message, Nack, Producer, Result, Task
-from turnwire.sap.objects import by_reference
 from turnwire.sap.schema import output_issues, validator
 from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
 from turnwire.sap.times import moment_of
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from turnwire.ledger import Ledger
     from turnwire.sap.cache import Cache
     from turnwire.sap.learning import LearningLoop
-    from turnwire.sap.objects import Objects
 
 CLOSING_SECONDS = 5.0
 """Seconds for which an agent that is closed waits for receivers of Results."""
@@ -101,7 +99,6 @@ class Agent:
         memory: maximum bytes of tasks, Results and bodies. If they do not suffice, the oldest finished tasks are
             discarded, then tasks are rejected (RATE_LIMIT), and a Result that does not fit becomes a small FAILED one.
         max_result: maximum bytes of a Result; a larger one becomes a small FAILED one.
-        objects: store for outputs of Results that are too large (see :mod:`turnwire.sap.objects`).
 
     Attributes:
         running: whether it is started and works on accepted tasks.
@@ -125,7 +122,6 @@ class Agent:
     remembered: int = 10_000
     memory: int = MEMORY
     max_result: int = MAX_RESULT
-    objects: Objects | None = None
 
     def __post_init__(self) -> None:
         self.vet = vetters_of(self.vet)
@@ -194,16 +190,17 @@ class Agent:
             if "fork" not in multiprocessing.get_all_start_methods():
                 raise ValueError("an isolated handler needs a system with fork()")
         validate = None if schema is None else validator(schema)
-        given = {"queue": queue, "workers": workers, "handlers": handlers}
-        limits: dict[str, int] = {name: getattr(self, name) if one is None else one for name, one in given.items()}
-        if limits["handlers"] < 1:
+        queue = self.queue if queue is None else queue
+        workers = self.workers if workers is None else workers
+        handlers = self.handlers if handlers is None else handlers
+        if handlers < 1:
             raise ValueError("handlers must be at least 1")
+        limits = queue, workers, handlers
 
         def offer(handler: Handler) -> Handler:
-            text = description or inspect.getdoc(handler) or ""
-            self.capabilities[name] = Capability(
-                name, handler, text, schema, vetters_of(vet), redeliver, validate, isolated, **limits
-            )
+            text, judges = description or inspect.getdoc(handler) or "", vetters_of(vet)
+            offered = Capability(name, handler, text, schema, judges, redeliver, validate, isolated, *limits)
+            self.capabilities[name] = offered
             return handler
 
         return offer
@@ -236,8 +233,7 @@ class Agent:
                 if job.claimed and self._transcript is not None:
                     await self._transcript.let_go(job.key)
             else:
-                closed = Cancelled("the agent was closed before the task was finished")
-                await self._finish(job, closed.outcome)
+                await self._finish(job, Cancelled("the agent was closed before the task was finished"))
         await self._settle_receivers()
         for ledger in self._ledgers.values():
             ledger.close()
@@ -266,8 +262,7 @@ class Agent:
         job = await self.receive(task, principal=principal, kept=kept)
         if isinstance(job, Nack):
             return job
-        if reply is not None:
-            self._tell(job, reply)
+        self._tell(job, reply)
         return job.ack()
 
     async def receive(
@@ -312,13 +307,12 @@ class Agent:
         if known is not None:
             return await self._again(known, job)
         line = self._line(job.capability)
-        if line.why_stuck:
-            return nack(task, ErrorCode.RATE_LIMIT, line.why_stuck)
-        if not line.places:
-            return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
+        full = line.why_stuck or ("" if line.places else "the queue is full")
         size = size_of_job(text)
-        if not self.reserve(size):
-            return nack(task, ErrorCode.RATE_LIMIT, f"the agent uses all {self.memory} bytes of its memory limit")
+        if not full and not self.reserve(size):
+            full = f"the agent uses all {self.memory} bytes of its memory limit"
+        if full:
+            return nack(task, ErrorCode.RATE_LIMIT, full)
         job.held = size
         line.places -= 1
         if cancelled:
@@ -339,12 +333,12 @@ class Agent:
         line.places += not waits
         if refused is not None:
             self._drop(job)
-        elif (route := self._route(job)) is not None:
-            self._tell(job, route)
+        else:
+            self._tell(job, self._route(job))
         job.admission.set_result(refused)
         if waits:
             async with line.turn(job, seconds_left(job.task, budget=False)) as came:
-                await self._execute(job, line, came)
+                await self._finish(job, self._result(job, line, came))
 
     def _lived(self, job: Job, line: Line) -> None:
         """Ends a job whose life was cancelled, by a capability or as the agent is being closed."""
@@ -353,8 +347,7 @@ class Agent:
             self._drop(job)
             job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, "the admission was cancelled"))
         elif self.running and not job.done.done():
-            cancelled = Cancelled("a capability cancelled the work on this task")
-            self._begin(job, line, self._finish(job, cancelled.outcome))
+            self._begin(job, line, self._finish(job, Cancelled("a capability cancelled the work on this task")))
 
     async def _admit(self, job: Job) -> Nack | None:
         """The Nack of a job that may have no place in the queue. Never raises but for a cancellation."""
@@ -381,8 +374,8 @@ class Agent:
         if known.text != job.text and _content(known) != _content(job):
             return nack(job.task, ErrorCode.INVALID_TASK, "another task already has this taskId")
         known.kept = known.kept or job.kept
-        if known.done.done() and (route := self._route(known)) is not None:
-            self._tell(known, route)
+        if known.done.done():
+            self._tell(known, self._route(known))
         return await asyncio.shield(known.admission) or known
 
     # ---------------------------------------------------------------- memory
@@ -413,22 +406,9 @@ class Agent:
     # ---------------------------------------------------------------- working
 
     def _line(self, capability: str) -> Line:
-        if (found := self._lines.get(capability)) is None:
-            found = self._lines[capability] = Line(self.capabilities[capability])
-        return found
-
-    async def _execute(self, job: Job, line: Line, came: bool) -> None:
-        """Makes the one terminal Result of a job whose turn came, or which left before, fixes it and sends it. Never
-        raises but for a cancellation."""
-        made: str | Outcome
-        try:
-            made = await self._result(job, line, came)
-        except Refusal as refusal:
-            made = refusal.outcome
-        except Exception as error:  # a full disk, say
-            _log.exception("task %s could not be executed", job.task_id)
-            made = Refusal(ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}").outcome
-        await self._finish(job, made)
+        if capability not in self._lines:
+            self._lines[capability] = Line(self.capabilities[capability])
+        return self._lines[capability]
 
     async def _started(self, job: Job) -> None:
         job.begun.set_result(None)
@@ -479,19 +459,17 @@ class Agent:
     # ---------------------------------------------------------------- cache
 
     def _rows_of(self, ledger: Ledger) -> Batching:
-        if (found := self._ledgers.get(id(ledger))) is None:
-            found = self._ledgers[id(ledger)] = Batching(ledger)
-        return found
+        if id(ledger) not in self._ledgers:
+            self._ledgers[id(ledger)] = Batching(ledger)
+        return self._ledgers[id(ledger)]
 
     async def _from_cache(self, job: Job) -> str | None:
         """The Result of a hit, or of a miss where the mode is "only". Records the evidence of another miss."""
         task, cache = job.task, self.cache
         mode = mode_of(task)
-        if mode is CacheMode.BYPASS:
-            return None
         if cache is None and mode is CacheMode.ONLY:
             raise Refusal(ErrorCode.CACHE_MISS, "this agent has no cache")
-        if cache is None:
+        if cache is None or mode is CacheMode.BYPASS:
             return None
         found = await self._rows_of(cache.ledger).do(lambda: ([], cache.get(task)))
         job.cache_key = found.cache_key
@@ -620,10 +598,18 @@ class Agent:
 
     # ---------------------------------------------------------------- how a Result becomes final
 
-    async def _finish(self, job: Job, made: str | Outcome) -> None:
-        """Fixes the Result of a job and sends it. Never raises but for a cancellation."""
+    async def _finish(self, job: Job, made: Awaitable[str] | Refusal) -> None:
+        """Makes the one terminal Result of a job, or that of a refusal, fixes it and sends it. Never raises but for a
+        cancellation."""
         try:
-            text = await self._frozen(job, made if isinstance(made, str) else self._text_of(job, made))
+            text = self._text_of(job, made.outcome) if isinstance(made, Refusal) else await made
+        except Refusal as refusal:
+            text = self._text_of(job, refusal.outcome)
+        except Exception as error:  # a full disk, say
+            _log.exception("task %s could not be executed", job.task_id)
+            text = self._text_of(job, Refusal(ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}").outcome)
+        try:
+            text = self._frozen(job, text)
             if self._transcript is not None:
                 text = await self._transcript.settle(job.key, text)
         except Exception as error:  # whoever waits for the task hears of a full disk, too
@@ -633,23 +619,14 @@ class Agent:
         await self._learn(job.task, text)
         self._end(job, text)
 
-    async def _frozen(self, job: Job, text: str) -> str:
-        """The Result as it leaves: signed; where it is too large its output goes by reference, or it fails."""
+    def _frozen(self, job: Job, text: str) -> str:
+        """The Result as it leaves: signed; it fails where it is larger than the limit, or than the agent's memory."""
         limit = self.max_result if job.limit is None else min(job.limit, self.max_result)
         signed = self._signed(text)
-        if self._fits(signed, limit):
+        size = len(signed.encode())
+        if size <= limit and size_of_result(signed) <= self.room():
             return signed
-        result = thaw(text)
-        if self.objects is not None:
-            referring = self._signed(encode(await by_reference(result, self.objects)))
-            if self._fits(referring, limit):
-                return referring
-        small = too_large(result, len(signed.encode()), min(limit, max(0, self.room())))
-        return self._signed(encode(small))
-
-    def _fits(self, text: str, limit: int) -> bool:
-        """True if a Result has no more bytes than the limit, and the agent has memory for it."""
-        return len(text.encode()) <= limit and size_of_result(text) <= self.room()
+        return self._signed(encode(too_large(thaw(text), size, min(limit, max(0, self.room())))))
 
     def _signed(self, text: str) -> str:
         if self.signer is None:
@@ -682,12 +659,13 @@ class Agent:
 
     def _route(self, job: Job) -> Reply | None:
         """The receiver of the replyTo of a job, if there is a route to it."""
-        endpoint = job.endpoint
-        route = None if endpoint is None else self.routes.get(endpoint.partition(":")[0])
-        return None if route is None or endpoint is None else partial(route, endpoint)
+        route = self.routes.get(job.endpoint.partition(":")[0])
+        return None if route is None else partial(route, job.endpoint)
 
-    def _tell(self, job: Job, receiver: Reply) -> None:
-        """Sends the Results of a job to a receiver, one after the other."""
+    def _tell(self, job: Job, receiver: Reply | None) -> None:
+        """Sends the Results of a job to a receiver, if there is one, one after the other."""
+        if receiver is None:
+            return
         job.receivers += 1
         sending = asyncio.create_task(self._send(job, receiver))
         self._sending.add(sending)

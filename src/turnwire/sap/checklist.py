@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from turnwire import checklists
@@ -329,12 +327,6 @@ def conformance(
     """
     found: Checklist = reading("judging").conformance(WIRE, enumerate(messages, 1), learning=learning, now=now)
     return found
-
-
-def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
-    """(path, checklist) for each file."""
-    for path in paths:
-        yield os.fspath(path), reading("judging").conform(WIRE, Path(path).read_bytes())
 
 
 def _cache_faults(task: dict[str, Any], result: dict[str, Any]) -> Iterator[str]:

@@ -19,11 +19,11 @@ import stat
 import threading
 import traceback
 import warnings
+from bisect import insort
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from turnwire.sap.builders import Outcome
@@ -96,9 +96,6 @@ class Refusal(Exception):
         """The outcome of a task that raises this."""
         return Outcome(error=AgentError(code=self.code, message=self.message, details=self.details or None))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.code, self.message)
-
 
 class DeadlineExceeded(Refusal):
     """The time of a task was over before its handler was done."""
@@ -156,7 +153,7 @@ class Line:
     Attributes:
         capability: it. told: why its outcomes are not cached.
         places: free ones in the queue; one is taken while a task is being admitted.
-        waiting, working: how many jobs wait for their turn, and how many have it.
+        working: how many jobs have their turn.
         left_behind: the calls that overran their time and have not ended.
     """
 
@@ -164,10 +161,15 @@ class Line:
         self.capability = capability
         self.told: set[str] = set()
         self.places = capability.queue
-        self.waiting = self.working = 0
+        self.working = 0
         self.left_behind: set[asyncio.Future[Made]] = set()
-        self._queue: asyncio.PriorityQueue[tuple[int, int, asyncio.Future[None]]] = asyncio.PriorityQueue()
+        self._queue: list[tuple[int, int, asyncio.Future[None]]] = []  # in the order of their turns
         self._numbers = count()
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for their turn."""
+        return len(self._queue)
 
     @asynccontextmanager
     async def turn(self, job: Job, seconds: float | None) -> AsyncIterator[bool]:
@@ -175,41 +177,34 @@ class Line:
         The place is free then."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         number = next(self._numbers)
-        self._queue.put_nowait((number + ALLOWANCE[job.priority], number, turn))
-        self.waiting += 1
+        entry = (number + ALLOWANCE[job.priority], number, turn)
+        insort(self._queue, entry)
         self._go_on()
         try:
             if not turn.done():
                 job.drop_task()  # its text is enough until its turn comes
                 left = None if seconds is None else max(0.0, seconds)
                 await asyncio.wait({turn, job.stop}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                self._leave(turn)
-            yield not turn.cancelled()
+            if not turn.done():
+                self._leave(entry)
+            yield turn.done()
         finally:
-            self._leave(turn)
-            if not turn.cancelled():
+            if turn.done():
                 self.working -= 1
                 self._go_on()
+            elif entry in self._queue:  # its life was cancelled
+                self._leave(entry)
 
     def _go_on(self) -> None:
         """Gives their turn to those who are next."""
-        while self.waiting and self.working < self.capability.workers:
-            if not (turn := self._queue.get_nowait()[2]).done():
-                turn.set_result(None)
-                self.waiting -= 1
-                self.places += 1
-                self.working += 1
+        while self._queue and self.working < self.capability.workers:
+            self._queue.pop(0)[2].set_result(None)
+            self.places += 1
+            self.working += 1
 
-    def _leave(self, turn: asyncio.Future[None]) -> None:
-        """Takes one that has not come out of the queue."""
-        if not turn.cancel():
-            return
-        self.waiting -= 1
+    def _leave(self, entry: tuple[int, int, asyncio.Future[None]]) -> None:
+        self._queue.remove(entry)
         self.places += 1
-        if self._queue.qsize() > 2 * self.waiting:  # most of what is in the queue has left it: nothing keeps that
-            for entry in [self._queue.get_nowait() for _ in range(self._queue.qsize())]:
-                if not entry[2].done():
-                    self._queue.put_nowait(entry)
 
     # ---------------------------------------------------------------- calls
 
@@ -261,9 +256,8 @@ class Line:
         value, error = (None, asyncio.CancelledError()) if running.cancelled() else running.result()
         if error is None:
             return value
-        if isinstance(error, Exception) and not isinstance(error, StopIteration):  # no coroutine may raise that
-            raise error
-        raise HandlerDied(error)
+        dies = not isinstance(error, Exception) or isinstance(error, StopIteration)  # no coroutine may raise that
+        raise HandlerDied(error) if dies else error
 
 
 async def _made(work: Callable[[], Any], thread: asyncio.Future[Made] | None) -> Made:
@@ -299,8 +293,6 @@ def _in_thread(work: Callable[[], Any]) -> asyncio.Future[Made]:
 
 
 def _is_coroutine_function(call: Callable[..., Any]) -> bool:
-    if type(call) is FunctionType and call.__code__.co_flags & inspect.CO_COROUTINE:  # most, and told at once
-        return True
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
 
 
@@ -342,7 +334,7 @@ class Process:
         if self._ended:
             process.kill()
         try:
-            value, refusal, told = coming.recv()
+            value, refused, told = coming.recv()
         except EOFError:
             process.join()  # it is dead, or on its way
             raise Refusal(ErrorCode.INTERNAL, f"its process ended with exit code {process.exitcode}") from None
@@ -353,8 +345,9 @@ class Process:
             process.join()
         if told:
             _log.error("an isolated handler failed: %s", told)
-        if refusal is not None:
-            raise refusal
+        if refused is not None:
+            code, message, details = refused
+            raise Refusal(code, message, **details)
         return value
 
     def end(self) -> None:
@@ -378,10 +371,10 @@ def _serve(call: Callable[..., Any], values: tuple[Any, ...], going: Any) -> Non
         made = call(*values)
         going.send((asyncio.run(awaited(made)) if inspect.isawaitable(made) else made, None, ""))
     except Refusal as refusal:
-        going.send((None, refusal, ""))
+        going.send((None, (refusal.code, refusal.message, refusal.details), ""))
     except BaseException as error:
         text = f"{type(error).__name__} in an isolated handler"
-        going.send((None, Refusal(ErrorCode.INTERNAL, text), traceback.format_exc()))
+        going.send((None, (ErrorCode.INTERNAL, text, {}), traceback.format_exc()))
 
 
 def _close_sockets() -> None:

@@ -55,7 +55,7 @@ class Job:
         if not isinstance(self.priority, str) or self.priority not in ALLOWANCE:
             self.priority = Priority.NORMAL
         reply_to = fields.get("replyTo", {})
-        self.endpoint: str | None = reply_to.get("endpoint")
+        self.endpoint: str = reply_to.get("endpoint", "")
         self.expects_ack = reply_to.get("expectAck") is not False
         self.principal = principal
         self.key = key_of(principal, self.task_id)

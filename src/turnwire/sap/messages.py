@@ -53,7 +53,7 @@ class JsonObject(contract.Serialisable):
     TABLE: ClassVar[Table]
     __match_args__: ClassVar[tuple[str, ...]] = ()
     MEMBERS: ClassVar[dict[str, JsonField[Any]]] = {}
-    DEFAULTS: ClassVar[dict[str, Any]] = {}
+    NAMES: ClassVar[dict[str, JsonField[Any]]] = {}  # the same by their names on the wire
 
     _fields: dict[str, Any]
     _text: str | bytes | None
@@ -66,17 +66,18 @@ class JsonObject(contract.Serialisable):
         set_fields(self, {})
         forget_text(self)
         for name in values:
-            if name not in self.MEMBERS and name not in _wire_names(type(self)):
+            if name not in self.MEMBERS and name not in self.NAMES:
                 raise TypeError(f"{_unknown(type(self), name)}; unknown fields go into .fields")
         for attribute, member in self.MEMBERS.items():
             if attribute in values or member.name in values:
                 member.__set__(self, values.get(attribute, values.get(member.name)))
-            elif member.name in self.DEFAULTS:
-                self.fields[member.name] = self.DEFAULTS[member.name]
+            elif member.only is not None:
+                self.fields[member.name] = member.only
 
     def __init_subclass__(cls, section: str = "", name: str = "") -> None:
         own = {name: value for name, value in vars(cls).items() if isinstance(value, JsonField)}
         cls.MEMBERS = {**cls.MEMBERS, **own}
+        cls.NAMES = {member.name: member for member in cls.MEMBERS.values()}
         if section:
             fields = tuple(member.field for member in cls.MEMBERS.values())
             cls.TABLE = Table(name or cls.__name__, section, fields)
@@ -121,8 +122,7 @@ class JsonObject(contract.Serialisable):
     @property
     def extra(self) -> dict[str, Any]:
         """A copy of the fields that the specification does not define."""
-        known = _wire_names(type(self))
-        return {name: value for name, value in self.fields.items() if name not in known}
+        return {name: value for name, value in self.fields.items() if name not in self.NAMES}
 
     def get(self, name: str, default: Any = None) -> Any:
         """Returns a field by its name on the wire."""
@@ -144,9 +144,8 @@ class JsonObject(contract.Serialisable):
         """A field by its name on the wire (``task.taskId``); the dict, where it is still to be made."""
         if name == "_fields":
             return fields_of(self)
-        for member in type(self).MEMBERS.values():
-            if member.name == name:
-                return member.__get__(self, type(self))
+        if (member := self.NAMES.get(name)) is not None:
+            return member.__get__(self, type(self))
         if not name.startswith("__") and name in fields_of(self):
             return self[name]
         raise AttributeError(_unknown(type(self), name))
@@ -176,9 +175,9 @@ class JsonObject(contract.Serialisable):
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
-        from turnwire.sap.schema import schema_of
+        from turnwire.sap.schema import json_schema, schema_of
 
-        return schema_of(cls.TABLE)
+        return schema_of(cls.TABLE) if hasattr(cls, "TABLE") else contract.without_dialect(json_schema())
 
 
 class _DataclassPart:
@@ -239,10 +238,6 @@ def _unknown(cls: type[JsonObject], name: str) -> str:
     return f"{cls.__name__} has no field {name!r}{hint}"
 
 
-def _wire_names(cls: type[JsonObject]) -> set[str]:
-    return {member.name for member in cls.MEMBERS.values()}
-
-
 def plain(value: Any) -> Any:
     """A copy of a value in which every record is a dict, every tuple a list and every enum member its value."""
     return copied(value, _plain_of)
@@ -270,7 +265,7 @@ class JsonField(Generic[T]):
         nullable: None is written as null instead of taking the field away.
     """
 
-    __slots__ = ("field", "many", "name", "nullable", "shape")
+    __slots__ = ("field", "many", "name", "nullable", "only", "shape")
 
     def __init__(
         self,
@@ -291,6 +286,7 @@ class JsonField(Generic[T]):
             table = shape.TABLE
         elif shape is not None and kind is Kind.ENUM and not values:
             values = tuple(member.value for member in shape)
+        self.only = VERSION if kind is Kind.VERSION else values[0] if len(values) == 1 else None  # what it can only be
         self.field = Field("", kind, need, values, table, nullable, late, text)
 
     def __set_name__(self, owner: type[Any], attribute: str) -> None:
@@ -308,23 +304,18 @@ class JsonField(Generic[T]):
         value: Any = fields_of(record).get(self.name)
         if isinstance(value, (dict, list)):
             forget_text(record)
-        if value is None or self.shape is None:
-            found = value
-        elif self.many and isinstance(value, Sequence):
-            found = tuple(_shown(item, self.shape) for item in value)
-        else:
-            found = _shown(value, self.shape)
-        return found  # type: ignore[no-any-return]
+        if value is not None and self.shape is not None:
+            many = self.many and isinstance(value, Sequence)
+            value = tuple(_shown(item, self.shape) for item in value) if many else _shown(value, self.shape)
+        return value  # type: ignore[no-any-return]
 
     def __set__(self, record: JsonObject, value: T) -> None:
         if value is None and not self.nullable:
             record.fields.pop(self.name, None)
-        elif isinstance(value, JsonObject):
+        elif isinstance(value, JsonObject):  # which stays a view of the same dict
             record.fields[self.name] = value.fields
-        elif isinstance(value, Enum):
-            record.fields[self.name] = value.value
         else:
-            record.fields[self.name] = plain(value) if isinstance(value, (tuple, list)) else value
+            record.fields[self.name] = plain(value) if isinstance(value, (tuple, list, Enum)) else value
 
     def __delete__(self, record: JsonObject) -> None:
         record.fields.pop(self.name, None)
@@ -553,18 +544,11 @@ class Message(JsonObject, contract.Message):
             raise DecodeError(Reason.UNKNOWN_KIND, f"this is {name}, not {cls.__name__}", wire=WIRE)
         return kind.from_dict(fields)
 
-    @classmethod
-    def _schema(cls) -> dict[str, Any]:
-        from turnwire.sap.schema import json_schema, schema_of
-
-        return schema_of(cls.TABLE) if hasattr(cls, "TABLE") else contract.without_dialect(json_schema())
-
 
 class Task(Message, section="4.1"):
     """A unit of work issued to an agent or capability (section 4.1)."""
 
     __slots__ = ()
-    DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": VERSION}
     protocol_version: JsonField[str] = JsonField(Kind.VERSION, MUST)
     task_id: JsonField[str] = JsonField(Kind.UUID, MUST)
     parent_task_id: JsonField[str | None] = JsonField(Kind.UUID, nullable=True)
@@ -586,7 +570,6 @@ class Result(Message, section="4.2"):
     """The outcome of a task, or its progress (section 4.2)."""
 
     __slots__ = ()
-    DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": VERSION}
     protocol_version: JsonField[str] = JsonField(Kind.VERSION, MUST)
     task_id: JsonField[str] = JsonField(Kind.UUID, MUST)
     correlation_id: JsonField[str] = JsonField(Kind.UUID, MUST)
@@ -618,7 +601,6 @@ class Ack(_Receipt, section="4.3"):
     """A task was accepted for processing (section 4.3)."""
 
     __slots__ = ()
-    DEFAULTS: ClassVar[dict[str, Any]] = {"status": Receipt.ACK.value}
     status: JsonField[Receipt | str] = JsonField(Kind.ENUM, MUST, shape=Receipt, values=("ACK",))
 
 
@@ -626,7 +608,6 @@ class Nack(_Receipt, section="4.3"):
     """A task was rejected before any work, with the reason (section 4.3)."""
 
     __slots__ = ()
-    DEFAULTS: ClassVar[dict[str, Any]] = {"status": Receipt.NACK.value}
     status: JsonField[Receipt | str] = JsonField(Kind.ENUM, MUST, shape=Receipt, values=("NACK",))
 
 

@@ -1,33 +1,28 @@
 """The transcript of an agent in a ledger: rows about its tasks, many to a commit, and how they are found again.
 
     sap.task      key: a Task, as it was accepted
-    sap.started   key: {"holder", "process", "until", …}: an agent begins the work, continues with it, or leaves it
+    sap.started   key: {"holder", "until"}: an agent begins the work, continues with it, or leaves it (until 0)
     sap.result    key: a Result; the first terminal one of a task is its Result, whoever wrote a further one
 
 A key is the taskId in lower case, and after it the name of the principal, where there is one: tasks of different
 principals are kept apart. Agents that share a transcript execute a task once: the row ``sap.started`` that comes first
-has it, until it is let go, its time is over, or its process is gone from the machine that both are on.
+has it, until it is let go or its time is over.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError
 from turnwire.json import text as json_text
 from turnwire.sap.builders import thaw
 from turnwire.sap.lifecycle import content_of
-from turnwire.sap.messages import Result
 from turnwire.sap.spec import TERMINAL, WIRE
 
 if TYPE_CHECKING:
@@ -90,34 +85,34 @@ class Batching:
             if asked.done.set_running_or_notify_cancel():  # else whoever asked has gone
                 batch.append(asked)
                 keys.update({asked.key} - {""})
-        if batch:
-            self._write(batch)
+        try:
+            answers = self._written(batch) if batch else []
+        except Exception as error:
+            answers = [error] * len(batch)
+        for asked, answer in zip(batch, answers, strict=True):
+            if isinstance(answer, Exception):
+                asked.done.set_exception(answer)
+            else:
+                asked.done.set_result(answer)
 
-    def _write(self, batch: list[LedgerRequest]) -> None:
-        """Prepares all and appends their rows in one commit.
+    def _written(self, batch: list[LedgerRequest]) -> list[Any]:
+        """Prepares all, appends their rows in one commit, and returns the answer to each, or its error.
 
         What was looked at still holds when the rows are written: where another writer has appended meanwhile, all is
         looked at again.
         """
         for left in reversed(range(ATTEMPTS)):
-            looks: list[tuple[list[Row], Any]] = []
-            failed: Exception | None = None
+            last = len(self.ledger)
+            looks = [_look(asked.prepare) for asked in batch]
             try:
-                last = len(self.ledger)
-                looks = [_look(asked.prepare) for asked in batch]
                 if rows := [row for wanted, _ in looks for row in wanted]:
                     self.ledger.append_many(rows, expect=last)
-                break
             except Exception as error:
-                failed = error
-                if not left or not isinstance(error, RuleError) or error.reason is not Reason.APPEND_CONFLICT:
-                    break
-        for asked, (wanted, answer) in zip(batch, looks or [([], failed)] * len(batch), strict=True):
-            failure = failed if wanted else answer if isinstance(answer, Exception) else None
-            if failure is None:
-                asked.done.set_result(answer)
-            else:
-                asked.done.set_exception(failure)
+                if left and isinstance(error, RuleError) and error.reason is Reason.APPEND_CONFLICT:
+                    continue
+                return [error if wanted else answer for wanted, answer in looks]
+            break
+        return [answer for _, answer in looks]
 
 
 def _look(prepare: Prepare) -> tuple[list[Row], Any]:
@@ -140,40 +135,13 @@ class KnownTask(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """The claim on a task. mine: granted. attempt: how often it was begun, this time included. until: Unix seconds.
-    holder, process: of the task, granted or not. result: the text of its Result, where it has one."""
+    """The claim on a task. mine: this agent has it. attempt: how often it was begun, this time included. until: Unix
+    seconds. result: the text of its Result, where it has one."""
 
-    mine: bool
-    attempt: int
-    until: float
-    holder: str
-    process: str = ""
+    mine: bool = False
+    attempt: int = 0
+    until: float = 0.0
     result: str | None = None
-
-
-@cache
-def _machine() -> str:
-    """Names this machine since it was started, and its processes' numbers; "" where the system does not tell."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
-        return sha256(boot + os.readlink("/proc/self/ns/pid").encode()).hexdigest()[:16]
-    except OSError:
-        return ""
-
-
-def _process(number: int) -> str:
-    """Names a process by its machine, number and start, so that no later one has its name; "" if there is none."""
-    try:
-        state, *fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if state in "ZX" else f"{_machine()} {number} {fields[18]}"
-
-
-def _is_gone(process: str) -> bool:
-    """True if a process was of this machine and runs no more."""
-    machine, _, rest = process.partition(" ")
-    return bool(machine) and machine == _machine() and _process(int(rest.split()[0])) != process
 
 
 class Transcript(Batching):
@@ -188,14 +156,16 @@ class Transcript(Batching):
         super().__init__(ledger)
         self.lease = lease
         self.holder = uuid.uuid4().hex
-        self._process = _process(os.getpid())
 
     async def known(self, key: str, text: str | None = None) -> KnownTask:
         """The rows there were of the task with this key; if there were none, its Task is appended, if given."""
 
         def look() -> tuple[list[Row], KnownTask]:
-            found = self._known(key)
-            return ([(TASK_KIND, text, key)] if text is not None and found.content is None else []), found
+            logged = next(self.ledger.find(TASK_KIND, key), None)
+            if logged is None:
+                return [] if text is None else [(TASK_KIND, text, key)], KnownTask()
+            task = thaw(logged.body)
+            return [], KnownTask(content_of(task), task.correlation_id, self._result(key))
 
         return await self.do(look, key)  # type: ignore[no-any-return]
 
@@ -213,68 +183,42 @@ class Transcript(Batching):
 
         def free() -> tuple[list[Row], Claim]:
             before = self._held(key)
-            if before is None:
-                row, until = self._started(key, None)
-                return [row], Claim(True, 1, until, self.holder)
-            if (result := self._result(key)) is not None:
-                return [], before._replace(mine=False, result=result)
-            if not before.mine and before.until > time.time() and not _is_gone(before.process):
+            if before.attempt and (result := self._result(key)) is not None:
+                return [], Claim(result=result)
+            if not before.mine and before.until > time.time():
                 return [], before
-            row, until = self._started(key, before.attempt)
-            return [row], Claim(True, before.attempt + (before.holder != self.holder), until, self.holder)
+            row = self._started(key)
+            return [row], Claim(True, before.attempt + (not before.mine))
 
         return await self.do(free, key)  # type: ignore[no-any-return]
 
     async def go_on(self, key: str) -> None:
         """Record that a task is still being executed."""
-        await self.append(self._started(key, None)[0])
+        await self.append(self._started(key))
 
     async def let_go(self, key: str) -> None:
         """Release a task, if it is this agent's."""
+        await self.do(lambda: ([self._started(key, released=True)] if self._held(key).mine else [], None), key)
 
-        def mine() -> tuple[list[Row], None]:
-            held = self._held(key)
-            return ([self._started(key, None, released=True)[0]] if held is not None and held.mine else []), None
-
-        await self.do(mine, key)
-
-    def _started(self, key: str, over: int | None, *, released: bool = False) -> tuple[Row, float]:
-        """The row, and until when the task is this agent's by it."""
+    def _started(self, key: str, *, released: bool = False) -> Row:
         until = 0 if released else round(time.time() + self.lease, 3)
-        said: dict[str, Any] = {"holder": self.holder, "process": self._process, "until": until}
-        if over is not None:
-            said["over"] = over
-        return (STARTED_KIND, json_text.write(said, WIRE), key), until
+        return STARTED_KIND, json_text.write({"holder": self.holder, "until": until}, WIRE), key
 
     # ---------------------------------------------------------------- in the thread
 
-    def _known(self, key: str) -> KnownTask:
-        logged = next(self.ledger.find(TASK_KIND, key), None)
-        if logged is None:
-            return KnownTask()
-        task = thaw(logged.body)
-        return KnownTask(content_of(task), task.correlation_id, self._result(key))
-
     def _result(self, key: str) -> str | None:
         """The oldest terminal Result."""
-        oldest = None
-        for entry in self.ledger.find(RESULT_KIND, key):
-            result = thaw(entry.body)
-            if isinstance(result, Result) and result.status in TERMINAL:
-                oldest = entry.body
-        return None if oldest is None else oldest.decode()
+        found = [entry.body for entry in self.ledger.find(RESULT_KIND, key) if thaw(entry.body).status in TERMINAL]
+        return found[-1].decode() if found else None
 
-    def _held(self, key: str) -> Claim | None:
-        """The holder of the task by its rows in their order: a row takes it where it was free, let go, or over."""
-        holder, until, attempt, process = None, 0.0, 0, ""
+    def _held(self, key: str) -> Claim:
+        """Who has the task by its rows in their order: a row takes it where it was free, let go, or over."""
+        holder, until, attempt = "", 0.0, 0
         for entry in reversed(list(self.ledger.find(STARTED_KIND, key))):
             said: dict[str, Any] = json_text.read_object(entry.body, WIRE)
-            free = holder is None or until <= entry.at / 1e6 or said.get("over") == attempt
             if said["holder"] == holder:
                 until = said["until"]
-            elif free:
-                holder, until, process = said["holder"], said["until"], said.get("process", "")
+            elif until <= entry.at / 1e6:
+                holder, until = said["holder"], said["until"]
                 attempt += 1
-        if holder is None:
-            return None
-        return Claim(holder == self.holder and until > 0, attempt, until, holder, process)
+        return Claim(holder == self.holder and until > 0, attempt, until)

@@ -15,7 +15,6 @@ from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, 
 from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, code_of, make_task, said, unreadable
 from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
-from turnwire.sap.objects import Objects, output_of, reference_of
 from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode, Status
 from turnwire.sap.times import same_id
 
@@ -86,7 +85,6 @@ class CallerOptions(TypedDict, total=False):
     issuer: str | Issuer | None
     producer: str | None
     keys: Mapping[str, bytes] | None
-    objects: Objects | None
 
 
 class Caller:
@@ -96,14 +94,12 @@ class Caller:
         issuer: the issuer of tasks that :meth:`task` and :meth:`call` create: an agentId, or an Issuer.
         producer: the agentId that Results must come from if the task names no agent; None accepts any.
         keys: agentId -> Ed25519 public key (32 raw bytes): Results must be signed by their producer (extra ``sign``).
-        objects: the store of outputs sent by reference (see :mod:`turnwire.sap.objects`).
     """
 
     def __init__(self, **options: Unpack[CallerOptions]) -> None:
         self._issuer = options.get("issuer") or NOBODY
         self._producer = options.get("producer")
         self._keys = options.get("keys")
-        self._objects = options.get("objects")
 
     def task(self, capability: str, payload: Mapping[str, Any], /, **fields: Unpack[TaskFields]) -> Task:
         """Creates a Task of the client's issuer; ``fields`` are those of :func:`turnwire.sap.make_task`."""
@@ -167,7 +163,6 @@ class Caller:
         **fields: Any,
     ) -> Any:
         """Sends a Task and returns its final Result, or calls a capability with a payload and returns the output.
-        Fetches outputs sent by reference if the client has ``objects``.
 
         Args:
             retries: how often to send the same task again after RATE_LIMIT or a lost connection; its taskId prevents
@@ -181,14 +176,11 @@ class Caller:
         if isinstance(what, Task):
             if payload is not None or fields:
                 raise TypeError("a Task already has its payload and fields")
-            result = await self._tried(what, retries or 0)
-            if self._objects is not None and "output" not in result and reference_of(result) is not None:
-                result.output = await output_of(result, self._objects)
-            return result
+            return await self._tried(what, retries or 0)
         result = await self._tried(self.task(what, payload or {}, **fields), 2 if retries is None else retries)
         if result.status not in USABLE:
             raise Failed(result)
-        return await output_of(result, self._objects)
+        return result.output
 
     async def _tried(self, task: Task, retries: int) -> Result:
         pause = FIRST_PAUSE

@@ -20,7 +20,6 @@ from turnwire.sap.agent import Agent
 from turnwire.sap.builders import Refused, copy_of, expects_ack, nack, thaw
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
-from turnwire.sap.objects import Objects
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.transports import Caller, asked
 
@@ -64,8 +63,8 @@ class BusClient(Caller):
     """Calls the agents of a bus as one principal; made by :meth:`Bus.acting`. A task may be sent, and called for, only
     within ``async with bus:``; else that is a RuntimeError."""
 
-    def __init__(self, bus: Bus, principal: Named, issuer: str | Issuer | None, objects: Objects | None) -> None:
-        super().__init__(issuer=issuer, objects=objects)
+    def __init__(self, bus: Bus, principal: Named, issuer: str | Issuer | None) -> None:
+        super().__init__(issuer=issuer)
         self._bus = bus
         self._principal = principal
 
@@ -108,7 +107,6 @@ class Bus(BusClient):
         transcript: ledger file (or Ledger) for the transcript; by default a new file in the system's temporary folder
             (``transcript.path``).
         issuer: the issuer of tasks that :meth:`call` creates from a capability and a payload.
-        objects: as in :class:`turnwire.sap.Caller`.
         ack_seconds: how long :meth:`send` waits for a receipt, and :meth:`statuses` until the task is accepted. For a
             task with replyTo.expectAck false, :meth:`send` returns an Ack from the bus itself.
 
@@ -120,10 +118,9 @@ class Bus(BusClient):
         transcript: str | os.PathLike[str] | Ledger | None = None,
         *,
         issuer: str | Issuer | None = None,
-        objects: Objects | None = None,
         ack_seconds: float = 10.0,
     ) -> None:
-        super().__init__(self, ANONYMOUS, issuer, objects)
+        super().__init__(self, ANONYMOUS, issuer)
         self.ack_seconds = ack_seconds
         if transcript is None:
             transcript = os.path.join(tempfile.mkdtemp(prefix="turnwire-bus-"), "transcript.ledger")
@@ -246,7 +243,7 @@ class Bus(BusClient):
     def acting(self, principal: Named) -> BusClient:
         """Returns a client for one caller, authenticated as ``principal``."""
         name = principal.name if isinstance(principal, Principal) else principal
-        return BusClient(self, principal, name or None, self._objects)
+        return BusClient(self, principal, name or None)
 
     async def _route(self, endpoint: str, result: Result) -> None:
         for mailbox in self._mailboxes.get(endpoint, ()):

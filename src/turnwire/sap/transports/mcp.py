@@ -31,7 +31,6 @@ from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack,
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
-from turnwire.sap.objects import reference_of
 from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.times import UUID
 from turnwire.sap.transports import USABLE, Caller, CallerOptions, Identify, Serving, asked, identified, read_message
@@ -217,7 +216,7 @@ def _task_of(
 
 
 def _answered(found: Result | Ack | Nack) -> types.CallToolResult:
-    """The answer of a tool: for the model the output of a Result, or where it is; the whole message in ``_meta``."""
+    """The answer of a tool: for the model the output of a Result; the whole message in ``_meta``."""
     text, structured = str(Status.QUEUED), None
     key, failed = (ACK, False) if isinstance(found, Ack) else (NACK, True)
     if isinstance(found, Nack):
@@ -226,8 +225,6 @@ def _answered(found: Result | Ack | Nack) -> types.CallToolResult:
         key, failed, error = RESULT, found.status not in USABLE, found.error
         if failed:
             text = f"{error.code or found.status}: {error.message or ''}" if error is not None else str(found.status)
-        elif "output" not in found and (reference := reference_of(found)) is not None:
-            text, structured = f"the output is at {reference.get('uri')}", {"artifact": reference}
         else:
             output = found.output
             text = output if isinstance(output, str) else json_text.write(output, WIRE)
@@ -243,7 +240,7 @@ class Client(Caller):
     Args:
         where: what the SDK's Client takes: a URL, the parameters of a stdio server, or a Server in this process.
         timeout: seconds for an answer. ack_seconds: how long :meth:`send` waits for a receipt.
-        issuer, producer, keys, objects: as in :class:`turnwire.sap.Caller`.
+        issuer, producer, keys: as in :class:`turnwire.sap.Caller`.
     """
 
     def __init__(

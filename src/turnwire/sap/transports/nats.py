@@ -21,7 +21,7 @@ import contextlib
 import logging
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -251,8 +251,7 @@ class Worker:
         self._cancels = Recent(CANCELS)  # keys of tasks that are to end when they come
         self._tasks: Any = None  # the pull subscription
         self._loop: asyncio.Task[None] | None = None
-        self._handling: set[asyncio.Task[None]] = set()
-        self._ending: set[asyncio.Task[None]] = set()
+        self._at_work: set[asyncio.Task[None]] = set()  # handling a task, or ending one
 
     async def __aenter__(self) -> Self:
         if not self.agent.running:
@@ -261,7 +260,9 @@ class Worker:
         self.agent.add_route("nats", self._route)
         most = sum(self._most(name) for name in self.agent.capabilities)
         self._slots = asyncio.Semaphore(max(AT_ONCE, most) if self.at_once is None else self.at_once)
-        self._tasks = await self._subscribed()
+        config = ConsumerConfig(ack_wait=self.ack_wait, max_ack_pending=self._link.waiting)
+        name = f"{self._link.queue}-workers"  # of the consumer, which all workers of the queue share
+        self._tasks = await self._link.stream.pull_subscribe("", name, self._link.tasks_stream, config)
         self._begin()
         wishes = self._link.subject("cancels", self._link.queue)
         for subject in (wishes, f"{wishes}.*"):
@@ -272,20 +273,9 @@ class Worker:
         """Tasks of a capability that may be with the agent at a time."""
         return max(AT_ONCE, self.agent.capabilities[capability].queue)
 
-    async def _subscribed(self) -> Any:
-        """The pull subscription of the queue, which all its workers share; made if it is not there."""
-        stream, name = self._link.tasks_stream, f"{self._link.queue}-workers"
-        jetstream = self._link.stream
-        try:
-            await jetstream.consumer_info(stream, name)
-        except NotFoundError:
-            config = ConsumerConfig(name=name, durable_name=name)
-            await jetstream.add_consumer(stream, config, ack_wait=self.ack_wait, max_ack_pending=self._link.waiting)
-        return await jetstream.pull_subscribe_bind(durable=name, stream=stream)
-
     async def __aexit__(self, *_: object) -> None:
         loop, self._loop = self._loop, None
-        await cancel_and_wait([*self._handling, *self._ending, *([loop] if loop is not None else [])])
+        await cancel_and_wait([*self._at_work, *([loop] if loop is not None else [])])
         await self._link.close()
 
     def _begin(self) -> None:
@@ -296,14 +286,19 @@ class Worker:
     async def _pull(self) -> None:
         while True:
             await self._slots.acquire()
-            handling: asyncio.Task[None] | None = None
             try:
-                handling = asyncio.create_task(self._handle(await self._next()))
-                self._handling.add(handling)
-                handling.add_done_callback(self._handled)
-            finally:
-                if handling is None:
-                    self._slots.release()
+                message = await self._next()
+            except BaseException:
+                self._slots.release()
+                raise
+            self._start(self._handle(message)).add_done_callback(self._handled)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Work beside everything else, which ends with the worker."""
+        started = asyncio.create_task(work)
+        self._at_work.add(started)
+        started.add_done_callback(self._at_work.discard)
+        return started
 
     async def _next(self) -> Any:
         """The next message."""
@@ -317,7 +312,6 @@ class Worker:
                 await asyncio.sleep(AGAIN_SECONDS)
 
     def _handled(self, handling: asyncio.Task[None]) -> None:
-        self._handling.discard(handling)
         self._slots.release()
         if not handling.cancelled() and (error := handling.exception()) is not None:
             _log.error("a task of the queue could not be handled; the queue will send it again", exc_info=error)
@@ -385,9 +379,7 @@ class Worker:
 
     async def _cancel(self, message: Any) -> None:
         """Ends the task of whoever sent it. Nobody's wish waits until the task of another has ended."""
-        ending = asyncio.create_task(self._end(message))
-        self._ending.add(ending)
-        ending.add_done_callback(self._ending.discard)
+        self._start(self._end(message))
 
     async def _end(self, message: Any) -> None:
         """Ends a task here, or as soon as it comes. Its Result goes where its Results go."""
@@ -446,7 +438,7 @@ class Client(Caller):
             the timeout.
         principal: as whom the worker knows this client, with ``identify=by_subject``; tasks go to a subject of its own.
         signer: an Ed25519 private key, or its 32 raw bytes, for ``identify=signed(keys)`` (extra ``sign``).
-        issuer, producer, keys, objects: as in :class:`turnwire.sap.Caller`; default issuer: the principal.
+        issuer, producer, keys: as in :class:`turnwire.sap.Caller`; default issuer: the principal.
     """
 
     def __init__(
