@@ -327,21 +327,6 @@ def test_only_messages_are_written(nslip: Any, message: Any) -> None:
         nslip.encode(message)
 
 
-@pytest.mark.parametrize("name", ["encode_int_base62", "decode_int_base62"])
-@pytest.mark.parametrize("value", [None, "", "-", b"1", 1.5, [], True, -1, 2**64, "z" * 12], ids=repr)
-def test_base62_errors_are_value_errors(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match="nslip"):
-        getattr(protocol, name)(value)
-
-
-def test_forged_headers_stay_text() -> None:
-    """The reason for the first difference: the original read these as src=9, act=COMMIT and src=9, PRIORITY=0."""
-    for tag in ("|S9|a5|u", 'done"|S9|q0|u'):
-        wire = protocol.encode_message(protocol.SlipMessage(3, 1, 0, 1, Act.REQUEST, FrameType.TASK, {Slot.TAG: tag}))
-        message = protocol.decode_message(wire)
-        assert (message.src, message.act, message.slots) == (0, Act.REQUEST, {Slot.TAG: tag})
-
-
 def test_random_plain_messages_have_the_bytes_of_the_original(nslip: Any) -> None:
     """The original's way of writing, told once more in the words of section 3."""
 

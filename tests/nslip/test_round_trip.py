@@ -15,6 +15,7 @@ from tests.nslip import twins
 from turnwire import DecodeError, Reason
 
 UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"
+ANYTHING = st.none() | st.booleans() | st.floats() | st.text(st.characters()) | st.integers() | st.binary()
 needs_both = pytest.mark.skipif(PURE_ONLY, reason="compares two cores")
 
 
@@ -91,7 +92,9 @@ def test_text_and_its_bytes_have_one_outcome(text: str) -> None:
 
 @needs_both
 @given(
-    twins.fields, st.integers(0, 6), st.none() | st.booleans() | st.floats() | st.text() | st.integers() | st.binary()
+    twins.fields,
+    st.integers(0, 6),
+    ANYTHING | st.dictionaries(st.sampled_from([0, 1, 12, 20, 99, -1, True, "TAG", None, 2**70]), ANYTHING),
 )
 def test_wrong_values_are_refused_alike(fields: tuple[Any, ...], place: int, value: Any) -> None:
     values = [*fields]
@@ -100,21 +103,6 @@ def test_wrong_values_are_refused_alike(fields: tuple[Any, ...], place: int, val
     for backend in ("native", "pure"):
         nslip = twins.core_of(backend)
         outcomes.append(twins.outcome(lambda core=nslip: core.encode(core.SlipMessage(*values))))
-    assert outcomes[0] == outcomes[1]
-
-
-@needs_both
-@given(
-    st.dictionaries(
-        st.sampled_from([0, 1, 12, 20, 99, -1, True, "TAG", None, 2**70]),
-        st.none() | st.booleans() | st.floats() | st.text(st.characters()) | st.integers() | st.binary(),
-    )
-)
-def test_wrong_slots_are_refused_alike(slots: dict[Any, Any]) -> None:
-    outcomes = []
-    for backend in ("native", "pure"):
-        nslip = twins.core_of(backend)
-        outcomes.append(twins.outcome(lambda core=nslip: core.encode(core.SlipMessage(1, 2, 3, 4, 5, 0, slots))))
     assert outcomes[0] == outcomes[1]
 
 
@@ -156,14 +144,6 @@ def test_nothing_may_follow(core: Any, junk: str) -> None:
     assert (caught.value.reason, caught.value.offset) == (Reason.TRAILING_JUNK, len(wire))
 
 
-def test_reuse_after_an_error(core: Any) -> None:
-    nslip = core("nslip.codec")
-    for _ in range(3):
-        with pytest.raises(DecodeError):
-            nslip.decode("@a3|f0|c3|S0|d1|T1")
-        assert nslip.decode("@a3|f0|c3|S0|d1|T1#").src == 0
-
-
 def test_the_upstream_lines(core: Any) -> None:
     """Real traffic: each line decodes, and encodes to the same bytes, one by one and all at once."""
     nslip = core("nslip.codec")
@@ -187,46 +167,12 @@ def test_many_damaged_lines_have_one_outcome() -> None:
         chance.shuffle(lines)
         if number % 3:
             lines[0] = twins.damaged(lines[0], chance)
+        lines += [b"@a3|f0|c1|S0|d1|T1|gH|x5#"] * (number % 7 == 0)
+        unknown = "keep" if number % 2 else "error"
+
+        def read(core: Any, many: Any, unknown: str = unknown) -> tuple[Any, Any]:
+            messages = core.decode_many(many, unknown=unknown)
+            return [*map(twins.plain, messages)], core.encode_many(messages)
+
         for data in (b"\n".join(lines), b"\r\n".join(lines) + b"\n", lines):
-            ours = twins.outcome(lambda core, many: [*map(twins.plain, core.decode_many(many))], native, data)
-            theirs = twins.outcome(lambda core, many: [*map(twins.plain, core.decode_many(many))], pure, data)
-            assert ours == theirs, data
-            written = [
-                twins.outcome(lambda core, many: core.encode_many(core.decode_many(many)), core, data)
-                for core in (native, pure)
-            ]
-            assert written[0] == written[1], data
-
-
-STREAMS = (
-    b'@a3|f0|c1|S0|d1|T1|gH|t"he\\"l|lo#"#\n@a1|f0|c1|S0|d1|T2|gH#\r\n',
-    b'x @a3|f0|c1|S0|d1|T1|gH|t"half\r\n@a1|f0|c1|S0|d1|T2|gH#',
-    b"@a3|f0|c1|S0|d1|T1|gH|zz#\n@a3|f0|c1|S0|d1|T1|gH|x5#\r",
-    b'@a3|f0|c1\r|S0|d1#\n@\r\n@a\n@a3|f0|c1|S0|d1|T1|gH|t"\xc3\xa9"#\r\r\n',
-    b'@a3|f0|c1|S0|d1|T1|gH|t"\xc3',
-    b"@a3|f0|c1|S0|d1|T1|gH#@a3|f0|c1|S0|d1|T1|g\n#",
-    b"@aZ|f9|c3|s0|d1|t1|gH#\n",
-)
-
-
-@needs_both
-@pytest.mark.parametrize("unknown", ["error", "keep"])
-@pytest.mark.parametrize("data", STREAMS)
-def test_twins_read_many_lines_of_any_kind(data: bytes, unknown: str) -> None:
-    good = b"@a3|f0|c1|S0|d1|T1|gH|x5#"
-    for lines in (
-        data,
-        good + b"\r\n \t\r\n\n" + good,
-        good + b"\n" + data,
-        good + b"\n\n",
-        b"",
-        b"\n",
-        b" " + good + b" \r",
-    ):
-        found = [
-            twins.outcome(
-                lambda core, many: [twins.plain(one) for one in core.decode_many(many, unknown=unknown)], core, lines
-            )
-            for core in (twins.core_of("native"), twins.core_of("pure"))
-        ]
-        assert found[0] == found[1], lines
+            assert twins.outcome(read, native, data) == twins.outcome(read, pure, data), data

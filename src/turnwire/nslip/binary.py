@@ -13,11 +13,11 @@ A reader of version 1 survives a later writer by these rules:
 The fields that were read are put together as nSLIP text, which the core judges and decodes: one place has the rules.
 
 Both forms are read here field by field, more strictly than by libraries. CBOR is a map, whose keys 0 to 23 belong to
-the schema, other integers to its future, text keys to whoever wants one: {0: schema_version, 1: conv_id, 2: turn,
-3: src, 4: dst, 5: act, 6: frame, 7: [[slot, value], ...], 8: oldest_reader}. Lengths are definite, nesting is bounded,
-keys occur once, tags are never followed, and known keys hold plain items without them. In protobuf each field occurs
-once and with its own wire type and range: the library lets a later field override an earlier one, drops one of another
-wire type, and cuts enums to 32 bits, so that appended bytes could forge a header.
+the schema, other integers to its future, text keys to whoever wants one; key 7 holds [[slot, value], ...]. Lengths are
+definite, nesting is bounded, keys occur once, tags are never followed, and known keys hold plain items without them. In
+protobuf each field occurs once and with its own wire type and range: the library lets a later field override an earlier
+one, drops one of another wire type, and cuts enums to 32 bits, so that appended bytes could forge a header. Groups,
+which newer protobuf does not write, are refused.
 """
 
 from __future__ import annotations
@@ -88,9 +88,8 @@ def _message(values: Values, entries: Iterable[Entry]) -> SlipMessage:
         if name not in values:
             raise _fault(Reason.MISSING_FIELD, f"{name} is required", None, f"/{name}")
     _check_version(values)
-    parts = [_header_part(prefix, name, *values[name]) for prefix, name in HEADER] + [
-        _slot_part(*one) for one in entries
-    ]
+    parts = [_header_part(prefix, name, *values[name]) for prefix, name in HEADER]
+    parts += [_slot_part(*one) for one in entries]
     try:
         found: SlipMessage = _core.decode(f"@{'|'.join(part.text for part in parts)}#", unknown="keep")
     except DecodeError as error:
@@ -190,23 +189,12 @@ def _fault(reason: Reason, text: str, offset: int | None = None, path: str | Non
 
 # --- CBOR ---
 
-KEYS = {
-    "schema_version": 0,
-    "conv_id": 1,
-    "turn": 2,
-    "src": 3,
-    "dst": 4,
-    "act": 5,
-    "frame": 6,
-    "slots": 7,
-    "oldest_reader": 8,
-}
-_KEY_NAMES = {key: name for name, key in KEYS.items()}
+_KEY_NAMES = ("schema_version", "conv_id", "turn", "src", "dst", "act", "frame", "slots", "oldest_reader")
+KEYS = {name: key for key, name in enumerate(_KEY_NAMES)}
 _UNSIGNED, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP, _TAG, _SIMPLE = range(8)
 _WIDTHS = (1, 2, 4, 8)
 _SHORT = 24  # arguments below this, and the first code of a longer one
 _MAX_ITEMS = 1 << 12  # in one value, whatever it nests: what is skipped must be cheap too
-_BIGNUM, _NEGATIVE_BIGNUM = 2, 3
 
 
 def to_cbor(message: SlipMessage) -> bytes:
@@ -316,7 +304,7 @@ def _known_items(raw: bytes) -> dict[str, Item]:
             raise _fault(Reason.DUPLICATE, "a key appears twice", key.start)
         seen.add(identity)
         value = _item(data)
-        if key.major == _UNSIGNED and key.argument in _KEY_NAMES:
+        if key.major == _UNSIGNED and key.argument < len(_KEY_NAMES):
             found[_KEY_NAMES[key.argument]] = value
     if data.place < data.end:
         raise _fault(Reason.TRAILING_JUNK, "nothing may follow the message", data.place)
@@ -331,11 +319,6 @@ def _plain(item: Item, path: str) -> int | str:
         return -1 - item.argument
     if item.major == _TEXT:
         return _text(item.content, item.first, path)
-    if item.major == _TAG and item.argument in (_BIGNUM, _NEGATIVE_BIGNUM):
-        inner = item.inside[0]
-        if inner.major == _BYTES and len(inner.content.lstrip(b"\0")) > 8:
-            reason = Reason.TOO_LARGE if item.argument == _BIGNUM else Reason.NEGATIVE
-            raise _fault(reason, "integers must be from 0 to 2**64-1", item.start, path)
     raise _fault(Reason.WRONG_TYPE, "expected an integer or text", item.start, path)
 
 
@@ -387,8 +370,7 @@ MESSAGE = {
     9: Field("kept_frame", _STRING, "frame"),
     10: Field("slots", _STRING, "slots"),
 }
-_SLOTS = 10
-_VARINT, _FIXED64, _SIZED, _START, _END, _FIXED32 = range(6)
+_VARINT, _FIXED64, _SIZED, _FIXED32 = 0, 1, 2, 5
 
 
 def to_protobuf(message: SlipMessage) -> bytes:
@@ -401,9 +383,8 @@ def to_protobuf(message: SlipMessage) -> bytes:
         fields["kept_frame"] = fields.pop("frame")
     written = [_record(number, fields[field.name]) for number, field in MESSAGE.items() if field.name in fields]
     for key, value, _ in slots:
-        kept = isinstance(key, str)
-        content = 5 if kept else 3 if isinstance(value, int) else 4
-        written.append(_record(_SLOTS, _record(2 if kept else 1, key) + _record(content, value)))
+        numbers = (2, 5) if isinstance(key, str) else (1, 3) if isinstance(value, int) else (1, 4)
+        written.append(_record(10, b"".join(map(_record, numbers, (key, value)))))
     return _output_bytes(b"".join(written))
 
 
@@ -466,8 +447,7 @@ def _value(field: Field, first: int, value: int | bytes) -> int | str:
 
 
 def _known_fields(data: _Input, known: dict[int, Field]) -> Iterator[tuple[Field, int, int, int | bytes]]:
-    """(field, offset of its tag, offset of its value, that value) of each field that is known; groups are skipped."""
-    groups: list[int] = []
+    """(field, offset of its tag, offset of its value, that value) of each field that is known."""
     count = 0
     while data.place < data.end:
         start = data.place
@@ -476,7 +456,7 @@ def _known_fields(data: _Input, known: dict[int, Field]) -> Iterator[tuple[Field
             raise _fault(Reason.TOO_MANY_FIELDS, f"more than {LIMITS.fields} fields", start)
         tag = _varint(data)
         number, wire = tag >> 3, tag & 7
-        if not 0 < number < 1 << 29 or wire > _FIXED32:
+        if not 0 < number < 1 << 29 or wire not in (_VARINT, _FIXED64, _SIZED, _FIXED32):
             raise _fault(Reason.BAD_ENCODING, "there is no field with this tag", start)
         first = data.place
         value: int | bytes = 0
@@ -486,22 +466,13 @@ def _known_fields(data: _Input, known: dict[int, Field]) -> Iterator[tuple[Field
             size = _varint(data)
             first = data.place
             value = data.take(size)
-        elif wire in (_FIXED64, _FIXED32):
+        else:
             data.take(8 if wire == _FIXED64 else 4)
-        elif wire == _START:
-            groups.append(number)
-            if len(groups) > LIMITS.nesting:
-                raise _fault(Reason.TOO_DEEP, f"groups nest deeper than {LIMITS.nesting}", start)
-        elif wire == _END and (not groups or groups.pop() != number):
-            raise _fault(Reason.BAD_ENCODING, "a group ends that never began", start)
         field = known.get(number)
-        if field is None or wire == _END or len(groups) != (wire == _START):
-            continue
-        if wire != (_VARINT if field.bits else _SIZED):
+        if field is not None and wire != (_VARINT if field.bits else _SIZED):
             raise _fault(Reason.WRONG_TYPE, f"wire type {wire} is not that of {field.name}", start, f"/{field.name}")
-        yield field, start, first, value
-    if groups:
-        raise _fault(Reason.BAD_ENCODING, "a group never ends", data.end)
+        if field is not None:
+            yield field, start, first, value
 
 
 def _varint(data: _Input) -> int:

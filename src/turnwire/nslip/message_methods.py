@@ -299,20 +299,15 @@ def _extra_from(items: Any) -> Extra:
         raise _fault(Reason.WRONG_TYPE, "extra must be a list", "/extra")
     extra = Extra()
     for index, item in enumerate(items):
-        path = f"/extra/{index}"
-        if not isinstance(item, Mapping):
-            raise _fault(Reason.WRONG_TYPE, "a kept field must be a mapping", path)
-        prefix, value, before = item.get("prefix"), item.get("value"), item.get("before")
-        if prefix is None or value is None:
-            raise _fault(Reason.MISSING_FIELD, "a kept field must have a prefix and a value", path)
-        if not (isinstance(prefix, str) and isinstance(value, str)):
-            raise _fault(Reason.WRONG_TYPE, "prefix and value must be strings", path)
+        fields = item if isinstance(item, Mapping) else {}
+        prefix, value, before = (fields.get(name) for name in ("prefix", "value", "before"))
+        if not (isinstance(prefix, str) and isinstance(value, str)) or type(before) not in (int, type(None)):
+            text = "a kept field is a mapping with the texts prefix and value, and the integer before"
+            raise _fault(Reason.WRONG_TYPE, text, f"/extra/{index}")
         if prefix in extra:
-            raise _fault(Reason.DUPLICATE, f"the field {prefix} appears twice", path)
+            raise _fault(Reason.DUPLICATE, f"the field {prefix} appears twice", f"/extra/{index}")
         extra[prefix] = value
         if before is not None:
-            if not isinstance(before, int) or isinstance(before, bool):
-                raise _fault(Reason.WRONG_TYPE, "before must be an integer", path)
             extra.before[prefix] = before
     return extra
 
