@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -333,3 +335,28 @@ async def test_what_was_accepted_is_acknowledged_out_of_the_transcript() -> None
         found = await agent.look_up(one.task_id)
     assert (found.correlation_id, isinstance(found, sap.Ack)) == (one.correlation_id, True)
     return found
+
+
+DIES = """
+import asyncio, os, sys
+from turnwire.ledger import Ledger
+from turnwire.sap.transcripts import Transcript
+async def main():
+    assert (await Transcript(Ledger(sys.argv[1]), lease=3600).claim(sys.argv[2])).mine
+    os.kill(os.getpid(), 9)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not tell which process is gone")
+def test_the_task_of_a_killed_process_is_another_ones_at_once(tmp_path: Path) -> None:
+    """Not when its lease is over: that is an hour."""
+    one = do()
+    killed = subprocess.run([sys.executable, "-c", DIES, tmp_path / "t", one.task_id])
+    assert killed.returncode == -9
+
+    async def what(agent: sap.Agent) -> sap.Result:
+        return await agent.call(one)
+
+    result = run(offering(lambda _task, context: context.attempt, transcript=Ledger(tmp_path / "t")), what)
+    assert result.output == 2

@@ -1,22 +1,26 @@
 """The transcript of an agent in a ledger: rows about its tasks, many to a commit, and how they are found again.
 
     sap.task      key: a Task, as it was accepted
-    sap.started   key: {"holder", "until"}: an agent begins the work, continues with it, or leaves it (until 0)
+    sap.started   key: {"holder", "until", …}: an agent begins the work, continues with it, or leaves it (until 0)
     sap.result    key: a Result; the first terminal one of a task is its Result, whoever wrote a further one
 
 A key is the taskId in lower case, and after it the name of the principal, where there is one: tasks of different
 principals are kept apart. Agents that share a transcript execute a task once: the row ``sap.started`` that comes first
-has it, until it is let go or its time is over.
+has it, until it is let go, its time is over, or its process is gone from the machine that both are on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError
@@ -136,12 +140,35 @@ class KnownTask(NamedTuple):
 
 class Claim(NamedTuple):
     """The claim on a task. mine: this agent has it. attempt: how often it was begun, this time included. until: Unix
-    seconds. result: the text of its Result, where it has one."""
+    seconds. holder: whose the task is, granted or not. result: the text of its Result, where it has one."""
 
     mine: bool = False
     attempt: int = 0
     until: float = 0.0
+    holder: str = ""
     result: str | None = None
+
+
+@cache
+def _machine() -> str:
+    """Names this machine since it was started, and its processes' numbers. Raises OSError where no system tells."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+    return sha256(boot + os.readlink("/proc/self/ns/pid").encode()).hexdigest()[:16]
+
+
+def _process(number: int | str) -> str:
+    """Names a process by machine, number and start, so that no later one has its name; "" if there is none."""
+    try:
+        state, *fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+        return "" if state in "ZX" else f"{_machine()} {number} {fields[18]}"
+    except OSError:
+        return ""
+
+
+def _is_gone(holder: str) -> bool:
+    """True if the process of a holder was of this machine and runs no more: nobody need wait for its lease."""
+    process, _, _ = holder.rpartition(" ")
+    return bool(process) and process.split()[0] == _machine() and _process(process.split()[1]) != process
 
 
 class Transcript(Batching):
@@ -155,7 +182,7 @@ class Transcript(Batching):
     def __init__(self, ledger: Ledger, *, lease: float = 10.0) -> None:
         super().__init__(ledger)
         self.lease = lease
-        self.holder = uuid.uuid4().hex
+        self.holder = f"{_process(os.getpid())} {uuid.uuid4().hex}"
 
     async def known(self, key: str, text: str | None = None) -> KnownTask:
         """The rows there were of the task with this key; if there were none, its Task is appended, if given."""
@@ -185,9 +212,9 @@ class Transcript(Batching):
             before = self._held(key)
             if before.attempt and (result := self._result(key)) is not None:
                 return [], Claim(result=result)
-            if not before.mine and before.until > time.time():
+            if not before.mine and before.until > time.time() and not _is_gone(before.holder):
                 return [], before
-            row = self._started(key)
+            row = self._started(key, over=before.holder)
             return [row], Claim(True, before.attempt + (not before.mine))
 
         return await self.do(free, key)  # type: ignore[no-any-return]
@@ -200,9 +227,10 @@ class Transcript(Batching):
         """Release a task, if it is this agent's."""
         await self.do(lambda: ([self._started(key, released=True)] if self._held(key).mine else [], None), key)
 
-    def _started(self, key: str, *, released: bool = False) -> Row:
+    def _started(self, key: str, *, released: bool = False, over: str = "") -> Row:
+        """``over``: whose task it was, which is taken whether its time is over or not."""
         until = 0 if released else round(time.time() + self.lease, 3)
-        return STARTED_KIND, json_text.write({"holder": self.holder, "until": until}, WIRE), key
+        return STARTED_KIND, json_text.write({"holder": self.holder, "until": until, "over": over}, WIRE), key
 
     # ---------------------------------------------------------------- in the thread
 
@@ -218,7 +246,7 @@ class Transcript(Batching):
             said: dict[str, Any] = json_text.read_object(entry.body, WIRE)
             if said["holder"] == holder:
                 until = said["until"]
-            elif until <= entry.at / 1e6:
+            elif until <= entry.at / 1e6 or said.get("over") == holder:
                 holder, until = said["holder"], said["until"]
                 attempt += 1
-        return Claim(holder == self.holder and until > 0, attempt, until)
+        return Claim(holder == self.holder and until > 0, attempt, until, holder)
