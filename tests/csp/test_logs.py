@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.csp.test_rules import DEFS, patch, result, said, task
+from tests.csp.test_rules import DEFS, patch, result, task
 from turnwire import LIMITS, csp
 from turnwire.checklists import PASS
 from turnwire.csp.faults import explain
@@ -173,21 +173,3 @@ def test_what_contradicts_c0_later_breaks_its_state(later: str, named: list[str]
     assert found.line("restate").status == PASS and len(found.line("restate").doubts) == 1
     faults = found.line("state").faults
     assert len(faults) == len(named) and all(name in fault.text for name, fault in zip(named, faults, strict=True))
-
-
-def test_the_board(tmp_path):
-    text = (
-        task(1, "\nOWNER A") + task(2, "\nOWNER A") + task(3) + task(4) + task(5)
-        + result(1) + result(2, "FAIL") + said("ERROR", "ERROR E1\nAT T3\nCAUSE x") + result(4, "PARTIAL")
-        + result(8, sender="B") + task(2, "\nOWNER A")
-    )  # fmt: skip
-    path = tmp_path / "a.log"
-    path.write_text(text)
-    document = csp.parse(text)
-    for source in (text, text.encode(), path, document, document.messages, csp.read_log(text)):
-        board = csp.board(source)
-        assert board.open == {"A": ["T2"], "CODER": ["T4", "T5"]}
-        assert (board.answered, board.failed) == ({"A": ["T1"]}, {"CODER": ["T3"]})
-        assert board.orphaned == {"B": ["T8"]}
-    with pytest.raises(TypeError):
-        csp.board([1])

@@ -3,7 +3,7 @@ from turnwire.csp.checklist import conformance as conformance
 from turnwire.csp.codec import check as check, decode as decode, detect as detect, encode as encode, parse as parse
 from turnwire.csp.fileop import Plan as Plan
 from turnwire.csp.lints import lint as lint
-from turnwire.csp.logs import Board as Board, Replay as Replay, board as board, read_log as read_log, replay as replay
+from turnwire.csp.logs import Replay as Replay, read_log as read_log, replay as replay
 from turnwire.csp.messages import (
     Block as Block,
     CspMessage as CspMessage,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from glob import glob
 from itertools import groupby
 from operator import itemgetter
@@ -15,11 +15,11 @@ from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes, type
 from turnwire.csp._lines_py import is_near_state, is_preamble_line
 from turnwire.csp.codec import parse, preambles
 from turnwire.csp.faults import decode_fault, explain, issue
-from turnwire.csp.messages import CspMessage, Document, Junk, Preamble, Record, Task, task_of
+from turnwire.csp.messages import CspMessage, Document, Junk, Preamble, Record
 from turnwire.csp.spec import WIRE
 from turnwire.csp.state import State
 from turnwire.csp.store import Store
-from turnwire.errors import DecodeError, Reason, WireError, expect
+from turnwire.errors import DecodeError, Reason, WireError
 from turnwire.fences import is_fence
 from turnwire.registry import reading
 
@@ -30,7 +30,6 @@ _RECORD = b"\n\0\n"
 """Stands for each record in a text without them."""
 _NEAR_STATE = re.compile(rb"(?m)^[ \t]*(?:DEF[ \t]+[A-Z{]|-[ \t]*L[0-9]+[: \t])[^\n]*")
 """Such lines of a log; without the dash a law is not told from text."""
-_ANSWERED = {"OK": "answered", "FAIL": "failed", "ERROR": "failed"}
 
 
 class SurroundingText(NamedTuple):
@@ -252,57 +251,13 @@ def replay(source: Any, *, mode: str = "strict") -> Replay:
     """
     replaying = Replaying()
     refused: list[tuple[CspMessage | Preamble | Junk, WireError]] = []
-    for record in _document(source, mode).records:
+    if isinstance(source, Log):
+        source = source.document
+    if not isinstance(source, Document):
+        source = read_log(source).document if names_files(source) else parse(source, mode=mode)
+    for record in source.records:
         if isinstance(record, Junk) and is_near_state(record.text):
             refused.append((record, DecodeError(Reason.JUNK, explain(Reason.JUNK), line=record.line, wire=WIRE)))
         if isinstance(record, (CspMessage, Preamble)) and (error := replaying.feed(record)) is not None:
             refused.append((record, error))
     return Replay(replaying.store, refused)
-
-
-def _document(source: Any, mode: str | None = None) -> Document:
-    """The records of a source; of a text as a log, or read by ``parse`` with a mode."""
-    if isinstance(source, (Document, Log)):
-        return source.document if isinstance(source, Log) else source
-    return read_log(source).document if mode is None or names_files(source) else parse(source, mode=mode)
-
-
-class Board(NamedTuple):
-    """Tasks by outcome: owner -> ids, in the order of the log.
-
-    open: no final answer yet (PARTIAL is not final); answered: RESULT OK; failed: RESULT FAIL or an ERROR;
-    orphaned: answers to unknown tasks, under the agent that answered.
-    """
-
-    open: dict[str, list[str]]
-    answered: dict[str, list[str]]
-    failed: dict[str, list[str]]
-    orphaned: dict[str, list[str]]
-
-
-def board(source: Document | Log | Iterable[CspMessage] | Any) -> Board:
-    """Returns the task board [INTENT TYPES] of messages, a Document, the result of ``read_log``, or any source that
-    ``read_log`` accepts. A task that is issued again is open again; a later answer replaces an earlier one. Raises the
-    errors of ``read_log``."""
-    owners: dict[str, str] = {}
-    states: dict[str, str] = {}
-    orphans: dict[str, dict[str, None]] = {}
-    given = isinstance(source, (Document, Log, PathLike)) or record_bytes(source) is not None
-    messages: Iterable[Any] = _document(source).messages if given else source
-    for message in messages:
-        expect(message, CspMessage, "a board needs CSP/1 messages")
-        said = task_of(message)
-        if said is None:
-            continue
-        task, status = said
-        if isinstance(message.block, Task):
-            owners[task] = message.block.get("OWNER") or message.receiver or ""
-            states[task] = "open"
-        elif task in states:
-            states[task] = _ANSWERED.get(status, "open")
-        else:
-            orphans.setdefault(message.sender or "", {})[task] = None
-    found = Board({}, {}, {}, {name: list(tasks) for name, tasks in orphans.items()})
-    for task, state in states.items():
-        getattr(found, state).setdefault(owners[task], []).append(task)
-    return found

@@ -46,11 +46,6 @@ class _Record:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
         return f"{type(self).__name__}({shown})"
 
-    def _repr_html_(self) -> str:
-        from turnwire.showing import fields
-
-        return fields(type(self).__name__, _pairs_shown(self))
-
 
 class _Parts(_Record, contract.Serialisable):
     """A record that is written as a dict by the names in ``__match_args__``: texts, and the parts of ``_PARTS``."""
@@ -174,19 +169,6 @@ class Block(_Parts):
             if name == key:
                 return value
         return default
-
-
-def _pairs_shown(record: _Record) -> Iterator[tuple[str, Any]]:
-    """The values of a record by name, for a table; those of its block among them."""
-    for name in record.__match_args__:
-        value = getattr(record, name)
-        if isinstance(value, _Record):
-            yield name, type(value).__name__
-            yield from ((f"{name}.{inner}", shown) for inner, shown in _pairs_shown(value))
-        elif name == "fields":
-            yield from value
-        else:
-            yield name, value
 
 
 def _keywords(kind: str, given: Fields, named: Mapping[str, str]) -> Fields:
@@ -398,6 +380,11 @@ class CspMessage(_Parts, contract.Message):
         """The id of the block."""
         return None if self.block is None else self.block.id
 
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        return fields(type(self).__name__, plain(self).items())
+
     def to_dict(self) -> dict[str, Any]:
         """The headers by name, and the block with its kind."""
         block = None if self.block is None else {"kind": self.block.kind, **self.block.to_dict()}
@@ -535,7 +522,7 @@ class Document(_Record):
 
 def plain(message: Any) -> dict[str, Any]:
     """A message as plain JSON values: its header, and its block with id and fields; of a template all of it."""
-    if not hasattr(message, "block"):  # a Template
+    if isinstance(message, Template):
         return {"flags": list(message.flags), "mode": message.mode, "lines": list(message.lines)}
     block = message.block
     head = {"from": message.sender, "to": message.receiver, "ctx": message.ctx, "intent": str(message.intent)}

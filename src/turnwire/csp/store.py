@@ -317,18 +317,10 @@ class Store:
                 ops.append(Op("~" if name in old else "+", name, new[name]))
         return ops
 
-    def inverse(
-        self,
-        patch: Patch | CspMessage | str,
-        *,
-        id: str | None = None,
-        base: str | None = None,
-        apply: str | None = None,
-    ) -> Patch:
-        """The patch that undoes a patch (or the applied patch with that id).
+    def inverse(self, patch: Patch | CspMessage | str) -> Patch:
+        """The patch that undoes a patch (or the applied patch with that id), at the checkpoint that this one created.
 
-        It starts at the checkpoint that the patch created, or at ``base``; ``id`` and ``apply`` are the next free
-        numbers unless given. Raises RuleError(checkpoint_unknown, def_missing).
+        Its id and its checkpoint are the next free numbers. Raises RuleError(checkpoint_unknown, def_missing).
         """
         block = self._block(patch)
         before = self.at(block.base or "").defs
@@ -340,8 +332,7 @@ class Store:
             if name not in before:
                 raise refusal(Reason.DEF_MISSING, f"{name} is not defined at {block.base}", block.id)
             ops.append(Op("+" if sign == "-" else "~", name, before[name]))
-        next_patch, next_checkpoint = (f"{letter}{int(self._highest[letter]) + 1}" for letter in "PC")
-        return Patch(id or next_patch, base or block.apply, ops, apply or next_checkpoint)
+        return Patch(self.next_id("P"), block.apply, ops, self.next_id("C"))
 
     def _block(self, patch: Patch | CspMessage | str) -> Patch:
         if isinstance(patch, str):
