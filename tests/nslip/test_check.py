@@ -1,4 +1,4 @@
-"""check, the ids that point into stores; near misses; ids that are shortened."""
+"""check, the announcement of a schema version, the ids that point into stores; near misses; ids that are shortened."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import BACKENDS
 from tests.nslip import twins
 from turnwire import EncodeError, Issue, extract
-from turnwire.nslip import Act, FrameType, SlipMessage, Slot, decode, encode, rules
+from turnwire.nslip import SCHEMA_VERSION, Act, FrameType, SlipMessage, Slot, announce, announced, decode, encode, rules
 from turnwire.nslip.spec import DOUBTFUL
 from turnwire.read.judging import conform
 
@@ -152,6 +152,53 @@ def test_anything_in_a_message_is_judged(backend: str, header: list[Any], slots:
 def test_only_messages_are_checked(nslip: Any, message: Any) -> None:
     with pytest.raises(TypeError, match=f"a SlipMessage, not {type(message).__name__}$"):
         check(message)
+
+
+# --- the announcement -------------------------------------------------------------------------------------------------
+
+
+def test_announcing_a_version(nslip: Any) -> None:
+    message = announce(3, 1, 0, 1)
+    assert nslip.encode(message) == f'@aA|f4|c3|S0|d1|T1|t"schema={SCHEMA_VERSION}"#'
+    assert announced(message) == SCHEMA_VERSION == 1
+    for version in (12, 2**32, 2**64 - 2, 2**64 - 1):
+        assert announced(nslip.decode(nslip.encode(announce(3, 1, 0, 1, version=version)))) == version
+    for beyond in (2**64, 10**20 - 1):
+        assert announced(nslip.decode(f'@aA|f4|c3|S0|d1|T1|t"schema={beyond}"#')) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        (0, "unsupported_version"),
+        (-1, "negative"),
+        (2**64, "too_large"),
+        *((one, "wrong_type") for one in (1.0, True, "1")),
+    ],
+    ids=repr,
+)
+def test_versions_that_are_none(nslip: Any, version: Any, reason: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        announce(3, 1, 0, 1, version=version)
+    assert (caught.value.reason, caught.value.path) == (reason, "/version")
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        '@aA|f4|c3|S0|d1|T1|t"schema=0"#',
+        '@aA|f4|c3|S0|d1|T1|t"schema=01"#',
+        '@aA|f4|c3|S0|d1|T1|t"schema=1 "#',
+        '@aA|f4|c3|S0|d1|T1|t"schema=\u0661"#',
+        '@aA|f4|c3|S0|d1|T1|t"schema=99999999999999999999"#',
+        '@aA|f4|c3|S0|d1|T1|u"schema=1"#',
+        '@aA|f0|c3|S0|d1|T1|t"schema=1"#',
+        '@a1|f4|c3|S0|d1|T1|t"schema=1"#',
+        "@aA|f4|c3|S0|d1|T1#",
+    ],
+)
+def test_messages_that_announce_nothing(nslip: Any, wire: str) -> None:
+    assert announced(nslip.decode(wire)) is None
 
 
 @given(fields=twins.fields)

@@ -20,7 +20,7 @@ from turnwire.nslip.protocol import (
     encode_int_base62 as encode_int_base62,
     encode_message as encode_message,
 )
-from turnwire.nslip.rules import check as check
+from turnwire.nslip.rules import announce as announce, announced as announced, check as check
 from turnwire.nslip.spec import (
     END_MARKER as END_MARKER,
     SCHEMA_VERSION as SCHEMA_VERSION,

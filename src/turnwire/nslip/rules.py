@@ -1,4 +1,4 @@
-"""The doubts about an nSLIP message."""
+"""The doubts about an nSLIP message, and the message that announces a schema version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire.errors import EncodeError, Issue, Reason, expect
-from turnwire.nslip.spec import HEADER, MAX_FRAME, SHORT_STRING, Act, FrameType, Slot
+from turnwire.nslip._base62_py import checked_integer
+from turnwire.nslip.spec import HEADER, MAX_FRAME, MAX_INTEGER, SCHEMA_VERSION, SHORT_STRING, WIRE, Act, FrameType, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
     from turnwire.nslip._codec_py import check
     from turnwire.nslip.codec import SlipMessage
 
-__all__ = ["check"]
+__all__ = ["announce", "announced", "check"]
 
 _core: Any = _backend.load("nslip.codec")
 if not TYPE_CHECKING:
     check = _core.check  # the core's own function: a wrapper would cost as much again
 _GOOD = {name: 0 for _, name in HEADER} | {"act": Act.OBSERVE, "frame": FrameType.TASK}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ANNOUNCEMENT = re.compile(r"schema=([1-9][0-9]{0,19})")
 
 
 def check_closely(message: SlipMessage) -> list[Issue]:
@@ -88,3 +90,31 @@ def _long(text: str, where: str) -> Issue:
         "info",
         f"a string of {len(text)} characters, over {SHORT_STRING}: large artifacts belong in stores, referenced by id",
     )
+
+
+def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHEMA_VERSION) -> SlipMessage:
+    """Returns the META/CONTROL message that announces to ``dst`` the schema version that ``src`` writes (section 6).
+
+    nSLIP text has no field for a version, so it is sent in a separate message, with the TAG ``schema=1``. Raises
+    EncodeError(wrong_type|negative|too_large|unsupported_version) for a version that is not an integer 1 .. 2**64-1;
+    the other arguments are validated when the message is encoded.
+    """
+    if checked_integer(version, "/version") == 0:
+        raise EncodeError(Reason.UNSUPPORTED_VERSION, "versions count from 1", wire=WIRE, path="/version")
+    message: SlipMessage = _core.SlipMessage(
+        conv_id, turn, src, dst, Act.META, FrameType.CONTROL, {Slot.TAG: f"schema={version}"}
+    )
+    return message
+
+
+def announced(message: SlipMessage) -> int | None:
+    """Returns the schema version that a message announces, or None."""
+    expect(message, _core.SlipMessage, "expected a SlipMessage")
+    if (message.act, message.frame) != (Act.META, FrameType.CONTROL):
+        return None
+    tag = message.get(Slot.TAG)
+    found = _ANNOUNCEMENT.fullmatch(tag) if isinstance(tag, str) else None
+    if found is None:
+        return None
+    version = int(found[1])
+    return version if version <= MAX_INTEGER else None
