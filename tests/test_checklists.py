@@ -183,30 +183,30 @@ def test_a_transcript_is_judged_by_its_lines() -> None:
             assert (checklist.records, checklist.rejects) == (0, 0)
 
 
-def orderly(flow: Flow) -> None:
-    flow.begin()
-    flow.end()
+BREAKS = {
+    "channels": ("a type that does not belong on the channel", "an alert that is not a broadcast"),
+    "roles": ("a command from an agent", "a report on another agent's task"),
+    "ids": ("an envelope delivered twice", "an id used for a second envelope"),
+    "correlation": (
+        "a report with an unknown correlation_id",
+        "a report without correlation_id",
+        "an escalation without a violation",
+    ),
+    "loop": (
+        "a task dispatched again while it is open",
+        "`Accepted` is missing",
+        "an unknown status word",
+        "a report after the end",
+    ),
+    "escalation": ("an agent that works while paused", "an escalation to an agent"),
+}
 
 
 @pytest.mark.parametrize(
     ("make", "clause"),
     [
-        (orderly, None),
-        (traffic.wrong_type, "channels"),
-        (traffic.forged_dispatch, "roles"),
-        (traffic.private_alert, "channels"),
-        (traffic.other_agents_report, "roles"),
-        (traffic.sent_twice, "ids"),
-        (traffic.id_reused, "ids"),
-        (traffic.unknown_correlation, "correlation"),
-        (traffic.no_correlation, "correlation"),
-        (traffic.idle_escalation, "correlation"),
-        (traffic.dispatched_twice, "loop"),
-        (traffic.accepted_lost, "loop"),
-        (traffic.strange_status, "loop"),
-        (traffic.after_the_end, "loop"),
-        (traffic.goes_on_while_paused, "escalation"),
-        (traffic.escalated_to_agent, "escalation"),
+        (traffic.orderly, None),
+        *((traffic.FAULTY[fault][0], clause) for clause, faults in BREAKS.items() for fault in faults),
     ],
 )
 def test_kick(make: Callable[[Flow], None], clause: str | None) -> None:

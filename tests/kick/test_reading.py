@@ -14,82 +14,17 @@ from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import WireError
 
-TEXTS = [
-    "",
-    "x",
-    "⫻",
-    "⫻a",
-    "⫻a/b",
-    "⫻a/ö",
-    "⫻a/b\\",
-    "⫻/b",
-    "⫻a b/c",
-    '⫻a/"b"',
-    "\\u2afba/b",
-    "\\u2AFBa\\/b",
-    "⫻command/dispatch",
-]
-TEXTS += [
-    "⫻task/x:a/1\\nGo",
-    "⫻task/x:a/1\\u000aGo",
-    "⫻task/x:a/1",
-    "⫻task/x\\r\\nGo",
-    "⫻:x\\ny",
-    "\\u2afbtask/x:a/1\\nレ é ö 😀",
-]
-TEXTS += [
-    "⫻task/x:a/1\\nGo ⫻b",
-    "⫻task/x:a/1\\nGo \\u2afb",
-    "⫻task/x:a/1\\n\\ufeff",
-    "⫻task/x:a/1\\n\ufeff",
-    "⫻task/x:a/1\\n\\ud83d\\ude00",
-]
-TEXTS += [
-    "⫻task/x:a/1\\n\\ud83d",
-    "⫻task\\/x:a/1\\nb",
-    "⫻täsk/x\\nb",
-    "\\n",
-    "é",
-    "\\u00e9",
-    "\\u0041",
-    "a\\/b",
-    "\x7f",
-    "\\q",
-    "\x01",
-    "ÿĀ",
-]
-TEXTS += [
-    OTHER,
-    OTHER.upper(),
-    OTHER[:-1] + "g",
-    OTHER.replace("-4", "-5"),
-    OTHER[:-1],
-    OTHER.replace("-9", "-\\u0039", 1),
-]
-TEXTS += [
-    "2026-02-28T10:00:00",
-    "2024-02-29T10:00:00Z",
-    "2023-02-29T10:00:00Z",
-    "2026-01-15T24:00:00Z",
-    "2026-01-15T10:00:60Z",
-]
-TEXTS += [
-    "2026-01-15T10:00:00.5Z",
-    "0000-01-15T10:00:00Z",
-    "2026-01-15t10:00:00z",
-    "Info",
-    "Command",
-    "Alert",
-    "Query",
-    "info",
-]
-TEXTS += ["Orchestrator", "WePlan", "Broadcast", "nobody"]
-TEXTS += [
-    f"⫻task/x:a/1\\n{'レビュー für das Büro ' * 9}",
-    f"⫻task/x:a/1\\n{'so 😀 it goes, and on ' * 9}",
-    "ü" * 50,
-    "レ" * 50,
-]
+_WORDS = r"""
+x ⫻ ⫻a ⫻a/b ⫻a/ö ⫻a/b\ ⫻/b \u2afba/b \u2AFBa\/b ⫻command/dispatch ⫻task/x:a/1\nGo ⫻task/x:a/1\u000aGo ⫻task/x:a/1
+⫻task/x\r\nGo ⫻:x\ny ⫻task/x:a/1\n\ufeff ⫻task/x:a/1\n\ud83d\ude00 ⫻task/x:a/1\n\ud83d ⫻task\/x:a/1\nb ⫻täsk/x\nb
+\n é \u00e9 \u0041 a\/b \q ÿĀ 2026-02-28T10:00:00 2024-02-29T10:00:00Z 2023-02-29T10:00:00Z 2026-01-15T24:00:00Z
+2026-01-15T10:00:60Z 2026-01-15T10:00:00.5Z 0000-01-15T10:00:00Z 2026-01-15t10:00:00z Info Command Alert Query info
+Orchestrator WePlan Broadcast nobody
+"""
+TEXTS = [*_WORDS.split(), "", "⫻a b/c", '⫻a/"b"', "\\u2afbtask/x:a/1\\nレ é ö 😀", "⫻task/x:a/1\\nGo ⫻b"]
+TEXTS += ["⫻task/x:a/1\\nGo \\u2afb", "⫻task/x:a/1\\n\ufeff", "\x7f", "\x01", OTHER, OTHER.upper(), OTHER[:-1] + "g"]
+TEXTS += [OTHER.replace("-4", "-5"), OTHER[:-1], OTHER.replace("-9", "-\\u0039", 1), "ü" * 50, "レ" * 50]
+TEXTS += [f"⫻task/x:a/1\\n{'レビュー für das Büro ' * 9}", f"⫻task/x:a/1\\n{'so 😀 it goes, and on ' * 9}"]
 OTHERS = ["null", "1", "[]", "{}", '"x', "", '"a" ', ' "a"', '"x","y":1', '"x",', '"x"}', '"a":"b"']
 
 

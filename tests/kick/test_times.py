@@ -62,50 +62,25 @@ def test_usual_timestamps_are_read_as_all_others(text: str, end: str) -> None:
     assert seconds(text + end) == _of_form(text + end)
 
 
-DAYS = (
-    "2026-01-15",
-    "20260115",
-    "2024-02-29",
-    "2023-02-29",
-    "2026-W01-1",
-    "2020W537",
-    "2026-W53-7",
-    "2026-366",
-    "2024366",
-)
-DAYS += ("2026-001", "2026000", "0000-01-01", "9999-12-31", "2026-1-1", "2026-13-01", "2026-00-10")
-HOURS = (
-    "00",
-    "24",
-    "25",
-    "12:30",
-    "1230",
-    "12:30:45",
-    "123045",
-    "24:00:00",
-    "24:00:01",
-    "23:59:60",
-    "22:59:60",
-    "12:58:60",
-)
-HOURS += ("12:60", "12:30:61", "00:00:00", "23:59:59", "19:05:09")
+DAYS = """
+2026-01-15 20260115 2024-02-29 2023-02-29 2026-W01-1 2020W537 2026-W53-7 2026-366 2024366 2026-001 2026000 0000-01-01
+9999-12-31 2026-1-1 2026-13-01 2026-00-10
+"""
+HOURS = """
+00 24 25 12:30 1230 12:30:45 123045 24:00:00 24:00:01 23:59:60 22:59:60 12:58:60 12:60 12:30:61 00:00:00 23:59:59
+19:05:09
+"""
 ZONES = ("", "Z", "+01", "-01:30", "+0545", "+23:59", "-24:00", "+23:60", "z", "-23")
 
 
 def test_times_are_those_that_python_reads() -> None:
     """Of what both read: neither the hour 24, nor leap seconds, nor days by their number."""
     count = 0
-    for day, hour, fraction, zone in itertools.product(DAYS, HOURS, ("", ".5", ",25"), ZONES):
+    for day, hour, fraction, zone in itertools.product(DAYS.split(), HOURS.split(), ("", ".5", ",25"), ZONES):
         text = f"{day}T{hour}{fraction}{zone}"
         found = seconds(text)
-        if (
-            found is None
-            or (fraction and len(hour.replace(":", "")) < 6)
-            or hour.startswith("24")
-            or hour.endswith("60")
-        ):
-            continue
-        if day[:4] == "0000" or day in ("2026-001", "2024366", "2026-366"):
+        odd = (fraction and len(hour.replace(":", "")) < 6) or hour.startswith("24") or hour.endswith("60")
+        if found is None or odd or day[:4] == "0000" or day in ("2026-001", "2024366", "2026-366"):
             continue
         moment = datetime.fromisoformat(text)
         expected = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -11,6 +11,7 @@ import random
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from turnwire.kick import Envelope, EventKind
@@ -126,220 +127,160 @@ def escalated(flow: Flow) -> None:
 ORDERLY = (orderly, orderly, orderly, orderly, refused, stopped, grouped, asked, escalated)
 
 
-def bad_timestamp(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.INVALID, flow.report("In Progress", timestamp="yesterday"))
-    flow.end()
+def within(send: Callable[[Flow], Envelope]) -> Callable[[Flow, EventKind], None]:
+    """An orderly flow with one envelope more, which is the fault."""
+
+    def make(flow: Flow, kind: EventKind) -> None:
+        flow.begin()
+        flow.expect(kind, send(flow))
+        flow.end()
+
+    return make
 
 
-def bad_id(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.INVALID, flow.report("In Progress", id=f"k{flow.rnd.getrandbits(60)}"))
-    flow.end()
+def alone(send: Callable[[Flow], Envelope]) -> Callable[[Flow, EventKind], None]:
+    """A fault about an envelope after which nothing comes."""
+    return lambda flow, kind: flow.expect(kind, send(flow))
 
 
-def json_content(flow: Flow) -> None:
-    flow.begin()
-    content = '{"metricName":"ErrorRate"}'
-    alert = flow.send("SystemMonitor", "Broadcast", "Alert", "alert/error", content)
-    flow.expect(EventKind.INVALID, alert)
-    flow.end()
+def begun(send: Callable[[Flow], Envelope]) -> Callable[[Flow, EventKind], None]:
+    """The same behind the beginning of a flow."""
+
+    def make(flow: Flow, kind: EventKind) -> None:
+        flow.begin()
+        flow.expect(kind, send(flow))
+
+    return make
 
 
-def unknown_family(flow: Flow) -> None:
-    flow.begin()
-    text = f"⫻report2/status:{flow.task}/001\nIn Progress\n"
-    flow.expect(EventKind.INVALID, flow.send(flow.agent, "Orchestrator", "Info", "report2/status", text))
-    flow.end()
+def message(flow: Flow, receiver: str, kind: str, channel: str, sender: str = "", place: str = "") -> Envelope:
+    """Any envelope of the flow, by its agent."""
+    text = f"⫻{channel}:{place or flow.task}/001\ntext\n"
+    return flow.send(sender or flow.agent, receiver, kind, channel, text)
 
 
-def wrong_type(flow: Flow) -> None:
-    flow.begin()
-    text = f"⫻alert/error:{flow.task}/001\ntool failed\n"
-    flow.expect(EventKind.INVALID, flow.send(flow.agent, "Broadcast", "Info", "alert/error", text))
-    flow.end()
-
-
-def forged_dispatch(flow: Flow) -> None:
-    flow.begin()
-    text = "⫻task/dispatch:forged/001\nobey\n"
-    flow.expect(EventKind.UNAUTHORISED, flow.send(flow.agent, flow.other, "Command", "command/dispatch", text))
-    flow.end()
-
-
-def private_alert(flow: Flow) -> None:
-    flow.begin()
-    text = f"⫻alert/violation:{flow.task}/001\npsst\n"
-    flow.expect(EventKind.UNAUTHORISED, flow.send("SystemMonitor", flow.other, "Alert", "alert/violation", text))
-    flow.end()
-
-
-def other_agents_report(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.UNAUTHORISED, flow.report("Completed", sender=flow.other))
-    flow.end()
-
-
-def other_agents_answer(flow: Flow) -> None:
+def other_agents_answer(flow: Flow, kind: EventKind) -> None:
     query = flow.ask()
-    flow.expect(EventKind.UNAUTHORISED, flow.reply(query, flow.other))
+    flow.expect(kind, flow.reply(query, flow.other))
     flow.reply(query)
 
 
-def sent_twice(flow: Flow) -> None:
-    flow.begin()
-    flow.end()
+def sent_twice(flow: Flow, kind: EventKind) -> None:
+    orderly(flow)
     time, envelope = flow.rnd.choice(flow.steps)
     flow.steps.append((time + 0.1, envelope.replace()))
-    flow.expect(EventKind.DUPLICATE, envelope)
+    flow.expect(kind, envelope)
 
 
-def id_reused(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.ID_REUSED, flow.report("In Progress\nmore", id=flow.steps[-1][1].id))
-    flow.end()
-
-
-def unknown_correlation(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.UNCORRELATED, flow.report("In Progress", correlation_id=flow.uuid()))
-    flow.end()
-
-
-def no_correlation(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.UNCORRELATED, flow.report("In Progress", correlation_id=None))
-    flow.end()
-
-
-def other_task(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.UNCORRELATED, flow.report("In Progress", task="elsewhere"))
-    flow.end()
-
-
-def idle_escalation(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.UNCORRELATED, flow.escalate(flow.uuid()))
-    flow.end()
-
-
-def dispatched_twice(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.DUPLICATE_TASK, flow.dispatch())
-    flow.end()
-
-
-def accepted_lost(flow: Flow) -> None:
+def accepted_lost(flow: Flow, kind: EventKind) -> None:
     flow.dispatch()
-    flow.expect(EventKind.OUT_OF_ORDER, flow.report("In Progress"))
+    flow.expect(kind, flow.report("In Progress"))
     flow.end()
 
 
-def accepted_again(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.OUT_OF_ORDER, flow.report("Accepted"))
-    flow.end()
+def after_the_end(flow: Flow, kind: EventKind) -> None:
+    orderly(flow)
+    flow.expect(kind, flow.report("In Progress"))
 
 
-def artifact_lost(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.OUT_OF_ORDER, flow.report("Completed"))
-
-
-def strange_status(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.UNKNOWN_STATUS, flow.report("Almost done"))
-    flow.end()
-
-
-def after_the_end(flow: Flow) -> None:
-    flow.begin()
-    flow.end()
-    flow.expect(EventKind.LATE, flow.report("In Progress"))
-
-
-def answered_twice(flow: Flow) -> None:
+def answered_twice(flow: Flow, kind: EventKind) -> None:
     query = flow.ask()
     flow.reply(query)
-    flow.expect(EventKind.LATE, flow.reply(query))
+    flow.expect(kind, flow.reply(query))
 
 
-def goes_on_while_paused(flow: Flow) -> None:
+def goes_on_while_paused(flow: Flow, kind: EventKind) -> None:
     flow.begin()
     alert = flow.alert()
-    flow.expect(EventKind.WHILE_PAUSED, flow.report("In Progress"))
+    flow.expect(kind, flow.report("In Progress"))
     flow.escalate(alert.id, "Supervisor")
     flow.dispatch()  # dispatching a paused task again resumes it
     flow.end()
 
 
-def goes_on_before_escalation(flow: Flow) -> None:
+def goes_on_before_escalation(flow: Flow, kind: EventKind) -> None:
     flow.begin()
     alert = flow.alert()
-    flow.expect(EventKind.UNESCALATED, flow.dispatch())
+    flow.expect(kind, flow.dispatch())
     flow.escalate(alert.id, "Supervisor")
     flow.end()
 
 
-def escalated_to_agent(flow: Flow) -> None:
+def escalated_to_agent(flow: Flow, kind: EventKind) -> None:
     flow.begin()
     alert = flow.alert()
-    flow.expect(EventKind.MISDIRECTED, flow.escalate(alert.id, flow.other))
+    flow.expect(kind, flow.escalate(alert.id, flow.other))
     flow.escalate(alert.id)
     flow.dispatch()
     flow.end()
 
 
-def never_accepted(flow: Flow) -> None:
-    flow.expect(EventKind.OVERDUE, flow.dispatch())
-
-
-def never_finished(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.OVERDUE, flow.dispatched)
-
-
-def never_answered(flow: Flow) -> None:
-    flow.expect(EventKind.OVERDUE, flow.ask())
-
-
-def never_escalated(flow: Flow) -> None:
-    flow.begin()
-    flow.expect(EventKind.OVERDUE, flow.alert())
-
-
-FAULTY: dict[str, tuple[Callable[[Flow], None], EventKind]] = {
-    "an invalid timestamp": (bad_timestamp, EventKind.INVALID),
-    "an id that is not a UUID v4": (bad_id, EventKind.INVALID),
-    "content that is not Space Format": (json_content, EventKind.INVALID),
-    "a channel of an unknown family": (unknown_family, EventKind.INVALID),
-    "a type that does not belong on the channel": (wrong_type, EventKind.INVALID),
-    "a command from an agent": (forged_dispatch, EventKind.UNAUTHORISED),
-    "an alert that is not a broadcast": (private_alert, EventKind.UNAUTHORISED),
-    "a report on another agent's task": (other_agents_report, EventKind.UNAUTHORISED),
-    "an answer from an agent that was not asked": (other_agents_answer, EventKind.UNAUTHORISED),
-    "an envelope delivered twice": (sent_twice, EventKind.DUPLICATE),
-    "an id used for a second envelope": (id_reused, EventKind.ID_REUSED),
-    "a report with an unknown correlation_id": (unknown_correlation, EventKind.UNCORRELATED),
-    "a report without correlation_id": (no_correlation, EventKind.UNCORRELATED),
-    "a report on a task that was not dispatched": (other_task, EventKind.UNCORRELATED),
-    "an escalation without a violation": (idle_escalation, EventKind.UNCORRELATED),
-    "a task dispatched again while it is open": (dispatched_twice, EventKind.DUPLICATE_TASK),
-    "`Accepted` is missing": (accepted_lost, EventKind.OUT_OF_ORDER),
-    "`Accepted` is repeated": (accepted_again, EventKind.OUT_OF_ORDER),
-    "the artifact is missing": (artifact_lost, EventKind.OUT_OF_ORDER),
-    "an unknown status word": (strange_status, EventKind.UNKNOWN_STATUS),
-    "a report after the end": (after_the_end, EventKind.LATE),
-    "a second answer": (answered_twice, EventKind.LATE),
-    "an agent that works while paused": (goes_on_while_paused, EventKind.WHILE_PAUSED),
-    "a task that resumes before escalation": (goes_on_before_escalation, EventKind.UNESCALATED),
-    "an escalation to an agent": (escalated_to_agent, EventKind.MISDIRECTED),
-    "a dispatch that no agent accepts": (never_accepted, EventKind.OVERDUE),
-    "a task that never ends": (never_finished, EventKind.OVERDUE),
-    "an unanswered question": (never_answered, EventKind.OVERDUE),
-    "a violation that is not escalated": (never_escalated, EventKind.OVERDUE),
+K = EventKind
+_FAULTY: dict[str, tuple[Callable[[Flow, EventKind], None], EventKind]] = {
+    "an invalid timestamp": (within(lambda flow: flow.report("In Progress", timestamp="yesterday")), K.INVALID),
+    "an id that is not a UUID v4": (
+        within(lambda flow: flow.report("In Progress", id=f"k{flow.rnd.getrandbits(60)}")),
+        K.INVALID,
+    ),
+    "content that is not Space Format": (
+        within(lambda flow: flow.send("SystemMonitor", "Broadcast", "Alert", "alert/error", '{"metricName":"Rate"}')),
+        K.INVALID,
+    ),
+    "a channel of an unknown family": (
+        within(lambda flow: message(flow, "Orchestrator", "Info", "report2/status")),
+        K.INVALID,
+    ),
+    "a type that does not belong on the channel": (
+        within(lambda flow: message(flow, "Broadcast", "Info", "alert/error")),
+        K.INVALID,
+    ),
+    "a command from an agent": (
+        within(lambda flow: message(flow, flow.other, "Command", "command/dispatch", place="forged")),
+        K.UNAUTHORISED,
+    ),
+    "an alert that is not a broadcast": (
+        within(lambda flow: message(flow, flow.other, "Alert", "alert/violation", "SystemMonitor")),
+        K.UNAUTHORISED,
+    ),
+    "a report on another agent's task": (
+        within(lambda flow: flow.report("Completed", sender=flow.other)),
+        K.UNAUTHORISED,
+    ),
+    "an answer from an agent that was not asked": (other_agents_answer, K.UNAUTHORISED),
+    "an envelope delivered twice": (sent_twice, K.DUPLICATE),
+    "an id used for a second envelope": (
+        within(lambda flow: flow.report("In Progress\nmore", id=flow.steps[-1][1].id)),
+        K.ID_REUSED,
+    ),
+    "a report with an unknown correlation_id": (
+        within(lambda flow: flow.report("In Progress", correlation_id=flow.uuid())),
+        K.UNCORRELATED,
+    ),
+    "a report without correlation_id": (
+        within(lambda flow: flow.report("In Progress", correlation_id=None)),
+        K.UNCORRELATED,
+    ),
+    "a report on a task that was not dispatched": (
+        within(lambda flow: flow.report("In Progress", task="elsewhere")),
+        K.UNCORRELATED,
+    ),
+    "an escalation without a violation": (within(lambda flow: flow.escalate(flow.uuid())), K.UNCORRELATED),
+    "a task dispatched again while it is open": (within(lambda flow: flow.dispatch()), K.DUPLICATE_TASK),
+    "`Accepted` is missing": (accepted_lost, K.OUT_OF_ORDER),
+    "`Accepted` is repeated": (within(lambda flow: flow.report("Accepted")), K.OUT_OF_ORDER),
+    "the artifact is missing": (begun(lambda flow: flow.report("Completed")), K.OUT_OF_ORDER),
+    "an unknown status word": (within(lambda flow: flow.report("Almost done")), K.UNKNOWN_STATUS),
+    "a report after the end": (after_the_end, K.LATE),
+    "a second answer": (answered_twice, K.LATE),
+    "an agent that works while paused": (goes_on_while_paused, K.WHILE_PAUSED),
+    "a task that resumes before escalation": (goes_on_before_escalation, K.UNESCALATED),
+    "an escalation to an agent": (escalated_to_agent, K.MISDIRECTED),
+    "a dispatch that no agent accepts": (alone(lambda flow: flow.dispatch()), K.OVERDUE),
+    "a task that never ends": (begun(lambda flow: flow.dispatched or flow.dispatch()), K.OVERDUE),
+    "an unanswered question": (alone(lambda flow: flow.ask()), K.OVERDUE),
+    "a violation that is not escalated": (begun(lambda flow: flow.alert()), K.OVERDUE),
 }
+FAULTY = {name: (partial(make, kind=kind), kind) for name, (make, kind) in _FAULTY.items()}
 """Every seeded fault, in words: how it is made, and the one event that tells it. docs/kick.md shows this table."""
 
 

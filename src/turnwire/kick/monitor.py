@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import count
 from types import NoneType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -175,7 +176,7 @@ class Monitor:
         self._table = Table()
         self._alarms = Alarms()
         self._ended: deque[Tracked] = deque()
-        self._count = 0  # of what has begun
+        self._numbers = count(1)  # of what begins
         self._to_resume = 0  # so many tasks may go on by now
         row = policy.row_for(ESCALATION_CHANNEL)  # violations go where a row about that channel alone says
         own = row is not None and not row.channel.endswith("*")
@@ -232,9 +233,7 @@ class Monitor:
             if handler is not None:
                 handler(self, fed)
             if family == "command" and name != "dispatch":  # a report may respond to it
-                for key in dict.fromkeys(
-                    (envelope.id, envelope.correlation_id or envelope.id)
-                ):  # in this order, always
+                for key in (envelope.id, envelope.correlation_id or envelope.id):
                     self._commands[key] = envelope.receiver, task
         self._seen[envelope.id] = mark
 
@@ -286,11 +285,6 @@ class Monitor:
 
     # --- what begins and ends ------------------------------------------------------------------------------------
 
-    def _number(self) -> int:
-        """The number of what begins now."""
-        self._count += 1
-        return self._count
-
     def _watch(self, what: Tracked, kind: str, start: float | None) -> None:
         """Sets the alarm of something to a deadline, by its name in :class:`Deadlines`."""
         self._alarms.set(what, kind, start, getattr(self._deadlines, kind))
@@ -333,7 +327,7 @@ class Monitor:
         """``⫻command/dispatch``: a new task, a paused one that continues, or a duplicate."""
         task = self.task(fed.task)
         if task is None or task.state in CLOSED:
-            task = Task(fed.envelope, fed.task, self._number(), fed.now)
+            task = Task(fed.envelope, fed.task, next(self._numbers), fed.now)
             self._table.put(task, GROUP, task.group)
             if task.name is not None:
                 self._table.put(task, RUN, (task.group, task.name))
@@ -494,7 +488,7 @@ class Monitor:
                 text = f"no request has the correlation_id {correlation!r}"
                 fed.tell(EventKind.UNCORRELATED, "this does not answer any question" if there else text)
                 return
-        query = Tracked(envelope, None, self._number())
+        query = Tracked(envelope, None, next(self._numbers))
         self._table.put(query, QUESTION, query.id, query.group)
         self._table.put(query, ASKED, None, *_pairs(query, envelope.sender))
         self._watch(query, "answer", fed.now)
@@ -536,7 +530,7 @@ class Monitor:
         groups = dict.fromkeys(task.group for task in about if task is not None)
         if correlation is not None:
             groups = {correlation: None, **groups}
-        violation = Tracked(fed.envelope, fed.task, self._number())
+        violation = Tracked(fed.envelope, fed.task, next(self._numbers))
         marks: list[Hashable] = [violation.id, violation.group, *groups]
         if fed.task is not None:
             marks.append((NAME, fed.task))

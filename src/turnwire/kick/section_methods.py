@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _STUFFED = re.compile(rf"^\\(\\*{SIGIL})", re.M)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ENDING = re.compile(r"\A\r?\n")
 _STUFFABLE = re.compile(rf"^(?=\\*{SIGIL})", re.M)
 
 
@@ -113,23 +112,20 @@ def _respelled(section: Section, built: Section) -> str | None:
     if raw is None or _STUFFABLE.search(built.content) or _SURROGATE.search(built.content):
         return None
     line, newline, rest = raw.partition("\n")
-    ending = "\r\n" if newline and line.endswith("\r") else newline
-    header = line + newline
+    ending = "\r\n" if line.endswith("\r") else "\n"
     if parts_of(built)[:6] != parts_of(section)[:6]:
-        header = header_text(built)
-        if judge(header[1:]) >= 0:
+        line = header_text(built)
+        if judge(line[1:]) >= 0:
             return None
-        header += ending
+        line += ending[:-1]
     if built.content == section.content:
-        return header + rest
-    blank = rest[content_end(rest, 0, len(rest)) :]
-    if not built.content:
-        return header + _ENDING.sub("", blank, count=1)
+        return line + newline + rest
     if built.content.endswith("\r"):
         return None
-    if not ending:
-        header += "\n"
-    return header + built.content + blank if section.content else header + built.content + ending + blank
+    blank = rest[content_end(rest, 0, len(rest)) :]
+    if not built.content:
+        return line + newline + blank.removeprefix(ending)
+    return f"{line}\n{built.content}" + ("" if section.content else ending * bool(newline)) + blank
 
 
 def header_text(section: Section) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from turnwire import _backend, message as contract
@@ -27,8 +26,6 @@ else:
 
 ANSWER = "answer"
 """The name of the channel, or the type of the first section, of an answer."""
-MOST_SHOWN = 60
-"""Sections that a notebook shows."""
 _NAMES = ("preamble", "sections", "issues", "bom", "fences", "stuffing")
 _new = tuple.__new__  # makes an Issue in half the time: a header of four bytes may have one
 
@@ -122,11 +119,11 @@ class Space(contract.Message):
         if not isinstance(text, str):
             raise DecodeError(Reason.WRONG_TYPE, "document must be text", wire=WIRE, path="/document")
         options = {name: bool(fields.get(name)) for name in ("fences", "stuffing")}
-        return _rebuild(cls, *parse_space(text, mode="lenient", **options)._state())  # type: ignore[no-any-return]
+        return cls(**parse_space(text, mode="lenient", **options)._values())
 
     def replace(self, **changes: Any) -> Self:
         """Returns a copy with some attributes replaced; the sections are shared."""
-        values = dict(zip(_NAMES, self._state(), strict=True))
+        values = self._values()
         contract.refuse_unknown(type(self), changes, values)
         return type(self)(**{**values, **changes})
 
@@ -143,28 +140,12 @@ class Space(contract.Message):
     def __repr__(self) -> str:
         return f"<Space {len(self.preamble)} characters, {len(self.sections)} sections, {len(self.issues)} issues>"
 
-    def _repr_html_(self) -> str:
-        from turnwire.showing import table
-
-        parts = ("place", "type", "name", "qualifier", "content")
-        rows = ([getattr(section, part) for part in parts] for section in islice(self.sections, MOST_SHOWN))
-        more = f", the first {MOST_SHOWN}" if len(self.sections) > MOST_SHOWN else ""
-        return table(f"Space of {len(self.sections)} sections{more}", parts, rows)
-
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Space):
-            return NotImplemented
-        return self._state() == other._state()
+        return self._values() == other._values() if isinstance(other, Space) else NotImplemented
 
-    def _state(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in _NAMES)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), *self._state())
-
-
-def _rebuild(cls: Any, *state: Any) -> Any:
-    return cls(**dict(zip(_NAMES, state, strict=True)))
+    def _values(self) -> dict[str, Any]:
+        """The arguments that make an equal document."""
+        return {name: getattr(self, name) for name in _NAMES}
 
 
 def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = False, stuffing: bool = False) -> Space:
