@@ -72,13 +72,6 @@ def test_changes_are_judged(sstp):
         sstp.encode(message)
 
 
-def test_a_copy_shares_its_lists_and_is_judged_with_them(sstp):
-    message = sstp.decode(json.dumps(example(Kind.INTENT)))
-    copy.copy(message).payload["assumptions"].append(7)
-    with pytest.raises(EncodeError):
-        sstp.encode(message)
-
-
 def test_equality_copies_and_pickles(sstp):
     for kind in Kind:
         message = sstp.decode(json.dumps({**example(kind), "more": [1]}))
@@ -210,15 +203,6 @@ def damaged(draw):
     return value
 
 
-@needs_both
-@given(damaged())
-def test_what_is_sound_has_no_finding(value):
-    sound = codec._codec.made(value, None) is not None
-    assert not sound or list(findings(value)) == []
-    shared = package.Message.of(codec._read(json.dumps(value))).fields  # with the strings that readers share as keys
-    assert (codec._codec.made(shared, None) is not None) is sound
-
-
 @given(damaged(), st.booleans())
 def test_whatever_is_accepted_is_written_back(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)
@@ -267,6 +251,8 @@ def test_no_value_in_a_field_is_sound_where_anything_is_found(kind):
                 assert not sound or not list(findings(one)), (part, name, value)
                 told.add(sound)
     assert told == {True, False}
+    shared = package.Message.of(codec._read(json.dumps(made))).fields  # with the strings that readers share as keys
+    assert codec._codec.made(shared, None) is not None
     for one in ({}, {"header": made["header"]}, {"payload": made["payload"]}, {**made, "header": []}):
         assert codec._codec.made(one, None) is None
 

@@ -280,14 +280,6 @@ def test_the_table_of_acknowledgements_can_be_extended():
 # --- turns -----------------------------------------------------------------------------------------------------------
 
 
-def test_one_speaks_then_another():
-    session = sstp.Session()
-    assert session.feed(message("a", 1)) == []
-    assert reasons(session.feed(message("a", 2))) == ["out_of_turn"]
-    assert session.feed(message("b", 1)) == []
-    assert session.feed(message("a", 3)) == []
-
-
 @pytest.mark.parametrize("kind", Kind)
 def test_who_may_speak_after_each_kind(kind):
     for speaker in ("a", "b", "c"):
@@ -314,13 +306,6 @@ def test_the_host_grants_and_times_out():
     assert session.feed(message("c", 1)) == []
     session.time_out()
     assert session.feed(message("c", 2)) == []
-
-
-def test_an_addressee_in_any_kind_has_the_floor():
-    session = sstp.Session()
-    session.feed(message("a", 1, Kind.KNOWLEDGE, "b"))
-    assert reasons(session.feed(message("c", 1))) == ["out_of_turn"]
-    assert session.feed(message("b", 1)) == []
 
 
 def test_a_query_to_nobody_leaves_the_floor_open():
