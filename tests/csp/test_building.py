@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from hypothesis import Phase, find, settings, strategies as st
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.errors import UnknownName
-
-FIRST = settings(max_examples=5, phases=[Phase.generate])
 
 
 def test_keys_as_keywords() -> None:
@@ -46,14 +41,3 @@ def test_the_next_id_of_a_store() -> None:
     for wrong in ("X", "", None, "TE"):
         with pytest.raises((UnknownName, TypeError)):
             store.next_id(wrong)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "cls",
-    [
-        *(csp.CspMessage, csp.Task, csp.Result, csp.Error, csp.Patch, csp.FileOp, csp.Generic, csp.Op),
-        *(csp.Template, csp.Preamble, csp.Junk, csp.Document),
-    ],
-)
-def test_hypothesis_builds_each_class_from_its_signature(cls: Any) -> None:
-    assert isinstance(find(st.builds(cls), lambda _: True, settings=FIRST), cls)

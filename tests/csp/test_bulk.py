@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.above import backend  # noqa: F401  (a fixture)
 from tests.conftest import THINNED, rounds
 from tests.csp.generate import ODD_LINES, document
 from tests.log.engines import ENGINES, LIMIT, Read, read
@@ -15,6 +16,7 @@ from turnwire.csp._lines_py import EXACT, NEAR, TEXT, classify_magic_line
 from turnwire.csp.bulk import decode
 from turnwire.csp.messages import FileOp, Generic, Op, Patch, Template
 
+pytestmark = pytest.mark.once  # each test runs on both cores
 CORES = list(dict.fromkeys((ENGINES[0], ENGINES[-1])))
 COLUMNS = (*spec.BULK_TEXTS, *spec.BULK_ENUMS)
 
@@ -157,63 +159,51 @@ def test_text_around_messages_is_no_reject() -> None:
 
 
 HEAD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT %b\n\n"
+_MEM = ("K v", "K", "K ", "CSP /1", "CSP /x", "k v", "K_1 v\nL v", f"{'A' * 40} v", "K v\n<<<\n>>>", " ")
+_PATCH = """
+BASE C0|APPLY -> C1
+BASE C0|+ DEF A =|~ DEF _B1 :=|- DEF C|APPLY -> C1
+BASE C0|+ DEF A = v|~ DEF A := |APPLY -> C1
+BASE C0|+ DEF A v|APPLY -> C1
+BASE C0|+ DEF A =v|APPLY -> C1
+BASE C0|+ DEF A|APPLY -> C1
+BASE C0|+ DEF A |APPLY -> C1
+BASE C0|~ DEF A = v|APPLY -> C1
+BASE C0|~ DEF A :v|APPLY -> C1
+BASE C0|- DEF A = v|APPLY -> C1
+BASE C0|+ DEF 1 = v|APPLY -> C1
+BASE C0|+ DEF|APPLY -> C1
+BASE C0|AND so on|APPLY -> C1
+BASE C|APPLY -> C1
+BASE C0x|APPLY -> C1
+BASE C0|APPLY -> 1
+BASE C0|APPLY -> C1|+ DEF A = v
+APPLY -> C1|BASE C0
+BASE C0|BASE C0|APPLY -> C1
+BASE C0|+ DEF A = v\r|APPLY -> C1
+BASE C0|+ REF A = v|- REF B|~ REF C := v|APPLY -> C1
+BASE C0x|+ DEF A = v|APPLY -> C1y
+"""
+_RESULT = (
+    "STATUS OK\nDATA\n<<<\n>>>",
+    "STATUS OK\nPRODUCED\n<<<<\n>>>\n>>>>>\n>>>>\nDATA\n<<<\n>>\n>>>\r",
+    "STATUS OK\nPRODUCED\nDATA x",
+    "STATUS\n<<<\nOK\n>>>\nDATA x",
+    "STATUS OK\nDATA\n<<<-\nx\n>>>",
+    "STATUS OK\nDATA\n<<\n",
+    "STATUS OK\nDATA\n<<< \n>>>",
+    "STATUS OK\nDATA\n<<<\n>>>x\n >>>\n>>>",
+    "STATUS OK\nDATA x\nDATA\n<<<\n>>>",
+    "STATUS OK\nPRODUCEDX y",
+)
 NEARLY_USUAL = [
-    HEAD % b"MEM" + b"MEM M\n" + line + b"\n\n"
-    for line in (
-        b"K v",
-        b"K",
-        b"K ",
-        b"CSP /1",
-        b"CSP /x",
-        b"k v",
-        b"K_1 v\nL v",
-        b"A" * 40 + b" v",
-        b"K v\n<<<\n>>>",
-        b" ",
+    HEAD % intent + f"{head}\n{lines}\n\n".encode()
+    for intent, head, several in (
+        (b"MEM", "MEM M", _MEM),
+        (b"PATCH", "PATCH P1", [row.replace("|", "\n") for row in _PATCH.strip("\n").split("\n")]),
+        (b"RESULT", "RESULT T1", _RESULT),
     )
-]
-NEARLY_USUAL += [
-    HEAD % b"PATCH" + b"PATCH P1\n" + b"\n".join(lines) + b"\n\n"
-    for lines in (
-        [b"BASE C0", b"APPLY -> C1"],
-        [b"BASE C0", b"+ DEF A =", b"~ DEF _B1 :=", b"- DEF C", b"APPLY -> C1"],
-        [b"BASE C0", b"+ DEF A = v", b"~ DEF A := ", b"APPLY -> C1"],
-        [b"BASE C0", b"+ DEF A v", b"APPLY -> C1"],
-        [b"BASE C0", b"+ DEF A =v", b"APPLY -> C1"],
-        [b"BASE C0", b"+ DEF A", b"APPLY -> C1"],
-        [b"BASE C0", b"+ DEF A ", b"APPLY -> C1"],
-        [b"BASE C0", b"~ DEF A = v", b"APPLY -> C1"],
-        [b"BASE C0", b"~ DEF A :v", b"APPLY -> C1"],
-        [b"BASE C0", b"- DEF A = v", b"APPLY -> C1"],
-        [b"BASE C0", b"+ DEF 1 = v", b"APPLY -> C1"],
-        [b"BASE C0", b"+ DEF", b"APPLY -> C1"],
-        [b"BASE C0", b"AND so on", b"APPLY -> C1"],
-        [b"BASE C", b"APPLY -> C1"],
-        [b"BASE C0x", b"APPLY -> C1"],
-        [b"BASE C0", b"APPLY -> 1"],
-        [b"BASE C0", b"APPLY -> C1", b"+ DEF A = v"],
-        [b"APPLY -> C1", b"BASE C0"],
-        [b"BASE C0", b"BASE C0", b"APPLY -> C1"],
-        [b"BASE C0", b"+ DEF A = v\r", b"APPLY -> C1"],
-        [b"BASE C0", b"+ REF A = v", b"APPLY -> C1"],
-        [b"BASE C0", b"+ REF A = v", b"- REF B", b"~ REF C := v", b"APPLY -> C1"],
-        [b"BASE C0x", b"+ DEF A = v", b"APPLY -> C1y"],
-    )
-]
-NEARLY_USUAL += [
-    HEAD % b"RESULT" + b"RESULT T1\n" + lines + b"\n\n"
-    for lines in (
-        b"STATUS OK\nDATA\n<<<\n>>>",
-        b"STATUS OK\nPRODUCED\n<<<<\n>>>\n>>>>>\n>>>>\nDATA\n<<<\n>>\n>>>\r",
-        b"STATUS OK\nPRODUCED\nDATA x",
-        b"STATUS\n<<<\nOK\n>>>\nDATA x",
-        b"STATUS OK\nDATA\n<<<-\nx\n>>>",
-        b"STATUS OK\nDATA\n<<\n",
-        b"STATUS OK\nDATA\n<<< \n>>>",
-        b"STATUS OK\nDATA\n<<<\n>>>x\n >>>\n>>>",
-        b"STATUS OK\nDATA x\nDATA\n<<<\n>>>",
-        b"STATUS OK\nPRODUCEDX y",
-    )
+    for lines in several
 ]
 
 

@@ -167,6 +167,8 @@ def test_patch_operations():
     block = csp.decode(text).block
     assert block.ops == [("+", "A", "b = c"), ("~", "_B", ""), ("-", "C", None), ("+", "D", "")]
     assert (block.base, block.apply) == ("C0", "C1")
+    ops = [("+ DEF A", "b = c"), ("~ DEF _B", ""), ("- DEF C", ""), ("+ DEF D", "")]
+    assert block.fields == [("BASE", "C0"), *ops, ("APPLY", "C1")]
 
 
 def test_templates_and_preambles():
@@ -366,19 +368,6 @@ def test_the_order_of_fields_counts_where_keys_are_free(kind):
     assert make(fields=fields) != csp.Task("T2", fields) and make(fields=fields) != csp.Generic("MEM", "T2", fields)
 
 
-@pytest.mark.parametrize(
-    ("defs", "laws", "text"),
-    [
-        ({}, {"L1": "x"}, "LAWS\n- L1: x\n"),
-        ({"A": "b"}, {}, "DEF A = b\n"),
-        ({"A": "b"}, {"L1": "x"}, "DEF A = b\n\nLAWS\n- L1: x\n"),
-        ({"A": "b", "B": "c"}, {"L1": "x", "L2": "y"}, "DEF A = b\nDEF B = c\n\nLAWS\n- L1: x\n- L2: y\n"),
-    ],
-)
-def test_preambles_are_written_without_a_blank_line_in_front(defs, laws, text):
-    assert csp.encode(csp.Preamble(defs, laws)) == text
-
-
 @pytest.mark.parametrize(("space", "known"), [(" ", True), ("\t", True), ("\xa0", False), ("\n", False), ("\r", False)])
 def test_a_token_stands_between_spaces_and_tabs(space, known):
     text = f"{space}SRC{space},x"
@@ -393,9 +382,9 @@ def test_a_lone_surrogate_is_placed_by_its_byte(front):
 
 
 DOCUMENTS = [
-    "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n",
-    "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT FILE\n\nFILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\na\r\nb\n>>>\n",
-    "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF A = b\n- DEF C\nAPPLY -> C1\n",
+    TASK,
+    HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\na\r\nb\n>>>\n",
+    HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ DEF A = b\n- DEF C\nAPPLY -> C1\n",
     "DEF A = b\n\nLAWS\n- L1: x\n",
     "CSP/1;a;b\nx\ny\n",
 ]
@@ -416,11 +405,6 @@ def test_what_ends_with_a_return_is_written_as_it_was_read(text, returns):
         except (DecodeError, ValueError):
             continue
         assert csp.parse(csp.encode(record)).records == [record]
-
-
-def test_a_patch_has_a_field_for_each_of_its_lines():
-    made = csp.Patch("P1", "C0", [("+", "A", "1"), ("-", "B", None), ("~", "C", "")], "C1")
-    assert made.fields == [("BASE", "C0"), ("+ DEF A", "1"), ("- DEF B", ""), ("~ DEF C", ""), ("APPLY", "C1")]
 
 
 @pytest.mark.parametrize("law", [False, True])

@@ -9,9 +9,8 @@ import pytest
 
 import turnwire
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
-from turnwire import csp, fences
+from turnwire import csp
 from turnwire.errors import DecodeError
-from turnwire.kick.space import parse_space
 
 MESSAGE = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ go\n"
 HELD = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT MEM\n\nMEM M1\nNOTE\n<<<\n```\n~~~\nCSP/1\n>>>\n"
@@ -109,29 +108,3 @@ def test_only_a_fence_that_closes_ends_a_message(front: str, line: str, closes: 
     assert (error.value.reason, error.value.offset) == ("stray_line", place)
     assert (records, [one[3] for one in rejects]) == ([], ["stray_line"])
     assert [(one.reason, one.where) for one in lenient.issues] == [("stray_line", text.count("\n", 0, place) + 1)]
-
-
-@pytest.mark.parametrize(
-    ("lines", "inside"),
-    [
-        (["```", "~~~"], True),
-        (["~~~", "```"], True),
-        (["~~~~", "~~~"], True),
-        (["~~~", "~~~~ \t\r"], False),
-        (["~~~", "~~~ x"], True),
-        (["``` a`b"], False),
-        (["~~~ a`b"], True),
-        (["   ~~~"], True),
-        (["    ~~~"], False),
-        (["~~~", "~~~\r\r"], True),
-    ],
-)
-def test_what_opens_and_closes(core: Any, lines: list[str], inside: bool) -> None:
-    text = "".join(f"{line}\n" for line in lines)
-    fence = ""
-    for line in lines:
-        fence = fences.fence_behind(line, fence)
-    assert bool(fence) == inside
-    document = f"{text}\u2afbhead\nbody\n"
-    assert len(core("kick.format").parse(document.encode(), True, True)[2]) == (0 if inside else 1)
-    assert len(parse_space(document, mode="lenient", fences=True).sections) == (0 if inside else 1)

