@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tests.ledger.intruder import rewrite
 from tests.sap.documents import RESULT, TASK, changed
 from turnwire.cli.program import run as run_program
 from turnwire.ledger import Ledger
@@ -58,8 +59,8 @@ def test_verify(path: str, tmp_path: Path, run: Command) -> None:
     assert run("verify", [path, "--head", path]).exit_code == 3  # a database is no text
     assert run("verify", [path + "no"]).exit_code == 3
     assert [run("verify", [path, "--threshold", number]).exit_code for number in "12"] == [2] * 2  # of no witness
-    connection = sqlite3.connect(path)
-    connection.executescript("DROP TRIGGER entries_no_delete; DELETE FROM entries WHERE rowid = 3")
+    with sqlite3.connect(path) as connection:
+        connection.executescript("DROP TRIGGER entries_no_delete; DELETE FROM entries WHERE rowid = 3")
     connection.close()
     bad = run("verify", [path, "--json"])
     assert bad.exit_code == 1
@@ -87,6 +88,52 @@ def test_an_old_head_is_for_proofs_of_continuation(path: str, tmp_path: Path, ru
     check = ["check", str(proof), "--head", str(head)]
     assert run("ledger", check) == (0, "the proof is valid\n")
     assert run("ledger", [*check, "--old", str(head)]) == (2, "")
+
+
+def test_heads_proofs_and_copies(path: str, tmp_path: Path, run: Command) -> None:
+    def call(name: str, *arguments: object) -> tuple[int, str]:
+        return run(name, [str(argument) for argument in arguments])
+
+    def kept(name: str, text: str) -> Path:
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    key = Ed25519PrivateKey.generate()
+    with Ledger(path) as ledger:
+        ledger.append_many([("x", b"body %d" % number) for number in range(700)])
+    secret = kept("key", key.private_bytes_raw().hex())
+    first = kept("first", call("ledger", "head", path, "--sign", secret)[1])
+    with Ledger(path) as ledger:
+        ledger.append("y", b"\xff")
+    second = kept("second", call("ledger", "head", path, "--after", first, "--sign", secret)[1])
+    proof = kept("proof", call("ledger", "prove", path, "--since", 700)[1])
+    assert call("ledger", "check", proof, "--old", first, "--head", second) == (0, "the proof is valid\n")
+    witness = Ed25519PrivateKey.generate()
+    other = kept("witness", witness.private_bytes_raw().hex())
+    code, text = call("ledger", "check", proof, "--old", first, "--head", second, "--sign", other)
+    assert code == 0
+    both, public = kept("both", text), witness.public_key().public_bytes_raw().hex()
+    assert [call("verify", path, "--head", head, "--witness", public)[0] for head in (both, second)] == [0, 1]
+    for signer, code in ((key, 0), (Ed25519PrivateKey.generate(), 1)):
+        public = signer.public_key().public_bytes_raw().hex()
+        assert call("verify", path, "--head", second, "--key", public)[0] == code
+    assert call("ledger", "check", proof, "--old", second, "--head", first)[0] == 1
+    inside = kept("inside", call("ledger", "prove", path, 701)[1])
+    assert call("ledger", "check", inside, "--head", second, "--leaf", "00" * 32)[0] == 1
+    assert call("ledger", "check", inside, "--head", second)[0] == 0
+    assert call("ledger", "check", inside, "--head", first)[0] == 1
+    lines = call("ledger", "export", path)[1].splitlines()
+    assert len(lines) == 701
+    assert json.loads(lines[0])["body"] == "body 0"
+    assert json.loads(lines[700])["body_hex"] == "ff"
+    code, text = call("ledger", "backup", path, tmp_path / "copy")
+    assert (code, json.loads(text)["size"]) == (0, 701)
+    assert call("ledger", "backup", path, tmp_path / "copy")[0] == 3
+    assert call("ledger", "head", tmp_path / "none")[0] == 3
+    assert call("verify", tmp_path)[0] == 3
+    rewrite(Path(path), "UPDATE entries SET body = x'00' WHERE rowid = 3")
+    assert call("ledger", "head", path, "--sign", secret)[0] == 1
+    assert call("ledger", "head", path, "--after", first)[0] == 1
 
 
 def test_conform(tmp_path: Path, run: Command) -> None:

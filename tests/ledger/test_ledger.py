@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +14,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tests.ledger.intruder import Intruder
 from turnwire.errors import EncodeError, RuleError
 from turnwire.ledger import Checkpoint, InclusionProof, Ledger, require, verify_file
 
@@ -189,26 +188,10 @@ def test_sql_that_is_not_refused_is_found(ledger: Ledger, statement: str) -> Non
     assert ledger.verify().fault is not None
 
 
-class Intruder:
-    """Somebody who takes the guards away, rewrites, and puts them back."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self.connection = raw(ledger)
-        self.connection.execute("PRAGMA synchronous = OFF")  # hundreds of changes, of which none has to last
-        self.guards = self.connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-
-    def run(self, statement: str, *values: object) -> None:
-        for name, _ in self.guards:
-            self.connection.execute(f"DROP TRIGGER {name}")
-        self.connection.execute(statement, values)
-        for _, sql in self.guards:
-            self.connection.execute(sql)
-
-
 @once
 def test_every_flipped_byte_in_every_row_is_found(ledger: Ledger) -> None:
     ledger.append_many([("kind", f"body {number}", "key") for number in range(260)])
-    intruder = Intruder(ledger)
+    intruder = Intruder(ledger.path)
     tables = {"entries": "at, kind, key, body, chain", "about": "name, value"}
     flips = 0
     for table, columns in tables.items():
@@ -254,7 +237,7 @@ def test_every_flipped_byte_of_the_file_between_two_rows_is_found(tmp_path: Path
 def test_rows_cut_off_are_seen_with_a_kept_head_only(ledger: Ledger) -> None:
     ledger.append_many([("x", b"b")] * 10)
     head = ledger.head()
-    Intruder(ledger).run("DELETE FROM entries WHERE rowid > 7")
+    Intruder(ledger.path).run("DELETE FROM entries WHERE rowid > 7")
     assert ledger.verify()
     fault = ledger.verify(head).fault
     assert fault is not None
@@ -265,7 +248,7 @@ def test_rows_cut_off_are_seen_with_a_kept_head_only(ledger: Ledger) -> None:
 
 def test_a_row_taken_out_of_the_middle(ledger: Ledger) -> None:
     ledger.append_many([("x", b"b")] * 10)
-    Intruder(ledger).run("DELETE FROM entries WHERE rowid = 4")
+    Intruder(ledger.path).run("DELETE FROM entries WHERE rowid = 4")
     fault = ledger.verify().fault
     assert fault is not None
     assert (fault.where, fault.seq) == ("rows", 4)
@@ -277,7 +260,7 @@ def test_a_ledger_forged_from_the_start_needs_a_kept_head(tmp_path: Path, monkey
         head = ledger.head()
     with Ledger(tmp_path / "b") as forged:
         forged.append("x", b"false")
-        Intruder(forged).run("UPDATE about SET value = ? WHERE name = 'id'", head.ledger)
+        Intruder(forged.path).run("UPDATE about SET value = ? WHERE name = 'id'", head.ledger)
         assert not forged.verify()
         fault = forged.verify(head).fault
         assert fault is not None
@@ -378,49 +361,28 @@ while True:
 """
 
 
-def writer(path: Path, seed: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(seed)], stdout=subprocess.PIPE)
-
-
-@once
-def test_processes_write_one_chain(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    workers = [writer(path, seed) for seed in range(3)]
-    acknowledged = 0
-    for worker in workers:
-        assert worker.stdout is not None
-        worker.stdout.readline()
-    time.sleep(0.06)
-    for worker in workers:
-        worker.kill()
-        time.sleep(0.02)  # the others go on
-    for worker in workers:
-        out, _ = worker.communicate()
-        acknowledged = max([acknowledged, *map(int, out.split(b"\n")[:-1])])
-    verdict = verify_file(path)
-    assert verdict, verdict
-    assert verdict.size >= acknowledged > 0
-
-
 @once
 @pytest.mark.parametrize("rounds", [int(os.environ.get("TURNWIRE_KILL_ROUNDS", "2"))])
-def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path, rounds: int) -> None:
-    path = tmp_path / "a"
-    dice = random.Random(1)
-    head: Checkpoint | None = None
+def test_processes_write_one_chain_and_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path, rounds: int) -> None:
+    path, heads = tmp_path / "a", list[Checkpoint]()
     for round_ in range(rounds):
-        worker = writer(path, round_)
-        assert worker.stdout is not None
-        first = int(worker.stdout.readline())
-        time.sleep(dice.random() * 0.1)
-        worker.send_signal(signal.SIGKILL)
-        out, _ = worker.communicate()
-        acknowledged = max([first, *map(int, out.split(b"\n")[:-1])])
-        verdict = verify_file(path, *([head] if head else []))
+        command = [sys.executable, "-c", WRITER, path]
+        workers = [
+            subprocess.Popen([*command, f"{round_}{seed}"], stdout=subprocess.PIPE)
+            for seed in range(1 if round_ else 3)
+        ]
+        acknowledged = [int(worker.stdout.readline()) for worker in workers if worker.stdout is not None]
+        time.sleep(0.05)
+        for worker in workers:
+            worker.kill()
+            time.sleep(0.02)  # the others go on
+        for worker in workers:
+            acknowledged += map(int, worker.communicate()[0].split(b"\n")[:-1])
+        verdict = verify_file(path, *heads)
         assert verdict, verdict
-        assert verdict.size >= acknowledged
+        assert verdict.size >= max(acknowledged)
         with Ledger(path) as ledger:
-            head = ledger.head()
+            heads.append(ledger.head())
 
 
 def test_a_key_that_was_changed_in_its_index_alone_is_found(tmp_path: Path) -> None:

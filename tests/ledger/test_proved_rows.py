@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.sap.conftest import quiet_logs as quiet_logs
+from tests.ledger.intruder import rewrite
 from tests.sap.documents import TASK
 from turnwire import sap
 from turnwire.errors import Reason, RuleError
 from turnwire.ledger import Ledger
-from turnwire.ledger.connection import SCHEMA
 
 pytestmark = pytest.mark.once
 KEY = bytes(range(32))
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
-
-
-def rewrite(path: Path, statement: str, *values: Any) -> None:
-    """Takes the triggers away, changes a row, and puts them back."""
-    with sqlite3.connect(path) as file:
-        triggers = [name for name, sql in SCHEMA.items() if sql.startswith("CREATE TRIGGER")]
-        for name in triggers:
-            file.execute(f"DROP TRIGGER {name}")
-        file.execute(statement, values)
-        for name in triggers:
-            file.execute(SCHEMA[name])
-    file.close()
 
 
 def filled(path: Path) -> Ledger:
@@ -78,22 +64,22 @@ def test_a_rewritten_row_is_not_given(change: str, seq: int, open_again: bool, t
     assert not ledger.verify()
 
 
-def test_a_link_that_was_rewritten_convicts_the_row_behind_it_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("UPDATE entries SET chain = zeroblob(32) WHERE rowid = 4", RuleError),
+        ("DELETE FROM entries WHERE rowid = 4", IndexError),
+    ],
+)
+def test_a_link_that_was_rewritten_or_is_missing_convicts_the_row_behind_it(
+    statement: str, error: type[Exception], tmp_path: Path
+) -> None:
     ledger = filled(tmp_path / "l")
-    rewrite(tmp_path / "l", "UPDATE entries SET chain = ? WHERE rowid = 4", bytes(32))
-    for seq in (4, 5):
-        with pytest.raises(RuleError):
+    rewrite(tmp_path / "l", statement)
+    for seq, told in ((4, error), (5, RuleError)):
+        with pytest.raises(told):
             ledger[seq]
     assert ledger[3].seq == 3 and ledger[6].seq == 6
-
-
-def test_a_missing_row_convicts_the_one_behind_it(tmp_path: Path) -> None:
-    ledger = filled(tmp_path / "l")
-    rewrite(tmp_path / "l", "DELETE FROM entries WHERE rowid = 4")
-    with pytest.raises(RuleError):
-        ledger[5]
-    with pytest.raises(IndexError):
-        ledger[4]
 
 
 @pytest.mark.parametrize("open_again", [False, True])

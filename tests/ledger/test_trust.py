@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from turnwire.cli.program import run
+from tests.ledger.intruder import rewrite
 from turnwire.errors import NotFlushed, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, Ledger, verify_file
 from turnwire.ledger.rows import first_link, seal
@@ -26,19 +26,6 @@ from turnwire.ledger.rows import first_link, seal
 pytestmark = pytest.mark.once
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
-
-
-def tamper(path: Path, *statements: str) -> None:
-    """Runs statements as somebody who can write the file, its guards taken away and put back."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    guards = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-    for name, _ in guards:
-        connection.execute(f"DROP TRIGGER {name}")
-    for statement in statements:
-        connection.execute(statement)
-    for _, sql in guards:
-        connection.execute(sql)
-    connection.close()
 
 
 def hide_trigger(path: Path, when: str = "BEFORE INSERT", name: str = "sqlite_evil") -> None:
@@ -151,7 +138,7 @@ def test_nothing_is_signed_that_is_not_proved(path: Path, row: int) -> None:
         ledger.append("x", b"more")
         assert ledger.head().size == 701
         assert ledger.verify(first, ledger.head(), trusted=[key.public_key()])
-    tamper(path, f"UPDATE entries SET body = x'00' WHERE rowid = {row}")
+    rewrite(path, f"UPDATE entries SET body = x'00' WHERE rowid = {row}")
     with Ledger(path, signer=key) as ledger:
         for _ in range(2):
             with pytest.raises(RuleError, match=f"entry {row}"):
@@ -165,14 +152,15 @@ def test_what_was_signed_is_kept_in_mind_when_an_entry_is_broken(path: Path) -> 
     with Ledger(path, signer=Ed25519PrivateKey.generate()) as ledger:
         signed = ledger.head()
         ledger.append("x", b"more")
-        tamper(path, "UPDATE entries SET body = x'00' WHERE rowid = 701")
+        rewrite(path, "UPDATE entries SET body = x'00' WHERE rowid = 701")
         for _ in range(2):
             with pytest.raises(RuleError, match="chain at entry 701"):
                 ledger.head()
         rows, chain = seal(0, 1, [("x", b"other", "")] * 701, first_link(ledger.id))
         changed = (f"({row[0]}, {row[1]}, 'x', '', x'{row[4].hex()}', x'{row[5].hex()}')" for row in rows)
         columns = "rowid, at, kind, key, body, chain"
-        tamper(path, "DELETE FROM entries", f"INSERT INTO entries ({columns}) VALUES {', '.join(changed)}")
+        rewrite(path, "DELETE FROM entries")
+        rewrite(path, f"INSERT INTO entries ({columns}) VALUES {', '.join(changed)}")
         assert signed.chain != rows[signed.size - 1][5].hex() and chain == rows[-1][5]
         with pytest.raises(RuleError, match="does not continue the 700 entries"):
             ledger.head()
@@ -184,7 +172,7 @@ def test_an_end_that_was_taken_away_is_not_built_upon(path: Path, tmp_path: Path
     place = path if kept else tmp_path / "one.ledger"
     with Ledger(place) as ledger:
         ledger.append("x", b"1")
-        tamper(place, f"DELETE FROM entries WHERE rowid > {kept}")
+        rewrite(place, f"DELETE FROM entries WHERE rowid > {kept}")
         with pytest.raises(RuleError, match="does not continue"):
             ledger.append("x", b"2")
 
@@ -323,51 +311,6 @@ def test_a_witness_signs_no_second_head_of_a_size(path: Path) -> None:
         for given in (None, proof):
             with pytest.raises(RuleError, match="does not continue"):
                 head._replace(**changed).countersigned(key, after=head, proof=given)
-
-
-def test_the_commands(path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    def call(*arguments: object) -> tuple[int, str]:
-        code = run([str(argument) for argument in arguments])
-        return code, capfd.readouterr().out
-
-    def kept(name: str, text: str) -> Path:
-        (tmp_path / name).write_text(text)
-        return tmp_path / name
-
-    key = Ed25519PrivateKey.generate()
-    secret = kept("key", key.private_bytes_raw().hex())
-    first = kept("first", call("ledger", "head", path, "--sign", secret)[1])
-    with Ledger(path) as ledger:
-        ledger.append("y", b"\xff")
-    second = kept("second", call("ledger", "head", path, "--after", first, "--sign", secret)[1])
-    proof = kept("proof", call("ledger", "prove", path, "--since", 700)[1])
-    assert call("ledger", "check", proof, "--old", first, "--head", second) == (0, "the proof is valid\n")
-    witness = Ed25519PrivateKey.generate()
-    other = kept("witness", witness.private_bytes_raw().hex())
-    code, text = call("ledger", "check", proof, "--old", first, "--head", second, "--sign", other)
-    assert code == 0
-    both, public = kept("both", text), witness.public_key().public_bytes_raw().hex()
-    assert [call("verify", path, "--head", head, "--witness", public)[0] for head in (both, second)] == [0, 1]
-    for signer, code in ((key, 0), (Ed25519PrivateKey.generate(), 1)):
-        public = signer.public_key().public_bytes_raw().hex()
-        assert call("verify", path, "--head", second, "--key", public)[0] == code
-    assert call("ledger", "check", proof, "--old", second, "--head", first)[0] == 1
-    inside = kept("inside", call("ledger", "prove", path, 701)[1])
-    assert call("ledger", "check", inside, "--head", second, "--leaf", "00" * 32)[0] == 1
-    assert call("ledger", "check", inside, "--head", second)[0] == 0
-    assert call("ledger", "check", inside, "--head", first)[0] == 1
-    lines = call("ledger", "export", path)[1].splitlines()
-    assert len(lines) == 701
-    assert json.loads(lines[0])["body"] == "body 0"
-    assert json.loads(lines[700])["body_hex"] == "ff"
-    code, text = call("ledger", "backup", path, tmp_path / "copy")
-    assert (code, json.loads(text)["size"]) == (0, 701)
-    assert call("ledger", "backup", path, tmp_path / "copy")[0] == 3
-    assert call("ledger", "head", tmp_path / "none")[0] == 3
-    assert call("verify", tmp_path)[0] == 3
-    tamper(path, "UPDATE entries SET body = x'00' WHERE rowid = 3")
-    assert call("ledger", "head", path, "--sign", secret)[0] == 1
-    assert call("ledger", "head", path, "--after", first)[0] == 1
 
 
 def test_a_backup_to_a_full_disk_leaves_nothing(path: Path, tmp_path: Path) -> None:

@@ -243,20 +243,6 @@ def test_another_essence_meets_more_and_never_the_rows_of_another_version(tmp_pa
     )
 
 
-def test_an_older_row_that_is_aligned_is_found_behind_newer_ones_that_are_not() -> None:
-    cache = sap.Cache(":memory:")
-    asked = sap.Task.from_dict(changed(TASK, "/constitutionalContext/cachePolicy", {"mode": "prefer"}))
-    rows = []
-    for risk in ("low", "high", "medium"):
-        stored = sap.Task.from_dict(changed(asked.fields, "/constitutionalContext/riskTolerance", risk))
-        rows.append(cache.put(stored, sap.Result.from_dict(RESULT)))
-    found = cache.get(asked)
-    assert isinstance(found, sap.Hit) and found.seq == rows[0]
-    asked = sap.Task.from_dict(changed(asked.fields, "/constitutionalContext/constraints", ["another"]))
-    missed = cache.get(asked)
-    assert isinstance(missed, sap.Miss) and missed.reason == "unaligned"
-
-
 def test_the_bytes_of_a_row_of_the_cache_are_counted_not_its_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = sap.Cache(":memory:")
     asked = sap.Task.from_dict(changed(TASK, "/constitutionalContext/cachePolicy", {"mode": "prefer"}))

@@ -19,7 +19,6 @@ from turnwire import sap
 from turnwire.cli import main
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.read.judging import conform
-from turnwire.sap.secrets import secrets
 
 pytestmark = pytest.mark.usefixtures("twin")
 
@@ -205,77 +204,6 @@ def test_infos() -> None:
         (Reason.CREDENTIALS_IN_URI, "/replyTo/endpoint")
     ]
     assert infos(changed(RESULT, "/artifacts/0/uri", "https://h/x@y")) == []
-
-
-@pytest.mark.parametrize(
-    ("payload", "where"),
-    [
-        ({"password": "x"}, ["/payload/password"]),
-        ({"db": [{"clientSecret": "x"}]}, ["/payload/db/0/clientSecret"]),
-        ({"API-KEY": "x", "api_key": ""}, ["/payload/API-KEY"]),
-        ({"accessToken": "abc", "tokens": "5", "max_tokens": 5}, ["/payload/accessToken"]),
-        ({"text": "use AKIAIOSFODNN7EXAMPLE today"}, ["/payload/text"]),
-        ({"text": "-----BEGIN RSA PRIVATE KEY-----\nabc"}, ["/payload/text"]),
-        ({"h": ["Authorization: Bearer abcdefghijklmnopqrstuvwxyz"]}, ["/payload/h/0"]),
-        ({"text": "ghp_" + "a1" * 20}, ["/payload/text"]),
-        ({"text": "sk-" + "a1" * 20}, ["/payload/text"]),
-        ({"texts": ["sk-" + "a" * 20, "sk-" + "a" * 19]}, ["/payload/texts/0"]),
-        ({"text": "a task-oriented sketch, monkey business", "keyboard": "yes", "author": "me"}, []),
-        ({"a/b": {"pwd": "x"}}, ["/payload/a~1b/pwd"]),
-    ],
-)
-def test_secrets_in_a_payload_are_a_lint(payload: dict[str, Any], where: list[str]) -> None:
-    task = sap.decode(json.dumps(changed(TASK, "/payload", payload)))
-    found = [issue for issue in sap.check(task) if issue.reason is Reason.SECRET]
-    assert [issue.where for issue in found] == where
-    assert {issue.severity for issue in found} <= {"info"}
-    assert json.loads(sap.encode(task))["payload"] == payload
-
-
-SECRETS = """password passwd passphrase pwd secret api_key apikey api-key access_key privateKey accessKey token
-    credential credentials authorization PASSWORD Secret Client.Secret TOKEN"""
-OTHERS = "keyboard author tokens passage crest secretary credo pw kay ecret redential uth"
-SECRET_NAMES, NO_SECRETS = SECRETS.split(), OTHERS.split()
-SECRET_VALUES = (
-    *("sk-" + "a1" * 20, "ghp_" + "a1" * 20, "gho_" + "a1" * 20, "github_pat_" + "a1" * 20, "xoxb-" + "a1" * 20),
-    *("AIza" + "a" * 35, "AKIAIOSFODNN7EXAMPLE", "Bearer " + "a1" * 12, "Basic " + "a1" * 12),
-    *(".".join(["eyJ" + "a" * 12, "eyJ" + "b" * 12, "c" * 12]), "-----BEGIN PRIVATE KEY-----"),
-)
-
-
-@pytest.mark.parametrize("name", [*SECRET_NAMES, *NO_SECRETS])
-def test_names_of_secrets_are_seen_behind_and_before_anything(name: str) -> None:
-    """The compiled checker skips what has none of the letters: it must not skip a secret."""
-    seen = 0
-    camel, long = f"my{name[:1].upper()}{name[1:]}", f"{'x' * 30} {name}"
-    for whole in (name, f"x_{name}", f"{name}_x", f"a.b-{name}", camel, long, f"é_{name}"):
-        for value in ("x", "", 5):
-            payload = {"a": [{whole: value}]}
-            task = sap.decode(json.dumps(changed(TASK, "/payload", payload), ensure_ascii=False))
-            found = [issue.where for issue in sap.check(task) if issue.reason is Reason.SECRET]
-            assert found == [where for where, _ in secrets(payload, "/payload")], whole
-            seen += len(found)
-    assert bool(seen) is (name in SECRET_NAMES)
-
-
-@pytest.mark.parametrize("value", [*SECRET_VALUES, *(value[:7] for value in SECRET_VALUES)])
-def test_forms_of_secrets_are_seen_wherever_they_stand(value: str, twin: str) -> None:
-    for before in (*range(0, 18), 31, 32, 33, 47, 48, 63, 64, 65) if twin == "native" else (0, 1):
-        for fill, tail in ((" ", ""), ("é", " "), (".", "é"), ("-", " " * 40)):
-            payload = {"text": fill * before + value + tail}
-            task = sap.decode(json.dumps(changed(TASK, "/payload", payload), ensure_ascii=False))
-            found = [issue.where for issue in sap.check(task) if issue.reason is Reason.SECRET]
-            assert found == [where for where, _ in secrets(payload, "/payload")], payload
-
-
-@pytest.mark.parametrize("value", SECRET_VALUES)
-def test_forms_of_secrets_are_seen_whichever_letter_is_written_as_an_escape(value: str) -> None:
-    text = json.dumps(changed(TASK, "/payload", {"text": value}))
-    at = text.index(value)
-    for place in range(at, at + min(len(value), 12)):
-        for digits in (f"{ord(text[place]):04x}", f"{ord(text[place]):04X}"):
-            task = sap.decode(f"{text[:place]}\\u{digits}{text[place + 1 :]}")
-            assert [issue.where for issue in sap.check(task) if issue.reason is Reason.SECRET] == ["/payload/text"]
 
 
 def test_whole_pressures_are_written_as_integers() -> None:

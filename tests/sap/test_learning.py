@@ -170,28 +170,6 @@ def test_only_what_somebody_judged_moves_a_threshold(tmp_path: Path) -> None:
     assert thresholds_of(by_kind(loop.derive())["thresholds"]) == {"pause": 100}
 
 
-def test_an_operators_word_is_the_last_where_violations_stand(tmp_path: Path) -> None:
-    loop = LearningLoop(tmp_path / "a")
-    loop.observe(*pair(1, pressure=40, good=False))
-    assert thresholds_of(by_kind(loop.derive())["thresholds"]) == {"pause": 39}
-    loop.judge(pair(1)[0], approval=True)
-    assert thresholds_of(by_kind(loop.derive())["thresholds"]) == {"pause": 100}
-    loop.judge(pair(1)[0], rating=1)
-    loop.observe(*pair(1, pressure=40, good=True))
-    assert thresholds_of(by_kind(loop.derive())["thresholds"])["pause"] == 39
-
-
-def test_thresholds_rise_again(tmp_path: Path) -> None:
-    loop = LearningLoop(tmp_path / "a")
-    loop.observe(*pair(0, pressure=40, good=False))
-    loop.observe(*pair(1, pressure=60, good=False))
-    seen = []
-    for number, pressure in enumerate((39, 45, 50, 55, 61, 62, 63), 2):
-        loop.observe(*pair(number, pressure=pressure))
-        seen.append(thresholds_of(by_kind(loop.derive())["thresholds"])["pause"])
-    assert seen == [39, 39, 39, 59, 59, 59, 100]
-
-
 def signal(number: int, **fields: Any) -> tuple[int, Signal]:
     told = {"status": "SUCCEEDED", "alignment": "VALID"} | fields
     return number, Signal("producer", "c", None, "f", f"00000000-0000-4000-8000-{number:012}", **told)

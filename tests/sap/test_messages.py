@@ -21,7 +21,6 @@ from turnwire.sap.builders import unreadable
 from turnwire.sap.bulk import PLAN
 from turnwire.sap.codec import kind_of
 from turnwire.sap.messages import JsonObject
-from turnwire.sap.secrets import MOST_TOLD, SHORTEST, is_certain, secrets
 from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.spec import RESULT_MARKS, TASK_MARKS
 from turnwire.sap.times import read_time, write_time
@@ -85,23 +84,6 @@ def test_the_marks_of_a_task_win_where_there_are_as_many_of_a_result() -> None:
                     assert found is wanted or (
                         {"issuer", "target"} <= {*some} and not {"status", "producer"} & {*others}
                     )
-
-
-@pytest.mark.parametrize(
-    ("value", "certain"),
-    [
-        *((word, False) for word in ("redacted", "removed", "hidden", "none", "null", "REDACTED", "***", "xxxx", "0")),
-        *((word, False) for word in ("$PASSWORD", "<password>", "{{ password }}", "[password]", "%PASSWORD%")),
-        *((word, False) for word in ("vault:db/password", "env:PASSWORD", "https://vault/password")),
-        *((word, True) for word in ("hunter2", "redacted2", "nullify", "hidden-one", "xxxy", "pass word", "12")),
-    ],
-)
-def test_what_stands_for_a_password_is_none(value: str, certain: bool) -> None:
-    names = ("password", "passwd", "passphrase", "pwd", "client_secret", "api_key", "accessKey", "private-key")
-    for name in (*names, "db_password", "clientSecret"):
-        assert is_certain({"payload": {"a": [{name: value}]}}, f"/payload/a/0/{name}") is certain, name
-    for name in ("token", "credentials", "authorization", "secret", "password_hint"):
-        assert not is_certain({name: value}, f"/{name}")
 
 
 @pytest.mark.parametrize(
@@ -208,17 +190,6 @@ def test_what_claims_to_be_a_receipt_has_one_other_key_at_most(more):
     assert not PLAN.is_claimed(fields | {"status": "DONE"}) and not PLAN.is_claimed({"messageId": 1, "status": "ACK"})
 
 
-def test_the_shortest_secret_is_one():
-    from tests.sap.test_codec import SECRET_VALUES
-    from turnwire.sap.secrets import _VALUE
-
-    starts = [value[:size] for value in SECRET_VALUES for size in range(len(value) + 1)]
-    shortest = min((start for start in starts if _VALUE.search(start)), key=len)
-    assert len(shortest) == SHORTEST
-    assert [where for where, _ in secrets({"a": shortest}, "")] == ["/a"]
-    assert list(secrets({"a": shortest[:-1]}, "")) == []
-
-
 STAMP = "2025-09-28T10:15:23Z"
 
 
@@ -238,12 +209,3 @@ def test_limits_bound_what_is_read_in_one_go_too() -> None:
     assert sap.decode(text, limits=LIMITS._replace(message=len(text.encode()))) == sap.decode(text)
     with pytest.raises(DecodeError, match="too_large"):
         sap.decode(text, limits=LIMITS._replace(message=len(text.encode()) - 1))
-
-
-def test_secrets_are_told_up_to_some_length_of_their_places() -> None:
-    value = {"a/b~": [0, {"password": "x"}, "AKIA0123456789ABCDEF"], "y": ("AKIA0123456789ABCDEF",)}
-    where = [place for place, _ in secrets(value, "/payload")]
-    assert where == ["/payload/a~1b~0/1/password", "/payload/a~1b~0/2", "/payload/y/0"]
-    long = {"k" * 9990: ["AKIA0123456789ABCDEF"] * 900}
-    told = [len(place) for place, _ in secrets(long, "/payload")]
-    assert sum(told[:-1]) <= MOST_TOLD < sum(told)

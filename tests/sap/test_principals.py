@@ -19,7 +19,7 @@ from turnwire.ledger import Ledger
 from turnwire.sap.access import LONGEST_NAME, principal_of
 from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
-from turnwire.sap.transports import http, identified, mcp
+from turnwire.sap.transports import http, identified
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 
@@ -88,25 +88,6 @@ def test_names() -> None:
     assert sap.authorise("a", "read") is None
     with pytest.raises(TypeError):
         sap.authorise("a", "submit")
-
-
-async def test_mcp_progress_and_cancellation(tmp_path: Path) -> None:
-    told: list[Any] = []
-
-    async def progress(done: float, total: float | None, text: str | None) -> None:
-        told.append((done, text))
-
-    agent = agent_in(tmp_path, access=None)
-    async with agent, mcp.Client(mcp.server(agent)) as client:
-        answer = await client._client.call_tool("work.wait", {}, progress_callback=progress)
-        assert answer.structured_content == {"output": "x"}
-        assert told and told[0] == (0.0, "accepted")
-        assert answer.meta[mcp.RESULT]["status"] == "SUCCEEDED"
-        calling = asyncio.create_task(client._client.call_tool("work.wait", {"seconds": 30}))
-        while not (jobs := [job for job in agent._jobs.values() if job.task.payload.get("seconds")]):
-            await asyncio.sleep(0)
-        calling.cancel()
-        assert (await jobs[0].wait()).status == "CANCELLED"
 
 
 async def test_results_are_signed_and_clients_see_by_whom(tmp_path: Path) -> None:

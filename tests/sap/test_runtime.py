@@ -1,4 +1,4 @@
-"""The runtime's promises on all four transports: limits of capabilities and memory, processes, cancelling, words."""
+"""The runtime's promises: limits of capabilities, memory and Results, processes, cancelling, words."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ import httpx
 import pytest
 
 import turnwire
-from tests.ledger.test_proved_rows import rewrite
+from tests.ledger.intruder import rewrite
 from tests.sap.hosts import OVER, Broker, reached, serve
 from tests.sap.scenario import CHECKS, task
+from tests.sap.test_agent import do, offering
 from tests.sap.test_principals import KEYS, PUBLIC
 from turnwire import sap
 from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger
 from turnwire.sap.builders import Refused
+from turnwire.sap.signing import verify_message
 from turnwire.sap.transports import http
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 GUARD = 120
-TRANSPORTS = ("bus", "http", "mcp", "nats")
 BRIEF = {"telemetry": {"budget": {"seconds": 0.3}}}
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
 
@@ -53,33 +54,23 @@ def quick(agent: sap.Agent) -> sap.Agent:
 
 
 @pytest.mark.usefixtures("quiet_logs")
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_calls_that_overran_hold_the_places_of_their_capability_alone(transport: str, nats_url: str) -> None:
+async def test_calls_that_overran_hold_the_places_of_their_capability_alone() -> None:
     gate = threading.Event()
     agent = quick(sap.Agent("B", workers=1))
     agent.capability("work.hang", handlers=3)(lambda one, context: gate.wait(GUARD))
-
-    async def what(client: Any) -> None:
+    async with agent:
         for _ in range(3):
-            result = await client.call(task("work.hang", {}, **BRIEF))
-            assert (result.status, result.error.code) == ("FAILED", "TIMEOUT")
-        for ask in (client.call, client.send):
-            try:
-                refused = await ask(task("work.hang", {}, **BRIEF))
-            except sap.Refused as error:
-                refused = error.nack
-            assert isinstance(refused, sap.Nack)
-            assert (refused.reason or "").startswith("RATE_LIMIT: all 3 places for handlers of work.hang ")
-        assert await client.call("work.quick", {"a": 1}) == {"a": 1}
-
-    try:
-        over(transport, agent, what, nats_url)
-    finally:
+            result = await agent.call(task("work.hang", {}, **BRIEF))
+            assert (result.status, result.error and result.error.code) == ("FAILED", "TIMEOUT")
+        refused = await agent.submit(task("work.hang", {}, **BRIEF))
+        assert isinstance(refused, sap.Nack)
+        assert (refused.reason or "").startswith("RATE_LIMIT: all 3 places for handlers of work.hang ")
+        assert (await agent.call(task("work.quick", {"a": 1}))).output == {"a": 1}
         gate.set()
 
 
 @pytest.mark.usefixtures("quiet_logs")
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("transport", ["bus", "nats"])
 def test_calls_without_an_end_and_those_behind_them_hold_nobody_else(transport: str, nats_url: str) -> None:
     gate = threading.Event()
     agent = quick(sap.Agent("B", queue=16, workers=2))
@@ -131,11 +122,9 @@ def isolated(name: str = "B") -> sap.Agent:
 
 
 @pytest.mark.usefixtures("quiet_logs")
-@pytest.mark.parametrize("transport", ["http"])  # whose sockets the process must not keep open
-def test_an_isolated_handler_is_ended(transport: str, nats_url: str) -> None:
+async def test_an_isolated_handler_is_ended() -> None:
     agent = isolated()
-
-    async def what(client: Any) -> None:
+    async with reached("http", agent) as client:  # whose sockets the process must not keep open
         for _ in range(2):  # more than it has places
             result = await client.call(task("work.apart", {"how": "loop"}, **BRIEF))
             assert (result.status, result.error.code) == ("FAILED", "TIMEOUT")
@@ -156,8 +145,6 @@ def test_an_isolated_handler_is_ended(transport: str, nats_url: str) -> None:
         assert nothing.constitutional_evidence.alignment == "VALID"
         pids = {(await client.call(name, {"how": "well"}))["pid"] for name in ("work.apart", "work.apart.coroutine")}
         assert len(pids) == 2 and os.getpid() not in pids
-
-    over(transport, agent, what, nats_url)
 
 
 @pytest.mark.usefixtures("quiet_logs")
@@ -188,7 +175,7 @@ def _children() -> list[Any]:
 
 
 @pytest.mark.usefixtures("quiet_logs")
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("transport", ["bus", "http", "nats"])
 def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_url: str) -> None:
     """Tasks beyond that are refused, or stay in their queue, and none that was acknowledged is lost."""
     gate = asyncio.Event()
@@ -254,6 +241,69 @@ async def test_a_result_without_room_fails_in_words_and_old_ones_give_way() -> N
         assert agent._used <= 200_000
 
 
+@pytest.mark.usefixtures("quiet_logs")
+@pytest.mark.parametrize("transport", ["bus", "http", "mcp over http"])
+async def test_a_result_has_a_bound_on_every_transport(transport: str) -> None:
+    agent = sap.Agent(
+        "B", transcript=Ledger(":memory:"), cache=sap.Cache(":memory:"), max_result=4000, signer=KEYS["x"]
+    )
+    agent.capability("work.size")(
+        lambda one, _: sap.Outcome("ä" * one.payload["size"], alignment="VALID", policy_checks=CHECKS)
+    )
+    async with reached(transport, agent) as client:
+        for size, status in ((100, "SUCCEEDED"), (1000, "SUCCEEDED"), (2000, "FAILED"), (100_000, "FAILED")):
+            one = task("work.size", {"size": size}, **PREFER)
+            result = await client.call(one)
+            assert (str(result.status), len(sap.encode(result).encode()) <= 4000) == (status, True)
+            assert await client.call(one) == result and verify_message(result, {"B": PUBLIC["x"]}) == "B"
+            if status == "FAILED":
+                assert result.error.details["limit"] == 4000 and "bytes" in result.error.message
+                assert result.constitutional_evidence.alignment == "ESCALATE"
+
+
+LARGE = "x" * 5000
+
+
+@pytest.mark.usefixtures("quiet_logs")
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"output": LARGE},
+        {"artifacts": [{"uri": LARGE}]},
+        {"metrics": {"a": LARGE}},
+        {"next_actions": [{"a": LARGE}]},
+        {"meta": {"a": LARGE}},
+        {"citations": [LARGE]},
+        {"violations": [{"evidence": LARGE}]},
+        {"policy_checks": [{"notes": LARGE}]},
+        {"pressure_readings": {LARGE: 1}},
+    ],
+    ids=lambda part: str(*part),
+)
+@pytest.mark.parametrize("status", ["SUCCEEDED", "PARTIAL", "CANCELLED"])
+async def test_whatever_makes_a_result_too_large_what_is_sent_is_small(part: dict[str, Any], status: str) -> None:
+    async with offering(lambda one, context: sap.Outcome(status=status, **part), max_result=1500) as agent:
+        result = await agent.call(do())
+        assert (result.status, result.error and result.error.code) == ("FAILED", "INTERNAL")
+        assert len(sap.encode(result).encode()) <= 1500
+
+
+@pytest.mark.parametrize("letter", ["x", "\u00e9", "\U0001f600"])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_result_of_just_the_limit_is_given(letter, more):
+    async def main(most: int | None) -> sap.Result:
+        agent = sap.Agent("B", **({} if most is None else {"max_result": most}))
+        agent.capability("work.who")(lambda task, context: {"x": letter * 30_000})
+        async with agent:
+            one = task("work.who", {})
+            one.task_id = one.correlation_id = "00000000-0000-4000-8000-000000000001"
+            return await (await agent.receive(one)).wait()
+
+    exact = len(sap.encode(asyncio.run(main(None))).encode())
+    found = asyncio.run(main(exact + more))
+    assert str(found.status) == ("SUCCEEDED" if more >= 0 else "FAILED")
+
+
 # ---------------------------------------------------------------- leaving
 
 
@@ -285,59 +335,47 @@ def test_leaving_right_after_a_submit_is_quiet(recorded: bool, pause: float | No
 # ---------------------------------------------------------------- what a newcomer is told
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_miss_is_seen_and_why_nothing_is_stored_is_told_once(
-    transport: str, tmp_path: Path, nats_url: str, caplog: Any
-) -> None:
-    agent = sap.Agent("B", cache=sap.Cache(tmp_path / "cache"))
+async def test_a_miss_is_seen_and_why_nothing_is_stored_is_told_once(caplog: Any) -> None:
+    cache = sap.Cache(":memory:")
+    agent = sap.Agent("B", cache=cache)
     agent.capability("work.plain")(lambda one, context: 1)
     agent.capability("work.vetted", vet=lambda one, result: "VALID")(lambda one, context: 2)
 
+    @agent.capability("work.refuses")
     def refuses(one: sap.Task, _context: sap.Context) -> None:
         raise sap.Refusal("UNPROCESSABLE", "no")
 
-    agent.capability("work.refuses")(refuses)
-
-    async def what(client: Any) -> None:
-        for name, hits in (("work.plain", [False] * 3), ("work.vetted", [False, True]), ("work.refuses", [False] * 2)):
-            for hit in hits:
-                one = task(name, {"a": 1}, **PREFER)
-                cache = (await client.call(one)).constitutional_evidence.cache
-                assert (cache.hit, cache.cache_key) == (hit, agent.cache.key(one))
-        assert (await client.call(task("work.plain", {}))).constitutional_evidence.cache is None
-
     with caplog.at_level(logging.WARNING, "turnwire.sap"):
-        over(transport, agent, what, nats_url)
+        async with agent:
+            for name, hits in (("plain", [False] * 3), ("vetted", [False, True]), ("refuses", [False] * 2)):
+                for hit in hits:
+                    one = task(f"work.{name}", {"a": 1}, **PREFER)
+                    evidence = (await agent.call(one)).constitutional_evidence.cache
+                    assert evidence is not None and (evidence.hit, evidence.cache_key) == (hit, cache.key(one))
+            assert (await agent.call(task("work.plain", {}))).constitutional_evidence.cache is None
     told = [record.getMessage() for record in caplog.records if "not cached" in record.getMessage()]
     assert len(told) == 1 and "work.plain" in told[0] and "nobody vetted" in told[0]
 
 
 @pytest.mark.usefixtures("quiet_logs")
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_handler_that_makes_its_result_is_told_what_to_return(transport: str, nats_url: str) -> None:
+async def test_a_handler_that_makes_its_result_is_told_what_to_return() -> None:
     agent = sap.Agent("B")
     agent.capability("work.result")(lambda one, context: sap.result_for(one, sap.Outcome(1), "B"))
     agent.capability("work.task")(lambda one, context: one)
-
-    async def what(client: Any) -> None:
+    async with agent:
         for name, kind in (("work.result", "Result"), ("work.task", "Task")):
-            result = await client.call(task(name, {}))
-            assert (result.status, result.error.code) == ("FAILED", "INTERNAL")
-            assert f"returned a {kind}" in result.error.message and "Outcome" in result.error.message
-
-    over(transport, agent, what, nats_url)
+            error = (await agent.call(task(name, {}))).error
+            assert error is not None and error.code == "INTERNAL"
+            assert f"returned a {kind}" in (error.message or "") and "Outcome" in (error.message or "")
 
 
 @pytest.mark.usefixtures("quiet_logs")
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("transport", ["bus", "nats"])
 def test_a_locked_transcript_is_a_nack_within_the_tasks_time(transport: str, tmp_path: Path, nats_url: str) -> None:
     path, rules = tmp_path / "t", sap.Access([sap.Rule("A-*", ("work.*",))])
     agent = quick(sap.Agent("B", transcript=Ledger(path, timeout=10 * GUARD), access=rules))
-    one, foreign = (
-        task("work.quick", {}, **BRIEF),
-        task("work.quick", {}, issuer={"agentId": "X", "agentKind": "agent"}),
-    )
-    foreign.telemetry = sap.Telemetry(budget=sap.Budget(seconds=0.3))
+    one = task("work.quick", {}, **BRIEF)
+    foreign = task("work.quick", {}, issuer={"agentId": "X", "agentKind": "agent"}, **BRIEF)
 
     async def what(client: Any) -> None:
         other = sqlite3.connect(path, isolation_level=None)
@@ -485,9 +523,9 @@ EVIL = ("UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), 'good', 'evi
 
 
 @pytest.mark.usefixtures("quiet_logs")
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_rewritten_row_is_named_and_never_answers(transport: str, tmp_path: Path, nats_url: str) -> None:
+async def test_a_rewritten_row_is_named_and_never_answers(tmp_path: Path) -> None:
     transcript = Ledger(tmp_path / "t")
+    told = "is not the one that was appended"
 
     def serving() -> sap.Agent:
         agent = sap.Agent("B", cache=sap.Cache(tmp_path / "c"), transcript=transcript, vet=lambda one, made: "VALID")
@@ -495,24 +533,16 @@ def test_a_rewritten_row_is_named_and_never_answers(transport: str, tmp_path: Pa
         return agent
 
     first = task("work.do", {"n": 1}, **PREFER)
-
-    async def stored(client: Any) -> None:
+    async with reached("bus", serving()) as client:
         assert (await client.call(first)).output == "good"
         hit = await client.call(task("work.do", {"n": 1}, **PREFER))
         assert hit.constitutional_evidence.cache.hit is True
         rewrite(tmp_path / "c", *EVIL, "sap.cache")
         refused = await client.call(task("work.do", {"n": 1}, **PREFER))
         assert (refused.status, refused.error.code) == ("FAILED", "INTERNAL")
-        assert "entry 1 is not the one that was appended" in refused.error.message
-
-    over(transport, serving(), stored, nats_url)
+        assert f"entry 1 {told}" in refused.error.message
     rewrite(tmp_path / "t", *EVIL, "sap.result")
-
-    async def redelivered(client: Any) -> None:
-        with pytest.raises(Refused, match=r"INTERNAL: .*is not the one that was appended"):
-            await client.call(first)
-        if transport != "nats":  # there the server is asked, not the agent
-            with pytest.raises(Refused, match=r"INTERNAL: .*is not the one that was appended"):
-                await client.result(first.task_id)
-
-    over(transport, serving(), redelivered, nats_url)
+    async with reached("bus", serving()) as client:
+        for ask in (client.call(first), client.result(first.task_id)):
+            with pytest.raises(Refused, match=f"INTERNAL: .*{told}"):
+                await ask

@@ -15,7 +15,7 @@ import pytest
 
 from tests.sap.hosts import reached
 from tests.sap.scenario import EXPECTED, make_agent, play, summary, task
-from tests.sap.test_agent import offering
+from tests.sap.test_agent import do, offering
 from turnwire import sap
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
 from turnwire.sap.transports import bus, mcp
@@ -73,19 +73,6 @@ def test_the_transcript_holds_tasks_and_results_and_the_history_conforms(tmp_pat
     assert agent.transcript.verify()
     checklist = sap.conformance(*(message for _, message in logged), learning=agent.learning)
     assert checklist, str(checklist)
-
-
-def test_a_full_queue_nacks(tmp_path: Path, nats_url: str) -> None:
-    async def what(client: Any) -> list[Any]:
-        slow = [task("work.sleep", {"seconds": 1.0}) for _ in range(8)]
-        return await asyncio.gather(*(client.send(one) for one in slow))
-
-    for name in ("bus", "http", "nats"):
-        receipts, _ = run(tmp_path / name, name, what, nats_url, queue=2, workers=1)
-        refused = [receipt for receipt in receipts if isinstance(receipt, sap.Nack)]
-        assert refused, name
-        assert all((receipt.reason or "").startswith("RATE_LIMIT") for receipt in refused)
-        assert any(isinstance(receipt, sap.Ack) for receipt in receipts)
 
 
 def test_reply_to_and_trace_on_the_bus(tmp_path: Path) -> None:
@@ -266,6 +253,43 @@ def test_whom_a_hint_prefers(labels: list[dict[str, Any]], chosen: int) -> None:
     one = task("work.do", {}, target={"capability": "work.do", "routingHints": hints})
     found = provider_for(one, providers)
     assert found is not None and found.agent_id == chosen
+
+
+async def test_mcp_gives_receipts_and_progress_before_the_work_is_done_and_cancels() -> None:
+    told: list[Any] = []
+
+    async def progress(done: float, _total: float | None, text: str | None) -> None:
+        told.append((done, text))
+
+    async def wait(one: sap.Task, _context: sap.Context) -> str:
+        await asyncio.sleep(one.payload["seconds"])
+        return "done"
+
+    agent = offering(wait, access=sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("anonymous", ("work.*",))]))
+    async with agent, mcp.Client(mcp.server(agent)) as client:
+        one = do({"seconds": 0.5})
+        receipt = await client.send(one)
+        assert isinstance(receipt, sap.Ack) and receipt.correlation_id == one.correlation_id
+        assert (await agent.look_up(one.task_id)).status == "ACK"
+        for expected in (True, False):
+            sent = do({"seconds": 0.05}, replyTo={"expectAck": expected}).to_dict()
+            told.clear()
+            call = client._client.call_tool
+            answer = await call("work.do", sent["payload"], meta={mcp.TASK: sent}, progress_callback=progress)
+            assert told == [(0.0, "accepted")] * expected + [(0.5, "RUNNING")]
+            assert answer.structured_content == {"output": "done"} and answer.meta[mcp.RESULT]["status"] == "SUCCEEDED"
+        assert (await client.call(one)).output == "done"
+        for refused, code in (
+            (do(issuer={"agentId": "X", "agentKind": "agent"}), "UNAUTHORIZED"),
+            (task("work.none", {}), "NOT_FOUND"),
+        ):
+            nack = await client.send(refused)
+            assert isinstance(nack, sap.Nack) and (nack.reason or "").startswith(code)
+        calling = asyncio.create_task(client._client.call_tool("work.do", {"seconds": 30}))
+        while not (jobs := [job for job in agent._jobs.values() if job.task.payload["seconds"] == 30]):
+            await asyncio.sleep(0)
+        calling.cancel()
+        assert (await jobs[0].wait()).status == "CANCELLED"
 
 
 async def test_a_receipt_of_mcp_is_asked_for_by_the_word_true() -> None:
