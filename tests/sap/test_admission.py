@@ -195,19 +195,6 @@ def test_results_are_found_after_a_restart(tmp_path: Path) -> None:
     assert run(offering(lambda task, context: 1, transcript=Ledger(tmp_path / "t")), second) == made
 
 
-@pytest.mark.parametrize("seconds", [1e308, 10**400, 10**12], ids=["double", "beyond", "long"])
-async def test_a_budget_beyond_all_clocks_is_no_limit(seconds: float) -> None:
-    agent = sap.Agent("B", seconds=None)
-
-    @agent.capability("work.one")
-    async def one(_task: sap.Task, _context: sap.Context) -> int:
-        return 1
-
-    async with agent:
-        result = await agent.call(task("work.one", {}, telemetry={"budget": {"seconds": seconds}}))
-        assert (result.status, result.output) == ("SUCCEEDED", 1)
-
-
 def test_what_waits_goes_in_its_order_whatever_is_taken_out():
     async def main(seed: int) -> None:
         chance = random.Random(seed)

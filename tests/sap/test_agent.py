@@ -95,56 +95,46 @@ class Odd(BaseException):
     pass
 
 
-async def _cancels_itself() -> Any:
+def raising(error: BaseException, in_coroutine: bool = False) -> tuple[Callable[..., Any], str]:
+    """A handler that raises, and the word for that."""
+
+    def plain(*_: Any) -> Any:
+        raise error
+
+    async def coroutine(*_: Any) -> Any:
+        raise error
+
+    return coroutine if in_coroutine else plain, type(error).__name__
+
+
+async def inner_cancelled(*_: Any) -> Any:
     inner = asyncio.ensure_future(asyncio.sleep(10))
     asyncio.get_running_loop().call_soon(inner.cancel)
     return await inner
 
 
-def _raising(error: BaseException) -> Callable[..., Any]:
-    def plain(_task: sap.Task, _context: sap.Context) -> Any:
-        raise error
-
-    async def coroutine(_task: sap.Task, _context: sap.Context) -> Any:
-        raise error
-
-    return coroutine if getattr(error, "in_coroutine", False) else plain
-
-
-async def _inner_cancelled(_task: sap.Task, _context: sap.Context) -> Any:
-    return await _cancels_itself()
-
-
-def _in_coroutine(error: BaseException) -> Callable[..., Any]:
-    error.in_coroutine = True  # type: ignore[attr-defined]
-    return _raising(error)
+def returning(made: Any, said: str) -> tuple[Callable[..., Any], str]:
+    return lambda *_: made, said
 
 
 @pytest.mark.parametrize(
     ("handler", "said"),
     [
-        (_raising(SystemExit(1)), "SystemExit"),
-        (_raising(KeyboardInterrupt()), "KeyboardInterrupt"),
-        (_raising(Odd()), "Odd"),
-        (_raising(GeneratorExit()), "GeneratorExit"),
-        (_raising(asyncio.CancelledError()), "CancelledError"),
-        (_raising(StopIteration()), "StopIteration"),
-        (_raising(TimeoutError()), "TimeoutError"),
-        (_in_coroutine(SystemExit(1)), "SystemExit"),
-        (_in_coroutine(KeyboardInterrupt()), "KeyboardInterrupt"),
-        (_in_coroutine(Odd()), "Odd"),
-        (_in_coroutine(asyncio.CancelledError()), "CancelledError"),
-        (_inner_cancelled, "CancelledError"),
-        (lambda task, context: sap.Outcome(status="QUEUED"), "not a terminal status"),
-        (lambda task, context: sap.Outcome(1, status="RUNNING"), "not a terminal status"),
-        (lambda task, context: sap.Outcome(status="no such"), "not a terminal status"),
-        (lambda task, context: sap.Outcome(alignment="no such"), "ValueError"),
-        (lambda task, context: {1, 2}, "wrong_type"),
-        (lambda task, context: float("nan"), "not_finite"),
+        *map(raising, (SystemExit(1), KeyboardInterrupt(), Odd(), GeneratorExit(), StopIteration(), TimeoutError())),
+        *(raising(error, True) for error in (SystemExit(1), KeyboardInterrupt(), Odd(), asyncio.CancelledError())),
+        raising(asyncio.CancelledError()),
+        (inner_cancelled, "CancelledError"),
+        *(
+            returning(sap.Outcome(1, status=status), "not a terminal status")
+            for status in ("QUEUED", "RUNNING", "none")
+        ),
+        returning(sap.Outcome(alignment="no such"), "ValueError"),
+        returning({1, 2}, "wrong_type"),
+        returning(float("nan"), "not_finite"),
         (lambda: None, "TypeError"),
     ],
 )
-async def test_a_worker_outlives_it(handler: Callable[..., Any], said: str, tmp_path: Path) -> None:
+async def test_a_worker_outlives_it(handler: Callable[..., Any], said: str) -> None:
     async with offering(handler, workers=2) as agent:
         for _ in range(3):  # more than there are workers
             result = await agent.call(do())
@@ -154,6 +144,7 @@ async def test_a_worker_outlives_it(handler: Callable[..., Any], said: str, tmp_
 
 
 async def test_a_coroutine_over_budget_is_cancelled_and_one_that_does_not_heed_it_left_behind() -> None:
+    """The budget is the task's, or else the agent's."""
     ended: list[str] = []
     gate = asyncio.Event()
 
@@ -166,46 +157,32 @@ async def test_a_coroutine_over_budget_is_cancelled_and_one_that_does_not_heed_i
                 await gate.wait()
             raise
 
-    async with offering(sleep) as agent:
-        for payload in ({}, {"stubborn": True}):
-            result = await agent.call(do(payload, telemetry={"budget": {"seconds": 0.02}}))
-            assert result.error is not None and result.error.code == "TIMEOUT"
-        assert ended == ["cancelled"] * 2
-        gate.set()
-
-
-async def test_a_task_without_a_limit_has_the_agents() -> None:
-    async def sleep(_task: sap.Task, _context: sap.Context) -> None:
-        await asyncio.sleep(10)
-
-    async with offering(sleep, seconds=0.02) as agent:
-        result = await agent.call(do())
-        assert result.error is not None and result.error.code == "TIMEOUT"
+    for seconds, limit in ((3600.0, {"telemetry": {"budget": {"seconds": 0.02}}}), (0.02, {})):
+        async with offering(sleep, seconds=seconds) as agent:
+            for payload in ({}, {"stubborn": True}):
+                result = await agent.call(do(payload, **limit))
+                assert result.error is not None and result.error.code == "TIMEOUT"
+            gate.set()
+        gate.clear()
+    assert ended == ["cancelled"] * 4
 
 
 async def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
-    async def what(agent: sap.Agent) -> None:
-        got: list[sap.Result] = []
+    async def hangs(_result: sap.Result) -> None:
+        await asyncio.sleep(REPLY_SECONDS * 2)
 
-        async def hangs(_result: sap.Result) -> None:
-            await asyncio.sleep(REPLY_SECONDS * 2)
+    async def breaks(_result: sap.Result) -> None:
+        raise OSError
 
-        async def breaks(_result: sap.Result) -> None:
-            raise OSError
+    async def edits(result: sap.Result) -> None:
+        result.output = "edited"
 
-        async def edits(result: sap.Result) -> None:
-            result.output = "edited"
-            got.append(result)
-
+    async with offering(lambda task, context: "done", workers=1) as agent:
         for reply in (hangs, breaks, edits):
             one = do()
             await agent.submit(one, reply)
-            assert (await agent.call(one)).output == "done"
-        assert (await agent.call(one)).output == "done"
-
-    agent = offering(lambda task, context: "done", workers=1)
-    async with agent:
-        await what(agent)
+            for _ in range(2):
+                assert (await agent.call(one)).output == "done"
         [sending.cancel() for sending in agent._sending]  # the one that hangs
 
 
@@ -356,7 +333,6 @@ async def test_a_bus_gives_the_same_task_to_the_same_agent_and_the_next_to_whoev
     assert len(calls) == 4
 
 
-@pytest.mark.once
 async def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: Path) -> None:
     """It gets its Result, nobody is hired for it, and its place is free when the agent is entered again."""
     agent = sap.Agent("B", transcript=Ledger(tmp_path / "t"), queue=1)
@@ -427,7 +403,7 @@ async def test_what_an_output_breaks_stands_beside_what_meta_says() -> None:
 WHERE: contextvars.ContextVar[str] = contextvars.ContextVar("where", default="nowhere")
 
 
-def test_a_plain_handler_has_the_context_of_whoever_runs_the_agent() -> None:
+async def test_a_handler_has_the_context_of_whoever_runs_the_agent() -> None:
     def plain(_task: sap.Task, _context: sap.Context) -> str:
         found = WHERE.get()
         WHERE.set("changed")
@@ -436,14 +412,10 @@ def test_a_plain_handler_has_the_context_of_whoever_runs_the_agent() -> None:
     async def coroutine(_task: sap.Task, _context: sap.Context) -> str:
         return plain(_task, _context)
 
-    async def main() -> None:
-        WHERE.set("here")
-        for handler in (plain, coroutine):
-            async with offering(handler, workers=1) as agent:
-                assert [(await agent.call(do())).output for _ in range(3)] == ["here"] * 3
-
-    asyncio.run(main())
-    assert WHERE.get() == "nowhere"
+    WHERE.set("here")
+    for handler in (plain, coroutine):
+        async with offering(handler, workers=1) as agent:
+            assert [(await agent.call(do())).output for _ in range(3)] == ["here"] * 3
 
 
 async def test_places_of_the_line_come_back_when_an_agent_is_entered_again() -> None:
@@ -501,12 +473,14 @@ async def test_the_newest_tasks_are_remembered(remembered: int) -> None:
         assert not agent.holds(tasks[3].task_id, Principal("other"))
 
 
-@pytest.mark.parametrize("budget", [None, 5, 100])
-@pytest.mark.parametrize("deadline", [None, 10])
-def test_the_sooner_of_two_limits_counts(budget: int | None, deadline: int | None) -> None:
-    telemetry: dict[str, Any] = {} if budget is None else {"budget": {"seconds": budget}}
-    if deadline is not None:
-        telemetry["deadline"] = f"2026-01-01T00:00:{deadline}Z"
-    limits = [one for one in (budget, deadline) if one is not None]
-    found = seconds_left(do(telemetry=telemetry), datetime(2026, 1, 1, tzinfo=UTC))
-    assert found == (min(limits) if limits else None)
+def test_the_sooner_of_two_limits_counts() -> None:
+    late, soon, deadline = (
+        {"budget": {"seconds": 100}},
+        {"budget": {"seconds": 5}},
+        {"deadline": "2026-01-01T00:00:10Z"},
+    )
+    for telemetry, left in (
+        *(({}, None), (late, 100), (soon, 5), (deadline, 10), (late | deadline, 10), (soon | deadline, 5)),
+        *(({"budget": {"seconds": seconds}}, 1e9) for seconds in (1e308, 10**400, 10**12)),  # beyond all clocks
+    ):
+        assert seconds_left(do(telemetry=telemetry), datetime(2026, 1, 1, tzinfo=UTC)) == left

@@ -48,77 +48,65 @@ def test_vectors(case: dict[str, Any]) -> None:
         assert sap.encode(message, strict=False) == json.dumps(json.loads(case["text"]), separators=(",", ":"))
 
 
+def each(table: list[Any]) -> list[Any]:
+    """The rows of a table, with each of the values of the last column."""
+    return [(*row, value) for *row, values in table for value in values]
+
+
+NO_TIMES = """2025-13-28T10:15:23Z 2025-02-29T10:15:23Z 2025-09-28T24:00:00Z 2025-09-28T10:15:60Z 2025-09-28T10:15:23
+    2025-09-28T10:15Z 20250928T101523Z 2025-09-28T10:15:23+24:00 2025-09-28T10:15:23,5Z ２025-09-28T10:15:23Z
+    0000-01-01T00:00:00Z"""
 REFUSED = [
-    (TASK, "/protocolVersion", "2", Reason.UNSUPPORTED_VERSION),
-    (TASK, "/protocolVersion", 2.0, Reason.WRONG_TYPE),
-    (TASK, "/taskId", "{7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a}", Reason.BAD_UUID),
-    (TASK, "/taskId", "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a\n", Reason.BAD_UUID),
-    (TASK, "/taskId", "٧fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a", Reason.BAD_UUID),
-    (TASK, "/parentTaskId", "x", Reason.BAD_UUID),
-    (TASK, "/correlationId", None, Reason.WRONG_TYPE),
-    (TASK, "/issuedAt", "2025-13-28T10:15:23Z", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", "2025-02-29T10:15:23Z", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", "2025-09-28T24:00:00Z", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", "2025-09-28T10:15:60Z", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", "2025-09-28T10:15:23", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", "2025-09-28T10:15Z", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", "20250928T101523Z", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", "2025-09-28T10:15:23+24:00", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", "2025-09-28T10:15:23,5Z", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", "２025-09-28T10:15:23Z", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", "0000-01-01T00:00:00Z", Reason.BAD_TIMESTAMP),
-    (TASK, "/issuedAt", 1759054523, Reason.WRONG_TYPE),
-    (TASK, "/issuer/agentId", ..., Reason.MISSING_FIELD),
-    (TASK, "/issuer/name", None, Reason.WRONG_TYPE),
-    (TASK, "/target/routingHints", "fast", Reason.WRONG_TYPE),
-    (TASK, "/payload", ..., Reason.MISSING_FIELD),
-    (TASK, "/payload", "text", Reason.WRONG_TYPE),
-    (TASK, "/constitutionalContext/pressureLevel", "Instant", Reason.UNKNOWN_VALUE),
-    (TASK, "/constitutionalContext/principles", "one", Reason.WRONG_TYPE),
-    (TASK, "/constitutionalContext/principles/1", 7, Reason.WRONG_TYPE),
-    (TASK, "/constitutionalContext/pressure/strategic_pause", True, Reason.WRONG_TYPE),
-    (TASK, "/constitutionalContext/pressure/strategic_pause", "28", Reason.WRONG_TYPE),
-    (TASK, "/constitutionalContext/riskTolerance", "none", Reason.UNKNOWN_VALUE),
-    (TASK, "/constitutionalContext/cachePolicy/maxAgeSec", 1.5, Reason.WRONG_TYPE),
-    (TASK, "/constitutionalContext/cachePolicy/maxAgeSec", True, Reason.WRONG_TYPE),
-    (TASK, "/constitutionalContext/cachePolicy/mustAlign", 1, Reason.WRONG_TYPE),
-    (TASK, "/telemetry/priority", "asap", Reason.UNKNOWN_VALUE),
-    (TASK, "/telemetry/trace", "yes", Reason.WRONG_TYPE),
-    (TASK, "/telemetry/deadline", "tomorrow", Reason.BAD_TIMESTAMP),
-    (TASK, "/telemetry/budget", 5, Reason.WRONG_TYPE),
-    (TASK, "/replyTo/expectAck", "true", Reason.WRONG_TYPE),
-    (TASK, "/outputContract/schema", True, Reason.WRONG_TYPE),
-    (TASK, "/attachments", {"uri": "https://a"}, Reason.WRONG_TYPE),
-    (TASK, "/attachments", ["https://a"], Reason.WRONG_TYPE),
-    (TASK, "/tags/0", None, Reason.WRONG_TYPE),
-    (RESULT, "/producer", ..., Reason.MISSING_FIELD),
-    (RESULT, "/status", "succeeded", Reason.UNKNOWN_VALUE),
-    (RESULT, "/constitutionalEvidence/alignment", "OK", Reason.UNKNOWN_VALUE),
-    (RESULT, "/constitutionalEvidence/policyChecks/1/notes", 5, Reason.WRONG_TYPE),
-    (RESULT, "/constitutionalEvidence/cache/ageSec", -1, Reason.OUT_OF_RANGE),
-    (RESULT, "/constitutionalEvidence/pressureReadings/strategic_pause", None, Reason.WRONG_TYPE),
-    (RESULT, "/artifacts/0/uri", 5, Reason.WRONG_TYPE),
-    (RESULT, "/error", None, Reason.WRONG_TYPE),
-    (RESULT, "/error", {"code": 500}, Reason.WRONG_TYPE),
-    (RESULT, "/nextActions", [1], Reason.WRONG_TYPE),
-    (RESULT, "/metrics", [], Reason.WRONG_TYPE),
+    (TASK, "/protocolVersion", Reason.UNSUPPORTED_VERSION, ["2"]),
+    (TASK, "/protocolVersion", Reason.WRONG_TYPE, [2.0]),
+    (TASK, "/taskId", Reason.BAD_UUID, [f"{{{TASK['taskId']}}}", f"{TASK['taskId']}\n", f"٧{TASK['taskId'][1:]}"]),
+    (TASK, "/parentTaskId", Reason.BAD_UUID, ["x"]),
+    (TASK, "/correlationId", Reason.WRONG_TYPE, [None]),
+    (TASK, "/issuedAt", Reason.BAD_TIMESTAMP, NO_TIMES.split()),
+    (TASK, "/issuedAt", Reason.WRONG_TYPE, [1759054523]),
+    (TASK, "/issuer/agentId", Reason.MISSING_FIELD, [...]),
+    (TASK, "/issuer/name", Reason.WRONG_TYPE, [None]),
+    (TASK, "/target/routingHints", Reason.WRONG_TYPE, ["fast"]),
+    (TASK, "/payload", Reason.MISSING_FIELD, [...]),
+    (TASK, "/payload", Reason.WRONG_TYPE, ["text"]),
+    (TASK, "/constitutionalContext/pressureLevel", Reason.UNKNOWN_VALUE, ["Instant"]),
+    (TASK, "/constitutionalContext/principles", Reason.WRONG_TYPE, ["one"]),
+    (TASK, "/constitutionalContext/principles/1", Reason.WRONG_TYPE, [7]),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", Reason.WRONG_TYPE, [True, "28"]),
+    (TASK, "/constitutionalContext/riskTolerance", Reason.UNKNOWN_VALUE, ["none"]),
+    (TASK, "/constitutionalContext/cachePolicy/maxAgeSec", Reason.WRONG_TYPE, [1.5, True]),
+    (TASK, "/constitutionalContext/cachePolicy/mustAlign", Reason.WRONG_TYPE, [1]),
+    (TASK, "/telemetry/priority", Reason.UNKNOWN_VALUE, ["asap"]),
+    (TASK, "/telemetry/trace", Reason.WRONG_TYPE, ["yes"]),
+    (TASK, "/telemetry/deadline", Reason.BAD_TIMESTAMP, ["tomorrow"]),
+    (TASK, "/telemetry/budget", Reason.WRONG_TYPE, [5]),
+    (TASK, "/replyTo/expectAck", Reason.WRONG_TYPE, ["true"]),
+    (TASK, "/outputContract/schema", Reason.WRONG_TYPE, [True]),
+    (TASK, "/attachments", Reason.WRONG_TYPE, [{"uri": "https://a"}, ["https://a"]]),
+    (TASK, "/tags/0", Reason.WRONG_TYPE, [None]),
+    (RESULT, "/producer", Reason.MISSING_FIELD, [...]),
+    (RESULT, "/status", Reason.UNKNOWN_VALUE, ["succeeded"]),
+    (RESULT, "/constitutionalEvidence/alignment", Reason.UNKNOWN_VALUE, ["OK"]),
+    (RESULT, "/constitutionalEvidence/policyChecks/1/notes", Reason.WRONG_TYPE, [5]),
+    (RESULT, "/constitutionalEvidence/cache/ageSec", Reason.OUT_OF_RANGE, [-1]),
+    (RESULT, "/constitutionalEvidence/pressureReadings/strategic_pause", Reason.WRONG_TYPE, [None]),
+    (RESULT, "/artifacts/0/uri", Reason.WRONG_TYPE, [5]),
+    (RESULT, "/error", Reason.WRONG_TYPE, [None, {"code": 500}]),
+    (RESULT, "/nextActions", Reason.WRONG_TYPE, [[1]]),
+    (RESULT, "/metrics", Reason.WRONG_TYPE, [[]]),
 ]
 
 
-@pytest.mark.parametrize(("document", "pointer", "value", "reason"), REFUSED)
+@pytest.mark.parametrize(("document", "pointer", "reason", "value"), each(REFUSED))
 def test_what_reading_and_writing_refuse(document: dict[str, Any], pointer: str, value: Any, reason: Reason) -> None:
     broken = changed(document, pointer, value)
     text = json.dumps(broken, ensure_ascii=False)
     with pytest.raises(DecodeError) as caught:
         sap.decode(text)
-    error = caught.value
-    assert error.reason is reason
-    assert error.path is not None
-    assert error.path.startswith(pointer.rpartition("/")[0])
-    data = text.encode()
+    error, data = caught.value, text.encode()
+    assert (error.reason, error.wire, error.line) == (reason, "sap", 1)
+    assert error.path is not None and error.path.startswith(pointer.rpartition("/")[0])
     assert error.offset is not None
-    assert error.wire == "sap"
-    assert error.line == 1
     if value is ...:
         assert data[error.offset : error.offset + 1] == b"{"
     elif isinstance(value, str):
@@ -129,24 +117,20 @@ def test_what_reading_and_writing_refuse(document: dict[str, Any], pointer: str,
 
 
 DOUBTFUL = [
-    (TASK, "/constitutionalContext/pressureLevel", ..., Reason.MISSING_FIELD),
-    (TASK, "/issuedAt", "2025-09-28T12:15:23+02:00", Reason.TIMESTAMP_FORM),
-    (TASK, "/issuedAt", "2025-09-28t10:15:23z", Reason.TIMESTAMP_FORM),
-    (TASK, "/issuedAt", "2016-12-31T23:59:60Z", Reason.TIMESTAMP_FORM),
-    (TASK, "/telemetry/deadline", "2025-09-28T10:15:23.123456789Z", Reason.TIMESTAMP_FORM),
-    (TASK, "/telemetry/budget/seconds", -1, Reason.OUT_OF_RANGE),
-    (TASK, "/telemetry/budget/tokens", "many", Reason.OUT_OF_RANGE),
-    (TASK, "/constitutionalContext/pressure/strategic_pause", 101, Reason.OUT_OF_RANGE),
-    (TASK, "/constitutionalContext/pressure/strategic_pause", -1, Reason.OUT_OF_RANGE),
-    (TASK, "/constitutionalContext/pressure/strategic_pause", 0.5, Reason.OUT_OF_RANGE),
-    (TASK, "/constitutionalContext/pressure/strategic_pause", 10**400, Reason.OUT_OF_RANGE),
-    (TASK, "/attachments", [{"digest": "md5:00"}], Reason.BAD_DIGEST),
-    (RESULT, "/status", "FAILED", Reason.MISSING_MESSAGE),
-    (RESULT, "/constitutionalEvidence/alignment", "NON_CONSTITUTIONAL", Reason.STATUS_CONFLICT),
+    (TASK, "/constitutionalContext/pressureLevel", Reason.MISSING_FIELD, [...]),
+    (TASK, "/issuedAt", Reason.TIMESTAMP_FORM, ["2025-09-28T12:15:23+02:00", "2025-09-28t10:15:23z"]),
+    (TASK, "/issuedAt", Reason.TIMESTAMP_FORM, ["2016-12-31T23:59:60Z"]),
+    (TASK, "/telemetry/deadline", Reason.TIMESTAMP_FORM, ["2025-09-28T10:15:23.123456789Z"]),
+    (TASK, "/telemetry/budget/seconds", Reason.OUT_OF_RANGE, [-1]),
+    (TASK, "/telemetry/budget/tokens", Reason.OUT_OF_RANGE, ["many"]),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", Reason.OUT_OF_RANGE, [101, -1, 0.5, 10**400]),
+    (TASK, "/attachments", Reason.BAD_DIGEST, [[{"digest": "md5:00"}]]),
+    (RESULT, "/status", Reason.MISSING_MESSAGE, ["FAILED"]),
+    (RESULT, "/constitutionalEvidence/alignment", Reason.STATUS_CONFLICT, ["NON_CONSTITUTIONAL"]),
 ]
 
 
-@pytest.mark.parametrize(("document", "pointer", "value", "reason"), DOUBTFUL)
+@pytest.mark.parametrize(("document", "pointer", "reason", "value"), each(DOUBTFUL))
 def test_what_is_read_with_an_issue_and_not_written(
     document: dict[str, Any], pointer: str, value: Any, reason: Reason
 ) -> None:
@@ -160,27 +144,22 @@ def test_what_is_read_with_an_issue_and_not_written(
 
 
 FINE = [
-    (TASK, "/taskId", "7FBB32B6-0D2C-4C1A-9B75-2A4B3B0B6C0A"),
-    (TASK, "/issuedAt", "2024-02-29T23:59:59Z"),
-    (TASK, "/issuedAt", "2025-12-31T00:00:00Z"),
-    (TASK, "/constitutionalContext", {"pressureLevel": "instant"}),
-    (TASK, "/constitutionalContext/pressure/strategic_pause", 0),
-    (TASK, "/constitutionalContext/pressure/strategic_pause", 100),
-    (TASK, "/attachments", [{"uri": "https://a/b", "kind": "pdf", "digest": "sha256:" + "0a" * 32}]),
-    (TASK, "/payload", {}),
-    (TASK, "/something", {"new": [None]}),
-    (TASK, "/issuer/something", None),
-    (RESULT, "/output", None),
-    (RESULT, "/output", ...),
-    (RESULT, "/status", "QUEUED"),
-    (RESULT, "/status", "PARTIAL"),
-    (RESULT, "/status", "ESCALATED"),
-    (RESULT, "/error", {"code": "MINE", "message": ""}),
-    (RESULT, "/constitutionalEvidence/pressureReadings/strategic_pause", 120.5),
+    (TASK, "/taskId", ["7FBB32B6-0D2C-4C1A-9B75-2A4B3B0B6C0A"]),
+    (TASK, "/issuedAt", ["2024-02-29T23:59:59Z", "2025-12-31T00:00:00Z"]),
+    (TASK, "/constitutionalContext", [{"pressureLevel": "instant"}]),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", [0, 100]),
+    (TASK, "/attachments", [[{"uri": "https://a/b", "kind": "pdf", "digest": "sha256:" + "0a" * 32}]]),
+    (TASK, "/payload", [{}]),
+    (TASK, "/something", [{"new": [None]}]),
+    (TASK, "/issuer/something", [None]),
+    (RESULT, "/output", [None, ...]),
+    (RESULT, "/status", ["QUEUED", "PARTIAL", "ESCALATED"]),
+    (RESULT, "/error", [{"code": "MINE", "message": ""}]),
+    (RESULT, "/constitutionalEvidence/pressureReadings/strategic_pause", [120.5]),
 ]
 
 
-@pytest.mark.parametrize(("document", "pointer", "value"), FINE)
+@pytest.mark.parametrize(("document", "pointer", "value"), each(FINE))
 def test_what_is_fine(document: dict[str, Any], pointer: str, value: Any) -> None:
     whole = changed(document, pointer, value)
     message = sap.decode(json.dumps(whole))

@@ -59,41 +59,68 @@ class Odd(BaseException):
     pass
 
 
-class AgentModel(RuleBasedStateMachine):
-    """A transcript, a cache, and agents that share them. limit: bytes of a Result; seconds: what a step may take at
-    most; budget: seconds of a task that would not end."""
+def go_forward(statuses: list[str]) -> bool:
+    """True if no status that is not terminal goes back."""
+    order = [status for status in statuses if status not in TERMINAL]
+    return order == sorted(order, key=["QUEUED", "RUNNING"].index)
 
-    limit = 20_000
-    seconds = 10.0
-    budget = 0.05
-    loop: asyncio.AbstractEventLoop
-    ledger: Ledger
-    cache: sap.Cache
 
-    def reset(self) -> None:
-        """Forgets what was seen, for a new run."""
+def _answer(payload: dict[str, Any]) -> dict[str, Any]:
+    """The right output of a payload."""
+    return {"n": payload["n"], "of": payload["who"]}
+
+
+class TransportMachine(RuleBasedStateMachine):
+    """One transcript and one cache; agents come and go, up to two at a time, behind one transport.
+
+    limit: bytes of a Result; seconds: what a step may take at most; budget: seconds of a task that would not end.
+    """
+
+    transport = "bus"
+    broker: Broker | None = None
+    number = 0
+    limit, seconds, budget = LIMIT, SECONDS, 0.1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.loop = asyncio.new_event_loop()
+        self.ledger = Ledger(Path(self.folder.name) / "t", synchronous="NORMAL")
+        self.cache = sap.Cache(Path(self.folder.name) / "c")
+        self.hosts: list[Host] = []
+        self.closings = 0
+        self.url = ""
+        TransportMachine.number += 1
+        self.prefix = f"m{os.getpid()}-{TransportMachine.number}"
         self.gate = threading.Event()
         self.results: dict[str, str] = {}
         self.executions: dict[str, int] = {}
         self.injected: set[tuple[str, str]] = set()  # what handlers were told to do
         self.begun: set[str] = set()  # ids of tasks that handlers have got
+        self.enter()
 
     def do(self, work: Awaitable[Any]) -> Any:
         return self.loop.run_until_complete(asyncio.wait_for(work, self.seconds))
 
-    def agent(self, **options: Any) -> sap.Agent:
-        """An agent with both handlers, not entered."""
-        agent = sap.Agent(
-            "B",
-            transcript=self.ledger,
-            cache=self.cache,
-            access=sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))]),
-            workers=2,
-            **options,
-        )
+    def enter(self) -> None:
+        """One more agent with both handlers."""
+        access = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
+        shared = {"transcript": self.ledger, "cache": self.cache, "access": access}
+        agent = sap.Agent("B", workers=2, handlers=12, max_result=LIMIT - 1000, **shared)
         for name, handler in (("work.plain", self.plain), ("work.coroutine", self.coroutine)):
             agent.capability(name)(handler)
-        return agent
+
+        async def opened() -> Host:
+            host = Host(agent, self)
+            await asyncio.wait({host.ready, host.task}, return_when="FIRST_COMPLETED")
+            if host.task.done():
+                host.task.result()
+            return host
+
+        self.hosts.append(self.do(opened()))
+
+    def host(self, number: int) -> Host:
+        return self.hosts[number % len(self.hosts)]
 
     # ------------------------------------------------------------ handlers
 
@@ -201,55 +228,6 @@ class AgentModel(RuleBasedStateMachine):
             if entry.kind == RESULT_KIND:
                 found.setdefault(entry.key, []).append(str(sap.decode(entry.body).fields["status"]))
         return found.values()
-
-
-def go_forward(statuses: list[str]) -> bool:
-    """True if no status that is not terminal goes back."""
-    order = [status for status in statuses if status not in TERMINAL]
-    return order == sorted(order, key=["QUEUED", "RUNNING"].index)
-
-
-def _answer(payload: dict[str, Any]) -> dict[str, Any]:
-    """The right output of a payload."""
-    return {"n": payload["n"], "of": payload["who"]}
-
-
-class TransportMachine(AgentModel):
-    """One transcript and one cache; agents come and go, up to two at a time, behind one transport."""
-
-    transport = "bus"
-    broker: Broker | None = None
-    number = 0
-    limit, seconds, budget = LIMIT, SECONDS, 0.1
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        self.loop = asyncio.new_event_loop()
-        self.ledger = Ledger(Path(self.folder.name) / "t", synchronous="NORMAL")
-        self.cache = sap.Cache(Path(self.folder.name) / "c")
-        self.hosts: list[Host] = []
-        self.reset()
-        self.closings = 0
-        self.url = ""
-        TransportMachine.number += 1
-        self.prefix = f"m{os.getpid()}-{TransportMachine.number}"
-        self.enter()
-
-    def enter(self) -> None:
-        agent = self.agent(handlers=12, max_result=LIMIT - 1000)
-
-        async def opened() -> Host:
-            host = Host(agent, self)
-            await asyncio.wait({host.ready, host.task}, return_when="FIRST_COMPLETED")
-            if host.task.done():
-                host.task.result()
-            return host
-
-        self.hosts.append(self.do(opened()))
-
-    def host(self, number: int) -> Host:
-        return self.hosts[number % len(self.hosts)]
 
     # ------------------------------------------------------------ steps
 
