@@ -294,24 +294,27 @@ def test_a_value_of_another_type_is_refused(ledger: Ledger, table: str, values: 
 
 
 @once
-def test_files_that_are_none(tmp_path: Path) -> None:
-    text = tmp_path / "text"
-    text.write_text("no database at all, but long enough to be looked at" * 40)
-    other = tmp_path / "other"
-    with sqlite3.connect(other) as connection:
+def test_what_is_no_ledger_is_refused_and_not_made(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no database at all, but long enough to be looked at" * 100)
+    (tmp_path / "empty").touch()
+    with sqlite3.connect(tmp_path / "other") as connection:
         connection.execute("CREATE TABLE t (a)")
     connection.close()
-    for path in (text, other):
-        with pytest.raises(RuleError) as caught:
-            Ledger(path)
-        assert caught.value.reason == "bad_ledger"
-        assert not verify_file(path)
+    for name in ("text", "other", "empty"):
+        for read_only in (False, True) if name != "empty" else (True,):
+            with pytest.raises(RuleError) as caught:
+                Ledger(tmp_path / name, read_only=read_only)
+            assert caught.value.reason == "bad_ledger"
+        assert not verify_file(tmp_path / name)
+    for name, error in (("none", FileNotFoundError), (".", IsADirectoryError)):
+        for use in (verify_file, lambda path: Ledger(path, read_only=True)):
+            with pytest.raises(error):
+                use(tmp_path / name)
     with pytest.raises(FileNotFoundError):
-        verify_file(tmp_path / "nothing")
-    (tmp_path / "empty").touch()
-    assert not verify_file(tmp_path / "empty")
+        Ledger(":memory:", read_only=True)
     with pytest.raises(ValueError, match="synchronous"):
         Ledger(tmp_path / "c", synchronous="OFF")
+    assert sorted(os.listdir(tmp_path)) == ["empty", "other", "text"]
 
 
 @once
@@ -330,21 +333,22 @@ def test_a_number_is_no_path_whatever_file_it_is_open_for(tmp_path: Path) -> Non
 
 
 @once
-def test_threads_write_one_chain(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "a")
-    seqs: list[int] = []
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_threads_write_one_chain(tmp_path: Path, in_memory: bool) -> None:
+    ledger = Ledger(":memory:" if in_memory else tmp_path / "a")
 
-    def work(name: int) -> None:
-        for number in range(50):
-            seqs.append(ledger.append("x", {"thread": name, "number": number}))
+    def work(name: str) -> None:
+        for number in range(30):
+            seq = ledger.append("x", str(number), key=name)
+            assert ledger[seq].key == name and next(ledger.find("x", name)).seq == seq
+            assert ledger.prove(seq).holds()
 
+    names = [str(number) for number in range(6)]
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(work, range(6)))
-    assert sorted(seqs) == list(range(1, 301))
-    order = [(entry.json()["thread"], entry.json()["number"]) for entry in ledger]
-    for name in range(6):
-        assert [number for thread_name, number in order if thread_name == name] == list(range(50))
-    assert ledger.verify()
+        list(pool.map(work, names))
+    for name in names:
+        assert [int(entry.body) for entry in ledger if entry.key == name] == list(range(30))
+    assert len(ledger) == 180 and ledger.verify()
 
 
 WRITER = """
@@ -352,6 +356,8 @@ import os, random, sys
 from turnwire.ledger import Ledger
 ledger = Ledger(sys.argv[1])
 rng = random.Random(int(sys.argv[2]))
+print("ready", flush=True)
+sys.stdin.readline()
 while True:
     if rng.random() < 0.5:
         seqs = [ledger.append("one", b"%d" % rng.getrandbits(64))]
@@ -366,12 +372,13 @@ while True:
 def test_processes_write_one_chain_and_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path, rounds: int) -> None:
     path, heads = tmp_path / "a", list[Checkpoint]()
     for round_ in range(rounds):
-        command = [sys.executable, "-c", WRITER, path]
-        workers = [
-            subprocess.Popen([*command, f"{round_}{seed}"], stdout=subprocess.PIPE)
-            for seed in range(1 if round_ else 3)
-        ]
-        acknowledged = [int(worker.stdout.readline()) for worker in workers if worker.stdout is not None]
+        command, both = [sys.executable, "-c", WRITER, path], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        workers = [subprocess.Popen([*command, f"{round_}{seed}"], **both) for seed in range(1 if round_ else 3)]
+        assert [worker.stdout.readline() for worker in workers] == [b"ready\n"] * len(workers)
+        for worker in workers:
+            worker.stdin.write(b"\n")
+            worker.stdin.flush()
+        acknowledged = [int(worker.stdout.readline()) for worker in workers]
         time.sleep(0.05)
         for worker in workers:
             worker.kill()

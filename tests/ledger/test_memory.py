@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,22 +48,6 @@ def test_a_changed_entry_is_found() -> None:
         verdict = ledger.verify()
         assert verdict.fault is not None
         assert ledger.append("x", "three") == 3
-
-
-def test_threads_share_it() -> None:
-    with Ledger(":memory:") as ledger:
-
-        def work(name: str) -> None:
-            for number in range(50):
-                seq = ledger.append("x", str(number), key=name)
-                assert ledger[seq].key == name
-                assert next(ledger.find("x", name)).seq == seq
-                assert ledger.prove(seq).holds()
-
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(work, ["t0", "t1", "t2", "t3"]))
-        assert len(ledger) == 200
-        assert ledger.verify()
 
 
 def test_a_cache_a_loop_and_a_store_live_in_it(folder: Path) -> None:

@@ -17,7 +17,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from turnwire.csp import Store
-from turnwire.errors import RuleError
 from turnwire.ledger import Ledger, verify_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -123,22 +122,6 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
         assert next(ledger.find("csp-init", ""), None) is None and Store.reopen(ledger).head == "C0"
     assert (tmp_path / "copy").read_bytes() == before
     assert not list(tmp_path.glob("copy-*")), "a backup stays one file"
-
-
-def test_what_is_no_ledger_is_refused_and_not_made(tmp_path: Path) -> None:
-    (tmp_path / "empty").touch()
-    (tmp_path / "text").write_text("x" * 5000)
-    for name, error in [
-        ("none", FileNotFoundError),
-        (".", IsADirectoryError),
-        ("empty", RuleError),
-        ("text", RuleError),
-    ]:
-        with pytest.raises(error):
-            Ledger(tmp_path / name, read_only=True)
-    with pytest.raises(FileNotFoundError):
-        Ledger(":memory:", read_only=True)
-    assert sorted(os.listdir(tmp_path)) == ["empty", "text"]
 
 
 def test_a_file_that_is_written_after_all_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,42 +217,6 @@ def test_a_backup_that_may_not_outlast_a_loss_of_power_is_told_as_written(
     assert verify_file(copy)
 
 
-READER = """
-import os, sys
-from turnwire.ledger import verify_file
-os.setgid(65534); os.setuid(65534)
-try:
-    print(bool(verify_file(sys.argv[1])))
-except OSError as error:
-    print(type(error).__name__, error.strerror)
-"""
-
-
-@posix
-@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() != 0, reason="only root can become nobody")
-def test_a_read_only_place_is_no_damage() -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        folder = Path(name)
-        ledger = Ledger(folder / "a")
-        ledger.append("x", b"1")
-        for file in folder.iterdir():
-            shutil.copy(file, folder / file.name.replace("a", "b", 1))  # as after a kill: three files
-        ledger.close()
-        for file in folder.iterdir():
-            file.chmod(0o444)
-        (folder / "b-shm").unlink()
-        folder.chmod(0o555)
-        outcome = []
-        for file in ("a", "b"):
-            done = subprocess.run([sys.executable, "-c", READER, str(folder / file)], capture_output=True, text=True)
-            outcome.append(done.stdout.strip())
-        folder.chmod(0o755)
-    assert outcome[0] == "True"
-    assert outcome[1].startswith("OSError ") and "its -wal file" in outcome[1]
-
-
 def test_witnesses_see_one_history(path: Path, tmp_path: Path) -> None:
     keys = [Ed25519PrivateKey.generate() for _ in range(3)]
     public = [key.public_key() for key in keys]
