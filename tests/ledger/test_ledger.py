@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import pytest
@@ -378,8 +379,9 @@ def test_processes_write_one_chain_and_kill_9_loses_nothing_that_was_acknowledge
         for worker in workers:
             worker.stdin.write(b"\n")
             worker.stdin.flush()
-        acknowledged = [int(workers[0].stdout.readline())]
+        wait([worker.stdout for worker in workers])
         time.sleep(0.02)
+        acknowledged: list[int] = []
         for worker in reversed(workers):
             worker.kill()
             time.sleep(0.02)  # the others go on
