@@ -31,7 +31,7 @@ TW_HERE static TW_APART const uint8_t *TW_AT(tw_long_string)(tw_json *x, const u
         slashes |= m.slash & inside;
         escaped &= inside & ~(uint64_t)0 << skipped;
         skipped = 0;
-        if (escaped) {
+        if (escaped &= ~(m.quote | m.slash)) {
             escaped &= ~TW_AT(tw_simple)(p); /* what is left is \u, or bad */
             while (escaped) {
                 int slash = tw_low_zeros(escaped) - 1, long_one = tw_escape_size(p + slash, x->end);

@@ -42,6 +42,7 @@ cdef extern from "_native/json/scan.h" nogil:
         uint64_t asked[1]
         uint32_t stamp
         uint8_t no_memory
+        size_t part_room
     ctypedef struct tw_need:
         uint16_t node
         uint16_t parent

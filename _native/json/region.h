@@ -19,11 +19,12 @@ typedef struct {
 } tw_json_rejects;
 
 /* A part of a text that stands in one piece in the text around it: from `start` on (of the text) it says `size` bytes, which are
- * written there in [outer, until); quote: where the string begins that it is, or its array of bytes; time: of its line or object. */
+ * written there in [outer, until); quote: where the string begins that it is, or its array of bytes; time: of its line or object;
+ * ended: a newline follows what it says, which stands nowhere. */
 enum { TW_AS_IT_IS, TW_WITH_ESCAPES, TW_AS_NUMBERS };
 /* The carriers of texts, in the order of their names. */
 enum { TW_BY_FILE, TW_BY_PREFIX, TW_BY_CRI, TW_BY_DOCKER, TW_BY_JOURNALD, TW_BY_STRING, TW_BY_LIST, TW_BY_BYTES };
-typedef struct { size_t start, size, outer, until, quote; int64_t time; uint8_t written, timed; } tw_stretch;
+typedef struct { size_t start, size, outer, until, quote; int64_t time; uint8_t written, timed, ended; } tw_stretch;
 
 /* A place in a text and the same place in the text around it, as far as the walk through the map of places has come. */
 typedef struct { size_t stretch, seen, written; int met; } tw_cursor;
@@ -38,7 +39,8 @@ typedef struct tw_region {
     int level, depth, carrier;               /* texts around it; strings among them; TW_BY_... */
     size_t start, end;
     const tw_stretch *stretches;             /* the map of its places */
-    size_t stretch_count, near;              /* near: the stretch that was asked for last */
+    size_t stretch_count, near;              /* near: the stretch of the place `asked` - 1, which was asked for last: */
+    size_t asked, outside;                   /* it is the place `outside` of the text around it */
     tw_cursor first, last;                   /* where its records begin and end: each goes from left to right */
     int in_string, final;                    /* final: nothing follows that could belong to it */
     int bounded;                             /* a string of the text around: the rejects that are kept of it are counted */
@@ -122,6 +124,7 @@ static inline size_t tw_hard(const tw_lines *k, const tw_region *r)
 
 static void tw_region_free(tw_region *r)
 {
+    if (!(r->taken.room | r->hopeless.room | r->fresh.room | r->closings.room)) return;
     free(r->taken.spans);
     free(r->hopeless.spans);
     free(r->fresh.spans);
@@ -173,7 +176,7 @@ static TW_APART size_t tw_place_within(const tw_lines *k, const tw_region *r, tw
         return c->written = (size_t)(p - s);
     }
     size_t left = one->start + one->size - at;
-    const uint8_t *near = left < TW_NEAR_END && left < at - c->seen ? tw_place_before(p, end, left) : NULL;
+    const uint8_t *near = left < TW_NEAR_END && 16 * left < at - c->seen ? tw_place_before(p, end, left) : NULL;
     if (near) return (size_t)(near - s);     /* most records end near the end of their string */
     left = at - c->seen;
     p = tw_walk(p, end, hard, &left);
@@ -191,10 +194,18 @@ static inline size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_curso
     return at == one->start + one->size ? one->until : tw_place_within(k, r, c, i, at);
 }
 
+/* The place in the text around a region of the byte at `at`, which r->near is the stretch of. */
+static size_t tw_outside(const tw_lines *k, tw_region *r, size_t at)
+{
+    if (r->asked == at + 1) return r->outside;
+    r->asked = at + 1;
+    return r->outside = tw_place_in(k, r, &r->first, tw_stretch_at(r, at), at);
+}
+
 /* The place in k->s of the byte at `at` of any region, as written there. */
 static size_t tw_as_written(const tw_lines *k, tw_region *r, size_t at)
 {
-    for (; r->level; r = r->outer) at = tw_place_in(k, r, &r->first, tw_stretch_at(r, at), at);
+    for (; r->level; r = r->outer) at = tw_outside(k, r, at);
     return at;
 }
 
@@ -207,12 +218,16 @@ static size_t tw_own_bytes(const tw_lines *k, tw_region *r, size_t start, size_t
         *last = stop;
         return stop - start;
     }
-    for (size_t i = tw_stretch_at(r, start); i < r->stretch_count && r->start + r->stretches[i].start < stop; i++) {
-        size_t from = r->start + r->stretches[i].start, to = from + r->stretches[i].size;
-        if (from < start) from = start;
+    for (size_t from = tw_outside(k, r, start), i = r->near, at = start; i < r->stretch_count && at < stop; i++) {
+        const tw_stretch *one = &r->stretches[i];
+        size_t to = r->start + one->start + one->size;
+        if (i > r->near) {
+            at = r->start + one->start;
+            from = one->outer;
+        }
         if (to > stop) to = stop;
-        if (from >= to) continue;
-        from = tw_place_in(k, r, &r->first, i, from);
+        if (at >= to) continue;
+        at = to;
         to = tw_place_in(k, r, &r->last, i, to);
         if (r->outer->level) {
             own += tw_own_bytes(k, r->outer, from, to, first, last, begun || own);
@@ -256,17 +271,27 @@ static int tw_string_place(const tw_lines *k, tw_region *r, size_t at, size_t *q
 {
     int found = 0;
     for (; r->level; r = r->outer) {
-        size_t i = tw_stretch_at(r, at);
+        size_t place = tw_outside(k, r, at);
         if (r->in_string) {
-            *quote = r->stretches[i].quote;
-            *inner = at - r->start - r->stretches[i].start;
+            *quote = r->stretches[r->near].quote;
+            *inner = at - r->start - r->stretches[r->near].start;
             found = 1;
         } else if (found) {
-            *quote = tw_place_in(k, r, &r->first, tw_stretch_at(r, *quote), *quote);
+            *quote = tw_outside(k, r, *quote);
         }
-        at = tw_place_in(k, r, &r->first, i, at);
+        at = place;
     }
     return found;
+}
+
+/* What a stretch says that stands in the text `outer`, into memory with 128 bytes to spare: how many bytes. */
+static size_t tw_say(const tw_lines *k, const tw_region *outer, const tw_stretch *one, uint8_t *out)
+{
+    const uint8_t *s = tw_text(k, outer), *p = s + one->outer, *end = s + one->until;
+    if (one->written == TW_AS_NUMBERS) return tw_bytes_said(p, end, out);
+    if (one->written == TW_WITH_ESCAPES) return tw_said(p, end, s + tw_hard(k, outer), out);
+    memcpy(out, p, (size_t)(end - p));
+    return (size_t)(end - p);
 }
 
 /* --- lines --- */
@@ -317,13 +342,26 @@ static size_t tw_behind_line(const uint8_t *s, size_t at, size_t end)
     return newline ? (size_t)(newline - s) + 1 : end;
 }
 
+/* Behind the last newline in s[from .. at), or `from`. */
+static size_t tw_behind_feed(const uint8_t *s, size_t from, size_t at)
+{
+#ifdef TW_SSE2
+    for (; at - from >= 16; at -= 16) {
+        unsigned feeds = tw_are(_mm_loadu_si128((const __m128i *)(const void *)(s + at - 16)), '\n');
+        if (feeds) return at - (size_t)(tw_high_zeros(feeds) - 48);
+    }
+#endif
+    while (at > from && s[at - 1] != '\n') at--;
+    return at;
+}
+
 /* The start of the line of a place. */
 static size_t tw_line_start(const tw_lines *k, tw_region *r, size_t at)
 {
     const uint8_t *s = tw_text(k, r);
-    size_t first = at, known = at >= r->head_seen && r->head_seen > r->head ? r->head_seen : r->start;
+    size_t known = at >= r->head_seen && r->head_seen > r->head ? r->head_seen : r->start;
     if (at >= r->head && at < r->head_seen) return r->head;
-    while (first > known && s[first - 1] != '\n') first--;
+    size_t first = tw_behind_feed(s, known, at);
     if (first == known && known > r->start && s[first - 1] != '\n') first = r->head;
     r->head_seen = at;
     return r->head = first;

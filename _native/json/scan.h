@@ -48,11 +48,10 @@ static int tw_inner_head(const tw_lines *k, tw_region *r, size_t at, int64_t *mi
 static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
 {
     for (; r->level; r = r->outer) {
-        size_t i = tw_stretch_at(r, at);
         if (tw_inner_head(k, r, at, micros) || tw_around(k, r, micros) || tw_around(k, r->outer, micros)) return 1;
-        *micros = r->stretches[i].time;
-        if (r->stretches[i].timed) return 1;
-        at = tw_place_in(k, r, &r->first, i, at);
+        at = tw_outside(k, r, at);
+        *micros = r->stretches[r->near].time;
+        if (r->stretches[r->near].timed) return 1;
     }
     if (tw_around(k, r, micros)) return 1;
     size_t line = tw_line_start(k, r, at);
@@ -83,7 +82,7 @@ static TW_APART void tw_set_apart(tw_lines *k, size_t first, size_t n)
 static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64_t *present)
 {
     tw_json_rows *c = &k->rows;
-    size_t n = c->count, from = at, place = at, size = end - at, first = at, last = end, own = end - at, quote, inner = 0;
+    size_t n = c->count, from = at, place = at, size = end - at, first = at, last = end, own = end - at, quote = 0, inner = 0;
     if (n == c->room) return SIZE_MAX;
     if (r->level && !tw_kept_room(k, size + 1)) return SIZE_MAX;
     *present = 0;
@@ -189,7 +188,7 @@ static inline void tw_place_reject(tw_lines *k, size_t n, int64_t inner)
 static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end, size_t fault, int wire, int reason)
 {
     tw_json_rejects *c = &k->rejects;
-    size_t n = c->count, first = at, last = end, quote, inner;
+    size_t n = c->count, first = at, last = end, quote = 0, inner = 0;
     int stands = fault != end && fault < r->end; /* else it is right behind what is refused, or behind the text */
     if (r->bounded && k->string_rejects++ >= TW_STRING_REJECTS) return TW_FINE;
     if (n == c->room) return TW_FULL;

@@ -221,28 +221,32 @@ TW_JSON_AVX2 static void tw_unescape_avx2(const uint8_t **p, const uint8_t *end,
         int odd = 0;
         kept = tw_kept_avx2(from, &m, &escaped, &size);
         tw_part_of_block((size_t)(end - from), &m, &kept, &escaped, &size);
-        for (letters = escaped & ~(m.quote | m.slash); letters && !odd; letters &= letters - 1) {
-            int place = tw_low_zeros(letters);
-            if (tw_letters[from[place]]) continue;
-            odd = 1;
-            size = (size_t)place - 1;        /* up to its backslash: tw_unescape_one reads \u, or what is no escape */
-            kept &= ((uint64_t)1 << size) - 1;
-        }
         if (!(~kept & (kept + 1))) {
             _mm256_storeu_si256((__m256i *)(void *)to, _mm256_loadu_si256((const __m256i *)(const void *)from));
             _mm256_storeu_si256((__m256i *)(void *)(to + 32), _mm256_loadu_si256((const __m256i *)(const void *)(from + 32)));
             to += size;
         } else {
-            uint64_t rest = kept;
-            for (size_t i = 0; i < size; i += 8, rest >>= 8) {
-                __m128i eight = _mm_loadl_epi64((const __m128i *)(const void *)(from + i));
-                __m128i places = _mm_loadl_epi64((const __m128i *)(const void *)tw_kept_of_eight[rest & 255]);
-                _mm_storel_epi64((__m128i *)(void *)to, _mm_shuffle_epi8(eight, places));
-                to += tw_ones_64(rest & 255);
+#pragma GCC unroll 4
+            for (int i = 0; i < 64; i += 16) {
+                const uint64_t first = kept >> i & 255, second = kept >> i >> 8 & 255;
+                __m128i places = _mm_loadl_epi64((const __m128i *)(const void *)tw_kept_of_eight[first]);
+                places = _mm_unpacklo_epi64(places, _mm_loadl_epi64((const __m128i *)(const void *)tw_kept_of_eight[second]));
+                places = _mm_add_epi8(places, _mm_set_epi64x(0x0808080808080808, 0)); /* of the second eight bytes */
+                places = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(from + i)), places);
+                _mm_storel_epi64((__m128i *)(void *)to, places);
+                to += tw_ones_64(first);
+                _mm_storeh_pd((double *)(void *)to, _mm_castsi128_pd(places));
+                to += tw_ones_64(second);
             }
         }
-        for (letters = escaped & ~(m.quote | m.slash) & kept; letters; letters &= letters - 1)
-            (*out)[tw_ones_64(kept & (letters - 1) & ~letters)] = tw_letters[from[tw_low_zeros(letters)]];
+        for (letters = escaped & ~(m.quote | m.slash); letters && !odd; letters &= letters - 1) {
+            const int place = tw_low_zeros(letters);
+            uint8_t *said = *out + tw_ones_64(kept & (((uint64_t)1 << place) - 1));
+            if ((odd = !tw_letters[from[place]])) { /* tw_unescape_one reads \u, or what is no escape */
+                size = (size_t)place - 1;
+                to = said;
+            } else *said = tw_letters[from[place]];
+        }
         *p = from + size;
         *out = to;
         if (odd) *out += tw_unescape_one(p, end, *out);

@@ -123,7 +123,9 @@ TW_AVX2 static size_t tw_seek_avx2(tw_look *l, size_t at)
 /* The next place from `at` on with a byte that may open something, or the end. */
 static inline size_t tw_seek(tw_look *l, size_t at)
 {
-    if (at == l->from && at < l->end && tw_opens[l->s[at]]) return at; /* most strings that are searched begin so */
+    if (at < l->end && at > l->from && l->s[at] == '\n') at++; /* most records end their line, and the next one begins its */
+    if (at >= l->end) return l->end;
+    if (tw_opens[l->s[at]] && tw_is_line_start(l->s, at, l->from)) return at;
     if (at - l->base < 64) {
         uint64_t bits = l->bits & ~(uint64_t)0 << (at - l->base);
         if (bits) {

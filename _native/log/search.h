@@ -234,11 +234,8 @@ static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, siz
     if (!tw_arena_room(k, size + 128)) return TW_STOPPED;
     inner.start = inner.end = inner.found_behind = k->arena_size;
     for (tw_stretch *one = stretches; one < stretches + count; one++) {
-        const uint8_t *s = tw_text(k, r), *p = s + one->outer, *end = s + one->until;
         one->start = inner.end - inner.start;
-        if (one->written == TW_AS_IT_IS) memcpy(k->arena + inner.end, p, one->size = one->until - one->outer);
-        else one->size = one->written == TW_AS_NUMBERS ? tw_bytes_said(p, end, k->arena + inner.end) : tw_said(p, end, s + tw_hard(k, r), k->arena + inner.end);
-        inner.end += one->size;
+        inner.end += one->size = tw_say(k, r, one, k->arena + inner.end);
     }
     k->arena[inner.end] = '\n';
     k->arena_size = inner.end + 1;
@@ -394,7 +391,7 @@ static int tw_add_hopeless(tw_search *w, tw_region *r, int outer)
     tw_span spans[TW_DEEPEST];
     for (int i = 0; i < x->opened; i++) {    /* the innermost comes first */
         size_t at = (size_t)(x->open[x->opened - 1 - i] - tw_text(&w->k, r));
-        if (outer) at = tw_place_in(&w->k, r, &r->first, tw_stretch_at(r, at), at);
+        if (outer) at = tw_outside(&w->k, r, at);
         spans[i] = (tw_span){ at, at + 1 };
     }
     if (tw_take(outer ? &r->outer->fresh : &r->fresh, spans, (size_t)x->opened, 0)) return TW_FINE;
@@ -565,9 +562,8 @@ static int tw_damaged(tw_search *w, tw_region *r, size_t *at, size_t end, int to
  * at its head. */
 static size_t tw_damage_end(const uint8_t *s, size_t at, size_t fault, size_t reach, size_t end)
 {
-    size_t first = fault, none, head;
+    size_t first = tw_behind_feed(s, at, fault), none, head;
     int64_t moment;
-    while (s[first - 1] != '\n') first--;
     for (none = first; none < fault && (tw_is_blank(s[none]) || s[none] == '\r');) none++;
     head = first + (end - first >= 3 && s[first] == 0xEF && s[first + 1] == 0xBB && s[first + 2] == 0xBF ? 3 : 0);
     if (none < fault && !tw_head_time(s + head, end - head, &moment)) {

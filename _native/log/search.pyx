@@ -82,8 +82,7 @@ cdef extern from "_native/log/streams.h" nogil:
     ctypedef struct tw_stream:
         uint8_t key[256]
         size_t key_size
-        uint8_t *text
-        size_t size
+        size_t start, size
         tw_stretch *stretches
         size_t count
     ctypedef struct tw_run_of_lines:
@@ -93,7 +92,6 @@ cdef extern from "_native/log/streams.h" nogil:
         size_t line_count
         int ended
     const uint8_t *tw_text(const tw_lines *k, const tw_region *r)
-    int tw_arena_room(tw_lines *k, size_t more)
     int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier, int goes_on, size_t foreign, size_t size,
                     tw_run_of_lines *run)
     void tw_run_free(tw_run_of_lines *run)
@@ -103,8 +101,8 @@ cdef extern from "_native/log/streams.h" nogil:
     size_t tw_up_to_taken(const tw_spans *t, size_t at, size_t end)
     size_t tw_last_end(const tw_spans *t, size_t at)
     int tw_keep_reach(tw_search *w, tw_region *r, size_t at, size_t behind)
-    size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
-    size_t tw_stretch_at(tw_region *r, size_t at)
+    size_t tw_outside(const tw_lines *k, tw_region *r, size_t at)
+    size_t tw_behind_feed(const uint8_t *s, size_t start, size_t at)
     void tw_opening_tables()
     int tw_search_top(tw_search *w)
     int64_t tw_line_of(tw_lines *k, size_t at)
@@ -126,6 +124,7 @@ cdef tuple NSLIP_HEAD = (None, None, "conv_id", "src", "dst", "turn")
 cdef tuple NSLIP_SLOTS = tuple([slot.name.lower() for slot in Slot])
 cdef size_t LEAST_ROWS = 256
 cdef size_t MOST_GUESSED = 1 << 22  # bytes of a block for which rows are made room for at once
+cdef size_t MOST_KEPT = 1 << 23  # bytes of each memory that is kept for the next block
 
 
 cdef class Core:
@@ -186,7 +185,7 @@ cdef class Core:
 
     cdef int give_back(self, search, tw_search *w) except -1:
         cdef tw_lines *k = &w.k
-        if self.arena is NULL and self.kept is NULL:
+        if self.arena is NULL and self.kept is NULL and max(k.arena_room, k.kept_room) <= MOST_KEPT:
             self.arena, self.arena_room, self.kept, self.kept_room = k.arena, k.arena_room, k.kept, k.kept_room
             k.arena = k.kept = NULL
         (<Learnt>search.learnt).give_back(w)
@@ -359,7 +358,7 @@ cdef class Learnt:
         free(w.unclosed.spans)
         memset(w, 0, json - <char *>w)
         memset(behind, 0, <char *>w + sizeof(tw_search) - behind)
-        if w.k.json.no_memory or w.k.json.stamp >> 31:  # stamps would come again
+        if w.k.json.no_memory or w.k.json.stamp >> 31 or w.k.json.part_room > MOST_KEPT >> 4:  # stamps would come again
             tw_json_free(&w.k.json)
             memset(&w.k.json, 0, sizeof(tw_json))
         self.w = w
@@ -607,13 +606,7 @@ cdef class Block:
                 child.region.in_string = which > 0
                 child.region.depth = outer.region.depth + child.region.in_string
                 child.region.carrier = TW_BY_CRI + which
-                if not tw_arena_room(k, stream.size + 128):
-                    raise MemoryError
-                child.region.start = k.arena_size
-                if stream.size:
-                    memcpy(k.arena + k.arena_size, stream.text, stream.size)
-                k.arena[k.arena_size + stream.size] = 10
-                k.arena_size += stream.size + 1
+                child.region.start = stream.start
                 child.key = tuple(bytes(stream.key[: stream.key_size]).decode().split("\0"))
                 children[child.key] = child
             met = Run(carrier, -1 if goes_on else at, {})
@@ -650,11 +643,11 @@ cdef class Block:
         place = self.walk() - r.start
         text = tw_text(k, r) + r.start
         if place == size and not final:
-            last = rfind_newline(text, size) + 1
+            last = tw_behind_feed(text, 0, size)
             if size - last <= <size_t>self.search.longest_line:
                 place = last
         if place < size:
-            place = rfind_newline(text, place) + 1
+            place = tw_behind_feed(text, 0, place)
         self.tell()
         if after.runs_of_lines:
             self.search.streams.commit_state(child.whole(), after, size)
@@ -662,7 +655,7 @@ cdef class Block:
         child.state = None
         if place < size:
             place += r.start
-            outside = tw_place_in(k, r, &r.first, tw_stretch_at(r, place), place) - r.outer.start
+            outside = tw_outside(k, r, place) - r.outer.start
         if not kept:
             k.rows.count, k.rejects.count, k.arena_size, k.kept_size = rows, bad, arena, kept_size
             k.reaches.count, k.firsts.count = reaches, firsts
@@ -683,14 +676,14 @@ cdef class Block:
         behind = child.stretches[count].start
         if not behind or text[behind - 1] == 10:
             return -1
-        first = rfind_newline(text, behind) + 1
+        first = tw_behind_feed(text, 0, behind)
         if behind - first > <size_t>self.search.longest_line:
             return -1
         while child.stretches[number].start < first:  # a piece may say nothing
             number += 1
         if child.stretches[number].start == first:
             return child.stretches[number].outer - r.outer.start
-        return tw_place_in(&self.w.k, r, &r.first, tw_stretch_at(r, r.start + first), r.start + first) - r.outer.start
+        return tw_outside(&self.w.k, r, r.start + first) - r.outer.start
 
     cdef object state_behind(self, Walked child, size_t count, before):
         """The twin of ``Streams.state_behind``."""
@@ -741,7 +734,7 @@ cdef class Block:
         cdef Part own = self.own_part()
         state, core = self.top.state, self.core
         if place < stop:
-            position = rfind_newline(k.s, place) + 1
+            position = tw_behind_feed(k.s, 0, place)
             if not position and place > <size_t>self.search.longest_line:
                 position = place
         asked = sorted(self.asked, key=in_order)
@@ -771,7 +764,7 @@ cdef class Block:
                 late = self.search.streams.open_over(state, position)
             if not late:
                 break
-            position = rfind_newline(k.s, min(late)) + 1
+            position = tw_behind_feed(k.s, 0, min(late))
         if position < stop:
             asked = [one for one in asked if one.here < position]
             taken, left = own.here < position, own.refused < position
@@ -845,13 +838,6 @@ def merged(parts, dtypes, size, packed):
     return columns, rejects, own.arena + part.arena
 
 
-cdef size_t rfind_newline(const uint8_t *s, size_t end) noexcept nogil:
-    """The last newline in front of a place, or -1, to which 1 is added."""
-    while end > 0 and s[end - 1] != 10:
-        end -= 1
-    return end - 1
-
-
 class NativeStreams(Streams):
     """The readable twin's streams, which are taken apart and searched by the native core where they stand in a block.
 
@@ -915,7 +901,7 @@ def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, mem
     names = known[1]
     try:
         if not final:
-            stop = rfind_newline(<const uint8_t *>view.buf, size) + 1
+            stop = tw_behind_feed(<const uint8_t *>view.buf, 0, size)
             if not stop:
                 if size <= <size_t>max(limit + 1, LONGEST_LINE):
                     return empty(names, 0), 0, [], 0, line

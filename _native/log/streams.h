@@ -18,9 +18,7 @@ static const struct { const char *text, *keys[TW_KEYS]; } tw_members[] = {
 
 typedef struct {
     uint8_t key[TW_MOST_KEY];
-    size_t key_size;
-    uint8_t *text;
-    size_t size, room;
+    size_t key_size, start, size;            /* start: of its text in the arena */
     tw_stretch *stretches;
     size_t count, stretch_room;
     int open, timed;                         /* the next piece goes on with the line of the last one, which began at: */
@@ -37,21 +35,27 @@ typedef struct {
 
 /* The piece that one line says; key: whose it is, its parts behind one another with a zero between; several: a line
  * ends in it, before its end. */
-typedef struct { size_t key_size; tw_stretch said; int goes_on, line_end, several; uint8_t key[TW_MOST_KEY]; } tw_piece;
+typedef struct { size_t key_size; tw_stretch said; int goes_on, several; uint8_t key[TW_MOST_KEY]; } tw_piece;
 
 enum { TW_PIECE_NONE, TW_PIECE_THERE, TW_PIECE_UNSURE };
 
 static void tw_run_free(tw_run_of_lines *run)
 {
-    for (size_t i = 0; i < run->count; i++) {
-        free(run->streams[i].text);
-        free(run->streams[i].stretches);
-    }
+    for (size_t i = 0; i < run->count; i++) free(run->streams[i].stretches);
     free(run->lines);
 }
 
-static int tw_cri_piece(const uint8_t *s, size_t start, size_t behind, tw_piece *piece)
+/* Puts what a piece says behind the end of the arena. 0: no memory. */
+static int tw_say_piece(tw_lines *k, const tw_region *r, tw_piece *piece)
 {
+    if (!tw_arena_room(k, piece->said.until - piece->said.outer + 128)) return 0;
+    piece->said.size = tw_say(k, r, &piece->said, k->arena + k->arena_size);
+    return 1;
+}
+
+static int tw_cri_piece(tw_lines *k, const tw_region *r, size_t start, size_t behind, tw_piece *piece)
+{
+    const uint8_t *s = tw_text(k, r);
     size_t p = start, end = behind;
     if (end - p >= 3 && s[p] == 0xEF && s[p + 1] == 0xBB && s[p + 2] == 0xBF) p += 3;
     size_t first = p;
@@ -68,8 +72,7 @@ static int tw_cri_piece(const uint8_t *s, size_t start, size_t behind, tw_piece 
     piece->said.outer = p;
     piece->said.until = behind;
     if (piece->goes_on && behind > p && s[behind - 1] == '\n') piece->said.until -= 1 + (behind - 1 > p && s[behind - 2] == '\r');
-    piece->said.size = piece->said.until - piece->said.outer;
-    return TW_PIECE_THERE;
+    return tw_say_piece(k, r, piece) ? TW_PIECE_THERE : TW_PIECE_UNSURE;
 }
 
 /* The text of the value at p: a string, or for a journal an array of bytes; 0 where it is none. */
@@ -91,16 +94,6 @@ static int tw_said_by(const uint8_t *s, const uint8_t *p, const uint8_t *hard, c
     }
     piece->said.quote = (size_t)(p - s);
     piece->said.until = (size_t)(last - s);
-    return 1;
-}
-
-/* Puts what a piece says behind the end of the arena. 0: no memory. */
-static int tw_say_piece(tw_lines *k, const tw_region *r, tw_piece *piece)
-{
-    if (!tw_arena_room(k, piece->said.until - piece->said.outer + 128)) return 0;
-    uint8_t *said = k->arena + k->arena_size;
-    const uint8_t *p = tw_text(k, r) + piece->said.outer, *end = tw_text(k, r) + piece->said.until;
-    piece->said.size = piece->said.written == TW_AS_NUMBERS ? tw_bytes_said(p, end, said) : tw_said(p, end, tw_text(k, r) + tw_hard(k, r), said);
     return 1;
 }
 
@@ -163,12 +156,12 @@ static int tw_object_piece(tw_search *w, const tw_region *r, size_t start, size_
         piece->key_size += size;
     }
     piece->said.timed = best < TW_TIME_NAMES || tw_wrapper_time(x, x->part_base, x->part_count, object, hard, &piece->said.time); /* of an object in it, perhaps */
-    piece->line_end = carrier == TW_JOURNALD && partial < 2;
+    piece->said.ended = carrier == TW_JOURNALD && partial < 2;
     if (!tw_say_piece(&w->k, r, piece)) return TW_PIECE_UNSURE;
     s = w->k.arena + w->k.arena_size;
     size_t size = piece->said.size;
     piece->several = size && memchr(s, '\n', size - 1);
-    piece->goes_on = !piece->line_end && !(size && s[size - 1] == '\n');
+    piece->goes_on = !piece->said.ended && !(size && s[size - 1] == '\n');
     return TW_PIECE_THERE;
 }
 
@@ -194,59 +187,82 @@ static tw_stream *tw_stream_there(tw_run_of_lines *run, const tw_piece *piece)
     return NULL;
 }
 
-static int tw_add_piece(const tw_lines *k, const tw_region *r, tw_stream *stream, tw_piece *piece)
+/* Adds a piece, what it says at the end of the arena, where others stand between those of a stream. */
+static int tw_add_piece(tw_lines *k, tw_stream *stream, const tw_piece *piece)
 {
-    size_t size = piece->said.size;
-    if (!tw_more_room((void **)&stream->text, &stream->room, stream->size, size + 128, 1) ||
-        !tw_more_room((void **)&stream->stretches, &stream->stretch_room, stream->count, 1, sizeof(tw_stretch))) return 0;
+    if (!tw_more_room((void **)&stream->stretches, &stream->stretch_room, stream->count, 1, sizeof(tw_stretch))) return 0;
     if (!stream->open) {
         stream->time = piece->said.time;
         stream->timed = piece->said.timed;
     }
     tw_stretch *one = &stream->stretches[stream->count++];
     *one = piece->said;
-    one->start = stream->size;
+    one->start = k->arena_size;
     one->time = stream->time;
     one->timed = (uint8_t)stream->timed;
-    memcpy(stream->text + stream->size, one->written == TW_AS_IT_IS ? tw_text(k, r) + one->outer : k->arena + k->arena_size, size);
-    stream->size += size;
-    if (piece->line_end) stream->text[stream->size++] = '\n'; /* it stands nowhere */
+    k->arena_size += one->size;
+    if (one->ended) k->arena[k->arena_size++] = '\n';
     stream->open = piece->goes_on;
     return 1;
 }
 
-/* Takes the lines of a text from `at` on apart. foreign, size: of a run that goes on, the lines and bytes of others since its last
- * line. TW_FINE; TW_ASK: the readable twin must; TW_STOPPED: no memory. */
+/* Makes one text of the pieces of each stream, which it ends. first: where they begin in the arena. 0: no memory. */
+static int tw_join_pieces(tw_lines *k, tw_run_of_lines *run, size_t first)
+{
+    for (size_t n = 0; n < run->count; n++) {
+        tw_stream *stream = &run->streams[n];
+        tw_stretch *one = stream->stretches, *end = one + stream->count;
+        size_t at = stream->start = run->count > 1 ? k->arena_size : first;
+        for (; one < end; one++) {
+            size_t size = one->size + one->ended;
+            if (run->count > 1) {
+                if (!tw_arena_room(k, size + 128)) return 0;
+                memcpy(k->arena + at, k->arena + one->start, size);
+            }
+            one->start = at - stream->start;
+            k->arena_size = at += size;
+        }
+        stream->size = at - stream->start;
+        k->arena[k->arena_size++] = '\n';
+    }
+    return 1;
+}
+
+/* Takes the lines of a text from `at` on apart, of whose pieces texts are made in the arena. foreign, size: of a run that goes on, the
+ * lines and bytes of others since its last line. TW_FINE; TW_ASK: the readable twin must; TW_STOPPED: no memory. */
 static int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier, int goes_on, size_t foreign, size_t size, tw_run_of_lines *run)
 {
-    for (size_t start = at, behind; start < r->end; start = behind) {
+    const size_t first = w->k.arena_size;
+    for (size_t start = at, behind; start < r->end && !run->ended; start = behind) {
         behind = tw_behind_line(tw_text(&w->k, r), start, r->end);
         tw_piece piece;
         memset(&piece, 0, offsetof(tw_piece, key));
         int found = tw_behind_taken(&r->taken, start) > start ? TW_PIECE_NONE
-                    : carrier == TW_CRI ? tw_cri_piece(tw_text(&w->k, r), start, behind, &piece)
+                    : carrier == TW_CRI ? tw_cri_piece(&w->k, r, start, behind, &piece)
                                         : tw_object_piece(w, r, start, behind, carrier, &piece);
-        if (found == TW_PIECE_UNSURE) return TW_ASK;
+        if (found == TW_PIECE_UNSURE) goto unsure;
         tw_stream *stream = found ? tw_stream_there(run, &piece) : NULL;
         if (!found || (piece.several && !piece.goes_on && !(stream && stream->open))) { /* of others, or a text by itself */
             foreign++;
             size += behind - start;
             run->ended = (!run->line_count && !goes_on) || foreign > TW_MOST_FOREIGN_LINES || size > TW_MOST_FOREIGN;
-            if (run->ended) return TW_FINE;
             continue;
         }
         foreign = size = 0;
         if (!stream) {
-            if (run->count == TW_MOST_STREAMS) return TW_ASK;
+            if (run->count == TW_MOST_STREAMS) goto unsure;
             stream = &run->streams[run->count++];
             memcpy(stream->key, piece.key, piece.key_size);
             stream->key_size = piece.key_size;
         }
-        if (!tw_add_piece(&w->k, r, stream, &piece) ||
+        if (!tw_add_piece(&w->k, stream, &piece) ||
             !tw_more_room((void **)&run->lines, &run->line_room, run->line_count, 1, sizeof(tw_span))) return TW_STOPPED;
         run->lines[run->line_count++] = (tw_span){ start, behind };
     }
-    return TW_FINE;
+    return tw_join_pieces(&w->k, run, first) ? TW_FINE : TW_STOPPED;
+unsure:
+    w->k.arena_size = first;
+    return TW_ASK;
 }
 
 #endif

@@ -393,8 +393,5 @@ class BulkScanner(NamedTuple):
     refusal: Callable[[bytes], Refusal | None] | None = None
     doubtful: tuple[int, tuple[str, ...]] = (0, ())
 
-    def __hash__(self) -> int:
-        return id(self)  # what is known of one is cached
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    __hash__ = object.__hash__  # what is known of one is cached
+    __eq__ = object.__eq__
