@@ -120,7 +120,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
 
     monkeypatch.setattr(registry, "_known", turnwire.wires())
     for name in NAMES:
-        turnwire.register(import_module(f"tests.toy_wires.{name}.wire").DESCRIPTOR)
+        turnwire.register(import_module(f"tests.toy_wires.{name}").DESCRIPTOR)
     return NAMES
 
 

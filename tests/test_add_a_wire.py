@@ -19,16 +19,16 @@ PAGE = Path(__file__).parents[1] / "docs" / "development" / "wires.md"
 JOB = Path(__file__).parents[1] / "docs" / "jobs" / "add_a_wire.md"
 MESSAGES = {
     "ping": "<<ada>bob:hello>>",
-    "diary": "DIARY of ada, page 7\nIt rains.\nDONE",
+    "memo": "MEMO ada\nIt rains.\nEND",
     "poke": '{"poke":"soft","by":"ada"}',
 }
-DAMAGED = {"ping": "<<ada>bob:cut", "diary": "DIARY of ada, page 7", "poke": '{"poke":"soft"}'}
+DAMAGED = {"ping": "<<ada>bob:cut", "memo": "MEMO ada", "poke": '{"poke":"soft"}'}
 TRY = """if True:
     import sys, json, turnwire
     turnwire.__path__.append(sys.argv[1])
     for name, good, bad in json.loads(sys.argv[2]):
         pretty = json.dumps(json.loads(good), indent=1) if name == "poke" else good
-        log = "\\n".join(["prose << DIARY of", good, json.dumps({"log": f"so:\\n{good}\\n"}), pretty, bad, ""]).encode()
+        log = "\\n".join(["prose << MEMO", good, json.dumps({"log": f"so:\\n{good}\\n"}), pretty, bad, ""]).encode()
         message = turnwire.decode(good)
         assert turnwire.detect(good) == name and turnwire.decode(turnwire.encode(message)) == message
         for wire in (None, name):
@@ -50,14 +50,14 @@ TRY = """if True:
 
 def examples() -> dict[str, str]:
     """The files of the page, by the name of their wire; that of a token is what the page of the job registers,
-    that of lines a file beside this one."""
+    that of lines a toy wire."""
     blocks = re.findall(
         r"^```python\n# ([a-z]+)/wire\.py\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
     [ping] = re.findall(r"^```python\n(.*?)^log = ", JOB.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     ping = ping.replace("turnwire.register(", "DESCRIPTOR = (").replace("package=__name__", "package=__package__")
-    diary = (Path(__file__).parent / "line_wire.py").read_text("utf-8")
-    return {"ping": ping, "diary": diary, **dict(blocks)}
+    memo = (Path(__file__).parent / "toy_wires" / "memo.py").read_text("utf-8")
+    return {"ping": ping, "memo": memo, **dict(blocks)}
 
 
 def run(path: Path, backend: str, code: str, *arguments: str) -> str:
@@ -91,6 +91,7 @@ def test_the_folders_of_the_page(backend: str, tmp_path: Path) -> None:
     """All at once, which must not get in each other's way; one of them has what a wire may have beyond what it must."""
     page, wires = PAGE.read_text("utf-8"), examples()
     assert wires.keys() == MESSAGES.keys()
+    assert sorted(re.findall(r"style=([A-Z]+)", "".join(wires.values()))) == ["LINES", "OBJECT", "TOKEN"]
     [more] = re.findall(r"^```python\n# ping/more\.py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     names = "".join(f"    {name},\n" for name in re.findall(r'`((?:[a-z]+)="\.more:[A-Za-z]+")`', page))
     assert names.count("more:") == 3
@@ -102,8 +103,3 @@ def test_the_folders_of_the_page(backend: str, tmp_path: Path) -> None:
     (tmp_path / "ping" / "more.py").write_text(more, "utf-8")
     given = json.dumps([(name, good, DAMAGED[name]) for name, good in MESSAGES.items()])
     assert run(tmp_path, backend, TRY + MORE, given).split() == [*MESSAGES, "more"]
-
-
-def test_the_page_shows_each_style_once() -> None:
-    styles = [json.dumps(re.findall(r"style=([A-Z]+)", text)) for text in examples().values()]
-    assert sorted(styles) == ['["LINES"]', '["OBJECT"]', '["TOKEN"]']

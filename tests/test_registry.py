@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.leaf_wire import DESCRIPTOR, Leaf, Sheet
+from tests.toy_wires.leaf import DESCRIPTOR, Leaf, Sheet
 from turnwire import registry
 from turnwire.contract import Wire
 

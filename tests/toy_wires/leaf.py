@@ -57,7 +57,7 @@ def values(message: Leaf | Sheet) -> dict[str, Any]:
 DESCRIPTOR = Wire(
     "leaf",
     title="Leaves",
-    package=__package__,
+    package=__name__,
     style=TOKEN,
     detect=lambda data: (record_bytes(data) or b"").startswith(b"%"),
     decode=decode,

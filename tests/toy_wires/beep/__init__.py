@@ -1,1 +1,0 @@
-"""A wire of style "token": ``~ada>bob:hello~``."""

@@ -1,1 +1,0 @@
-"""A wire of style "lines": ``MEMO ada``, lines of text, and ``END``."""
