@@ -1,7 +1,9 @@
-"""The conformance checklists of nSLIP, CSP/1, SSTP and KickLang: each clause passes, fails at its place, or is moot."""
+"""Conformance checklists: what all have (verdicts, the order of places, what a refusal leaves behind, what looks like a
+line of a log, of a preamble or of somebody who speaks), and what ``tests/clauses`` does not show of four wires."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from importlib import import_module
@@ -16,7 +18,18 @@ from tests.kick import traffic
 from tests.kick.traffic import Flow
 from tests.sstp.examples import example
 from turnwire import checklists, csp, kick, nslip, registry, sstp
-from turnwire.checklists import Checklist
+from turnwire.checklists import (
+    Checklist,
+    Clause,
+    ClauseFault,
+    Line,
+    RecordChecklist,
+    checklist_of,
+    log_line,
+    log_lines,
+    spoken,
+    statement,
+)
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import Reason
 from turnwire.kick.spec import FAULTS, RULES, EventKind
@@ -27,6 +40,7 @@ from turnwire.sstp.session import RULES as TURN_RULES
 pytestmark = pytest.mark.once
 
 WIRES = ("nslip", "csp", "sstp", "kick")
+PASS, FAIL, OPEN, MOOT = checklists.PASS, checklists.FAIL, checklists.OPEN, checklists.NOT_APPLICABLE
 
 
 def module(wire: str) -> Any:
@@ -34,36 +48,15 @@ def module(wire: str) -> Any:
 
 
 def failing(checklist: Checklist) -> list[tuple[str, list[int]]]:
-    bad = [line for line in checklist if line.status == checklists.FAIL]
+    bad = [line for line in checklist if line.status == FAIL]
     return [(line.clause.id, [fault.line for fault in line.faults]) for line in bad]
 
 
 def moot(checklist: Checklist) -> set[str]:
-    return {line.clause.id for line in checklist if line.status == checklists.NOT_APPLICABLE}
+    return {line.clause.id for line in checklist if line.status == MOOT}
 
 
 GOOD = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
-
-
-@pytest.mark.parametrize(
-    ("log", "faults"),
-    [
-        (f"{GOOD}\ntext # @ bob@example.com\n{GOOD} {GOOD}\n", []),
-        (f"{GOOD}\n@a3|f0|c3|S0|d1|T1\n", [("framing", [2])]),
-        (f"{GOOD}\n@a3|f0|c3|S0|d1#\n", [("header", [2])]),
-        ("@aB|f0|c3|S0|d1|T1#\n@a3|f9|c3|S0|d1|T1#\n", [("acts", [1]), ("frames", [2])]),
-        ("@a3|f0|c3|S0|d1|T1|q1|q2#\n\n@a3|f0|c3|S0|d1|T1|z1#", [("slots", [1, 3])]),
-        ('@a3|f0|c3|S0|d1|T1|q"1"#', [("types", [1])]),
-        ("@a3|f0|c!|S0|d1|T1#", [("integers", [1])]),
-        ('@a3|f0|c3|S0|d1|T1|t"a\\nb"#', [("strings", [1])]),
-        (f"@f0|a3|c3|S0|d1|T1#\n{GOOD}\n@a03|f0|c3|S0|d1|T1#\n", [("shape", [1, 3])]),
-        (f'@a3|f0|c3|S0|d1|T1|t"{"x" * 65}"#', [("short", [1])]),
-    ],
-)
-def test_nslip(log: str, faults: list[tuple[str, list[int]]]) -> None:
-    checklist = conform("nslip", log.encode())
-    assert failing(checklist) == faults
-    assert bool(checklist) == (not faults)
 
 
 def document(*blocks: str, head: str = "") -> str:
@@ -71,42 +64,23 @@ def document(*blocks: str, head: str = "") -> str:
 
 
 TASK = "TASK T001\nREQ find auth\n"
-CASES = {
-    "all of it": (document(TASK, "RESULT T001\nSTATUS OK\n", head="DEF SRC = src/\n\nLAWS\n- L1: x\n\n"), []),
-    "no FROM": (document(TASK).replace("FROM MAIN\n", ""), [("agents", [1])]),
-    "no CTX": (document(TASK).replace("CTX C0\n", ""), [("ctx", [1])]),
-    "no INTENT": (document(TASK).replace("INTENT TASK\n", ""), [("intent", [1])]),
-    "no body": (document(TASK).replace(TASK, ""), [("body", [1])]),
-    "order": (document(TASK).replace("FROM MAIN\nTO B\n", "TO B\nFROM MAIN\n"), [("header", [1])]),
-    "a block without REQ": (document("TASK T001\nIN x\n"), [("blocks", [7])]),
-    "a result of nothing": (document("RESULT T001\nSTATUS OK\n"), [("answers", [1])]),
-    "a wrong base": (document("PATCH P1\nBASE C7\n+ DEF A = 1\nAPPLY -> C8\n"), [("state", [1])]),
-    "politeness": (document("TASK T001\nREQ please find auth\n"), []),
-    "noise": (f"zz\n{document(TASK)}", [("magic", [1])]),
-}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_csp(name: str) -> None:
-    text, faults = CASES[name]
-    assert failing(conform("csp", text.encode())) == faults
 
 
 def test_csp_clauses_that_do_not_apply() -> None:
     checklist = csp.conformance(document(TASK))
     assert moot(checklist) == {"fileop", "state", "rewrite", "laws"}
-    assert checklist.line("answers").status == checklists.OPEN and checklist.verdict == "is open"
+    assert checklist.line("answers").status == OPEN and checklist.verdict == "is open"
     text = f"zz\n{document(TASK)}{document('TASK T002' + chr(10) + 'REQ please find auth')}"
     told = [
         one for line in conform("csp", text.encode(), file="a.log") for one in (line.faults, line.open, line.doubts)
     ]
     assert [{fault.file for fault in several} for several in told if several] == [{"a.log"}] * 3
     patched = csp.conformance(csp.decode(document("\n".join(GOOD_BLOCKS["PATCH"]))))
-    assert patched.line("state").status == checklists.FAIL  # it changes names that C0 has not
+    assert patched.line("state").status == FAIL  # it changes names that C0 has not
     assert moot(patched) == {"answers", "fileop", "laws"}
 
 
-def spoken(kind: sstp.Kind, actor: str, clock: int, **changes: Any) -> dict[str, Any]:
+def said(kind: sstp.Kind, actor: str, clock: int, **changes: Any) -> dict[str, Any]:
     value = example(kind)
     value["header"] |= {"actor_id": actor, "logical_clock": clock}
     payload = {"directed_to": "sam"} if kind is sstp.Kind.QUERY else {}
@@ -118,28 +92,7 @@ def spoken(kind: sstp.Kind, actor: str, clock: int, **changes: Any) -> dict[str,
 
 
 INTENT, QUERY, KNOWLEDGE = sstp.Kind.INTENT, sstp.Kind.QUERY, sstp.Kind.KNOWLEDGE
-TALK = [spoken(INTENT, "alex", 1), spoken(QUERY, "jo", 1), spoken(KNOWLEDGE, "sam", 1, payload__content="it is 5")]
-
-
-@pytest.mark.parametrize(
-    ("values", "faults"),
-    [
-        (TALK, []),
-        ([*TALK, spoken(KNOWLEDGE, "alex", 3)], [("clock", [4])]),
-        ([*TALK[:2], spoken(KNOWLEDGE, "alex", 2)], [("addressee", [3])]),
-        ([TALK[0], spoken(INTENT, "alex", 2)], [("one_speaker", [2])]),
-        ([TALK[0], spoken(KNOWLEDGE, "jo", 1, payload__content="Got it.")], [("contribution", [2])]),
-        ([spoken(INTENT, "<your-agent-id>", 1)], [("header", [1])]),
-        ([spoken(KNOWLEDGE, "jo", 1, payload__confidence=1.5)], [("ranges", [1])]),
-        ([spoken(KNOWLEDGE, "jo", 1, payload__content=5)], [("payload", [1])]),
-        ([spoken(KNOWLEDGE, "jo", 1, header__kind="song")], [("kind", [1])]),
-        ([spoken(KNOWLEDGE, "jo", 1, header__schema_id="ioc.intent.v0")], [("schema", [1])]),
-    ],
-)
-def test_sstp(values: list[dict[str, Any]], faults: list[tuple[str, list[int]]]) -> None:
-    texts = [json.dumps(value) for value in values]
-    assert failing(sstp.conformance(*texts)) == faults
-    assert failing(conform("sstp", "\n".join(texts).encode())) == faults
+TALK = [said(INTENT, "alex", 1), said(QUERY, "jo", 1), said(KNOWLEDGE, "sam", 1, payload__content="it is 5")]
 
 
 def test_sstp_in_prose_and_fences() -> None:
@@ -159,7 +112,7 @@ def test_sstp_sessions() -> None:
     missing["header"]["actor_id"] = "jo"
     checklist = sstp.conformance(json.dumps(TALK[0]), json.dumps(missing))
     assert failing(checklist) == [], "its template has none: it belongs to the only session there is"
-    del (query := spoken(QUERY, "jo", 1))["header"]["session_id"]
+    del (query := said(QUERY, "jo", 1))["header"]["session_id"]
     assert failing(sstp.conformance(json.dumps(TALK[0]), json.dumps(query))) == [("session", [2])]
     assert sstp.conformance(json.dumps(missing))
     assert failing(sstp.conformance("no json")) == failing(sstp.conformance("")) == [("object", [1])]
@@ -316,6 +269,170 @@ def test_questions_stay_open_however_many_there_are(sessions: int) -> None:
 
 @pytest.mark.parametrize(("count", "more"), [(1, ""), (5, ""), (6, "and 1 more"), (7, "and 2 more")])
 def test_the_first_five_faults_of_a_clause_are_told(count: int, more: str) -> None:
-    faults = tuple(checklists.ClauseFault("x", at, "wrong") for at in range(1, count + 1))
+    faults = tuple(ClauseFault("x", at, "wrong") for at in range(1, count + 1))
     told = [f"line {at}: wrong" for at in range(1, min(count, 5) + 1)] + [more] * bool(more)
-    assert checklists.Line(checklists.Clause("x", "1", "y"), checklists.FAIL, faults).reason == "; ".join(told)
+    assert Line(Clause("x", "1", "y"), FAIL, faults).reason == "; ".join(told)
+
+
+# --- what all of them share ---
+
+ONE, OTHER = Clause("one", "1", "One thing"), Clause("other", "2", "Another thing")
+
+
+def test_the_verdict() -> None:
+    for statuses in itertools.product((PASS, FAIL, OPEN, MOOT), repeat=2):
+        for records, rejects in itertools.product((0, 1, 5), repeat=2):
+            found = Checklist("x", records, tuple(map(Line, (ONE, OTHER), statuses)), rejects)
+            if FAIL in statuses:
+                wanted = "does not conform"
+            elif records + rejects == 0:
+                wanted = "nothing found"
+            else:
+                wanted = "is open" if OPEN in statuses else "conforms"
+            values = found.to_dict()
+            assert (found.verdict, bool(found)) == (wanted, wanted == "conforms")
+            assert (values["verdict"], values["conforms"]) == (wanted, wanted == "conforms")
+            assert (values["records"], values["rejects"]) == (records, rejects)
+
+
+@pytest.mark.parametrize("what", ["faults", "open", "doubts"])
+def test_places_stand_in_the_order_of_lines(what: str) -> None:
+    """Those of one line as they were found, each beside its own clause."""
+    numbers = [5, 1, 3, 1, 2**40, 0, 3]
+    found = [ClauseFault("one" if place % 2 else "other", line, str(place)) for place, line in enumerate(numbers)]
+    judge = RecordChecklist()
+    judge.records, judge.rejects, judge.applied = 9, 4, {"other"}
+    setattr(judge, what, found)
+    made = checklist_of("x", (ONE, OTHER), judge)
+    assert (made.wire, made.records, made.rejects) == ("x", 9, 4)
+    for line in made:
+        own = [fault for fault in found if fault.clause == line.clause.id]
+        assert getattr(line, what) == tuple(sorted(own, key=lambda fault: fault.line))
+        kept = PASS if line.clause is OTHER else MOOT
+        assert line.status == {"faults": FAIL, "open": OPEN, "doubts": kept}[what]
+
+
+def test_a_place_says_all_that_is_known_of_it() -> None:
+    """Also where that is 0 or empty."""
+    assert ClauseFault("one", 0, "", 0, "", "").to_dict() == {
+        "file": "",
+        "line": 0,
+        "offset": 0,
+        "since": "",
+        "text": "",
+    }
+    assert ClauseFault("one", 0, "x").to_dict() == {"line": 0, "text": "x"}
+    assert ClauseFault("one", 3, "x", 7, "a.log", "12:00").to_dict() == {
+        "file": "a.log", "line": 3, "offset": 7, "since": "12:00", "text": "x",
+    }  # fmt: skip
+
+
+class Picky(RecordChecklist):
+    """Doubts and applies on its way to a fault."""
+
+    foresees = True
+
+    def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        self.applied.add(f"one {message}")
+        self.doubt("one", line, "doubtful")
+        if message == "bad":
+            self.fault("other", line, "first", offset)
+            self.fault("other", line, "second", offset)
+        self.records += 1
+
+
+def test_a_message_that_is_not_admitted_leaves_nothing_behind() -> None:
+    judge = Picky()
+    for line, message in enumerate(("good", "bad", "fine", "bad", "bad", "good"), 1):
+        before = set(judge.applied), list(judge.doubts), list(judge.faults), list(judge.open), judge.records
+        fault = judge.admits(message, line)
+        after = judge.applied, judge.doubts, judge.faults, judge.open, judge.records
+        if message == "bad":
+            assert fault == ClauseFault("other", line, "first") and after == before
+        else:
+            assert fault is None and not judge.doubts  # whoever asks wants to know of faults alone
+    assert judge.applied == {"one good", "one fine"} and judge.records == 3
+    judge.message("bad", 9)  # who is not asked keeps what is wrong
+    assert [fault.text for fault in judge.faults] == ["first", "second"]
+
+
+LEVELS = ("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL")
+LOGGED = [
+    *(f"{level}{behind}" for level in LEVELS for behind in (":", ": x", " [main] x", "\t(x)", "  - x")),
+    *(f"2026{sign}01{sign}31{behind}" for sign in "-/." for behind in ("T10", " 10:00", ",x")),
+    *(f"10:00:59{behind}x" for behind in " ,."),
+    *(f"{'1' * digits}{behind}" for digits in (10, 13, 16, 19) for behind in (" x", ":x", ",x", ".5 x", ".123456:")),
+    *("Jan  1 10:00:00 host", "Dec 31 23:59:59", "I0102 10:00:00.1", "W1231 23:59:", "E0101 00:00:", "F0101 00:00:"),
+    *("<0>x", "<34>x", "<191>Oct", "ts=1", "time=x", "level=info", "timestamp=1"),
+    *('{"a":1}', "[1]", "[main] x", "{", "["),
+    *(f"@{letter}0|" for letter in "afcSdT"),
+    *("@aZZZZZZZZZZZ|", "@T0|"),
+]
+UNLOGGED = [
+    *(f"{level}{behind}" for level in LEVELS for behind in ("", " x", "S: x", "[x]")),
+    *(
+        "info: x",
+        "Info - x",
+        "VERBOSE: x",
+        "2026-01/31T10",
+        "2026_01_31 10",
+        "2026-01-31x",
+        "26-01-31T10",
+        "2026-1-31 ",
+    ),
+    *("10:00 x", "10:00:59x", "1" * 9 + " x", "1" * 20 + " x", "1" * 10 + "x", "1" * 10 + ". x"),
+    *("jan  1 10:00:00", "Jan 1 10:00:00", "Jan  1 10:00", "D0102 10:00:00", "I012 10:00:00", "I0102 10:00"),
+    *("<>x", "<1234>x", "<a>x", "tss=1", "ts =1", "msg=x", "@b0|", "@a|", "@a000000000000|", "@a-|", "@a0#", "x {", ""),
+]
+
+
+@pytest.mark.parametrize("before", ["", " ", "\t \t"])
+def test_lines_of_logs(before: str) -> None:
+    assert [text for text in LOGGED if not log_line(f"{before}{text}".encode())] == []
+    assert [text for text in UNLOGGED if log_line(f"{before}{text}".encode())] == []
+    for first, second in (("x", "INFO: y"), ("INFO: y", "x"), ("x", "y"), ("", "\t{"), ("x INFO: y", "")):
+        text = f"{before}{first}\n{before}{second}".encode()
+        assert log_lines(text) == any(map(log_line, text.split(b"\n")))
+
+
+def test_statements_of_a_preamble() -> None:
+    """Sections 3 and 7 of CSP/1: definitions, the heading of the laws, and laws."""
+    good = ["DEF A = x", "DEF _A9_Z = ", "DEF AB =x", "LAWS", "LAWS ", "LAWS\t", "LAWS\r", "- L1: x", "- L0123456789:"]
+    bad = ["DEF a = x", "DEF 9A = x", "DEF A: x", "DEF A x", "def A = x", " DEF A = x", "LAWS:", "LAWSUIT", "LAWS x"]
+    bad += ["LAW", "- L: x", "- L1 x", "L1: x", "-L1: x", "- l1: x", ""]
+    assert [text for text in good if not statement(text.encode())] == []
+    assert [text for text in bad if statement(text.encode())] == []
+
+
+SAID = [
+    *(f"I{mark}{end} on it" for mark in "'\u2019" for end in ("m", "ll", "ve", "d")),
+    *(f"then I {verb} it" for verb in (
+        "am", "will", "have", "had", "was", "would", "can", "could", "cannot", "think", "believe", "need", "found",
+        "looked", "did", "do", "don't", "just", "now", "also", "shall", "should", "understand", "see", "agree", "hope",
+        "want",
+    )),
+    *(f"{word}{end}" for word in (
+        "sure", "certainly", "of course", "absolutely", "thanks", "thank you", "understood", "got it", "sorry",
+        "apologies",
+    ) for end in (", x", "! x", ".", ". x", " for x", " to x")),
+    *(f"{word}{end} there" for word in ("hello", "hi", "hey", "okay", "ok", "great", "perfect") for end in ",!"),
+    *(f"{front}{word}{end} it" for front in ("", "and ", "now ", "so ", "then ") for word in ("here", "below")
+      for end in ("'s", "\u2019s", " is", " are")),
+    *(f"we{end} go" for end in (
+        "'ll", "\u2019ll", "'ve", "\u2019ve", " will", " have", " need", " can", " should",
+    )),
+    *("let me see", "as an ai model", "i looked at it", "this is my x", "this is the x", "the following is the x"),
+    *("ich habe x", "ich bin x", "ich werde x", "hier ist x", "hier sind x", "voici x", "je vais x", "je suis x"),
+    *("j'ai x", "j\u2019ai x", "aqu\u00ed est\u00e1 x", "aqu\u00ed tienes x"),
+]  # fmt: skip
+UNSAID = ["", "x", "done", "TASK T1", "surely x", "oki, x", "hi x", "hi,x", "here", "we go", "I", "II am x"]
+UNSAID += ["a sure, x", "sure", "this is a x", "hier x", "i looked"]
+
+
+def test_who_speaks() -> None:
+    """In any case, at the beginning of a line or behind the mark of a list, a quotation or a name."""
+    for text in SAID:
+        upper = text[:1].upper() + text[1:]
+        for line in {text, upper, f"> {upper}", f"user: {upper}", f"* {upper}", f"- {upper}\r\n"}:
+            assert spoken(line.encode()), line
+    assert [text for text in UNSAID if spoken(text.encode())] == []

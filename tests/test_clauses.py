@@ -11,6 +11,19 @@ from turnwire import registry
 from turnwire.checklists import FAIL, OPEN, PASS
 from turnwire.read.judging import conform, specification
 
+PLACES = {
+    "nslip": "acts 2 frames 2 framing 2 header 2 integers 2 shape 2 short 2 slots 2 strings 2 types 2",
+    "csp": "agents 1 answers 1 blocks 7 body 7 ctx 20 fileop 9 header 1 ids 20 intent 1 laws 9 magic 1 state 9",
+    "sstp": "actor 1 addressee 3 clock 3 contribution 2 header 1 kind 1 object 1 one_speaker 2 payload 1 ranges 1 "
+    "raw 2 schema 1 session 1",
+    "sap": "cache 2 context 1 correlation 2 deadline 1 errors 2 evidence 2 forms 1 learning 2 output 2 required 1 "
+    "secrets 1 status 3 values 1 version 1",
+    "kick": "answers 1 channels 1 correlation 2 documents 2 envelope 5 escalation 4 headers 1 ids 5 loop 2 roles 1 "
+    "space 1 times 1",
+}
+"""The line of the first fault in the log that breaks a clause."""
+BESIDE = {("csp", "agents"): "answers", ("sap", "context"): "required", ("sap", "errors"): "required"}
+"""What else such a log breaks."""
 JUDGED = [name for name in registry.names() if registry.wire(name).checklist is not None]
 
 
@@ -37,6 +50,10 @@ def test_the_verdict_of_each_log(wire: str, name: str) -> None:
     else:
         assert line.status == {"fail": FAIL, "open": OPEN}[kind]
         assert checklist.verdict == {"fail": "does not conform", "open": "is open"}[kind]
+    if kind == "fail":
+        assert f" {clause} {line.faults[0].line} " in f" {PLACES[wire]} "
+        broken = {one.clause.id for one in checklist if one.status == FAIL}
+        assert broken == {clause} | ({BESIDE[wire, clause]} if (wire, clause) in BESIDE else set())
     for fault in (*line.faults, *line.open, *line.doubts):
         assert fault.line >= 1 and fault.offset is not None and fault.text
 

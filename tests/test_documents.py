@@ -1,4 +1,5 @@
-"""The pages say what is true: links lead somewhere, and every `>>>` example prints what the page shows."""
+"""The pages say what is true: links lead somewhere, every `>>>` example prints what the page shows, what repeats the
+code repeats it rightly; and the site has every page in its navigation and fetches nothing."""
 
 from __future__ import annotations
 
@@ -8,10 +9,15 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
+from types import ModuleType
+from typing import Any
 
 import pytest
 
+import turnwire
 from tests.cli.running import environment
+from turnwire import LIMITS, Reason
 
 pytestmark = pytest.mark.once
 
@@ -22,6 +28,7 @@ PAGES = sorted(
 NAME = re.compile(r"`(?:turnwire\.)?(nslip|slip|csp|sstp|sap|kick|tokens|session|ledger|log|conversion)\.([A-Z]\w*)")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+in_the_tree = pytest.mark.skipif(not (ROOT / "mkdocs.yml").exists(), reason="needs the source tree")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -35,7 +42,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
+@in_the_tree
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_somewhere(page: Path) -> None:
     dead = []
@@ -60,7 +67,7 @@ def test_named_classes_are_there() -> None:
     assert not [one for one in named if not hasattr(import_module(f"turnwire.{one[1]}"), one[2])]
 
 
-@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
+@in_the_tree
 def test_files_of_the_map_are_there() -> None:
     """The table of rooms in CONTRIBUTING: files and folders in the first column of a row."""
     rows = re.findall(r"^\| (`[^|]+`) \|", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
@@ -97,3 +104,90 @@ def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
         timeout=600,
     )
     assert (finished.returncode, finished.stderr) == (0, "")
+
+
+# --- the site ---
+
+
+@pytest.fixture
+def site() -> Any:
+    """mkdocs.yml, but for its tags."""
+    yaml = pytest.importorskip("yaml")
+    loader = type("Loader", (yaml.SafeLoader,), {})
+    yaml.add_multi_constructor("", lambda loader, suffix, node: None, loader)
+    return yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), loader)
+
+
+def leaves(entry: object) -> list[str]:
+    """The pages of a navigation, in order."""
+    if isinstance(entry, str):
+        return [entry]
+    parts = entry.values() if isinstance(entry, dict) else entry
+    return [page for part in parts for page in leaves(part)]  # type: ignore[attr-defined]
+
+
+@in_the_tree
+def test_every_page_is_in_the_navigation(site: Any) -> None:
+    hook = (ROOT / ".ci" / "site.py").read_text("utf-8")
+    outside = dict(re.findall(r'^    "(.*)": "(.*)",$', hook, re.MULTILINE))
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    named = leaves(site["nav"])
+    assert sorted(named) == sorted(pages | set(outside.values()))
+    assert all((ROOT / path).exists() for path in outside)
+
+
+@in_the_tree
+def test_the_site_is_strict_and_fetches_nothing(site: Any) -> None:
+    assert site["strict"] is True
+    assert site["theme"]["font"] is False
+    assert "extra_javascript" not in site
+    for sheet in site["extra_css"]:
+        text = (ROOT / "docs" / sheet).read_text("utf-8")
+        assert "url(" not in text and "@import" not in text
+    assert set(site["validation"]["links"].values()) == {"warn"}
+
+
+@in_the_tree
+def test_pictures_are_small_and_fetch_nothing() -> None:
+    pictures = sorted((ROOT / "docs" / "images").iterdir())
+    assert len(pictures) >= 8
+    for picture in pictures:
+        assert picture.suffix in (".png", ".svg") and picture.stat().st_size <= 150_000, picture
+        other = picture.with_name(picture.name.replace("-light", "-dark") if "-light" in picture.name else
+                                  picture.name.replace("-dark", "-light"))  # fmt: skip
+        assert other != picture and other.exists(), picture
+        if picture.suffix == ".svg":
+            assert re.findall(r"url\((?!#)|href=|@import", picture.read_text("utf-8")) == []
+
+
+@in_the_tree
+def test_the_page_of_reasons_has_all_of_them() -> None:
+    text = (ROOT / "docs" / "reference" / "reasons.md").read_text("utf-8")
+    groups = text[text.index("\n## ") :]
+    assert re.findall(r"`(\w+)`", groups) == [reason.value for reason in Reason]
+
+
+@in_the_tree
+def test_the_page_of_limits_has_all_of_them() -> None:
+    text = (ROOT / "docs" / "reference" / "limits.md").read_text("utf-8")
+    rows = {name: int(value.replace(",", "")) for name, value in re.findall(r"^\| `(\w+)` \| ([\d,]+) \|", text, re.M)}
+    assert rows == LIMITS._asdict()
+    assert set(re.findall(r"^\| `\w+` \| [\d,]+ \| `(\w+)`", text, re.M)) <= {reason.value for reason in Reason}
+
+
+@in_the_tree
+def test_the_reference_names_what_is_there_and_shows_every_name() -> None:
+    """A name that has gone is a warning of mkdocstrings; here it is seen without mkdocs."""
+    text = (ROOT / "docs" / "reference" / "python.md").read_text("utf-8")
+    named = re.findall(r"^::: ([\w.]+)$", text, re.M)
+    assert len(named) > 30
+    for name in named:
+        part = name.split(".")[1]
+        if not hasattr(turnwire, part):
+            import_module(f"turnwire.{part}")
+        assert (resolve_name(name).__doc__ or "").strip(), name
+    shown = {name.removeprefix("turnwire.") for name in named}
+    found = {name: getattr(turnwire, name) for name in turnwire.__all__}
+    errors = {name for name, one in found.items() if getattr(one, "__module__", "") == "turnwire.errors"}
+    modules = {name for name, one in found.items() if isinstance(one, ModuleType)}
+    assert "errors" in shown and {*found} - errors - {"LIMITS", "WIRES", "backend"} - modules <= shown

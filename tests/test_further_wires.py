@@ -149,7 +149,7 @@ def test_what_a_scan_says_of_them(name: str) -> None:
 @pytest.mark.usefixtures("scan_core", "toys")
 def test_own_columns() -> None:
     [batch] = turnwire.scan("\n".join(TEXTS.values()).encode(), wire="beep")
-    assert (list(batch["sender"]), list(batch["text"]), list(batch["subject"])) == (["ada"], ["hello"], ["hello"])
+    assert [list(batch[name]) for name in ("speaker", "sender", "text", "subject")] == [["ada"]] * 2 + [["hello"]] * 2
     [batch] = turnwire.scan(b"MEMO ada\nEND\nMEMO bob\nA\nB\nEND\n", wire="memo", columns=["lines", "urgency", "first"])
     assert batch["lines"].tolist() == [0, 2] and batch.codes("urgency").tolist() == [0, 1]
     assert batch.valid("first").tolist() == [False, True] and batch["first"][1] == "A"

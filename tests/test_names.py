@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import turnwire
 from turnwire import csp, kick, ledger, nslip, sap, sstp, tokens
-from turnwire.errors import Reason, UnknownKey, UnknownName, WireError, nearest
+from turnwire.errors import Reason, UnknownName, WireError, nearest
 from turnwire.log.output.writers import format_of, writer
 from turnwire.read.judging import specification
 from turnwire.tokens.loading import vocabulary
@@ -105,8 +103,6 @@ def test_square_brackets_raise_a_key_error_of_that_family() -> None:
             for asked in (columns.__getitem__, columns.valid):
                 with pytest.raises(family, match=f"did you mean '{meant}'"):
                     asked(name)
-    checklist = specification("nslip")
-    assert checklist is not None
 
 
 def test_a_column_that_one_wire_has_is_told_with_that_wire() -> None:
@@ -123,16 +119,6 @@ def test_no_message_is_still_a_fault_of_the_bytes() -> None:
     with pytest.raises(turnwire.DecodeError) as caught:
         turnwire.decode(b"nothing")
     assert (caught.value.reason, caught.value.offset) == (Reason.UNKNOWN_WIRE, 0)
-
-
-def test_copies_are_whole() -> None:
-    for error in (
-        UnknownName("wire", "nslp", ("nslip",), "no"),
-        UnknownKey("column", "x", ("y",), wires=("csp",)),
-        UnknownName("mode", 5, ("strict",)),
-    ):
-        for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
-            assert (type(other), str(other), vars(other)) == (type(error), str(error), vars(error))
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=20), max_size=6))

@@ -1,4 +1,5 @@
-"""Both cores refuse wrong types in the same words, and never by an error from inside."""
+"""The door of all wires takes texts, bytes and messages; both cores refuse anything else in the same words, and never
+by an error from inside."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,9 +19,10 @@ import pytest
 import turnwire
 from tests import wrong_types
 from tests.conftest import PURE_ONLY
+from tests.fuzz.messages import MESSAGES
 from turnwire import WIRES, DecodeError, EncodeError, Reason, csp, kick, nslip, registry, sap, sstp
 from turnwire.contract import record_bytes
-from turnwire.errors import expect
+from turnwire.errors import WireError, expect
 from turnwire.kick import codec
 
 INSIDE = ("AttributeError", "IndexError", "KeyError", "UnicodeDecodeError", "UnicodeEncodeError", "AssertionError")
@@ -81,6 +85,46 @@ def test_detect_never_raises(wire: str) -> None:
     detect = registry.wire(wire).detect
     for wrong in (*wrong_types.WRONG.values(), released, "\ud800", "{\ud800", object(), ["@a3"], {"header": {}}):
         assert detect(wrong) is False
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_is_written_is_text_whatever_it_was_read_from(wire: str) -> None:
+    written = 0
+    for one in MESSAGES[wire]:
+        data = one.encode() if isinstance(one, str) else one
+        try:
+            texts = [turnwire.encode(turnwire.decode(data.decode(), wire), strict=strict) for strict in (True, False)]
+        except turnwire.WireError:
+            continue
+        for form, whole in product((bytes, bytearray, memoryview), (data, texts[0].encode())):
+            for named in (wire, None):
+                message = turnwire.decode(form(whole), named)
+                assert [turnwire.encode(message, strict=strict) for strict in (True, False)] == texts
+        written += 1
+    assert written
+
+
+@pytest.mark.parametrize("data", ["", " \n", "hello", "bob@example.com", b"\xff\xfe", "\ud800", b"\0" * 9, "@", "#"])
+def test_what_is_no_message(data: Any) -> None:
+    assert turnwire.detect(data) is None
+    with pytest.raises(DecodeError) as caught:
+        turnwire.decode(data)
+    assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.UNKNOWN_WIRE, 0, 1)
+    assert all(name in str(caught.value) for name in WIRES)
+
+
+@pytest.mark.parametrize("wrong", [5, None, 1.5, [], ["@a3"], object(), nslip, nslip.Act.ASK, nslip.SlipMessage])
+def test_only_text_and_bytes_are_read_and_only_messages_written(wrong: Any) -> None:
+    calls: list[tuple[Any, type[WireError]]] = [(turnwire.detect, DecodeError), (turnwire.decode, DecodeError)]
+    calls += [(turnwire.encode, EncodeError), (partial(turnwire.encode, strict=False), EncodeError)]
+    calls += [(turnwire.check, EncodeError)] * (wrong is not nslip.Act.ASK)  # which nSLIP refuses by itself
+    for call, error in calls:
+        with pytest.raises(error) as caught:
+            call(wrong)
+        assert caught.value.reason == Reason.WRONG_TYPE and type(wrong).__name__ in str(caught.value)
+    for text in ("text", b"@a3"):
+        with pytest.raises(EncodeError):
+            turnwire.encode(text)
 
 
 def test_record_bytes() -> None:

@@ -130,23 +130,6 @@ def test_messages_are_found_wherever_they_stand(tmp_path: Path) -> None:
     assert (done.code, done.out.decode()) == (0, "\n".join([CSP] * 3))
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [("agents = 1", "bad_context"), ("= 1", "this is not TOML"), ("[agents]\nA = 1\nB = 1\n", "bad_context")],
-)
-def test_a_context_that_is_none(tmp_path: Path, text: str, complaint: str) -> None:
-    (tmp_path / "context.toml").write_text(text)
-    done = run("convert", "-", "--to", "csp", "--context", str(tmp_path / "context.toml"), stdin=NSLIP.encode())
-    assert done.code == 2
-    assert complaint in done.err
-
-
-def test_files_that_are_not_there(tmp_path: Path) -> None:
-    assert run("convert", str(tmp_path / "no"), "--to", "csp").code == 3
-    assert run("convert", "-", "--to", "csp", "--context", str(tmp_path / "no.toml"), stdin=b"").code == 3
-    assert run("convert", "-", stdin=b"").code == 2
-
-
 def test_the_output_is_a_file_that_is_there_whole(tmp_path: Path) -> None:
     log, out = tmp_path / "a.log", tmp_path / "out"
     log.write_bytes(GOOD + b"\n")
@@ -155,5 +138,3 @@ def test_the_output_is_a_file_that_is_there_whole(tmp_path: Path) -> None:
         done = run("convert", log, *words, "-o", out)
         assert (done.code, done.out, done.err) == (printed.code, b"", printed.err)
         assert out.read_bytes() == printed.out == run("convert", log, *words, "-o", "-").out
-    assert run("convert", log, "--to", "nslip", "-o", log).code == 2 and log.read_bytes() == GOOD + b"\n"
-    assert run("convert", log, "--to", "nslip", "-o", tmp_path / "none" / "x").code == 3

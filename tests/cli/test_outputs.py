@@ -80,40 +80,6 @@ def test_rejects_stand_in_a_file_of_their_own(log: Path, tmp_path: Path) -> None
     assert [row["reason"] for row in rows] == ["bad_digit", "bad_utf8"]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--output", "x.parquet", "--json"],
-        ["--output", "x.parquet", "--limit", "3"],
-        ["--output", "x.xlsx"],
-        ["--output", "-"],
-        ["--output", "-", "--format", "csv", "--rejects", "-"],
-        ["--output", "-", "--format", "csv", "--partition-by", "day"],
-        ["--format", "csv"],
-        ["--partition-by", "wire"],
-    ],
-    ids=" ".join,
-)
-def test_options_that_do_not_go_together(
-    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    before = sorted(os.listdir(tmp_path))
-    done = turnwire("scan", log, *arguments)
-    assert (done.code, done.out) == (2, b"")
-    assert "Error: " in done.err
-    assert sorted(os.listdir(tmp_path)) == before
-
-
-def test_an_input_is_never_overwritten(log: Path, tmp_path: Path) -> None:
-    data = log.read_bytes()
-    (tmp_path / "alias.csv").symlink_to(log)
-    for option in ("--output", "--rejects", "--resume"):
-        done = turnwire("scan", log, option, tmp_path / "alias.csv")
-        assert done.code == 2 and "is an input" in done.err
-    assert log.read_bytes() == data
-
-
 @needs_posix
 def test_no_text_of_a_log_steers_a_terminal_and_none_is_sent_binary(tmp_path: Path) -> None:
     """Whatever the format keeps as it is; a pipe gets the bytes."""

@@ -6,13 +6,15 @@ import base64
 import json
 import os
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import turnwire as library
+from examples.mixed_log import Log, log as mixed
 from tests.cli.running import BAD_DIGIT, BAD_TEXT, GOOD, REAL, WIDE, process, turnwire
-from turnwire import nslip
+from turnwire import WIRES, nslip
 
 pytestmark = pytest.mark.once
 
@@ -132,7 +134,6 @@ def test_errors_skip_counts_and_keeps_nothing(log: Path) -> None:
     assert done.code == 1
     assert "bad_digit 1, bad_utf8 1" in done.err
     assert BAD_DIGIT.decode() not in done.err
-    assert turnwire("scan", log, "--errors", "skip", "--rejects", "-").code == 2
 
 
 def test_unknown_slots_are_kept_on_request(tmp_path: Path) -> None:
@@ -165,29 +166,6 @@ def test_programs_in_a_folder_give_no_false_rejects(tmp_path: Path) -> None:
     assert turnwire("scan", code, "--json").code == 1
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--columns", "nope"],
-        ["--columns", "src,src"],
-        ["--columns", ""],
-        ["--limit", "-1"],
-        ["--batch-bytes", "0"],
-        ["--no"],
-    ],
-    ids=" ".join,
-)
-def test_usage_errors(log: Path, arguments: list[str]) -> None:
-    done = turnwire("scan", log, *arguments)
-    assert (done.code, done.out) == (2, b"")
-    assert "Error: " in done.err
-    assert "Traceback" not in done.err
-
-
-def test_no_source_is_a_usage_error() -> None:
-    assert turnwire("scan").code == 2
-
-
 def test_a_log_without_records_says_so(tmp_path: Path) -> None:
     (tmp_path / "mail").write_bytes(b"bob@example.com #1\n")
     done = turnwire("scan", "--wire", "nslip", tmp_path / "mail")
@@ -200,3 +178,48 @@ def test_both_cores_say_the_same(log: Path) -> None:
         process("scan", log, "--json", "--rejects", "-", TURNWIRE_PURE="1").out
         == turnwire("scan", log, "--json", "--rejects", "-").out
     )
+
+
+# --- a seeded log of all wires, where no wire is named ---
+
+
+@pytest.fixture(scope="module")
+def made() -> Log:
+    return mixed(40, seed=8, every=4)
+
+
+@pytest.fixture
+def path(made: Log, tmp_path: Path) -> Path:
+    file = tmp_path / "mixed.log"
+    file.write_text(made.text, "utf-8")
+    return file
+
+
+def test_a_table_shows_what_all_wires_have(made: Log, path: Path) -> None:
+    done = turnwire("scan", path)
+    head, *rows = done.out.decode().splitlines()
+    names = ["line", "wire", "kind", "sender", "receiver", "conversation", "sequence", "time", "subject"]
+    assert head.split() == names
+    assert [row.split()[1:3] for row in rows] == [[entry.wire, entry.kind] for entry in made.sound[: len(rows)]]
+    counts = Counter(entry.wire for entry in made.sound)
+    assert ", ".join(f"{wire} {counts[wire]}" for wire in WIRES) in done.err
+    assert ": nslip: bad_digit: " in done.err
+    assert done.code == 1
+
+
+def test_what_is_counted(made: Log, path: Path) -> None:
+    rows = turnwire("stats", path, "--json").records
+    counts = Counter(entry.wire for entry in made.sound)
+    assert {row["wire"]: row["records"] for row in rows if row["stat"] == "wire"} == counts
+    pytest.importorskip("splintr")
+    counted = turnwire("tokens", path, "--json").records
+    assert [(row["wire"], row["messages"]) for row in counted] == [(wire, counts[wire]) for wire in WIRES]
+
+
+def test_faults_say_their_wire(made: Log, path: Path) -> None:
+    rows = turnwire("validate", path, "--json").records
+    errors = [row for row in rows if row["severity"] == "error"]
+    assert [(row["wire"], row["reason"]) for row in errors] == [("nslip", "bad_digit")] * made.damaged
+    done = turnwire("validate", path)
+    assert f"{len(made.sound)} good records, {made.damaged} faults" in done.err
+    assert done.out.decode().count(": nslip: bad_digit: ") == made.damaged

@@ -48,16 +48,6 @@ def test_where_a_record_contains_a_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "condition", ["nope=1", "act", "=3", "act=SHOUT", "src=x", "act=ASK..EVAL"], ids=lambda condition: condition
-)
-def test_conditions_that_make_no_sense(condition: str) -> None:
-    done = turnwire("scan", "--wire", "nslip", REAL, "--where", condition)
-    assert (done.code, done.out) == (2, b"")
-    assert "Error: " in done.err
-    assert turnwire("scan", "--wire", "nslip", REAL, "--where", "src=1..2", "--where", "src=5").code == 2
-
-
-@pytest.mark.parametrize(
     "columns", [[], ["--columns", "line"], ["--columns", "carrier,line"]], ids=["none", "line", "both"]
 )
 def test_explain_says_what_a_record_came_through(columns: list[str], tmp_path: Path) -> None:
@@ -269,23 +259,6 @@ def test_blocks_on_processes_of_this_machine(log: Path, tmp_path: Path) -> None:
     assert lines[3].endswith("5 blocks")
     rows = [row for batch in Manifest.read(out).batches() for row in batch.to_pylist()]
     assert rows == turnwire("scan", REAL, log, "--json", "-q", "--columns", "line,wire,subject").records
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["-o", "-"],
-        ["-o", "out", "--json"],
-        ["-o", "out", "--errors", "raise"],
-        ["-o", "out", "--follow"],
-        ["-o", "out", "--resume", "elsewhere/manifest.ndjson"],
-    ],
-    ids=" ".join,
-)
-def test_what_does_not_go_with_dask(log: Path, tmp_path: Path, arguments: list[str]) -> None:
-    done = turnwire("scan", log, "--dask", "local", *arguments)
-    assert (done.code, "Error: " in done.err) == (2, True)
 
 
 def test_a_scheduler_that_does_not_answer_is_named(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
+import os
 import re
 import sys
 import tempfile
+import threading
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.running import GOOD, Finished, needs_posix, on_terminal, process, turnwire, unprivileged
+from tests.cli.running import GOOD, Finished, needs_posix, on_terminal, turnwire, unprivileged
+from turnwire.cli import inputs, main
 
 pytestmark = pytest.mark.once
 
@@ -61,18 +66,26 @@ def bare(done: Finished) -> tuple[int, str, str]:
     return done.code, re.sub(" +", " ", out), re.sub(name, "LOG", err)
 
 
+@cache
+def of_a_plain_file(name: str) -> tuple[int, str, str]:
+    """The result of a command for a file of this name, which is alone in the working directory but for a folder."""
+    data, code, before, after = COMMANDS[name]
+    Path("a.log").write_bytes(data)
+    done = turnwire(*before, "a.log", *after)
+    assert done.code == code and (done.out or "2 good" in done.err)
+    return bare(done)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_kind_of_source(
     name: str, kind: str, storage: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, code, before, after = COMMANDS[name]
+    data, _, before, after = COMMANDS[name]
     if name == "apply" and kind in ("folder", "glob", "url folder", "url glob"):
         pytest.skip("it takes one log")
     monkeypatch.chdir(tmp_path)
-    plain, folder = tmp_path / "a.log", tmp_path / "sources"
-    plain.write_bytes(data)
-    folder.mkdir()
+    (folder := tmp_path / "sources").mkdir()
     packed = {"gz": gzip.compress(data), "zst": zstandard.compress(data)}.get(kind.split()[-1], data)
     ending = f".{kind.split()[-1]}" if kind.endswith(("gz", "zst")) else ""
     source, stdin = str(folder / f"a.log{ending}"), b""
@@ -85,9 +98,7 @@ def test_every_kind_of_source(
         Path(source).write_bytes(packed)
     source = source.replace("a.log", "*.log") if kind.endswith("glob") else source
     source = source.removesuffix("/a.log") if kind.endswith("folder") else source
-    expected = turnwire(*before, plain, *after)
-    assert expected.code == code and (expected.out or "2 good" in expected.err)
-    assert bare(turnwire(*before, source, *after, stdin=stdin)) == bare(expected)
+    assert bare(turnwire(*before, source, *after, stdin=stdin)) == of_a_plain_file(name)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -96,6 +107,8 @@ def test_a_url_that_cannot_be_read(name: str, storage: Any, tmp_path: Path, monk
     done = turnwire(*before, "memory://sources/no.log", *after)
     assert (done.code, done.out) == (3, b"")
     assert done.err == "turnwire: memory://sources/no.log: No such file or directory\n"
+    done = turnwire(*before, tmp_path / "no.log", *after)
+    assert done == (3, b"", f"turnwire: {tmp_path}/no.log: No such file or directory\n")
     done = turnwire(*before, "memry://sources/a.log", *after)
     assert done.code == 2 and "did you mean 'memory'?" in done.err
     monkeypatch.setitem(sys.modules, "fsspec", None)
@@ -108,23 +121,6 @@ def test_a_storage_that_needs_a_package_of_its_own(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "s3fs", None)
     done = turnwire("scan", "s3://bucket/a.log")
     assert done.code == 2 and "s3://bucket/a.log needs another package besides fsspec: Install s3fs" in done.err
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("verify", "URL"),
-        ("ledger", "head", "URL"),
-        ("scan", "-o", "URL", "a.log"),
-        ("report", "-o", "URL", "a.log"),
-        ("session", "pack", "-o", "URL", "a.log"),
-        ("session", "unpack", "-o", "URL", "a.log"),
-    ],
-)
-def test_what_has_to_be_a_file_says_so(arguments: tuple[str, ...]) -> None:
-    done = turnwire(*(part.replace("URL", "s3://bucket/a") for part in arguments))
-    assert (done.code, done.out) == (2, b"")
-    assert "s3://bucket/a is a URL; a local file is required" in done.err
 
 
 def test_a_storage_that_breaks_off(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,12 +301,20 @@ def test_every_command_chooses_the_formats_for_every_kind_of_input(tmp_path: Pat
 
 @needs_posix
 @pytest.mark.parametrize("words", ["stats", "validate", "report --by wire"])
-def test_a_pipe_is_read_whole_after_the_formats_are_chosen(words: str) -> None:
-    lines = (FOREIGN["codex"].encode() + b"\n") * 60_000  # more than what is looked at
-    for data in (lines, gzip.compress(lines)):
-        done = process(*words.split(), "-", stdin=data)
-        assert done.code == 0
-        assert "60,000" in done.err + done.out.decode()
+def test_a_pipe_is_read_whole_after_the_formats_are_chosen(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(inputs, "LOOKED_AT", 1 << 16)
+    lines = (FOREIGN["codex"].encode() + b"\n") * 3000  # more than what is looked at
+    for data in (lines, gzip.compress(lines, 0)):
+        reading, writing = os.pipe()
+        writer = threading.Thread(target=lambda data=data, to=writing: open(to, "wb").write(data))  # noqa: SIM115
+        writer.start()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(open(reading, "rb")))  # noqa: SIM115
+        assert main([*words.split(), "-"]) == 0
+        writer.join()
+        told = capsys.readouterr()
+        assert "3,000" in told.err + told.out
 
 
 def test_a_format_may_be_named_for_validate(tmp_path: Path) -> None:
@@ -389,7 +393,6 @@ def test_a_session_is_a_conversation(words: str, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(CLAUDE if words != "tokens" else NSLIP)
     session, conversation = (turnwire(words, tmp_path, "--by", by, "--json") for by in ("session", "conversation"))
     assert session == conversation and session.code == 0 and session.records
-    assert turnwire(words, tmp_path, "--by", "sessions").code == 2
 
 
 def test_nothing_ends_without_a_word(tmp_path: Path) -> None:
@@ -408,7 +411,6 @@ def test_nothing_ends_without_a_word(tmp_path: Path) -> None:
         done = turnwire(*words)
         assert done.code == code and done.err
     assert turnwire("show", log, "--session", "S").out == turnwire("show", log, "--conversation", "S").out != b""
-    assert turnwire("usage", log, "--json", "--csv").code == 2
 
 
 @pytest.mark.parametrize("wire", ["nslip", "claude_code", "formats", None])
@@ -421,16 +423,12 @@ def test_a_condition_on_an_unknown_column_names_what_is_scanned(wire: str | None
 
 
 @pytest.mark.parametrize("words", ["validate", "stats", "report -o PAGE", "scan", "tokens"])
-@pytest.mark.parametrize(
-    "content",
-    [CLAUDE.replace(b'"hi"', b'"' + b"x" * (17 << 20) + b'"'), b'{"a":"%b"}' % bytes(97 for _ in range(17 << 20))],
-)
-def test_a_line_over_the_limit_is_told(content: bytes, words: str, tmp_path: Path) -> None:
-    log = tmp_path / "a.jsonl"
-    log.write_bytes(content)
-    done = turnwire(*words.replace("PAGE", str(tmp_path / "page.html")).split(), log)
-    read = b"sessionId" in content and words not in ("scan", "tokens")
-    assert done.code == read and f"{log}: " in done.err
+def test_a_line_over_the_limit_is_told(words: str, tmp_path: Path) -> None:
+    log, long = tmp_path / "a.jsonl", b"x" * (16 << 20)
+    for content in (CLAUDE.replace(b'"hi"', b'"%b"' % long), *([b'{"a":"%b"}' % long] if words == "validate" else [])):
+        log.write_bytes(content)
+        done = turnwire(*words.replace("PAGE", str(tmp_path / "page.html")).split(), log)
+        assert done.code == (b"sessionId" in content and words not in ("scan", "tokens")) and f"{log}: " in done.err
 
 
 def test_an_archive_that_was_read_does_not_look_binary(tmp_path: Path) -> None:

@@ -50,14 +50,11 @@ def harmless(sent: bytes) -> bool:
 
 
 def test_every_unsafe_character_is_escaped_and_no_other() -> None:
-    for code in range(sys.maxunicode + 1):
-        character = chr(code)
-        unsafe = unicodedata.category(character) in UNSAFE
-        if unsafe:
-            assert escaped(character) != character
-            assert printable(character) != character
-        elif unicodedata.category(character) != "Cn":
-            assert printable(character) == character
+    characters = list(map(chr, range(sys.maxunicode + 1)))
+    for character in (one for one in characters if unicodedata.category(one) in UNSAFE):
+        assert escaped(character) != character != printable(character)
+    safe = "".join(one for one in characters if unicodedata.category(one) not in {*UNSAFE, "Cn"})
+    assert printable(safe) == safe
 
 
 @given(st.text())
@@ -124,6 +121,17 @@ def test_a_terminal_gets_nothing_that_steers_it(evil: Path) -> None:
     code, sent = on_terminal("scan", evil, before=[["scan", "--json", "--rejects", "-", evil]])
     assert code == 1 and sent.count("日本語".encode()) >= 2
     assert harmless(sent), sent
+
+
+STEERED = ("stats", "stats --json", "validate", "tokens --max 1 --advise", "scan --json --rejects -")
+
+
+@pytest.mark.parametrize("words", STEERED)
+def test_what_strangers_wrote_steers_nobody(evil: Path, words: str) -> None:
+    done = turnwire(*words.split(), evil)
+    assert done.code == 1 and harmless(done.out) and harmless(done.err.encode())
+    rows = [json.loads(line) for line in done.out.splitlines()] if "--json" in words else []
+    assert str(evil) in [row.get("file") for row in rows] or "scan" not in words, "it is kept where it is a value"
 
 
 def test_tables_on_a_terminal_with_and_without_rich(evil: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,8 +374,6 @@ def test_what_looks_binary_is_said_so(tmp_path: Path) -> None:
 def test_a_terminal_gets_the_first_converted_messages(tmp_path: Path) -> None:
     log = tmp_path / "agents.log"
     log.write_bytes(b"".join(b'@a3|f0|c%d|S0|d1|T1|gH|kg|q2|t"refactor"#\n' % (place % 10) for place in range(25)))
-    shown = {"convert": 20, "-v": 25}
-    for name, wanted in shown.items():
-        code, sent = on_terminal("convert", log, "--to", "csp", *([] if name == "convert" else [name]))
-        assert code in (0, 5) and sent.count(b"CSP/1\r\n") == wanted
-        assert (b"5 more messages" in sent) == (wanted == 20)
+    convert = ["convert", log, "--to", "csp"]
+    code, sent = on_terminal(*convert, before=[[*convert, "-v"]])
+    assert code in (0, 5) and sent.count(b"CSP/1\r\n") == 25 + 20 and sent.count(b"5 more messages") == 1

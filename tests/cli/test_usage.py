@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -142,30 +143,127 @@ def test_a_gap_counts_before_bad_records(gap: bool, bad: bool, tmp_path: Path) -
 
 
 DEEP = "[" * 200_000
+FILES = {
+    **{"deep.json": DEEP, "deep.toml": f"a = {DEEP}", "objects.json": '{"a":' * 200_000, "half.json": "{"},
+    **{
+        "half.JSON": "{",
+        "half.toml": "{",
+        "list.json": "[]",
+        "null.json": "null",
+        "false.json": "false",
+        "empty.json": "",
+    },
+    **{"half": "\udcff", "agents.toml": "agents = 1", "twice.toml": "[agents]\nA = 1\nB = 1\n", "dir/x": ""},
+}
+"""Files that are no context, no position and no kept head, beside the log."""
+NO_JSON, NO_TOML = "this is not JSON", "this is not TOML"
+WRONG: dict[str, str] = {
+    **dict.fromkeys((
+        "scan LOG --columns ''", "scan LOG --wire nslip --where act", "scan LOG --wire nslip --where =3",
+        "tokens LOG --price x", "tokens LOG --price 1,2,3,4", "tokens LOG --price -1", "usage LOG --json --csv",
+        "report LOG --by day -o -", "session pack --events LOG --key 'a b'",
+        "session pack --events LOG --tokenizer none", "conform kick LOG --now yesterday",
+        "conform sstp LOG --policy LOG", "conform csp LOG --fences", "validate LOG --wire nslip --policy LOG",
+        "replay LOG --diff C0 C1 --name SRC", "scan LOG --errors skip --rejects -",
+        "scan LOG --output x.parquet --json", "scan LOG --output x.parquet --limit 3", "scan LOG --output x.xlsx",
+        "scan LOG --output -", "scan LOG --output - --format csv --rejects -",
+        "scan LOG --output - --format csv --partition-by day", "scan LOG --format csv",
+        "scan LOG --partition-by wire", "scan LOG --dask local", "scan LOG --dask local -o -",
+        "scan LOG --dask local -o out --json", "scan LOG --dask local -o out --errors raise",
+        "scan LOG --dask local -o out --follow", "scan LOG --dask local -o out --resume elsewhere/manifest.ndjson",
+    ), "Error: "),
+    "scan LOG --columns nope": "'nope'",
+    "scan LOG --columns src,src --wire nslip": "twice",
+    **dict.fromkeys((
+        "scan LOG --limit -1", "tokens LOG --max -1",
+    ), "x>=0"),
+    "scan LOG --batch-bytes 0": "1<=x",
+    "scan LOG --no": "--no",
+    "scan LOG --wire nslip --where nope=1": "nope",
+    "scan LOG --wire nslip --where act=SHOUT": "SHOUT",
+    **dict.fromkeys((
+        "scan LOG --wire nslip --where src=x", "scan LOG --wire nslip --where src=1..2 --where src=5",
+    ), "src"),
+    "scan LOG --wire nslip --where act=ASK..EVAL": "act",
+    "tokens LOG --tokenizer gpt-9": "gpt-9",
+    "tokens LOG --tokenizer gpt-4o": "'o200k_base'",
+    "tokens LOG --tokenizer openai/gpt-4-turbo": "'cl100k_base'",
+    "tokens LOG --by hour": "hour",
+    **dict.fromkeys((
+        "tokens LOG --wire morse", "conform morse LOG",
+    ), "morse"),
+    **dict.fromkeys((
+        "tokens LOG --by sessions", "usage LOG --by sessions", "stats LOG --by sessions",
+    ), "sessions"),
+    "report LOG -o x.html --max-messages 0": "x>=1",
+    "report LOG -o x.html --wire tcp": "'tcp' is not one of",
+    "apply LOG": "--root",
+    "apply LOG --root none": "none",
+    "convert LOG": "--to",
+    **dict.fromkeys((
+        "scan", "stats", "replay",
+    ), "Missing argument"),
+    **dict.fromkeys((
+        "verify URL", "ledger head URL", "scan -o URL LOG", "report -o URL LOG", "session pack -o URL LOG",
+        "session unpack -o URL LOG",
+    ), "s3://bucket/a is a URL; a local file is required"),
+    **dict.fromkeys((
+        "scan LOG --output ''", "scan LOG --rejects ''", "scan LOG --resume ''", "report LOG -o ''",
+        "tokens LOG --context ''", "convert LOG --to csp --context ''", "session pack LOG -o ''",
+        "session unpack LOG -o ''", "verify ''", "verify LOG --head ''", "replay LOG --at ''",
+        "replay LOG --name ''",
+    ), "the name is empty"),
+    "scan LOG -o x.parqet": "did you mean '.parquet'?\n",
+    "scan LOG --where actt=EVAL": "did you mean 'act'; with --wire nslip there is one\n",
+    "scan LOG --columns scroe": "did you mean 'score'; with --wire nslip there is one\n",
+    "scan LOG --wire nslip --where act=EVALL": "did you mean 'EVAL'?\n",
+    "tokens LOG --tokenizer o200kbase": "did you mean 'o200k_base'?\n",
+    "stat LOG": "Did you mean 'stats'?\n",
+    **{
+        f"{command} LOG --context {name}": f"{name}: {said}"
+        for command in ("convert --to csp", "tokens --advise")
+        for name, said in {
+            **{"deep.toml": NO_TOML, "half.toml": NO_TOML, "deep.json": NO_JSON, "half.JSON": NO_JSON},
+            **{"agents.toml": "bad_context", "twice.toml": "bad_context"},
+            "list.json": f"{NO_JSON}: a table is expected",
+        }.items()
+    },
+    **{
+        f"verify LOG --head {name}": f"{name} is not a ledger head: {'the file is empty' * (name[0] == 'e')}"
+        for name in ("deep.json", "objects.json", "null.json", "empty.json")
+    },
+    **{
+        f"scan LOG --resume {name}": "does not contain the position of a scan"
+        for name in ("deep.json", "null.json", "false.json", "list.json", "empty.json", "half.json", "half")
+    },
+}  # fmt: skip
+"""What wrong use is -> words of the line that names it."""
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["scan", "{log}", "--output", ""],
-        ["scan", "{log}", "--rejects", ""],
-        ["scan", "{log}", "--resume", ""],
-        ["report", "{log}", "-o", ""],
-        ["tokens", "{log}", "--context", ""],
-        ["convert", "{log}", "--to", "csp", "--context", ""],
-        ["session", "pack", "{log}", "-o", ""],
-        ["session", "unpack", "{log}", "-o", ""],
-        ["verify", ""],
-        ["verify", "{log}", "--head", ""],
-        ["replay", "{log}", "--at", ""],
-        ["replay", "{log}", "--name", ""],
-    ],
-    ids=" ".join,
-)
-def test_an_empty_name_is_wrong_usage(log: Path, arguments: list[str]) -> None:
-    done = turnwire(*(argument.format(log=log) for argument in arguments))
+@pytest.fixture
+def wrong_files(log: Path) -> dict[str, bytes]:
+    """The folder of the log, with what is no context, no position and no head in it."""
+    (log.parent / "dir").mkdir()
+    for name, text in FILES.items():
+        (log.parent / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    return contents(log.parent)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_wrong_use_is_named_and_nothing_is_written(
+    words: str, log: Path, wrong_files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(log.parent)
+    given = [part.replace("LOG", log.name).replace("URL", "s3://bucket/a") for part in shlex.split(words)]
+    done = turnwire(*given)
     assert (done.code, done.out) == (2, b"")
-    assert "the name is empty" in done.err
+    assert WRONG[words] in done.err and "Traceback" not in done.err
+    assert not WRONG[words].endswith("\n") or done.err.endswith(WRONG[words])
+    assert contents(log.parent) == wrong_files
 
 
 @pytest.mark.parametrize(
@@ -175,62 +273,6 @@ def test_an_empty_source_is_not_this_directory(log: Path, command: str) -> None:
     done = turnwire(*command.split(), "", log)
     assert (done.code, done.out) == (3, b"")
     assert done.err == "turnwire: '': a source has an empty name; write '.' for this directory\n"
-
-
-@pytest.mark.parametrize("text", [DEEP, "null", "false", "[]", "", "{", "\udcff"], ids=lambda text: repr(text[:5]))
-def test_a_file_without_a_position(log: Path, tmp_path: Path, text: str) -> None:
-    place = tmp_path / "place.json"
-    place.write_bytes(text.encode("utf-8", "surrogateescape"))
-    done = turnwire("scan", log, "--resume", place)
-    assert (done.code, done.out) == (2, b"")
-    assert "does not contain the position of a scan" in done.err
-    assert place.read_bytes() == text.encode("utf-8", "surrogateescape")
-
-
-@pytest.mark.parametrize("arguments", [["convert", "--to", "csp"], ["tokens", "--advise"]], ids=["convert", "tokens"])
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("deep.toml", f"a = {DEEP}", "this is not TOML"),
-        ("deep.json", DEEP, "this is not JSON"),
-        ("half.JSON", "{", "this is not JSON"),
-        ("half.toml", "{", "this is not TOML"),
-        ("list.json", "[]", "this is not JSON: a table is expected"),
-    ],
-)
-def test_a_context_that_is_none(
-    log: Path, tmp_path: Path, arguments: list[str], name: str, text: str, said: str
-) -> None:
-    (tmp_path / name).write_text(text)
-    done = turnwire(*arguments, log, "--context", tmp_path / name)
-    assert (done.code, done.out) == (2, b"")
-    assert f"{name}: {said}" in done.err
-
-
-@pytest.mark.parametrize("text", [DEEP, '{"a":' * 200_000, "null", ""], ids=["lists", "objects", "null", "empty"])
-def test_a_head_that_is_none_is_named(log: Path, tmp_path: Path, text: str) -> None:
-    (tmp_path / "kept.json").write_text(text)
-    done = turnwire("verify", log, "--head", tmp_path / "kept.json")
-    assert (done.code, done.out) == (2, b"")
-    assert f"kept.json is not a ledger head: {'' if text else 'the file is empty'}" in done.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "guess"),
-    [
-        (["scan", "{log}", "-o", "x.parqet"], "did you mean '.parquet'?"),
-        (["scan", "{log}", "--where", "actt=EVAL"], "did you mean 'act'; with --wire nslip there is one"),
-        (["scan", "{log}", "--columns", "scroe"], "did you mean 'score'; with --wire nslip there is one"),
-        (["scan", "{log}", "--wire", "nslip", "--where", "act=EVALL"], "did you mean 'EVAL'?"),
-        (["tokens", "{log}", "--tokenizer", "o200kbase"], "did you mean 'o200k_base'?"),
-        (["stat", "{log}"], "Did you mean 'stats'?"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_what_is_misspelt_is_guessed(log: Path, arguments: list[str], guess: str) -> None:
-    done = turnwire(*(argument.format(log=log) for argument in arguments))
-    assert (done.code, done.out) == (2, b"")
-    assert done.err.endswith(f"{guess}\n")
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone is the system's")

@@ -23,6 +23,9 @@ COMMANDS = {
     "scan --rejects --resume": ["scan", "{log}", "--resume", "{log}.position", "--rejects", "{out}"],
     "scan --resume": ["scan", "{log}", "--resume", "{out}"],
     "report -o": ["report", "{log}", "-o", "{out}"],
+    "convert -o": ["convert", "{log}", "--to", "nslip", "-o", "{out}"],
+    "session pack -o": ["session", "pack", "{log}", "-o", "{out}"],
+    "session unpack -o": ["session", "unpack", "{log}", "-o", "{out}"],
 }
 each_command = pytest.mark.parametrize("command", COMMANDS)
 
@@ -63,6 +66,18 @@ def test_what_only_a_folder_is_called_is_no_name_of_a_file(
     with pytest.raises(OSError, match="names a folder, not a file"):
         opened(name)  # as what a run that follows goes on with
     assert log.read_bytes() == before and not (tmp_path / "new").exists()
+
+
+@each_command
+def test_an_input_is_never_overwritten(log: Path, tmp_path: Path, command: str) -> None:
+    """By whatever name, and wherever the sources name it."""
+    data, named = log.read_bytes(), [str(log)]
+    for alias in ("alias", "alias.parquet"):
+        (tmp_path / alias).symlink_to(log)
+    for source in named if command.startswith("session") else (*named, str(tmp_path / "*.log"), str(tmp_path)):
+        done = turnwire(*(part.format(log=source, out=tmp_path / "alias") for part in COMMANDS[command]))
+        assert (done.code, done.out) == (2, b"") and "is an input; writing to it would destroy it" in done.err
+        assert log.read_bytes() == data
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])

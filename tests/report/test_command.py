@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import BAD_DIGIT, GOOD, REAL, needs_posix, turnwire
+from tests.cli.running import BAD_DIGIT, GOOD, REAL, turnwire
+
+DAMAGED = Path(__file__).parents[2] / "examples" / "data" / "damaged.log"
 
 pytestmark = pytest.mark.once
 
@@ -52,26 +54,25 @@ def test_damaged_records_are_code_1(log: Path, tmp_path: Path) -> None:
     assert data((tmp_path / "page.html").read_bytes())["reject_counts"] == [["nslip", "bad_digit", 1]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("-o", "{log}"), "is an input"),
-        (("-o", "{folder}/x.html", "--max-messages", "0"), "x>=1"),
-        (("-o", "{folder}/x.html", "--wire", "tcp"), "'tcp' is not one of"),
-    ],
-)
-def test_what_makes_no_sense_is_code_2(log: Path, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
-    done = turnwire("report", log, *(part.format(log=log, folder=tmp_path) for part in arguments))
-    assert done.code == 2
-    assert said in done.err
-    assert log.read_bytes().startswith(GOOD)
+def test_a_report_adds_up_by_a_value(tmp_path: Path) -> None:
+    """As stats and tokens do, beside the page or in its place."""
+    page = tmp_path / "report.html"
+    rows = [
+        turnwire("report", DAMAGED, "--by", "conversation", "--top", "1", "--json", *more)
+        for more in ([], ["-o", page], ["--tokenizer", "none"])
+    ]
+    assert [done.code for done in rows] == [1, 1, 1] and page.exists()
+    first, beside, untold = ([json.loads(line) for line in done.out.splitlines()] for done in rows)
+    assert first == beside and first[0]["tokens"] > 0
+    assert "tokens" not in untold[0] and untold[0]["records"] == first[0]["records"]
 
 
-@needs_posix
-def test_a_page_that_cannot_be_written_is_code_3(log: Path, tmp_path: Path) -> None:
-    done = turnwire("report", log, "-o", tmp_path / "no" / "page.html")
-    assert (done.code, done.out) == (3, b"")
-    assert f"{tmp_path / 'no'} does not exist" in done.err
-    missing = turnwire("report", tmp_path / "missing.log", "-o", tmp_path / "page.html")
-    assert missing.code == 3
-    assert not (tmp_path / "page.html").exists()
+def test_a_report_has_a_usual_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written again over one of its own, and over nothing else."""
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "report.html"
+    for _ in range(2):
+        done = turnwire("report", DAMAGED)
+        assert done.code == 1 and "report.html" in done.err and page.read_bytes().startswith(b"<!doctype html>")
+    page.write_text("<!doctype html><title>mine</title>")
+    assert turnwire("report", DAMAGED).code == 2 and page.stat().st_size < 99

@@ -38,9 +38,10 @@ ESCAPED = {8238: r"\u202e", 8294: r"\u2066", 8297: r"\u2069", 8203: r"\u200b", 8
 ESCAPED |= {0xFEFF: r"\ufeff", 27: r"\x1b", 7: r"\x07", 0x9B: r"\x9b", 0x7F: r"\x7f"}
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a log whose every text is hostile, in a file of a hostile name."""
+    tmp_path = tmp_path_factory.mktemp("hostile")
     lines = []
     for number, text in enumerate(HOSTILE):
         message = nslip.SlipMessage(

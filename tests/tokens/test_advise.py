@@ -15,7 +15,7 @@ from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, cont
 from turnwire import WIRES, tokens
 from turnwire.registry import wire_of
 from turnwire.tokens.advice import ALL, NOTICEABLE, means
-from turnwire.tokens.budget import Price, Sample, TokenUse, priced, spend
+from turnwire.tokens.budget import Price, TokenUse, spend
 
 pytestmark = pytest.mark.once
 
@@ -36,28 +36,6 @@ def test_what_is_read_again_at_each_turn(messages: list[tuple[str | None, int]])
         again += sum(count for other, count in messages[:place] if other == name is not None)
     assert (meter.tokens, meter.cached) == (sum(count for _, count in messages), again)
     assert sum(meter.conversations.values()) == sum(count for name, count in messages if name is not None)
-
-
-def test_prices() -> None:
-    assert Price(2.0).of(1_000_000, 1_000_000) == 4.0
-    assert Price(2.0, 0.5).of(1_000_000, 1_000_000) == 2.5
-    assert Price(2.0, 0.0).of(0, 1_000_000) == 0.0
-    same = {"a": Price(2.0, 1.0), "b": (2, 1), "c": {"input": 2, "cached": 1}, "d": [2, 1]}
-    assert set(priced(same).values()) == {Price(2.0, 1.0)}
-    assert priced({"a": 3})["a"] == Price(3.0) and priced(None) == {}
-    for wrong in (-1, (1, -1), "x", None, (1, 2, 3, 4), {"in": 1}, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="price of a"):
-            priced({"a": wrong})
-
-
-@given(size=st.integers(0, 5), offered=st.integers(0, 30))
-def test_a_sample_holds_what_it_is_given(size: int, offered: int) -> None:
-    sample = Sample(size)
-    for number in range(offered):
-        if (place := sample.wants()) is not None:
-            sample.messages[place] = number
-    assert len(set(sample.messages)) == min(size, offered) == len(sample.messages)
-    assert set(sample.messages) <= set(range(offered)) and sample.seen == offered
 
 
 def test_messages_of_all_wires_are_counted_in_one_scan() -> None:
@@ -140,8 +118,8 @@ def test_a_session_is_advised_for_what_it_saves() -> None:
     """Applied to the whole log it saves what is said, within what later blocks differ from the first."""
     from turnwire import session
 
-    lines = REAL.read_text("utf-8").split("\n")[:400]
-    advice = tokens.advise(log(*lines), wires=["nslip"])
+    lines = REAL.read_text("utf-8").split("\n")[:200]
+    advice = tokens.advise(log(*lines), wires=["nslip"], sample=100)
     (change,) = [change for change in advice.changes if change.part == "session"]
     own, packed = advice.costs[0], advice.costs[-1]
     assert packed.wire == "session" and packed.estimated and packed.round_trip

@@ -16,7 +16,7 @@ from tests.tokens.material import REQUEST
 from turnwire import tokens
 from turnwire.errors import EncodeError, Reason
 from turnwire.tokens.advice import Mean, _least, _mean
-from turnwire.tokens.budget import FIRST, KEEP, Sample, TokenUse, priced
+from turnwire.tokens.budget import FIRST, KEEP, Price, Sample, TokenUse, priced
 from turnwire.tokens.comparison import Row, _ranked
 from turnwire.tokens.formats import Format, lossless, messages_of
 from turnwire.tokens.tokenizer import CHUNK
@@ -131,17 +131,34 @@ def test_a_text_that_is_refused_has_its_number_among_all(threads: int, before: i
         with pytest.raises(EncodeError) as caught:
             tokens.count_many(iter(wrong), threads=threads)
         assert (caught.value.reason, caught.value.path) == (reason, str(2 * before + 1))
+        assert caught.value.offset == (2 if reason is Reason.LONE_SURROGATE else None)
 
 
-@pytest.mark.parametrize("price", [(0.0, 0.0), (1.0, 0.0), (0, 1), (1e-9, 1e-9), (5e-324, 1e308)])
-def test_a_price_may_be_nothing(price: tuple[float, float]) -> None:
-    assert priced({"o200k_base": price})["o200k_base"][:2] == price
-
-
-@pytest.mark.parametrize("price", [(-1e-9, 0.0), (0.0, -1.0), (float("inf"), 0.0), (0.0, float("nan"))])
-def test_a_price_is_a_number_from_0_up(price: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match="at least 0"):
-        priced({"o200k_base": price})
+def test_prices() -> None:
+    assert Price(2.0).of(1_000_000, 1_000_000) == 4.0
+    assert Price(2.0, 0.5).of(1_000_000, 1_000_000) == 2.5
+    assert Price(2.0, 0.0).of(0, 1_000_000) == 0.0
+    same = {"a": Price(2.0, 1.0), "b": (2, 1), "c": {"input": 2, "cached": 1}, "d": [2, 1]}
+    assert set(priced(same).values()) == {Price(2.0, 1.0)}
+    assert priced({"a": 3})["a"] == Price(3.0) and priced(None) == {}
+    for price in ((0.0, 0.0), (1.0, 0.0), (0, 1), (1e-9, 1e-9), (5e-324, 1e308)):
+        assert priced({"a": price})["a"][:2] == price
+    infinite, none = float("inf"), float("nan")
+    for wrong in (
+        -1,
+        (1, -1),
+        (-1e-9, 0.0),
+        "x",
+        None,
+        (1, 2, 3, 4),
+        {"in": 1},
+        none,
+        infinite,
+        (infinite, 0.0),
+        (0.0, none),
+    ):
+        with pytest.raises(ValueError, match="price of a"):
+            priced({"a": wrong})
 
 
 class Rows:
@@ -154,12 +171,12 @@ class Rows:
         return str(row).encode()
 
 
-@pytest.mark.parametrize("size", [1, 2, 10, FIRST - 1, FIRST, FIRST + 1, 3 * FIRST])
+@pytest.mark.parametrize("size", [0, 1, 2, 10, FIRST - 1, FIRST, FIRST + 1, 3 * FIRST, 9 * FIRST])
 def test_the_first_messages_of_a_sample_follow_each_other(size: int) -> None:
     sample = Sample(size)
     sample.offer(Rows(), range(5 * FIRST))
     assert sample.first == list(range(min(size, FIRST)))
-    assert len(sample.messages) == size and len(set(sample.messages)) == size
+    assert len(sample.messages) == min(size, 5 * FIRST) == len(set(sample.messages)) and sample.seen == 5 * FIRST
     assert [str(one) for one in sample.messages] == sample.texts
 
 

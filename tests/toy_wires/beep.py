@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
+import turnwire
 from tests.toy_wires import shape
 from turnwire.contract import TOKEN, Column, TextPlan, Wire, record_bytes
 from turnwire.errors import DecodeError, Reason
@@ -12,12 +13,22 @@ from turnwire.errors import DecodeError, Reason
 BEEP = re.compile(r"~([a-z]+)>([a-z]+):([^~\n]*)~")
 
 
-class Beep(NamedTuple):
-    """One beep."""
+class Beep(turnwire.Message):
+    """One beep: a message made of nothing but the contract. (Those of the other toy wires know nothing of it.)"""
 
-    sender: str
-    receiver: str
-    text: str
+    __wire__ = "beep"
+    __match_args__ = _fields = ("speaker", "hearer", "text")
+
+    def __init__(self, speaker: str, hearer: str, text: str) -> None:
+        self.speaker, self.hearer, self.text = speaker, hearer, text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Beep) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _asdict(self) -> dict[str, Any]:
+        return dict(vars(self))
 
 
 def decode(data: Any, /) -> Beep:
@@ -35,18 +46,18 @@ DESCRIPTOR = Wire(
     style=TOKEN,
     detect=lambda data: (record_bytes(data) or b"").startswith(b"~"),
     decode=decode,
-    encode=lambda message, strict=True: f"~{message.sender}>{message.receiver}:{message.text}~",
+    encode=lambda message, strict=True: f"~{message.speaker}>{message.hearer}:{message.text}~",
     message=Beep,
     check=lambda message: [],
     prompt=lambda: "Send ~from>to:text~.\n",
     plan=TextPlan(
         opening=(b"~",),
         whole=re.compile(rb"~[a-z]+>[a-z]+:[^~\n]*~"),
-        columns=(Column("sender", "text"), Column("receiver", "text"), Column("text", "text")),
-        common={"subject": "text"},
+        columns=(Column("speaker", "text"), Column("hearer", "text"), Column("text", "text")),
+        common={"sender": "speaker", "receiver": "hearer", "subject": "text"},
         damaged=lambda raw: re.match(rb"~[a-z]+>[a-z]+:", raw) is not None,
     ),
     plain=Beep._asdict,
-    shape=shape(Beep, {name: name for name in ("sender", "receiver", "text")}),
+    shape=shape(Beep, {"speaker": "sender", "hearer": "receiver", "text": "text"}),
     checklist="tests.toy_wires:CHECKLIST",
 )

@@ -1,11 +1,11 @@
-"""``turnwire.Decoder`` on the wires that are scanned in bulk: any chunking gives what a scan of the whole gives."""
+"""``turnwire.Decoder``: any chunking gives the messages and errors of a scan of the whole, and nothing is lost."""
 
 from __future__ import annotations
 
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -14,8 +14,10 @@ from tests.conftest import rounds
 from tests.cores import use
 from tests.formats import samples
 from tests.log import mixed_logs
+from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log as damaged_nslip
 from tests.log.found import fed, in_pieces
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
+from tests.nslip.twins import plain
 from turnwire import LIMITS, WIRES, DecodeError, Decoder, Reason, registry, scan
 from turnwire.registry import wire_of
 
@@ -40,6 +42,11 @@ def scanned(data: bytes, wire: str | None, **options: Any) -> tuple[list[Any], l
     messages = [batch.message(row) for batch in found for row in range(len(batch))]
     faults = zip(found.rejects["reason"], found.rejects["fault"].tolist(), strict=True)
     return messages, [(reason, fault, data[:fault].count(b"\n") + 1) for reason, fault in faults]
+
+
+def good(wire: str) -> bytes:
+    """A record of a JSON wire that is good."""
+    return next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
 
 
 def log_of(wire: str, seed: int) -> bytes:
@@ -72,10 +79,12 @@ def _escaped(key: bytes, chance: random.Random) -> bytes:
     return b"".join(b"\\u%04x" % letter if chance.random() < often else bytes([letter]) for letter in key)
 
 
+@pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("wire", JSON_WIRES)
-def test_an_object_is_complete_when_it_closes(wire: str) -> None:
-    record = next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
-    decoder = Decoder(wire)
+def test_an_object_is_complete_when_it_closes(wire: str, named: bool) -> None:
+    record = good(wire)
+    decoder = Decoder(wire if named else None)
+    assert decoder.wire == (wire if named else None)
     assert decoder.feed(b"2026-01-01 INFO " + record[:-1]) == []
     assert len(decoder.feed(record[-1:])) == 1
     assert decoder.feed(b" and so on\n") == []
@@ -134,8 +143,8 @@ def test_long_messages_in_small_pieces_take_linear_time(searches: list[int]) -> 
 @pytest.mark.parametrize("wire", ["nslip", "csp", *JSON_WIRES])
 def test_whole_messages_need_no_search(wire: str, named: bool, searches: list[int]) -> None:
     """One a call or many, with an end of their line or without; one of CSP/1 comes with the line that ends it."""
-    good = {"nslip": NSLIP % 1, "csp": (CSP % 1).encode()}
-    one = good.get(wire) or next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
+    text = {"nslip": NSLIP % 1, "csp": (CSP % 1).encode()}
+    one = text.get(wire) or good(wire)
     searches.clear()
     decoder = Decoder(wire if named else None)
     for pieces in ([one + b"\n"], [one, b"\n"], [b"\n", one + b"\n" + one + b"\n"], [one[:9], one[9:] + b"\n"]):
@@ -192,11 +201,9 @@ def test_any_pieces_give_what_a_scan_finds(wire: str | None) -> None:
 
 def test_a_message_of_any_wire_is_complete_as_soon_as_it_is_there() -> None:
     decoder = Decoder()
-    assert decoder.wire is None
     for wire in JSON_WIRES:
-        record = next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
-        assert decoder.feed(b"2026-01-01 INFO " + record[:-1]) == []
-        assert len(decoder.feed(record[-1:] + b" and")) == 1
+        record = good(wire)
+        assert len(decoder.feed(record + b" and")) == 1
         assert len(decoder.feed(b" so on " + NSLIP % 1 + b" # then " + record)) == 2
         assert decoder.feed(b"\n" + NSLIP[:-1] % 2) == []
         assert [message.conv_id for message in decoder.feed(b"# and ")] == [2]
@@ -215,7 +222,7 @@ def test_behind_a_csp_message_messages_come_as_soon_as_before() -> None:
     for _ in range(2):
         assert len(decoder.feed(CSP.encode() % 1 + b"\n")) == 1
         for wire in JSON_WIRES:
-            record = next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
+            record = good(wire)
             assert decoder.feed(record[:-1]) == []
             assert len(decoder.feed(record[-1:])) == 1
             assert len(decoder.feed(NSLIP % 2)) == 1
@@ -243,3 +250,143 @@ def test_what_may_belong_to_something_larger_waits() -> None:
     assert decoder.feed(open_text + NSLIP % 1) == []
     expected = scanned(open_text + NSLIP % 1 + b"\n", None)
     assert drained(decoder, [b"\n"])[0] == expected[0]
+
+
+# --- nSLIP ---
+
+LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
+LONG = b'@a3|f0|c1|S0|d1|T1|t"%b"#'
+
+
+def fed_nslip(data: bytes, sizes: Iterable[int], **options: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    """All of ``data``, in pieces of these sizes (the last one goes on), then the end: messages, and errors."""
+    pieces, place, size = [], 0, 1
+    sizes = iter(sizes)
+    while place < len(data):
+        size = next(sizes, size)
+        pieces.append(data[place : place + size])
+        place += size
+    messages, errors = drained(Decoder("nslip", **options), pieces)
+    return [plain(message) for message in messages], errors
+
+
+def test_any_pieces_give_the_same_and_what_a_scan_finds() -> None:
+    chance = random.Random(11)
+    seen = 0
+    for _ in range(rounds(24)):
+        data = damaged_nslip(chance, LINES, 5)
+        keep = chance.random() < 0.3
+        limits = LIMITS._replace(message=chance.choice((16 << 20, 16 << 20, 30, 50)))
+        options: dict[str, Any] = {"unknown": "keep" if keep else "error", "limits": limits}
+        whole = fed_nslip(data, [len(data)], **options)
+        assert fed_nslip(data, [1], **options) == whole
+        assert fed_nslip(data, chance.choices(range(1, 65), k=200), **options) == whole
+        found = scan(data, wire="nslip", **options)
+        assert whole[0] == [plain(batch.message(row)) for batch in found for row in range(len(batch))]
+        rejects = found.rejects
+        assert [error[:2] for error in whole[1]] == list(zip(rejects["reason"], rejects["fault"].tolist(), strict=True))
+        seen += len(whole[1])
+    assert seen > 20
+
+
+@pytest.mark.parametrize("text", [b"x" * 1500, b"#|@a1|" * 120, b'\\"' * 400, "ü€😀".encode() * 99])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b'\\x"#', b'"x#', b"\xff\n"])
+def test_long_messages_in_small_pieces(text: bytes, end: bytes, backend: str) -> None:
+    """Beyond some size a message is not read again with every piece; that must not show."""
+    whole = LONG % (text * 4 if b"#" not in text and backend == "native" else text)
+    data = b"\n" + GOOD + (whole[:-2] + end if end else whole) + b"\n" + GOOD + whole + b"rest"
+    for limit in (LIMITS.message, len(whole) - 1, 600)[:: 1 if backend == "native" else 2]:
+        limits = LIMITS._replace(message=limit)
+        once = fed_nslip(data, [len(data)], limits=limits)
+        for sizes in ([29], [4090, 23]) if len(whole) > 4096 else ([7], [530, 3]):
+            assert fed_nslip(data, sizes, limits=limits) == once
+
+
+def test_a_message_comes_with_its_last_byte() -> None:
+    for record in (GOOD, LONG % (b"y" * 2000), LONG % (b'#"'.replace(b'"', b'\\"') * 900)):
+        decoder = Decoder("nslip")
+        for place in range(len(record) - 1):
+            assert decoder.feed(record[place : place + 1]) == []
+        assert len(decoder.feed(b"#")) == 1
+
+
+@pytest.mark.parametrize("wire", ["nslip", None])
+def test_an_error_is_raised_once_and_costs_nothing_else(wire: str | None) -> None:
+    """The piece is taken whole; what stood in front of the fault, and behind it, comes with the next call."""
+    decoder = Decoder(wire)
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(GOOD + b"\n  @a3|f0 broken\n" + GOOD + b"\n")
+    assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.BAD_DIGIT, len(GOOD) + 9, 2)
+    assert (caught.value.wire, caught.value.pending) == ("nslip", 1)
+    assert f"at byte {len(GOOD) + 9}, line 2" in str(caught.value)
+    assert len(decoder.feed(b"")) == 2
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b"@a3|f0 broken\n")
+    assert caught.value.pending == 0
+    assert len(decoder.feed(GOOD)) == 1
+    assert decoder.close() == []
+
+
+def test_an_error_while_more_comes_in() -> None:
+    """Whoever ignores errors and feeds on gets everything, only later."""
+    decoder = Decoder("nslip")
+    data = (b"@a1| @a2| @a3| " + GOOD + b"\n") * 20
+    messages, errors = [], 0
+    for place in range(0, len(data), 11):
+        try:
+            messages += decoder.feed(data[place : place + 11])
+        except DecodeError:
+            errors += 1
+    rest, late = drained(decoder, [])
+    assert (len(messages) + len(rest), errors + len(late)) == (20, 60)
+
+
+def test_buffer_full_changes_nothing() -> None:
+    limits = LIMITS._replace(feed_buffer=64)
+    decoder = Decoder("nslip", limits=limits)
+    assert decoder.feed(b"\n" + GOOD[:20]) == []
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b"x" * 60)
+    error = caught.value
+    assert (error.reason, error.offset, error.line) == (Reason.BUFFER_FULL, 21, 2)
+    (message,) = decoder.feed(GOOD[20:])
+    assert message.get(20) == "hello"
+    assert decoder.feed(b"z" * 63 + b"\n") == decoder.feed(b"z" * 64) == []
+
+
+def test_the_limit_of_a_message() -> None:
+    limits = LIMITS._replace(message=len(GOOD))
+    decoder = Decoder("nslip", limits=limits)
+    assert len(decoder.feed(GOOD)) == 1
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b'@a3|t"' + b"x" * len(GOOD) + b"\n")
+    assert (caught.value.reason, caught.value.offset) == (Reason.MESSAGE_TOO_LARGE, 2 * len(GOOD))
+    assert len(decoder.feed(GOOD)) == 1
+
+
+def test_what_follows_the_end_starts_afresh() -> None:
+    """The two halves do not make a message, and places count on."""
+    decoder = Decoder("nslip")
+    assert decoder.feed(b"\n" + GOOD[:10]) == []
+    with pytest.raises(DecodeError) as caught:
+        decoder.close()
+    assert (caught.value.reason, caught.value.offset) == (Reason.BAD_FRAMING, 11)
+    assert decoder.close() == decoder.feed(b"@") == decoder.close() == []
+    assert decoder.feed(GOOD[1:]) == []
+    assert [len(decoder.feed(GOOD[:7])), len(decoder.feed(GOOD[7:]))] == [0, 1]
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b"@a3| \n")
+    assert (caught.value.offset, caught.value.line) == (1 + 10 + 1 + len(GOOD) - 1 + len(GOOD) + 4, 2)
+
+
+def test_any_bytes_and_nothing_else() -> None:
+    decoder = Decoder("nslip")
+    for piece in (bytearray(GOOD), memoryview(GOOD), memoryview(GOOD * 2)[::1][: len(GOOD)]):
+        assert len(decoder.feed(piece)) == 1
+    buffer = bytearray(GOOD[:9])
+    decoder.feed(buffer)
+    buffer[:] = b"#" * 9
+    assert len(decoder.feed(GOOD[9:])) == 1
+    for wrong in (5, "text", None, [64]):
+        with pytest.raises(TypeError):
+            decoder.feed(wrong)  # type: ignore[arg-type]
