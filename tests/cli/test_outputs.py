@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import signal
 import subprocess
@@ -70,14 +69,6 @@ def test_a_formula_in_a_tag_is_none_in_csv(tmp_path: Path) -> None:
             "scan", "--wire", "nslip", tmp_path / "log", "-o", "-", "--format", "csv", "--columns", "tag", *option
         )
         assert list(csv.reader(io.StringIO(done.out.decode()))) == [["tag"], [cell]]
-
-
-def test_rejects_stand_in_a_file_of_their_own(log: Path, tmp_path: Path) -> None:
-    done = turnwire("scan", log, "-o", tmp_path / "good.parquet", "--rejects", tmp_path / "bad.ndjson")
-    assert done.code == 1
-    assert parquet.read_table(tmp_path / "good.parquet").num_rows == 2
-    rows = [json.loads(line) for line in (tmp_path / "bad.ndjson").read_text().splitlines()]
-    assert [row["reason"] for row in rows] == ["bad_digit", "bad_utf8"]
 
 
 @needs_posix

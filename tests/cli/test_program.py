@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import turnwire as library
-from tests.cli.running import environment, process, turnwire
+from tests.cli.running import environment, turnwire
 from turnwire.cli import commands, main
 
 pytestmark = pytest.mark.once
@@ -74,11 +74,6 @@ def test_info_says_what_is_there() -> None:
     text = turnwire("info").out.decode()
     assert f"core       {library.backend}" in text
     assert "nslip (read, write, scan)" in text
-
-
-def test_info_says_why_it_is_pure() -> None:
-    found = json.loads(process("info", "--json", TURNWIRE_PURE="1").out)
-    assert (found["backend"], found["why_pure"], found["cpu_features"]) == ("pure", "TURNWIRE_PURE is set", [])
 
 
 def test_bench_measures_this_core_beside_msgspec() -> None:

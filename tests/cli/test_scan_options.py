@@ -63,10 +63,6 @@ def test_the_summary_says_how_many_were_wanted() -> None:
     assert [line.split()[:2] for line in done.err.splitlines()[:2]] == [["selected", "1,089"], ["records", "4,356"]]
 
 
-def test_threads_change_nothing() -> None:
-    assert shown("--threads", "2", "--batch-bytes", "10000") == shown()
-
-
 @pytest.mark.parametrize("words", [(), ("--wire", "nslip"), ("--json",), ("-o", "OUT")])
 def test_a_scan_that_goes_on_and_finds_nothing_new_says_so(words: tuple[str, ...], tmp_path: Path) -> None:
     """Not what the log holds, which was read before."""

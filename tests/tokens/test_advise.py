@@ -118,8 +118,8 @@ def test_a_session_is_advised_for_what_it_saves() -> None:
     """Applied to the whole log it saves what is said, within what later blocks differ from the first."""
     from turnwire import session
 
-    lines = REAL.read_text("utf-8").split("\n")[:200]
-    advice = tokens.advise(log(*lines), wires=["nslip"], sample=100)
+    lines = REAL.read_text("utf-8").split("\n")[:400]
+    advice = tokens.advise(log(*lines), wires=["nslip"])
     (change,) = [change for change in advice.changes if change.part == "session"]
     own, packed = advice.costs[0], advice.costs[-1]
     assert packed.wire == "session" and packed.estimated and packed.round_trip

@@ -1,7 +1,8 @@
-"""The recipe of the conda package says of turnwire what pyproject.toml says."""
+"""The recipe of the conda package and the Containerfile say of turnwire what pyproject.toml says."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -49,3 +50,35 @@ def test_what_it_needs(recipe: Any, project: Any) -> None:
     assert recipe["build"]["skip"] == f'match(python, "<{oldest}")'
     extras = [required(line) for lines in project["optional-dependencies"].values() for line in lines]
     assert set(recipe["requirements"]["run_constraints"]) <= set(extras)
+
+
+@pytest.fixture
+def lines() -> list[list[str]]:
+    """The instructions of the Containerfile: what anybody would look for who may not run it here."""
+    text = re.sub(r"^#.*\n", "", (ROOT / "packaging" / "Containerfile").read_text("utf-8"), flags=re.M)
+    return [line.split(None, 1) for line in re.sub(r"\s*\\\n\s*", " ", text).splitlines() if line.strip()]
+
+
+def said(stage: list[list[str]], word: str) -> list[str]:
+    return [rest for name, rest in stage if name == word]
+
+
+def test_what_is_copied_is_there_and_goes_to_the_builder(lines: list[list[str]]) -> None:
+    begin, last_begin = (place for place, line in enumerate(lines) if line[0] == "FROM")
+    build, last = lines[begin:last_begin], lines[last_begin:]
+    assert said(last, "COPY") == [], "the image has the wheel alone"
+    allowed = re.findall(r"^!(.+)$", (ROOT / "packaging" / "Containerfile.dockerignore").read_text("utf-8"), re.M)
+    copied = [name for line in said(build, "COPY") for name in line.split()[:-1]]
+    assert sorted(copied) == sorted(allowed)
+    assert all((ROOT / name).exists() for name in copied)
+    backend = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]["backend-path"]
+    assert set(backend) <= set(copied)
+
+
+def test_its_extras_are_those_of_the_project_and_its_page_tells_of_it(lines: list[list[str]], project: Any) -> None:
+    declared = project["optional-dependencies"]
+    arguments = dict(line.split("=", 1) for word, line in lines if word == "ARG")
+    assert set(arguments["EXTRAS"].split(",")) <= set(declared)
+    page = (ROOT / "docs" / "reference" / "container.md").read_text("utf-8")
+    for name, value in arguments.items():
+        assert f"`{name}`" in page and f"`{value}`" in page, name
