@@ -296,7 +296,7 @@ def test_every_command_chooses_the_formats_for_every_kind_of_input(tmp_path: Pat
 
 
 @needs_posix
-@pytest.mark.parametrize(("words", "packed"), [("stats", True), ("validate", False), ("report --by wire", False)])
+@pytest.mark.parametrize(("words", "packed"), [("stats", True), ("validate", False)])
 def test_a_pipe_is_read_whole_after_the_formats_are_chosen(words: str, packed: bool) -> None:
     lines = (FOREIGN["codex"].encode() + b"\n") * 60_000  # more than what is looked at
     done = process(*words.split(), "-", stdin=gzip.compress(lines, 1) if packed else lines)
