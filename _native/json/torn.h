@@ -93,13 +93,13 @@ static int tw_why_torn(tw_lines *k, const uint8_t *p, const uint8_t *end, const 
 static int tw_judge_torn(tw_lines *k, const uint8_t *p, size_t size, int too_large, const uint8_t *hard, tw_verdict *verdict)
 {
     const tw_torn_table *t = k->plan->signs;
-    uint64_t found[TW_SIGN_WORDS] = { 0 }, torn = 0;
+    uint64_t found[TW_SIGN_WORDS] = { 0 }, torn = 0, asked_for = 0;
     int reason = TW_WHY_LARGE, sign = 0;
     const uint8_t *place = p + k->limit;
     tw_find_signs(t, p, p + size, found);
     verdict->what = TW_TRIED_OTHER;
-    for (int w = 0; w < t->words; w++) torn |= found[w] & t->torn[w];
-    for (int wire = 0; torn && wire < k->plan->wire_count; wire++) {
+    for (int w = 0; w < t->words; w++) torn |= found[w] & t->torn[w], asked_for |= t->torn[w];
+    for (int wire = 0; (torn || !asked_for) && wire < k->plan->wire_count; wire++) {
         const tw_wire *one = &k->plan->wires[wire];
         int any = tw_is_signed(t, found, sign, one->signs), asked = !any && tw_is_signed(t, found, one->signs, one->asked);
         sign = one->asked;

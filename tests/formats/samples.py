@@ -26,6 +26,11 @@ def vectors(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (FOLDER / name / "vectors.jsonl").read_text("utf-8").splitlines()]
 
 
+def lines(name: str) -> list[dict[str, Any]]:
+    """The samples of a format."""
+    return [json.loads(line) for line in (FOLDER / name / "samples.jsonl").read_text("utf-8").splitlines()]
+
+
 def _stamp(second: int) -> str:
     return f"2025-09-{1 + second // 86400:02}T{second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}.250Z"
 

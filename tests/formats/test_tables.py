@@ -164,8 +164,8 @@ def test_damaged_lines_are_named_and_the_rest_is_read(scan_core: str) -> None:
     found = [batch.raw(row).tobytes() for batch in scan for row in range(len(batch))]
     assert found == [good[2], good[3], good[4], good[5], good[7], good[10]]
     reasons = [(row["line"], row["reason"]) for row in scan.rejects.rows()]
-    assert [line for line, _ in reasons] == [1, 5, 6, 7]
-    assert reasons[2] == (6, "lone_surrogate")
+    assert [line for line, _ in reasons] == [1, 3, 5, 6, 7]
+    assert (reasons[1], reasons[3]) == ((3, "control_character"), (6, "lone_surrogate"))
     counts = scan.counts
     assert counts.record_bytes + counts.reject_bytes + counts.text_bytes == counts.bytes == len(data)
 
@@ -200,6 +200,37 @@ def test_damage_is_named_by_its_signs(line: str, wire: str | None, scan_core: st
     for data in (line, f"{line}\n", f"hello\n{line}\nhello\n"):
         found = list(turnwire.scan(data.encode(), wire=FORMATS).errors())
         assert [(one.wire, bytes(one.raw)) for one in found] == ([(wire, line.encode())] if wire else [])
+
+
+DAMAGED = (
+    lambda line, cut: line[:cut],
+    lambda line, cut: b"\0" * cut + line[:cut] + b"\n",
+    lambda line, cut: b"\0" * cut,
+)
+
+
+@pytest.mark.parametrize("batch_bytes", [300, 1 << 20])
+@pytest.mark.parametrize("name", ["mcp", "a2a", "l9", "langchain", "codex", "claude_code", "anthropic", "openai"])
+def test_damage_is_named_by_the_lines_around_it(name: str, batch_bytes: int, scan_core: str) -> None:
+    """Lines that are cut, stubs before a good line, NUL bytes: rejects of the format whose records begin alike.
+    Ordinary lines among them, whole or cut, are text, and so is all of it in a file without records."""
+    lines = [json.dumps(line, separators=(",", ":")).encode() for line in samples.lines(name)]
+    good = b"\n".join(lines) + b"\n"
+    ordinary = b'{"level":"info","id":{"a":1}}\n{"level":"in\nstarted\n'
+    for number, line in enumerate(lines[:: 1 + len(lines) // 3]):
+        for cut in (3, 9, 30):
+            for damaged in DAMAGED if number else DAMAGED[:1]:
+                piece, end = damaged(line, cut), b"" if cut == 9 else b"\n"
+                data = good + ordinary + piece + end + good + line + b"\n"
+                found = turnwire.scan(data, wire=name, batch_bytes=batch_bytes)
+                assert sum(map(len, found)) == 2 * len(lines) + 1
+                rejects = [(one["wire"], one["line"], bytes(one["raw"])) for one in found.rejects.rows()]
+                assert {one[:2] for one in rejects} == {(name, len(lines) + 4)}
+                assert b"".join(raw for *_, raw in rejects).rstrip(b"\n") == piece.rstrip(b"\n")
+                counts = found.counts
+                assert counts.record_bytes + counts.reject_bytes + counts.text_bytes == counts.bytes == len(data)
+                alone = turnwire.scan(ordinary + piece[:3] + b"\n" + ordinary, wire=name, errors="raise")
+                assert sum(map(len, alone)) == 0
 
 
 @pytest.mark.parametrize("limit", [1200, 1777, 3000])

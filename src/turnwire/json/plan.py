@@ -219,7 +219,7 @@ class WirePlan(NamedTuple):
 
     - clues: alternative sets of paths; an object is checked only if it has all paths of one set.
     - inside: keys; bytes with none of these in quotes contain no message. torn: keys; damaged bytes with none of these
-      in quotes were no message.
+      in quotes were no message, unless no plan of the search has some.
 
     Damage:
 

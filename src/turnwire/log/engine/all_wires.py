@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -120,6 +121,19 @@ class Finder:
             json=True,
             reasons=REASONS,
         )
+
+    @cached_property
+    def doubting(self) -> Finder:
+        """The same search, but any damaged object is a reject, of the first format."""
+        from turnwire.json.plan import Sign
+
+        other, first = copy(self), [plan.wire in self.wires for plan in self.plans].index(True)
+        every: Any = ((Sign((), 0),),)
+        plans = [plan._replace(torn=(), signs=every if n == first else ()) for n, plan in enumerate(self.plans)]
+        other.__dict__.pop("_core", None)
+        other.plans = tuple(plans)
+        other._plan_arguments = (other.plans, *self._plan_arguments[1:])
+        return other
 
     @cached_property
     def every(self) -> tuple[Column, ...]:
@@ -356,7 +370,7 @@ class Engine:
         self._limit = limit
         self._fences = fences
         self._pools = pools
-        self._inheritance = inheritance if inheritance is not None and inheritance.columns else None
+        self._inheritance = inheritance if of_formats(finder.wire) else None
         looked = (*(() if wanted is None else wanted.columns), *(() if inheritance is None else inheritance.columns))
         self._columns = tuple(dict.fromkeys((*columns, *looked)))
         self._tables = _by_use(finder, self._columns, columns)
@@ -375,10 +389,7 @@ class Engine:
     ) -> BlockResult:
         """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
         ``given``: what begins up to there was given already; ``whole``: only what no further byte could change."""
-        if state is None:
-            state = SearchState(self._fences)
-            if block.base:  # the input is not at its beginning, and no more is known
-                state.within()
+        state = self._begun(block) if state is None else state
         dtypes = self._dtypes if given is None else {**self._dtypes, **_INNER}
         arrays, rows, rejects, position, line = self._finder.search(
             block, final, line, state, self.keep, self._limit, dtypes, self._memory
@@ -388,6 +399,26 @@ class Engine:
         if whole:
             rows = min(rows, *(int(table["row"][0]) for table, _ in rejects)) if rejects else rows
             rows, rejects = self._whole(arrays, rows), []
+        found = self._result(block, arrays, rows, rejects, position, line, state)
+        return found if self._inheritance is not None else self._chosen(found)
+
+    def _begun(self, block: InputBlock) -> SearchState:
+        """The state at the beginning of a block where no more is known."""
+        state = SearchState(self._fences)
+        if block.base:  # the input is not at its beginning
+            state.within()
+        return state
+
+    def _result(
+        self,
+        block: InputBlock,
+        arrays: Arrays,
+        rows: int,
+        rejects: list[tuple[Arrays, int]],
+        position: int,
+        line: int,
+        state: SearchState,
+    ) -> BlockResult:
         if rejects and self._first_error:
             first = rejects[0][0]
             rejects = [(first, 1)]
@@ -399,17 +430,35 @@ class Engine:
         inner = int(arrays["inner"][rows - 1]) if rows and "inner" in arrays else 0
         last = (int(arrays["offset"][rows - 1]), inner) if rows else None
         wires = self._wires(arrays, rows)
-        found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, last)
-        return found if self._inheritance is not None else self._chosen(found)
+        return BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, last)
 
-    def inherited(self, found: BlockResult, before: SearchState | None) -> BlockResult:
-        """The result of a block with all that its records inherit, once those before it are known by the state there:
-        call it for each block of an input, in order."""
+    def inherited(
+        self,
+        found: BlockResult,
+        before: SearchState | None,
+        line: int | None,
+        final: bool,
+        given: tuple[int, int] | None,
+    ) -> BlockResult:
+        """The result of a block with all that its records inherit, once those before it are known, and with the damage
+        that these tell: call it for each block of an input, in order. before: the state at the beginning of the block;
+        line: that there, None if no damage is known yet; final, given: as of :meth:`scan`."""
         if self._inheritance is None:
             return found
+        from turnwire.log.engine.inheritance import Damage
+
         if before is not None:
             found.state.inherited = before.inherited
         self._inheritance.fill(found)
+        if line is None:
+            return self._chosen(found)
+        state = self._begun(found.block) if before is None else before.copy()
+        options = final, 1, state, self.keep, self._limit, self._finder.dtypes(()), None
+        damage = Damage(found, before is not None and before.mid, -1 if given is None else given[0])
+        rejects = damage.rejects(line, lambda: self._finder.doubting.search(found.block, *options)[2])
+        if rejects is not found.rejects:
+            parts = found.arrays, found.rows, rejects, found.position, found.line, found.state
+            found = self._result(found.block, *parts)
         return self._chosen(found)
 
     def follows(self, state: SearchState | None, found: BlockResult) -> bool:

@@ -1,33 +1,39 @@
-"""Fills in what records of formats inherit from earlier records of their input, block by block, in order."""
+"""What records of formats pass on to later ones of their input, block by block, in order: values of columns, and how
+lines begin, by which damage is known."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from turnwire import registry
+from turnwire.contract import FORMATS
+from turnwire.errors import Reason
 from turnwire.log.engine.all_wires import of_formats
+from turnwire.log.engine.columns import REASONS
 from turnwire.log.output.texts import span_of
+from turnwire.log.search.rows import REJECT_DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from turnwire.log.engine.all_wires import BlockResult, Finder
 
     Mask = NDArray[np.bool_]
+    Tables = list[tuple[dict[str, NDArray[Any]], int]]
 
 
 def handed_on(inherited: dict[str, dict[str, str]], before: str | None, now: str | None) -> dict[str, dict[str, str]]:
     """The part of ``inherited`` that passes to the next input, named ``now``: both are in one ``Format.archive``."""
     found = {}
-    for wire, texts in inherited.items():
-        table: Any = registry.wire(wire)
-        end = f"{table.table.archive}/"
+    for wire in inherited.keys() & registry.formats().keys():
+        end = f"{registry.formats()[wire].table.archive}/"
         if before and now and len(end) > 1 and end in now and before.partition(end)[0] == now.partition(end)[0]:
-            found[wire] = dict(texts)
+            found[wire] = dict(inherited[wire])
     return found
 
 
@@ -54,7 +60,7 @@ class Inheritance:
 
     def fill(self, found: BlockResult) -> None:
         """Adds to the records of a block what they inherit, and moves ``found.state.inherited`` to the end of it."""
-        kinds = next(column.names for column in self.columns if column.name == "kind")
+        kinds = next((column.names for column in self.columns if column.name == "kind"), ())
         rows = _Rows(found, self._finder)
         for code, table, carried, gathered, judged in self._rules:
             if table.name not in found.wires:
@@ -69,6 +75,106 @@ class Inheritance:
             found.state.inherited[table.name] = {name: text for name, text in after.items() if text is not None}
         if len(rows.texts) > 1:
             found.arrays["arena"] = b"".join(rows.texts)  # type: ignore[assignment] # the arena is no column
+
+
+_HEAD, _MOST_HEADS = 8, 16
+"""Bytes of the head of a line, which its first colon ends, and how many different ones of an input are known."""
+_IN_HEAD = re.compile(r'\{[^\n:]*"[^\n:]*:?')
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(_HEAD + 1)], np.uint64)
+
+
+def _number(head: str) -> int:
+    return int.from_bytes(head.encode("latin-1"), "little")
+
+
+class Damage:
+    """The damage in a block that only the records before it tell, where a line begins and behind what was found there:
+    NUL bytes, and objects that begin as lines with records do and are no good JSON. mid: the block begins in a line;
+    given: the damage up to there was given already."""
+
+    def __init__(self, found: BlockResult, mid: bool, given: int) -> None:
+        self._found, self._mid, self._given, self._base = found, mid, given, found.block.base
+        self._data = np.frombuffer(found.buffer, np.uint8)[: found.position]
+        self._records = found.arrays["offset"][: found.rows] - self._base
+
+    def _begun(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """The first bytes at some places, as numbers."""
+        last = len(self._data) - _HEAD
+        every: NDArray[np.uint64] = np.ndarray(last + 1, "<u8", self._data, strides=(1,))
+        return every[np.minimum(places, last)] >> (8 * np.maximum(places - last, 0)).astype(np.uint64)
+
+    def _heads(self) -> dict[int, tuple[int, int, int]]:
+        """The heads of records, as numbers: the size of each, the number of its wire, and the row behind which it is
+        known. Adds those of the block to its state."""
+        told = dict(self._found.state.inherited.get(FORMATS, {}))
+        known = {_number(head): (len(head), registry.codes().index(wire), -1) for head, wire in told.items()}
+        if not len(self._records) or len(known) >= _MOST_HEADS:
+            return known
+        begun = self._begun(self._records)
+        new = self._data[self._records - 1] == 0x0A
+        new[0] |= not (self._records[0] or self._mid)
+        for head, (size, *_) in known.items():
+            new &= begun & _MASKS[size] != head
+        rows = np.flatnonzero(new)
+        for row in rows[np.sort(np.unique(begun[rows], return_index=True)[1])].tolist():
+            match = _IN_HEAD.match(int(begun[row]).to_bytes(_HEAD, "little").decode("latin-1"))
+            if match is not None and match[0] not in told and len(told) < _MOST_HEADS:
+                code = int(self._found.arrays["wire"][row])
+                told[match[0]] = registry.codes()[code]
+                known[_number(match[0])] = len(match[0]), code, row
+                self._found.state.inherited[FORMATS] = told
+        return known
+
+    def rejects(self, line: int, search: Callable[[], Tables]) -> Tables:
+        """The rejects of the block with these, as its tables are. line: that at the beginning of the block; search: all
+        that is damaged in it."""
+        known = self._found.rejects
+        if len(self._data) < _HEAD or not (heads := self._heads()):
+            return known
+        starts, sizes = (
+            np.concatenate([self._found.arrays[name][: self._found.rows], *(one[name] for one, _ in known)])
+            for name in ("offset", "length")
+        )
+        order, size = np.argsort(starts, kind="stable"), len(self._data)
+        ends = np.append(0, np.maximum.accumulate((starts + sizes)[order] - self._base))
+        starts = np.append(starts[order] - self._base, size)
+        if not (starts - ends > 2).any():
+            return known
+        lines = np.flatnonzero(self._data == 0x0A) + 1
+        free = lambda at: at[(at < size) & (at >= ends[np.searchsorted(starts[:-1], at, "right")])]  # noqa: E731
+        places = free(np.union1d(lines, ends[self._mid :]))
+        tables = []
+        if len(nul := places[self._data[places] == 0]):
+            others = np.append(np.flatnonzero(self._data), size)
+            stops = others[np.searchsorted(others, nul)]
+            whole = np.isin(np.append(self._data, 0x0A)[stops], np.frombuffer(b"\r\n{", np.uint8))
+            told = {"offset": nul, "length": stops - nul, "fault": nul, "inner": -1, "own_bytes": stops - nul}
+            told["reason"] = REASONS.index(Reason.CONTROL_CHARACTER)
+            tables.append({name: np.broadcast_to(array, len(nul))[whole] for name, array in told.items()})
+            places = np.append(places, free(stops))
+        begun = self._begun(places)
+        if any(((begun ^ np.uint64(head)) & _MASKS[3] == 0).any() for head in heads):
+            for table, _ in search():
+                at = table["offset"] - self._base
+                behind = starts[np.searchsorted(starts[:-1], at, "right")]
+                fits = np.isin(at, places) & (table["inner"] < 0) & (at + table["length"] <= behind)
+                told = {name: array[fits] for name, array in table.items()}
+                tables.append(told | {name: told[name] - self._base for name in ("offset", "fault")})
+        if not tables:
+            return known
+        found = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+        at, begun = found["offset"], self._begun(found["offset"])
+        found |= {"line": line + np.searchsorted(lines, at, "right"), "row": np.searchsorted(self._records, at)}
+        wires = np.full(len(at), -1)
+        for head, (size, code, since) in reversed(heads.items()):
+            alike = (begun ^ np.uint64(head)) & _MASKS[np.minimum(found["length"], size)] == 0
+            wires[(alike | (self._data[at] == 0)) & (found["row"] > since)] = code
+        found |= {"wire": wires, "offset": at + self._base, "fault": found["fault"] + self._base}
+        new = (wires >= 0) & (found["offset"] > self._given)
+        found = {name: found[name][new].astype(kind) for name, kind in REJECT_DTYPES.items()}
+        found = {name: np.concatenate([*(one[name] for one, _ in known), array]) for name, array in found.items()}
+        order = np.lexsort((found["offset"], found["row"]))
+        return [({name: array[order] for name, array in found.items()}, len(order))] if new.any() else known
 
 
 class _Rows:

@@ -322,15 +322,16 @@ class Run:
     ) -> tuple[Batch | None, WireError | None, InputBlock | None]:
         """A batch, an error, and what is left of the last block where its records did not fit into one batch."""
         lines, final = reading.line - 1, self._is_final(reading, block)
+        whole, begun = self._waits and reading.waiting is not None, reading.state and reading.state.copy()
         if found is None:
-            whole = self._waits and reading.waiting is not None
             found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.given, whole), 0
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
         before = self.latest
         if reading.state is None and before is not None and before.state is not None:
             found.state.inherited = handed_on(before.state.inherited, before.name, reading.name)
-        found = self._engine.inherited(found, reading.state)
+        line = None if whole else reading.line
+        found = self._engine.inherited(found, begun, line, final, reading.given)
         reading.offset, reading.line = block.base + found.position, found.line + lines
         self.latest = reading
         if reading.identity is not None and reading.kind is None and found.position:

@@ -256,7 +256,7 @@ class Objects:
     def _settle(self, walk: Walk, at: int, end: int, too_large: bool, inside: list[Match]) -> None:
         """A reject where the bytes carry the marks of a wire, else what is damaged inside."""
         raw = walk.text.data[at:end]
-        if at < end and any(token in raw for token in self._torn):
+        if at < end and (not self._torn or any(token in raw for token in self._torn)):
             what, wire, reason, fault = self._judgement.torn(raw, too_large)
             if what == REJECT:
                 code, why = self._plans[wire].code, REASONS[reason]
