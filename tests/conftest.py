@@ -23,6 +23,7 @@ from importlib import import_module
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -63,6 +64,18 @@ def rounds(default: int) -> int:
 PURE_ONLY = os.environ.get("TURNWIRE_PURE", "") not in ("", "0")
 NATIVE_HALF = os.environ.get("TURNWIRE_PURE") == "0"
 BACKENDS = ["pure"] if PURE_ONLY else ["native", "pure"]
+
+
+Raised = TypeVar("Raised", bound=BaseException)
+
+
+def raised(kind: type[Raised], call: Callable[..., object], *arguments: Any, **named: Any) -> Raised:
+    """The error of this kind that a call raises."""
+    with pytest.raises(kind) as caught:
+        call(*arguments, **named)
+    return caught.value
+
+
 needs_both = pytest.mark.skipif(PURE_ONLY, reason="compares the cores")
 """For a test that gets both cores by itself: alone, the pure one would be compared with itself."""
 

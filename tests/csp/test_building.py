@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.above import backend  # noqa: F401  (a fixture)
+from tests.conftest import raised
 from turnwire import csp
 from turnwire.errors import UnknownName
 
@@ -22,9 +23,7 @@ def test_keys_as_keywords() -> None:
 
 @pytest.mark.parametrize("named", [{"request": "x"}, {"req": "x", "req_": "y"}, {"status": "OK"}])
 def test_a_key_that_there_is_not_is_named(named: dict[str, str]) -> None:
-    with pytest.raises(TypeError) as caught:
-        csp.Task("T1", **named)
-    assert next(iter(reversed(named))).removesuffix("_").upper() in str(caught.value)
+    assert next(iter(reversed(named))).removesuffix("_").upper() in str(raised(TypeError, csp.Task, "T1", **named))
     with pytest.raises(TypeError):
         csp.Task("T1", {"REQ": "x"}, req="y")
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests import vectors
+from tests.conftest import raised
 from tests.csp.generate import document as generated
 from turnwire import csp
 from turnwire.csp.messages import plain
@@ -29,9 +30,8 @@ def refusal(text):
 
 
 def fault(text, **options):
-    with pytest.raises(DecodeError) as caught:
-        csp.parse(text, **options)
-    return str(caught.value.reason), caught.value.line
+    caught = raised(DecodeError, csp.parse, text, **options)
+    return str(caught.reason), caught.line
 
 
 @vectors.cases("csp", kind="parse", mode="strict")
@@ -57,9 +57,7 @@ def test_strict_writing_refuses_what_lenient_reading_warned_of(case):
         again = csp.decode(csp.encode(message, strict=False), mode="lenient")
         assert again == message
         if message.issues:
-            with pytest.raises(EncodeError) as caught:
-                csp.encode(message)
-            assert caught.value.reason == message.issues[0].reason
+            assert raised(EncodeError, csp.encode, message).reason == message.issues[0].reason
             assert {found.reason for found in message.issues} <= {found.reason for found in csp.check(message)}
 
 
@@ -218,20 +216,18 @@ def test_decode_takes_one_message():
         ("\nCSP/1;x\n", "no_message", 2),
         (TASK + "\n" + TASK, "trailing_text", 10),
     ]:
-        with pytest.raises(DecodeError) as caught:
-            csp.decode(text)
-        assert (caught.value.reason, caught.value.line) == (reason, line)
+        caught = raised(DecodeError, csp.decode, text)
+        assert (caught.reason, caught.line) == (reason, line)
     assert csp.decode("prose\n" + TASK, mode="lenient") == csp.decode(TASK)
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"CSP/1\nFROM \xc0\xaf", "\ud800", 3, None])
 def test_what_is_no_text_is_a_decode_error(data):
     for mode in ("strict", "lenient"):
-        with pytest.raises(DecodeError) as caught:
-            csp.parse(data, mode=mode)
-        assert caught.value.reason in ("bad_utf8", "lone_surrogate", "wrong_type")
+        caught = raised(DecodeError, csp.parse, data, mode=mode)
+        assert caught.reason in ("bad_utf8", "lone_surrogate", "wrong_type")
         if isinstance(data, bytes):
-            assert (caught.value.offset, caught.value.line) == ((11, 2) if len(data) > 1 else (0, 1))
+            assert (caught.offset, caught.line) == ((11, 2) if len(data) > 1 else (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -280,9 +276,7 @@ def test_detect(data, expected):
     ],
 )
 def test_strict_writing_refuses(message, reason):
-    with pytest.raises(EncodeError) as caught:
-        csp.encode(message)
-    assert caught.value.reason == reason
+    assert raised(EncodeError, csp.encode, message).reason == reason
     if isinstance(message, csp.CspMessage):
         assert csp.check(message)
 
@@ -309,9 +303,8 @@ def test_check_tells_what_may_be_fine():
 def test_what_strict_writing_takes_reads_back(fields):
     message = csp.message("A", "B", "C0", csp.Result("T1", fields))
     if fields.get("STATUS") not in ("OK", "PARTIAL", "FAIL"):
-        with pytest.raises(EncodeError) as caught:
-            csp.encode(message)
-        assert caught.value.reason in (Reason.MISSING_STATUS, Reason.BAD_ENUM, Reason.LONE_SURROGATE)
+        caught = raised(EncodeError, csp.encode, message)
+        assert caught.reason in (Reason.MISSING_STATUS, Reason.BAD_ENUM, Reason.LONE_SURROGATE)
         return
     assert csp.decode(csp.encode(message, strict=False)) == message
     ended = {key: f"{value}\n" if "\n" in value and value[-1] != "\n" else value for key, value in fields.items()}
@@ -339,9 +332,8 @@ def test_records_compare_copy_pickle_and_match():
 def test_refs_and_expand():
     assert csp.refs("a:1-2;b c:3;;C:\\x:9") == [("a", 1, 2), ("b c", 3, 3), ("", None, None), ("C:\\x", 9, 9)]
     assert csp.refs("") == []
-    with pytest.raises(DecodeError) as caught:
-        csp.refs("a:1;b:9-3")
-    assert (caught.value.reason, caught.value.offset) == ("bad_range", 4)
+    caught = raised(DecodeError, csp.refs, "a:1;b:9-3")
+    assert (caught.reason, caught.offset) == ("bad_range", 4)
     assert csp.expand("SRC,LIB, SRC ,SRCX,x SRC", {"SRC": "src/", "LIB": "SRC"}) == "src/,SRC, src/ ,SRCX,x SRC"
     assert csp.Result("T1", {"DATA": "a:1"}).refs() == [("a", 1, 1)]
 
@@ -376,9 +368,8 @@ def test_a_token_stands_between_spaces_and_tabs(space, known):
 
 @pytest.mark.parametrize("front", ["", "a", "é", "レ\n🙂"])
 def test_a_lone_surrogate_is_placed_by_its_byte(front):
-    with pytest.raises(DecodeError) as caught:
-        csp.parse(f"{front}\ud800")
-    assert (caught.value.offset, caught.value.line) == (len(front.encode()), 1 + front.count("\n"))
+    caught = raised(DecodeError, csp.parse, f"{front}\ud800")
+    assert (caught.offset, caught.line) == (len(front.encode()), 1 + front.count("\n"))
 
 
 DOCUMENTS = [

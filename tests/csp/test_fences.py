@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.conftest import raised
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.errors import DecodeError
@@ -103,8 +104,7 @@ def test_only_a_fence_that_closes_ends_a_message(front: str, line: str, closes: 
         assert (len(records), rejects, lenient.issues) == (1, [], [])
         assert csp.decode(text) == csp.parse(text).messages[0] == lenient.messages[0]
         return
-    with pytest.raises(DecodeError) as error:
-        csp.decode(text)
-    assert (error.value.reason, error.value.offset) == ("stray_line", place)
+    error = raised(DecodeError, csp.decode, text)
+    assert (error.reason, error.offset) == ("stray_line", place)
     assert (records, [one[3] for one in rejects]) == ([], ["stray_line"])
     assert [(one.reason, one.where) for one in lenient.issues] == [("stray_line", text.count("\n", 0, place) + 1)]

@@ -15,6 +15,7 @@ from hashlib import sha256
 import pytest
 
 from tests.above import backend  # noqa: F401  (a fixture)
+from tests.conftest import raised
 from turnwire import csp
 from turnwire.csp.fileop import FileOp, apply, apply_diff, matches
 from turnwire.errors import NotFlushed, RuleError, WireError
@@ -33,11 +34,10 @@ def op(word, path, content=None, base=None):
 
 def refused(block, root):
     before = snapshot(root)
-    with pytest.raises(RuleError) as caught:
-        block.apply(root)
+    caught = raised(RuleError, block.apply, root)
     assert snapshot(root) == before
-    assert caught.value.wire == "csp"
-    return str(caught.value.reason)
+    assert caught.wire == "csp"
+    return str(caught.reason)
 
 
 def snapshot(root):
@@ -228,10 +228,9 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("turnwire.csp.fileop.os.fsync", full)
-    with pytest.raises(OSError) as caught:
-        op("CREATE", "a/b", "x\n").apply(tmp_path)
-    assert not isinstance(caught.value, NotFlushed)
-    assert caught.value.filename == str(tmp_path / "a/b")
+    caught = raised(OSError, op("CREATE", "a/b", "x\n").apply, tmp_path)
+    assert not isinstance(caught, NotFlushed)
+    assert caught.filename == str(tmp_path / "a/b")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -246,9 +245,7 @@ def test_a_file_that_changes_meanwhile_is_left_alone(tmp_path, monkeypatch):
         real(*arguments)
 
     monkeypatch.setattr(fileop, "_write", late)
-    with pytest.raises(RuleError) as caught:
-        op("DELETE", "f").apply(tmp_path)
-    assert caught.value.reason == "base_mismatch"
+    assert raised(RuleError, op("DELETE", "f").apply, tmp_path).reason == "base_mismatch"
     assert (tmp_path / "f").read_bytes() == b"changed\n"
 
 
@@ -427,12 +424,9 @@ def test_the_example_of_the_specification_as_printed(tmp_path):
         return base == "hash123"
 
     assert refused(block, tmp_path) == "base_mismatch"
-    with pytest.raises(RuleError) as caught:
-        block.apply(tmp_path, resolve=resolve)
-    assert str(caught.value.reason) == "bad_diff"
-    with pytest.raises(RuleError) as caught:
-        block.apply(tmp_path, recount=True, resolve=lambda path, base: False)
-    assert str(caught.value.reason) == "base_mismatch"
+    assert str(raised(RuleError, block.apply, tmp_path, resolve=resolve).reason) == "bad_diff"
+    caught = raised(RuleError, block.apply, tmp_path, recount=True, resolve=lambda path, base: False)
+    assert str(caught.reason) == "base_mismatch"
     plan = block.apply(tmp_path, recount=True, resolve=resolve)
     assert (plan.added, plan.removed, seen[-1]) == (1, 0, (file, "hash123"))
     assert file.read_text() == "".join([*lines[:99], "new_line_here\n", *lines[99:]]), "it is line 100 now"
@@ -457,9 +451,8 @@ def test_hunks_whose_counts_are_wrong(tmp_path, diff, after):
 @pytest.mark.parametrize("diff", ["@@ -1 +1 @@\n a\nrubbish\n", "@@ x @@\n a\n", ""])
 def test_what_recounting_does_not_mend(tmp_path, diff):
     (tmp_path / "f").write_text("a\nb\nc\n")
-    with pytest.raises(RuleError) as caught:
-        op("PATCH", "f", diff).apply(tmp_path, recount=True)
-    assert str(caught.value.reason) == "bad_diff" and (tmp_path / "f").read_text() == "a\nb\nc\n"
+    caught = raised(RuleError, op("PATCH", "f", diff).apply, tmp_path, recount=True)
+    assert str(caught.reason) == "bad_diff" and (tmp_path / "f").read_text() == "a\nb\nc\n"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.above import backend  # noqa: F401  (a fixture)
+from tests.conftest import raised
 from tests.csp.test_fileop import op
 from turnwire.atomic import PREFIX, create, temporary_name
 from turnwire.csp import fileop
@@ -81,9 +82,7 @@ def test_version_control_is_protected(tmp_path, path):
     (tmp_path / ".git").mkdir()
     (tmp_path / "inside").symlink_to(".git")
     for allow in (None, ["**"], ["*"]):
-        with pytest.raises(RuleError) as caught:
-            op("CREATE", path, "x").apply(tmp_path, allow=allow)
-        assert caught.value.reason == "unsafe_path"
+        assert raised(RuleError, op("CREATE", path, "x").apply, tmp_path, allow=allow).reason == "unsafe_path"
     assert sorted(os.listdir(tmp_path)) == [".git", "inside"]
     assert os.listdir(tmp_path / ".git") == []
 
@@ -209,9 +208,8 @@ def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(tmp_path, monkeypa
 
     monkeypatch.setattr(fileop, "_current", look_then_swap)
     content = {"CREATE": "new\n", "PATCH": "@@ -1 +1 @@\n-old\n+new\n", "DELETE": None}[word]
-    with pytest.raises(RuleError) as caught:
-        op(word, "sub/inner/a.txt", content).apply(root)
-    assert caught.value.reason in (Reason.UNSAFE_PATH, Reason.NOT_A_FILE)
+    caught = raised(RuleError, op(word, "sub/inner/a.txt", content).apply, root)
+    assert caught.reason in (Reason.UNSAFE_PATH, Reason.NOT_A_FILE)
     left = sorted(str(path.relative_to(outside)) for path in outside.rglob("*"))
     assert left == (["inner"] if word == "CREATE" else ["a.txt", "inner", "inner/a.txt"])
     assert all(victim.read_text() == "old\n" for victim in victims if word != "CREATE")

@@ -7,6 +7,7 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from tests.conftest import raised
 from tests.csp.generate import GOOD_BLOCKS, ODD_LINES
 from turnwire import csp, scan
 from turnwire.contract import LIMITS
@@ -124,10 +125,9 @@ def test_a_heredoc_that_is_never_closed_rejects_its_message_and_marks_what_it_wo
         head, tail = _hidden(chance)
         good = csp.encode(csp.message("A", "B", "C0", csp.Task("T1", [("REQ", "x")])))
         data = good + head + tail + EVIL + EVIL.replace("T999", "T998")
-        with pytest.raises(DecodeError) as caught:
-            csp.parse(data)
+        caught = raised(DecodeError, csp.parse, data)
         opening = 1 + (good + head).count("\n", 0, len(good + head) - 1)
-        assert (caught.value.reason, caught.value.line) == (Reason.UNCLOSED_HEREDOC, opening), data
+        assert (caught.reason, caught.line) == (Reason.UNCLOSED_HEREDOC, opening), data
         found = csp.parse(data, mode="lenient").messages
         assert [message.block.id for message in found] == ["T1", "T999", "T998"]
         assert [[issue.reason for issue in message.issues] for message in found] == [
@@ -198,9 +198,7 @@ def test_a_log_of_an_unclosed_heredoc_changes_no_state_and_no_file(tmp_path):
     read = csp.read_log(data)
     assert [error.reason for error in read.damaged] == [Reason.UNCLOSED_HEREDOC]
     (inside,) = read.document.messages
-    with pytest.raises(EncodeError) as caught:
-        csp.Store().apply(inside)
-    assert caught.value.reason == Reason.INSIDE_UNCLOSED_HEREDOC
+    assert raised(EncodeError, csp.Store().apply, inside).reason == Reason.INSIDE_UNCLOSED_HEREDOC
     (tmp_path / "a.log").write_text(data)
     for source, more in ((data, {"mode": "lenient"}), (tmp_path / "a.log", {})):
         replayed = csp.replay(source, **more)

@@ -9,6 +9,7 @@ from itertools import islice
 
 import pytest
 
+from tests.conftest import raised
 from tests.csp.generate import document as generated
 from turnwire import csp
 from turnwire.contract import LIMITS
@@ -122,9 +123,7 @@ def test_one_message_is_read_within_its_limits_and_in_a_mode_that_there_is(csp_c
         (close._replace(fields=2), "too_many_fields"),
         (close._replace(key=3), "key_too_long"),
     ):
-        with pytest.raises(DecodeError) as caught:
-            csp_core.decode(plan, limits=limits)
-        assert caught.value.reason == reason
+        assert raised(DecodeError, csp_core.decode, plan, limits=limits).reason == reason
     with pytest.raises(ValueError, match=r"^mode must be strict or lenient, not 'loose'$"):
         csp_core.decode(plan, mode="loose")
 
@@ -198,9 +197,7 @@ def test_messages_that_were_changed_are_judged_anew(csp_core):
     message = csp.decode(TEXTS[0])
     assert csp.check(message) == []
     message.block.fields.append(("STATUS", "OK"))
-    with pytest.raises(EncodeError) as caught:
-        csp.encode(message)
-    assert caught.value.reason == Reason.UNKNOWN_KEY
+    assert raised(EncodeError, csp.encode, message).reason == Reason.UNKNOWN_KEY
     assert [found.reason for found in csp.check(message)] != []
     message.block.fields = [("REQ", "y"), ("PRIORITY", "P2"), ("IN", "z")]
     assert csp.encode(message).endswith("REQ y\nIN z\nPRIORITY P2\n")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import needs_both, rounds
+from tests.conftest import needs_both, raised, rounds
 from tests.csp.generate import GOOD_BLOCKS, ODD_LINES, document
 from tests.csp.test_bulk import CORES, GOOD, TASK, agreed as scanned, begins_message
 from tests.log.engines import Read, read
@@ -300,9 +300,8 @@ def test_the_other_protocol(csp_core: Any, text: str) -> None:
 def test_its_title_in_a_line_of_its_own(csp_core: Any) -> None:
     text = "Notes\n# The Compact Symbol Protocol\n"
     assert reasons(csp_core, text.encode()) == []
-    with pytest.raises(DecodeError) as caught:
-        csp.parse(text.split("\n", 1)[1])
-    assert (caught.value.reason, caught.value.line) == ("look_alike", 1)
+    caught = raised(DecodeError, csp.parse, text.split("\n", 1)[1])
+    assert (caught.reason, caught.line) == ("look_alike", 1)
     found = csp.parse(text, mode="lenient")
     assert [one[:2] for one in found.issues] == [("look_alike", 2)]
 
@@ -389,15 +388,11 @@ def test_twins_agree_on_any_lines() -> None:
 @pytest.mark.parametrize("word", ["XSP/1", "CXP/1", "CSX/1", "CSP#1", "CSP/x"])
 def test_a_line_that_differs_in_one_letter_is_none_that_nearly_says_it(front: str, word: str, backend: str) -> None:
     rest = "FROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nKEY x\n"
-    with pytest.raises(DecodeError) as first:
-        csp.decode(f"{front}{word}\n{rest}")
-    with pytest.raises(DecodeError) as behind:
-        csp.decode(f"CSP/1\n{rest}{front}{word}\n")
-    assert (first.value.reason, first.value.offset, first.value.line) == ("junk", 0, 1)
-    assert (behind.value.reason, behind.value.line) == ("stray_line", 9)
-    with pytest.raises(DecodeError) as near:
-        csp.decode(f"CSP/1\n{rest}{front}csp/1\n")
-    assert near.value.reason == "bad_magic"
+    first = raised(DecodeError, csp.decode, f"{front}{word}\n{rest}")
+    behind = raised(DecodeError, csp.decode, f"CSP/1\n{rest}{front}{word}\n")
+    assert (first.reason, first.offset, first.line) == ("junk", 0, 1)
+    assert (behind.reason, behind.line) == ("stray_line", 9)
+    assert raised(DecodeError, csp.decode, f"CSP/1\n{rest}{front}csp/1\n").reason == "bad_magic"
 
 
 @needs_both

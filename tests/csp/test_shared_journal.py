@@ -10,7 +10,7 @@ from linecache import getline
 import pytest
 
 from tests.above import backend  # noqa: F401  (a fixture)
-from tests.conftest import SOAK
+from tests.conftest import SOAK, raised
 from tests.csp.generate import kept
 from turnwire import csp
 from turnwire.errors import Reason, RuleError
@@ -73,9 +73,8 @@ def test_a_late_store_is_refused_and_learns(tmp_path):
         first, second = csp.Store({"A": "1"}, journal=one), csp.Store({"A": "1"}, journal=two)
         first.apply(patch(1, ("+", "B", "2")))
         two.append("other", b"of somebody else")
-        with pytest.raises(RuleError) as caught:
-            second.apply(patch(2, ("+", "C", "3"), base="C0", apply="C9"))
-        assert caught.value.reason is Reason.BASE_NOT_HEAD
+        caught = raised(RuleError, second.apply, patch(2, ("+", "C", "3"), base="C0", apply="C9"))
+        assert caught.reason is Reason.BASE_NOT_HEAD
         assert second.head == "C1"
         second.apply(patch(2, ("+", "C", "3")))
         assert first.head == "C1"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.above import backend  # noqa: F401  (a fixture)
+from tests.conftest import raised
 from tests.csp.generate import kept
 from turnwire import csp
 from turnwire.csp.state import Snapshot
@@ -23,10 +24,9 @@ def patch(number, *ops, base=None, apply=None, sender="A", ctx=None):
 
 def refused(store, message):
     before = kept(store)
-    with pytest.raises(RuleError) as caught:
-        store.apply(message)
+    caught = raised(RuleError, store.apply, message)
     assert kept(store) == before
-    return str(caught.value.reason), caught.value.path
+    return str(caught.reason), caught.path
 
 
 @pytest.fixture
@@ -48,9 +48,7 @@ def test_any_point_is_there_again(store):
     assert store.at("C2").laws == {"L1": "Web search -> WEB_RES only"}
     with pytest.raises(TypeError):
         store.laws["L2"] = "x"
-    with pytest.raises(RuleError) as caught:
-        store.at("C9")
-    assert caught.value.reason == "checkpoint_unknown"
+    assert raised(RuleError, store.at, "C9").reason == "checkpoint_unknown"
 
 
 def test_diff_and_inverse(store):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests import vectors
+from tests.conftest import raised
 from tests.csp.generate import kept, shape
 from turnwire import csp
 from turnwire.errors import DecodeError, RuleError
@@ -13,11 +12,10 @@ from turnwire.errors import DecodeError, RuleError
 @vectors.cases("csp", kind="parse")
 def test_parse(case):
     if "error" in case:
-        with pytest.raises(DecodeError) as caught:
-            csp.parse(case["text"], mode=case["mode"])
-        assert (caught.value.reason, caught.value.line) == (case["error"], case["at"])
-        assert caught.value.wire == "csp"
-        lines = case["text"].encode()[: caught.value.offset].count(b"\n")
+        caught = raised(DecodeError, csp.parse, case["text"], mode=case["mode"])
+        assert (caught.reason, caught.line) == (case["error"], case["at"])
+        assert caught.wire == "csp"
+        lines = case["text"].encode()[: caught.offset].count(b"\n")
         assert lines + 1 == case["at"]
         return
     document = csp.parse(case["text"], mode=case["mode"])
@@ -45,7 +43,6 @@ def test_state(case):
     for message in messages[:-1]:
         store.apply(message)
     before = kept(store)
-    with pytest.raises(RuleError) as caught:
-        store.apply(messages[-1])
-    assert (caught.value.reason, caught.value.path) == (case["error"], case["at"])
+    caught = raised(RuleError, store.apply, messages[-1])
+    assert (caught.reason, caught.path) == (case["error"], case["at"])
     assert kept(store) == before

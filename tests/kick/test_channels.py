@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from turnwire import kick
 from turnwire.errors import EncodeError
 from turnwire.kick import EventKind, Monitor, TaskState, channels, check, decode, encode
@@ -84,9 +85,7 @@ def test_correlation() -> None:
     ],
 )  # fmt: skip
 def test_refusals(call: Any, reason: str) -> None:
-    with pytest.raises(EncodeError) as caught:
-        call()
-    assert caught.value.reason == reason
+    assert raised(EncodeError, call).reason == reason
 
 
 @pytest.mark.parametrize("options", [{}, {"correlation_id": GROUP}])

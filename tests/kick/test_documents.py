@@ -7,6 +7,7 @@ import json
 import pytest
 
 import turnwire
+from tests.conftest import raised
 from turnwire import kick
 from turnwire.checklists import FAIL, PASS
 from turnwire.errors import DecodeError, EncodeError, Reason, RuleError
@@ -55,14 +56,13 @@ def test_good(twin: str, text: str) -> None:
 
 @pytest.mark.parametrize("text", LENIENT.values())
 def test_strict_reading_refuses_what_authors_write(twin: str, text: str) -> None:
-    with pytest.raises(DecodeError) as caught:
-        read(text)
+    caught = raised(DecodeError, read, text)
     first = faults(text)[0]
     assert (first.reason, first.offset, first.line, str(first)) == (
-        caught.value.reason,
-        caught.value.offset,
-        caught.value.line,
-        str(caught.value),
+        caught.reason,
+        caught.offset,
+        caught.line,
+        str(caught),
     )
     assert codec.check(read_record(text.encode())) == []
 
@@ -86,9 +86,7 @@ def test_every_fault_and_issue_with_its_line(twin: str) -> None:
         (Reason.INDEX_GAP, 9, "info"),
         (Reason.DUPLICATE_SECTION, 10, "info"),
     ]
-    with pytest.raises(RuleError) as caught:
-        codec.check(read_record(raw), strict=True)
-    assert caught.value.reason is Reason.BOM
+    assert raised(RuleError, codec.check, read_record(raw), strict=True).reason is Reason.BOM
 
 
 def test_faults_are_those_that_strict_reading_raises(twin: str) -> None:
@@ -105,9 +103,7 @@ def test_built_documents_are_checked(twin: str) -> None:
     assert [(issue.reason, issue.where) for issue in codec.check(space)] == [(Reason.INDEX_GAP, "/sections/1")]
     assert turnwire.encode(space) == "⫻a:p/1\n⫻a:p/3\n"
     space.sections.append(Section("a b"))
-    with pytest.raises(EncodeError) as caught:
-        turnwire.encode(space)
-    assert caught.value.reason is Reason.BAD_HEADER
+    assert raised(EncodeError, turnwire.encode, space).reason is Reason.BAD_HEADER
 
 
 NO_DOCUMENTS = [

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests import vectors
-from tests.conftest import BACKENDS, needs_both
+from tests.conftest import BACKENDS, needs_both, raised
 from turnwire import kick
 from turnwire._backend import core_module
 from turnwire.contract import LIMITS
@@ -53,9 +53,8 @@ def reasons(envelope: Envelope, **context: Any) -> list[tuple[str, int | str, st
 def test_vectors(twin: str, case: dict[str, Any], form: Callable[[str], Any]) -> None:
     source = form(case["text"])
     if "error" in case:
-        with pytest.raises(DecodeError) as caught:
-            decode(source)
-        assert (caught.value.reason, caught.value.line, caught.value.wire) == (case["error"], case["at"], "kick")
+        caught = raised(DecodeError, decode, source)
+        assert (caught.reason, caught.line, caught.wire) == (case["error"], case["at"], "kick")
         return
     envelope = decode(source)
     for _ in range(2):  # the second time the policy's verdict is remembered
@@ -126,14 +125,12 @@ def test_check(twin: str, fields: dict[str, Any], issues: list[Any]) -> None:
         assert json.loads(encode(envelope)) == fields
         assert decode(json.dumps(fields), strict=True) == envelope
         return
-    with pytest.raises(EncodeError) as refused:
-        encode(envelope)
-    assert (refused.value.reason, refused.value.path) == warnings[0][:2]
+    refused = raised(EncodeError, encode, envelope)
+    assert (refused.reason, refused.path) == warnings[0][:2]
     for call in (lambda: check(envelope, strict=True), lambda: decode(json.dumps(fields), strict=True)):
-        with pytest.raises(RuleError) as broken:
-            call()
-        assert (broken.value.reason, broken.value.path) == warnings[0][:2]
-        assert broken.value.rule
+        broken = raised(RuleError, call)
+        assert (broken.reason, broken.path) == warnings[0][:2]
+        assert broken.rule
 
 
 def test_the_text_names_key_row_and_hint(twin: str) -> None:
@@ -175,17 +172,15 @@ ERRORS = [
 def test_errors(twin: str, fields: dict[str, Any], reason: str, path: str, there: bytes) -> None:
     for indent in (None, 1):
         text = "\n " + json.dumps(fields, ensure_ascii=False, indent=indent)
-        with pytest.raises(DecodeError) as caught:
-            decode(text)
-        error = caught.value
+        caught = raised(DecodeError, decode, text)
+        error = caught
         raw = text.encode()
         assert (error.reason, error.path) == (reason, path)
         assert error.offset is not None
         assert raw[error.offset :].startswith(there)
         assert error.line == raw[: error.offset].count(b"\n") + 1
-    with pytest.raises(DecodeError) as caught:
-        Envelope.from_dict(fields)
-    assert (caught.value.reason, caught.value.path) == (reason, path)
+    caught = raised(DecodeError, Envelope.from_dict, fields)
+    assert (caught.reason, caught.path) == (reason, path)
 
 
 @pytest.mark.parametrize(
@@ -196,17 +191,15 @@ def test_errors(twin: str, fields: dict[str, Any], reason: str, path: str, there
     ],
 )  # fmt: skip
 def test_no_json_object(twin: str, text: str, reason: str) -> None:
-    with pytest.raises(DecodeError) as caught:
-        decode(text)
-    assert (caught.value.reason, caught.value.wire) == (reason, "kick")
+    caught = raised(DecodeError, decode, text)
+    assert (caught.reason, caught.wire) == (reason, "kick")
 
 
 def test_limits(twin: str) -> None:
     text = json.dumps(SEED)
     assert decode(text, limits=LIMITS._replace(message=len(text))) == decode(text)
-    with pytest.raises(DecodeError) as caught:
-        decode(text, limits=LIMITS._replace(message=len(text) - 1))
-    assert caught.value.reason == "message_too_large"
+    caught = raised(DecodeError, decode, text, limits=LIMITS._replace(message=len(text) - 1))
+    assert caught.reason == "message_too_large"
 
 
 def test_escaped_sigil_is_the_same(twin: str) -> None:
@@ -242,17 +235,14 @@ def test_what_cannot_be_written(twin: str, field: str, value: Any, reason: str) 
     setattr(envelope, field, value)
     assert reason in [issue.reason for issue in check(envelope)]
     for strict in (True, False):
-        with pytest.raises(EncodeError) as caught:
-            encode(envelope, strict=strict)
-        assert (caught.value.reason, caught.value.path) == (reason, f"/{field}")
+        caught = raised(EncodeError, encode, envelope, strict=strict)
+        assert (caught.reason, caught.path) == (reason, f"/{field}")
 
 
 def test_lone_surrogate_is_not_written(twin: str) -> None:
     envelope = decode(json.dumps(SEED)).replace(content="⫻a\n\ud800")
     assert [issue.reason for issue in check(envelope)] == ["content_not_space"]
-    with pytest.raises(EncodeError) as caught:
-        encode(envelope, strict=False)
-    assert caught.value.reason == "lone_surrogate"
+    assert raised(EncodeError, encode, envelope, strict=False).reason == "lone_surrogate"
 
 
 def test_envelope_is_a_value(core: Callable[[str], ModuleType]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from tests.kick.test_envelope import seed
 from turnwire.errors import DecodeError
 from turnwire.kick import DEFAULT_POLICY, Policy, Row, check, decode, encode
@@ -110,9 +111,8 @@ ROW = {"channel": "a/*", "type": "*", "senders": [], "receivers": []}
     ],
 )
 def test_bad_tables(table: dict[str, Any], path: str) -> None:
-    with pytest.raises(DecodeError) as caught:
-        Policy.from_dict(table)
-    assert (caught.value.reason, caught.value.path) == ("bad_policy", path)
+    caught = raised(DecodeError, Policy.from_dict, table)
+    assert (caught.reason, caught.path) == ("bad_policy", path)
 
 
 def test_bad_toml(tmp_path: Path) -> None:
@@ -121,7 +121,6 @@ def test_bad_toml(tmp_path: Path) -> None:
     assert caught.value.path is None
     path = tmp_path / "policy.toml"
     path.write_bytes(b"roles = ['\xff']")
-    with pytest.raises(DecodeError) as caught:
-        Policy.from_toml(path)
-    assert (caught.value.text, caught.value.path) == ("this is not TOML: byte 10 is not UTF-8", None)
-    assert (caught.value.reason, caught.value.wire) == ("bad_policy", "kick")
+    caught = raised(DecodeError, Policy.from_toml, path)
+    assert (caught.text, caught.path) == ("this is not TOML: byte 10 is not UTF-8", None)
+    assert (caught.reason, caught.wire) == ("bad_policy", "kick")

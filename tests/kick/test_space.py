@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 import turnwire.kick._format_py as pure
 from tests import vectors
-from tests.conftest import BACKENDS, needs_both
+from tests.conftest import BACKENDS, needs_both, raised
 from tests.levels import each_level
 from turnwire import kick
 from turnwire.errors import DecodeError, EncodeError, Reason
@@ -63,9 +63,8 @@ def test_vectors(twin: str, case: dict[str, Any], form: Callable[[str], Any]) ->
     source = form(case["text"])
     assert parse_space(source, mode="lenient").text() == case["text"], "lenient reading refuses nothing"
     if "error" in case:
-        with pytest.raises(DecodeError) as caught:
-            parse_space(source, mode=case["mode"])
-        assert (caught.value.reason, caught.value.line, caught.value.wire) == (case["error"], case["at"], "kick")
+        caught = raised(DecodeError, parse_space, source, mode=case["mode"])
+        assert (caught.reason, caught.line, caught.wire) == (case["error"], case["at"], "kick")
         return
     found = parse_space(source, mode=case["mode"])
     assert shown(found) == case["expect"]
@@ -148,15 +147,13 @@ def test_lenient_headers(twin: str, header: str, parts: tuple[Any, ...], issues:
 )  # fmt: skip
 def test_strict_says_where(twin: str, header: str, offset: int) -> None:
     for source in (f"é\n{header}", f"é\n{header}".encode()):
-        with pytest.raises(DecodeError) as caught:
-            parse_space(source)
-        assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.BAD_HEADER, 3 + offset, 2)
+        caught = raised(DecodeError, parse_space, source)
+        assert (caught.reason, caught.offset, caught.line) == (Reason.BAD_HEADER, 3 + offset, 2)
 
 
 def test_byte_order_mark(twin: str) -> None:
-    with pytest.raises(DecodeError) as caught:
-        parse_space("\ufeff⫻a\n")
-    assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.BOM, 0, 1)
+    caught = raised(DecodeError, parse_space, "\ufeff⫻a\n")
+    assert (caught.reason, caught.offset, caught.line) == (Reason.BOM, 0, 1)
     found = parse_space("\ufeff⫻a\n", mode="lenient")
     assert (found.preamble, found.bom, found.text()) == ("", True, "\ufeff⫻a\n")
     assert [(issue.reason, issue.where) for issue in found.issues] == [(Reason.BOM, 1)]
@@ -170,9 +167,8 @@ def test_byte_order_mark(twin: str) -> None:
 )
 def test_the_first_fault_of_a_header_is_told(twin: str, header: str, fault: int) -> None:
     """A colon is one of the qualifier behind the first; a slash is none there, nor twice."""
-    with pytest.raises(DecodeError) as caught:
-        parse_space(f"⫻{header}\n")
-    assert (caught.value.reason, caught.value.offset) == (Reason.BAD_HEADER, len("⫻".encode()) + fault)
+    caught = raised(DecodeError, parse_space, f"⫻{header}\n")
+    assert (caught.reason, caught.offset) == (Reason.BAD_HEADER, len("⫻".encode()) + fault)
 
 
 @pytest.mark.parametrize(
@@ -287,26 +283,23 @@ def test_bad_utf8_is_found_anywhere(core: Callable[[str], ModuleType]) -> None:
             for piece in BAD_UTF8:
                 for tail in (b"", b"\n", b"x" * 150):
                     data = "⫻a\n".encode() + b"y" * size + piece + tail
-                    with pytest.raises(DecodeError) as caught:
-                        module.parse(data, True)
-                    assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, 5 + size)
+                    caught = raised(DecodeError, module.parse, data, True)
+                    assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 5 + size)
         for good in ("é", "€", "😀", "\ud7ff", "\ue000", "\U0010ffff", "\x7f\u0080\u07ff\u0800\uffff\U00010000"):
             data = ("⫻a\n" + good * 9000).encode()
             assert module.parse(data, True)[2][0].content == good * 9000
 
 
 def test_bad_utf8_comes_before_a_bad_header(core: Callable[[str], ModuleType]) -> None:
-    with pytest.raises(DecodeError) as caught:
-        core("kick.format").parse("⫻ a\n".encode() + b"x" * 40000 + b"\xff")
-    assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, 40006)
+    caught = raised(DecodeError, core("kick.format").parse, "⫻ a\n".encode() + b"x" * 40000 + b"\xff")
+    assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 40006)
 
 
 def test_lone_surrogate(twin: str) -> None:
     for text in ("⫻a\n\ud800", "⫻a\n" + "é" * 300 + "\udfff" + "\n" * 300, "\ud800"):
-        with pytest.raises(DecodeError) as caught:
-            parse_space(text, mode="lenient")
+        caught = raised(DecodeError, parse_space, text, mode="lenient")
         before = text[: text.index(next(letter for letter in text if "\ud800" <= letter <= "\udfff"))]
-        assert (caught.value.reason, caught.value.offset) == (Reason.LONE_SURROGATE, len(before.encode()))
+        assert (caught.reason, caught.offset) == (Reason.LONE_SURROGATE, len(before.encode()))
 
 
 def test_megabytes_and_long_lines(twin: str) -> None:
@@ -328,9 +321,7 @@ def test_buffers(twin: str) -> None:
     assert found.text() == "⫻a\nx\n"
     assert parse_space(memoryview(data)).sections[0].content == "x"
     for value in (memoryview(data)[::2], 7, None):
-        with pytest.raises(DecodeError) as caught:
-            parse_space(value)  # type: ignore[arg-type]
-        assert caught.value.reason is Reason.WRONG_TYPE
+        assert raised(DecodeError, parse_space, value).reason is Reason.WRONG_TYPE
     with pytest.raises(ValueError, match="mode"):
         parse_space("", mode="loose")
 
@@ -373,9 +364,8 @@ def test_content_that_would_lose_its_end_is_refused_unless_it_is_to_be_trimmed(
     made = core("kick.format").Section
     for text in ("x", "\n x", ""):
         kept = f"{text} " if text and tail == " \n" else text
-        with pytest.raises(EncodeError) as caught:
-            made("a", content=text + tail)
-        assert (caught.value.reason, caught.value.path) == (Reason.TRAILING_BLANK, "/content")
+        caught = raised(EncodeError, made, "a", content=text + tail)
+        assert (caught.reason, caught.path) == (Reason.TRAILING_BLANK, "/content")
         with pytest.raises(EncodeError):
             made("a").replace(content=text + tail)
         assert made("a", content=text + tail, trim=True).content == kept
@@ -411,9 +401,7 @@ def test_a_section_with_a_line_that_begins_with_the_sigil_is_spelled_by_its_docu
     (section,) = parse_space("⫻a\nx\n\n", stuffing=True).sections
     changed = section.replace(content="⫻b\n\\⫻c")
     assert Space("", [changed], stuffing=True).text() == "⫻a\n\\⫻b\n\\\\⫻c\n"
-    with pytest.raises(EncodeError) as caught:
-        Space("", [changed]).text()
-    assert caught.value.reason is Reason.SIGIL_IN_BODY
+    assert raised(EncodeError, Space("", [changed]).text).reason is Reason.SIGIL_IN_BODY
 
 
 def test_a_section_that_is_replaced_keeps_its_line_endings_and_blank_lines(twin: str) -> None:
@@ -423,9 +411,8 @@ def test_a_section_that_is_replaced_keeps_its_line_endings_and_blank_lines(twin:
     assert found.text() == "⫻a: x \r\n1\r\n \r\n\r\n⫻b\r\n2\r\n\r\n⫻d\n"
     assert parse_space("⫻a").sections[0].replace(content="x").raw == "⫻a\nx"
     (fenced, *_) = parse_space("⫻a\nx\n⫻b\n", fences=True).sections
-    with pytest.raises(EncodeError) as caught:
-        Space("", [fenced.replace(content="```"), Section("b")], fences=True).text()
-    assert caught.value.reason is Reason.UNCLOSED_FENCE
+    caught = raised(EncodeError, Space("", [fenced.replace(content="```"), Section("b")], fences=True).text)
+    assert caught.reason is Reason.UNCLOSED_FENCE
 
 
 def test_editing_a_document(twin: str) -> None:
@@ -452,9 +439,8 @@ def test_editing_a_document(twin: str) -> None:
     ],
 )
 def test_writing_refuses(built: Space, reason: str, path: str) -> None:
-    with pytest.raises(EncodeError) as caught:
-        built.text()
-    assert (caught.value.reason, caught.value.path) == (reason, path)
+    caught = raised(EncodeError, built.text)
+    assert (caught.reason, caught.path) == (reason, path)
 
 
 def test_lenient_writing() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import needs_both
+from tests.conftest import needs_both, raised
 from tests.nslip.twins import core_of, outcome
 from turnwire import DecodeError, EncodeError, Reason
 
@@ -51,9 +51,8 @@ def test_numbers_there_and_back(twin: Any) -> None:
     ],
 )
 def test_refused_digits(twin: Any, digits: Any, reason: Reason, offset: int) -> None:
-    with pytest.raises(DecodeError) as caught:
-        twin.decode(digits)
-    error = caught.value
+    caught = raised(DecodeError, twin.decode, digits)
+    error = caught
     assert (error.reason, error.offset, error.line, error.wire) == (reason, offset, 1, "nslip")
     assert str(error).isprintable()
 
@@ -71,9 +70,8 @@ def test_refused_digits(twin: Any, digits: Any, reason: Reason, offset: int) -> 
     ],
 )
 def test_refused_numbers(twin: Any, number: Any, reason: Reason) -> None:
-    with pytest.raises(EncodeError) as caught:
-        twin.encode(number)
-    assert (caught.value.reason, caught.value.wire) == (reason, "nslip")
+    caught = raised(EncodeError, twin.encode, number)
+    assert (caught.reason, caught.wire) == (reason, "nslip")
 
 
 # --- columns --------------------------------------------------------------------------------------------------------
@@ -134,9 +132,8 @@ def test_any_integers_are_taken(twin: Any, numbers: Any) -> None:
     ids=str,
 )
 def test_refused_columns_of_numbers(twin: Any, numbers: Any, reason: Reason, path: str | None) -> None:
-    with pytest.raises(EncodeError) as caught:
-        twin.encode_array(numbers)
-    assert (caught.value.reason, caught.value.path, caught.value.wire) == (reason, path, "nslip")
+    caught = raised(EncodeError, twin.encode_array, numbers)
+    assert (caught.reason, caught.path, caught.wire) == (reason, path, "nslip")
 
 
 @pytest.mark.parametrize("width", [1, 2, 8, 11, 12, 15, 16, 17, 64])
@@ -173,9 +170,8 @@ def test_texts_of_any_stride_and_without_width(twin: Any) -> None:
     ],
 )
 def test_refused_texts(twin: Any, texts: list[bytes], reason: Reason, path: str, offset: int) -> None:
-    with pytest.raises(DecodeError) as caught:
-        twin.decode_array(np.array(texts))
-    error = caught.value
+    caught = raised(DecodeError, twin.decode_array, np.array(texts))
+    error = caught
     assert (error.reason, error.path, error.offset, error.line) == (reason, path, offset, 1)
     assert error.wire == "nslip"
 
@@ -195,9 +191,8 @@ def test_refused_texts(twin: Any, texts: list[bytes], reason: Reason, path: str,
     ids=repr,
 )
 def test_only_one_dimension_of_bytes_is_read(twin: Any, texts: Any, text: str) -> None:
-    with pytest.raises(DecodeError) as caught:
-        twin.decode_array(texts)
-    assert (caught.value.reason, caught.value.text) == (Reason.WRONG_TYPE, text)
+    caught = raised(DecodeError, twin.decode_array, texts)
+    assert (caught.reason, caught.text) == (Reason.WRONG_TYPE, text)
 
 
 @needs_both

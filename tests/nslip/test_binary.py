@@ -12,7 +12,7 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
 
-from tests.conftest import BACKENDS, rounds
+from tests.conftest import BACKENDS, raised, rounds
 from tests.nslip import twins
 from tests.nslip.twins import BAD_MESSAGES, bad_message
 from turnwire import LIMITS, DecodeError, EncodeError, Reason
@@ -43,12 +43,11 @@ def use(monkeypatch: pytest.MonkeyPatch, backend: str) -> Any:
 
 
 def refusal(read: Callable[[Any], Any], data: Any) -> DecodeError:
-    with pytest.raises(DecodeError) as caught:
-        read(data)
-    assert caught.value.wire == "nslip"
-    assert caught.value.line is None
-    assert str(caught.value).isprintable()
-    return caught.value
+    caught = raised(DecodeError, read, data)
+    assert caught.wire == "nslip"
+    assert caught.line is None
+    assert str(caught).isprintable()
+    return caught
 
 
 def changed(**values: Any) -> bytes:
@@ -155,12 +154,10 @@ def test_what_encode_refuses_is_refused_here(
 ) -> None:
     core = use(monkeypatch, backend)
     message = bad_message(core, reason)
-    with pytest.raises(EncodeError) as text:
-        core.encode(message)
-    with pytest.raises(EncodeError) as caught:
-        form.write(message)
-    assert (caught.value.reason, caught.value.path) == (text.value.reason, text.value.path)
-    assert caught.value.reason == reason
+    text = raised(EncodeError, core.encode, message)
+    caught = raised(EncodeError, form.write, message)
+    assert (caught.reason, caught.path) == (text.reason, text.path)
+    assert caught.reason == reason
 
 
 def test_cut_off_at_every_byte(form: Form) -> None:
@@ -391,14 +388,11 @@ def test_bytes_as_many_as_may_be() -> None:
         message.slots[20] += "x" * (LIMITS.message - len(write(message)))
         most = len(write(message))
         message.slots[20] += "x"
-        with pytest.raises(EncodeError) as refused:
-            write(message)
-        assert refused.value.reason is Reason.MESSAGE_TOO_LARGE
+        assert raised(EncodeError, write, message).reason is Reason.MESSAGE_TOO_LARGE
         assert most == LIMITS.message
         for size in (LIMITS.message, LIMITS.message + 1):
-            with pytest.raises(DecodeError) as caught:
-                read(bytes(size))
-            assert (caught.value.reason is Reason.MESSAGE_TOO_LARGE) is (size > LIMITS.message)
+            caught = raised(DecodeError, read, bytes(size))
+            assert (caught.reason is Reason.MESSAGE_TOO_LARGE) is (size > LIMITS.message)
 
 
 # --- protobuf -----------------------------------------------------------------------------------------------------

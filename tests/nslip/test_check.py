@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, raised
 from tests.nslip import twins
 from turnwire import EncodeError, Issue, extract
 from turnwire.nslip import SCHEMA_VERSION, Act, FrameType, SlipMessage, Slot, announce, announced, decode, encode, rules
@@ -88,9 +88,7 @@ def test_a_kept_number_over_64_bits_is_not_written(nslip: Any, kept: str) -> Non
 @pytest.mark.parametrize("reason", twins.BAD_MESSAGES)
 def test_what_encode_refuses_is_a_warning(nslip: Any, reason: str) -> None:
     message = twins.bad_message(nslip, reason)
-    with pytest.raises(EncodeError) as caught:
-        nslip.encode(message)
-    assert found(message) == [(reason, caught.value.path, "warning")]
+    assert found(message) == [(reason, raised(EncodeError, nslip.encode, message).path, "warning")]
 
 
 def test_every_bad_field_is_named(nslip: Any) -> None:
@@ -178,9 +176,8 @@ def test_announcing_a_version(nslip: Any) -> None:
     ids=repr,
 )
 def test_versions_that_are_none(nslip: Any, version: Any, reason: str) -> None:
-    with pytest.raises(EncodeError) as caught:
-        announce(3, 1, 0, 1, version=version)
-    assert (caught.value.reason, caught.value.path) == (reason, "/version")
+    caught = raised(EncodeError, announce, 3, 1, 0, 1, version=version)
+    assert (caught.reason, caught.path) == (reason, "/version")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.conftest import BACKENDS, PURE_ONLY
+from tests.conftest import BACKENDS, PURE_ONLY, raised
 from tests.nslip import twins
 from turnwire import DecodeError, EncodeError, Reason, scan
 from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot, base62
@@ -38,9 +38,7 @@ def nslip(core: Any) -> Any:
     ],
 )
 def test_a_call_that_lacks_fields_names_them(nslip: Any, given: dict[str, Any], text: str) -> None:
-    with pytest.raises(TypeError) as caught:
-        nslip.SlipMessage(**given)
-    assert str(caught.value) == f"SlipMessage.__init__() missing {text}"
+    assert str(raised(TypeError, nslip.SlipMessage, **given)) == f"SlipMessage.__init__() missing {text}"
 
 
 @pytest.mark.parametrize("name", ["conv_id", "turn", "src", "dst", "act", "frame", "slots", "extra"])
@@ -55,9 +53,8 @@ def test_slots_set_to_none_are_refused_when_written(nslip: Any) -> None:
     message = nslip.decode(WIRE)
     message.slots = None
     assert message.slots is None
-    with pytest.raises(EncodeError) as caught:
-        nslip.encode(message)
-    assert (caught.value.reason, caught.value.path) == (Reason.WRONG_TYPE, "/slots")
+    caught = raised(EncodeError, nslip.encode, message)
+    assert (caught.reason, caught.path) == (Reason.WRONG_TYPE, "/slots")
     assert message != nslip.decode(WIRE)
     message.slots = {Slot.GOAL_ID: 17}
     assert nslip.encode(message) == "@a3|f0|c3|S0|d1|T1|gH#"
@@ -175,9 +172,8 @@ def test_dicts_take_codes_too(nslip: Any) -> None:
     ids=repr,
 )
 def test_refused_dicts(nslip: Any, change: dict[str, Any], reason: Reason, path: str) -> None:
-    with pytest.raises(DecodeError) as caught:
-        nslip.SlipMessage.from_dict(nslip.decode(WIRE).to_dict() | change)
-    assert (caught.value.reason, caught.value.path) == (reason, path)
+    caught = raised(DecodeError, nslip.SlipMessage.from_dict, nslip.decode(WIRE).to_dict() | change)
+    assert (caught.reason, caught.path) == (reason, path)
 
 
 def test_dicts_lacking_a_field(nslip: Any) -> None:
@@ -197,9 +193,7 @@ def test_dicts_lacking_a_field(nslip: Any) -> None:
 def test_unknown_fields_are_errors_unless_kept(nslip: Any) -> None:
     for wire, reason in (("x5", Reason.UNKNOWN_PREFIX), ("f7", Reason.UNKNOWN_FRAME)):
         head = "@a3|c3|S0|d1|T1|" + ("f0|" if wire[0] == "x" else "")
-        with pytest.raises(DecodeError) as caught:
-            nslip.decode(f"{head}{wire}#")
-        assert caught.value.reason is reason
+        assert raised(DecodeError, nslip.decode, f"{head}{wire}#").reason is reason
         assert nslip.decode(f"{head}{wire}#", unknown="keep").extra == {wire[0]: wire[1:]}
     for wrong in ("drop", "", None, True):
         with pytest.raises(ValueError, match="unknown must be"):
@@ -218,17 +212,13 @@ def test_keeping_is_as_strict_as_reading(nslip: Any) -> None:
         ("5x", Reason.UNKNOWN_PREFIX),
         ("\u00e91", Reason.UNKNOWN_PREFIX),
     ):
-        with pytest.raises(DecodeError) as caught:
-            nslip.decode(f"@a3|f0|c3|S0|d1|T1|{field}#", unknown="keep")
-        assert caught.value.reason is reason
+        assert raised(DecodeError, nslip.decode, f"@a3|f0|c3|S0|d1|T1|{field}#", unknown="keep").reason is reason
 
 
 def test_an_unknown_frame_needs_its_kept_digits(nslip: Any) -> None:
     message = twins.kept_message(nslip)
     message.frame = 8
-    with pytest.raises(EncodeError) as caught:
-        nslip.encode(message)
-    assert caught.value.reason is Reason.UNKNOWN_FRAME
+    assert raised(EncodeError, nslip.encode, message).reason is Reason.UNKNOWN_FRAME
     message.frame = FrameType.PLAN
     assert nslip.encode(message).startswith("@a3|f1|")
 
@@ -273,9 +263,7 @@ def test_what_is_no_slot_is_not_written_as_one(nslip: Any, key: Any) -> None:
         message = nslip.decode(WIRE)
         message.slots = slots
         for one in (message, message.replace(turn=2), nslip.SlipMessage(1, 1, 0, 1, 3, 0, slots)):
-            with pytest.raises(EncodeError) as caught:
-                nslip.encode(one)
-            assert caught.value.reason == "unknown_slot"
+            assert raised(EncodeError, nslip.encode, one).reason == "unknown_slot"
 
 
 def test_kept_fields_without_a_place_come_last(core):
@@ -320,9 +308,8 @@ def test_a_line_is_one_message_to_its_last_byte(core, behind):
     one = "@a3|f0|c7|S0|d1|T1#"
     decode_many = core("nslip.codec").decode_many
     for end in ("", "\n", " \r\n"):
-        with pytest.raises(DecodeError) as caught:
-            decode_many(f"{one}\n{one}{behind}{end}".encode())
-        found = caught.value
+        caught = raised(DecodeError, decode_many, f"{one}\n{one}{behind}{end}".encode())
+        found = caught
         assert (str(found.reason), found.offset, found.line) == ("trailing_junk", 2 * len(one) + 1, 2)
     assert len(decode_many(f"{one}\n\n {one} \n".encode())) == 2
 
@@ -336,9 +323,8 @@ WHOLE = "@" + "|".join(HEADER) + "#"
 
 
 def refused(nslip: Any, wire: str) -> tuple[Reason, int | None]:
-    with pytest.raises(DecodeError) as caught:
-        nslip.decode(wire)
-    return caught.value.reason, caught.value.offset
+    caught = raised(DecodeError, nslip.decode, wire)
+    return caught.reason, caught.offset
 
 
 def test_header_fields_come_in_any_order_and_each_once(nslip: Any) -> None:
@@ -383,9 +369,7 @@ def test_no_field_gets_a_value_that_nobody_gave(nslip: Any) -> None:
     for field in HEADER:
         fields = [one for one in every if one != field]
         assert refused(nslip, "@" + "|".join(fields) + "#")[0] is Reason.MISSING_FIELD
-    with pytest.raises(DecodeError) as caught:
-        base62.decode("")
-    assert caught.value.reason is Reason.EMPTY_VALUE
+    assert raised(DecodeError, base62.decode, "").reason is Reason.EMPTY_VALUE
 
 
 MESSAGE = {"conv_id": 3, "turn": 1, "src": 0, "dst": 1, "act": 3, "frame": 0, "slots": {}}
@@ -421,6 +405,5 @@ MESSAGE = {"conv_id": 3, "turn": 1, "src": 0, "dst": 1, "act": 3, "frame": 0, "s
     ],
 )
 def test_what_is_not_written(nslip: Any, fields: dict[str, Any], reason: str, path: str) -> None:
-    with pytest.raises(EncodeError) as caught:
-        nslip.encode(nslip.SlipMessage(**MESSAGE | fields))
-    assert (caught.value.reason, caught.value.path) == (reason, path)
+    caught = raised(EncodeError, nslip.encode, nslip.SlipMessage(**MESSAGE | fields))
+    assert (caught.reason, caught.path) == (reason, path)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import BACKENDS, PURE_ONLY, rounds
+from tests.conftest import BACKENDS, PURE_ONLY, raised, rounds
 from tests.nslip import twins
 from turnwire import DecodeError, Reason
 
@@ -139,9 +139,8 @@ def test_no_string_forges_a_field(core: Any) -> None:
 @pytest.mark.parametrize("junk", ["x", "#", "@", "|", '"', "\x00", "@a3|f0|c3|S0|d1|T1#"])
 def test_nothing_may_follow(core: Any, junk: str) -> None:
     wire = "@a3|f0|c3|S0|d1|T1#"
-    with pytest.raises(DecodeError) as caught:
-        core("nslip.codec").decode(wire + junk)
-    assert (caught.value.reason, caught.value.offset) == (Reason.TRAILING_JUNK, len(wire))
+    caught = raised(DecodeError, core("nslip.codec").decode, wire + junk)
+    assert (caught.reason, caught.offset) == (Reason.TRAILING_JUNK, len(wire))
 
 
 def test_the_upstream_lines(core: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests import vectors
+from tests.conftest import raised
 from turnwire import DecodeError, EncodeError
 from turnwire.nslip import Act, FrameType, Slot
 
@@ -37,9 +38,8 @@ def test_decode(core: Any, case: dict[str, Any], form: Any) -> None:
         assert read(message) == expected(case)
         assert nslip.decode(nslip.encode(message)) == message
         return
-    with pytest.raises(DecodeError) as caught:
-        nslip.decode(data)
-    error = caught.value
+    caught = raised(DecodeError, nslip.decode, data)
+    error = caught
     assert (error.reason, error.offset, error.line, error.wire) == (case["error"], case["offset"], 1, "nslip")
     assert str(error).isprintable(), "errors are printed on terminals and in logs"
 
@@ -57,9 +57,8 @@ def test_encode(core: Any, case: dict[str, Any]) -> None:
     if "error" not in case:
         assert nslip.encode(message) == case["expect"]
         return
-    with pytest.raises(EncodeError) as caught:
-        nslip.encode(message)
-    assert (caught.value.reason, caught.value.wire) == (case["error"], "nslip")
+    caught = raised(EncodeError, nslip.encode, message)
+    assert (caught.reason, caught.wire) == (case["error"], "nslip")
 
 
 LEGACY = "@a3|f0|c3|s0|d1|t1"
@@ -85,8 +84,7 @@ LEGACY = "@a3|f0|c3|s0|d1|t1"
 def test_the_legacy_header_is_named(core: Any, wire: str, reason: str) -> None:
     nslip = core("nslip.codec")
     for unknown in ("error", "keep"):
-        with pytest.raises(DecodeError) as caught:
-            nslip.decode(wire, unknown=unknown)
-        assert caught.value.reason == reason
+        caught = raised(DecodeError, nslip.decode, wire, unknown=unknown)
+        assert caught.reason == reason
         if reason == "look_alike":
-            assert (caught.value.offset, "draft before v0.1" in str(caught.value)) == (0, True)
+            assert (caught.offset, "draft before v0.1" in str(caught)) == (0, True)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import needs_both
+from tests.conftest import needs_both, raised
 from tests.json_text.test_read import JSON
 from tests.sstp.examples import example, real
 from turnwire import sstp as package
@@ -307,9 +307,8 @@ def test_clocks_and_turns_come_out_right():
 
 def test_a_refused_message_uses_up_no_clock():
     agent = package.Agent("a", "s")
-    with pytest.raises(EncodeError) as caught:
-        agent.say(package.Knowledge, "k", confidence=1.5)
-    assert (caught.value.reason, caught.value.path) == (Reason.OUT_OF_RANGE, "/payload/confidence")
+    caught = raised(EncodeError, agent.say, package.Knowledge, "k", confidence=1.5)
+    assert (caught.reason, caught.path) == (Reason.OUT_OF_RANGE, "/payload/confidence")
     with pytest.raises(TypeError, match="actor"):
         agent.say(package.Knowledge, "k", confidence=1, actor="x")
     assert agent.say(package.Knowledge, "k", confidence=1).logical_clock == 1

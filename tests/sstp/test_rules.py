@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests import vectors
+from tests.conftest import raised
 from tests.sstp.examples import WRONG, example, fields
 from tests.sstp.test_messages import damaged
 from turnwire import sstp as package
@@ -93,9 +94,8 @@ def test_fractions(sstp, kind, part, field):
     for number in (float("nan"), float("inf"), float("-inf")):
         message.fields[part][field.name] = number
         for strict in (True, False):
-            with pytest.raises(EncodeError) as caught:
-                sstp.encode(message, strict=strict)
-            assert (caught.value.reason, caught.value.path) == (Reason.NOT_FINITE, path)
+            caught = raised(EncodeError, sstp.encode, message, strict=strict)
+            assert (caught.reason, caught.path) == (Reason.NOT_FINITE, path)
 
 
 def test_clock(sstp):
@@ -138,9 +138,8 @@ def test_a_schema_of_another_kind_in_any_order(sstp, kind):
         if other is kind:
             assert json.loads(sstp.encode(made)) == value
         else:
-            with pytest.raises(EncodeError) as caught:
-                sstp.encode(made)
-            assert (caught.value.reason, caught.value.path) == wrong
+            caught = raised(EncodeError, sstp.encode, made)
+            assert (caught.reason, caught.path) == wrong
 
 
 def test_unknown_kind(sstp):
@@ -191,9 +190,7 @@ def test_directed_to_that_is_set_in_a_message_that_was_read(sstp):
                 if one is not None:
                     part["directed_to"] = one
             if front and inside and front != inside:
-                with pytest.raises(EncodeError) as caught:
-                    sstp.encode(message)
-                assert caught.value.reason is Reason.ADDRESSEE_CONFLICT
+                assert raised(EncodeError, sstp.encode, message).reason is Reason.ADDRESSEE_CONFLICT
             else:
                 assert json.loads(sstp.encode(message))["payload"].get("directed_to") == inside
 
@@ -316,13 +313,11 @@ def test_errors_point_at_the_value(sstp):
         '{\n "header": {"kind": "knowledge",\n'
         ' "actor_id": "a", "schema_id": "x", "logical_clock": true},\n "payload": {}}'
     )
-    with pytest.raises(DecodeError) as caught:
-        sstp.decode(text)
-    assert (caught.value.line, text[caught.value.offset :][:4]) == (3, "true")
+    caught = raised(DecodeError, sstp.decode, text)
+    assert (caught.line, text[caught.offset :][:4]) == (3, "true")
     text = text.replace("true", "1")
-    with pytest.raises(DecodeError) as caught:
-        sstp.decode(text)
-    assert (caught.value.path, text[caught.value.offset :]) == ("/payload/content", "{}}")
+    caught = raised(DecodeError, sstp.decode, text)
+    assert (caught.path, text[caught.offset :]) == ("/payload/content", "{}}")
 
 
 @pytest.mark.parametrize(
@@ -338,24 +333,20 @@ def test_errors_point_at_the_value(sstp):
     ],
 )
 def test_no_strict_json(sstp, text, reason):
-    with pytest.raises(DecodeError) as caught:
-        sstp.decode(text)
-    assert caught.value.reason == reason and caught.value.offset is not None
+    caught = raised(DecodeError, sstp.decode, text)
+    assert caught.reason == reason and caught.offset is not None
 
 
 @pytest.mark.parametrize("message", [None, {}, "x", 3])
 def test_only_messages_are_written(sstp, message):
-    with pytest.raises(EncodeError) as caught:
-        sstp.encode(message)
-    assert caught.value.reason is Reason.WRONG_TYPE
+    assert raised(EncodeError, sstp.encode, message).reason is Reason.WRONG_TYPE
 
 
 def test_a_class_writes_its_own_kind(sstp):
     value = example(Kind.QUERY)
     for strict in (True, False):
-        with pytest.raises(EncodeError) as caught:
-            sstp.encode(sstp.Intent(value["header"], value["payload"]), strict=strict)
-        assert caught.value.reason is Reason.MISMATCH
+        caught = raised(EncodeError, sstp.encode, sstp.Intent(value["header"], value["payload"]), strict=strict)
+        assert caught.reason is Reason.MISMATCH
     assert json.loads(sstp.encode(sstp.Query(value["header"], value["payload"], {"x": 1}))) == {**value, "x": 1}
 
 
@@ -365,9 +356,8 @@ def test_a_class_writes_its_own_kind(sstp):
 @vectors.cases("sstp")
 def test_vectors(sstp, case):
     if case["read"] == "error":
-        with pytest.raises(DecodeError) as caught:
-            sstp.decode(case["text"])
-        assert caught.value.wire == "sstp" and caught.value.offset is not None and caught.value.text
+        caught = raised(DecodeError, sstp.decode, case["text"])
+        assert caught.wire == "sstp" and caught.offset is not None and caught.text
         return
     message = sstp.decode(case["text"])
     severities = {issue.severity for issue in sstp.check(message)}

@@ -9,6 +9,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.conftest import raised
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
 from turnwire.errors import Reason, RuleError
@@ -155,9 +156,8 @@ def test_strict_raises_and_changes_nothing():
     session = sstp.Session(strict=True)
     session.feed(message("a", 1))
     for bad in (message("a", 2), message("a", 1), message("b", 1, session="other")):
-        with pytest.raises(RuleError) as caught:
-            session.feed(bad)
-        assert caught.value.rule and caught.value.wire == "sstp" and caught.value.path.startswith("/header/")
+        caught = raised(RuleError, session.feed, bad)
+        assert caught.rule and caught.wire == "sstp" and caught.path.startswith("/header/")
     assert session.next_clock("b") == 1
     assert reasons(session.feed(message("b", 2))) == ["clock_gap"]  # an issue also when strict
     assert session.feed(message("a", 2)) == []
@@ -381,9 +381,7 @@ def test_identity():
     issues = session.feed(message("b", 1), "a")
     assert reasons(issues) == ["identity_mismatch"] and issues[0].severity == "error"
     assert reasons(session.feed(message("b", 1), "b")) == ["clock_repeat"]
-    with pytest.raises(RuleError) as caught:
-        sstp.Session(strict=True).feed(message("a", 1), "b")
-    assert caught.value.rule == "identity"
+    assert raised(RuleError, sstp.Session(strict=True).feed, message("a", 1), "b").rule == "identity"
 
 
 def test_identities_of_the_transport():
