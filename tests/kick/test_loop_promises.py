@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.kick.traffic import DAY, FAULTY, ORDERLY, START, Flow
+from tests.kick.traffic import DAY, FAULTY, ORDERLY, START, Flow, report
 from turnwire.kick import Deadlines, Envelope, Monitor, TaskState, channels
 from turnwire.kick.spec import CLOSED
 
@@ -18,10 +18,6 @@ AFTER = dict(
     zip(REPORTS, [TaskState.ACCEPTED, TaskState.RUNNING, TaskState.DELIVERED, TaskState.COMPLETED], strict=True)
 )
 ORDER = list(TaskState)
-
-
-def report(task: Envelope, word: str) -> Envelope:
-    return channels.artifact(task, "out.md") if word == "artifact" else channels.status(task, word)
 
 
 def run(words: tuple[str, ...]) -> tuple[list[TaskState], list[str]]:
@@ -118,12 +114,8 @@ def test_an_envelope_without_authority_changes_nothing() -> None:
         for forged in ("status", "artifact", "stop", "resume", "dispatch", "escalate"):
             told = []
             for forging in (False, True):
-                monitor, task = (
-                    Monitor(),
-                    channels.dispatch("T", "WePlan", "x", id="3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f"),
-                )
-                words = REPORTS[:done]
-                for one in (task, *(report(task, word) for word in words)):
+                monitor, task = Monitor(), channels.dispatch("T", "WePlan", "x")
+                for one in (task, *(report(task, word) for word in REPORTS[:done])):
                     monitor.feed(one)
                 if forging:
                     made = {

@@ -7,13 +7,13 @@ import uuid
 
 import pytest
 
+from tests.kick.traffic import AT, kinds, overdue, report
 from turnwire import kick
 from turnwire.kick import Deadlines, Envelope, Monitor, channels
 from turnwire.kick.checklist import CHECKLIST
 from turnwire.kick.monitor import MOST_RESUMED
 from turnwire.kick.spec import BROADCAST, ESCALATION_RECEIVERS
 
-AT = "2026-01-01T00:00:00Z"
 GROUP, OTHER = (str(uuid.UUID(int=number, version=4)) for number in (7, 8))
 
 
@@ -23,10 +23,6 @@ def dispatch(name: str, agent: str = "Dima", **options: str | None) -> Envelope:
 
 def violation(name: str, correlation: str | None = None) -> Envelope:
     return channels.violation("Auditor", name, "bad", timestamp=AT, correlation_id=correlation)
-
-
-def told(monitor: Monitor, *envelopes: Envelope, now: float | None = None) -> list[str]:
-    return [str(event.kind) for one in envelopes for event in monitor.feed(one, now)]
 
 
 def bare(envelope: Envelope) -> Envelope:
@@ -44,13 +40,13 @@ def test_a_violation_pauses_the_tasks_of(by: str) -> None:
     """All of a correlation, whatever names it."""
     monitor = Monitor()
     tasks = [dispatch(name, correlation_id=GROUP) for name in ("T-1", "T-2")]
-    told(monitor, *tasks, dispatch("T-3"))
+    kinds(monitor, *tasks, dispatch("T-3"))
     name, correlation = {
         "its own correlation": ("T-9", GROUP),
         "the id of a task": ("T-9", tasks[1].id),
         "the name of a task": ("T-1", None),
     }[by]
-    assert told(monitor, violation(name, correlation)) == ["violation", "paused", "paused"]
+    assert kinds(monitor, violation(name, correlation)) == ["violation", "paused", "paused"]
 
 
 @pytest.mark.parametrize(("name", "correlation"), [("T-9", GROUP), (None, None)])
@@ -58,11 +54,11 @@ def test_what_is_paused_goes_on_by_its_correlation_or_its_agent(name: str | None
     monitor = Monitor()
     tasks = [dispatch(f"T-{number}", correlation_id=GROUP) for number in (1, 2)]
     alert = violation("T-1")
-    told(monitor, *tasks, alert, channels.escalate(alert, "look", timestamp=AT))
+    kinds(monitor, *tasks, alert, channels.escalate(alert, "look", timestamp=AT))
     command = channels.resume(dispatch(name or "x"), timestamp=AT).replace(correlation_id=correlation)
     command = command if name else bare(command)
-    assert told(monitor, command) == ["resumed", "resumed"]
-    assert told(monitor, command.replace(id=OTHER)) == ["uncorrelated"], "nothing is paused any more"
+    assert kinds(monitor, command) == ["resumed", "resumed"]
+    assert kinds(monitor, command.replace(id=OTHER)) == ["uncorrelated"], "nothing is paused any more"
 
 
 @pytest.mark.parametrize("by_agent", [False, True])
@@ -72,10 +68,10 @@ def test_resumes_let_only_so_many_tasks_go_on(by_agent: bool, monkeypatch: pytes
     monitor = Monitor()
     names = [f"T-{number}" for number in range(70)]
     for name in names:
-        told(monitor, dispatch(name, correlation_id=GROUP))
+        kinds(monitor, dispatch(name, correlation_id=GROUP))
 
     def paused() -> int:
-        return told(monitor, violation("T-1")).count("paused")
+        return kinds(monitor, violation("T-1")).count("paused")
 
     def resumed() -> tuple[list[str | None], set[str]]:
         command = bare(channels.resume(dispatch("x"), timestamp=AT)).replace(correlation_id=None if by_agent else GROUP)
@@ -91,78 +87,76 @@ def test_resumes_let_only_so_many_tasks_go_on(by_agent: bool, monkeypatch: pytes
     others = {"other tasks stay paused until the next resume"}
     assert resumed() == (names[:20], others)
     assert [task.name for task in monitor.tasks if task.paused] == names[20:]
-    told(
-        monitor, *(channels.status(dispatch(name, correlation_id=GROUP), "Failed", timestamp=AT) for name in names[:2])
-    )
+    kinds(monitor, *(report(dispatch(name, correlation_id=GROUP), "Failed") for name in names[:2]))
     assert resumed() == (names[20:24], others)
-    told(monitor, dispatch("T-new", correlation_id=GROUP))
+    kinds(monitor, dispatch("T-new", correlation_id=GROUP))
     assert resumed() == (names[24:32], others)
     assert [str(event.kind) for event in monitor.resume("T-50")] == ["resumed"]
     assert paused() == 30 + 2, "those that went on, and the new one"
-    told(monitor, *(dispatch(f"T-other-{number}", "Other") for number in range(17)))
+    kinds(monitor, *(dispatch(f"T-other-{number}", "Other") for number in range(17)))
     assert resumed() == ([*names[2:], "T-new"], {""})
 
 
 def test_few_tasks_are_paused_and_go_on_any_number_of_times() -> None:
     monitor = Monitor()
-    told(monitor, *(dispatch(f"T-{number}", correlation_id=GROUP) for number in range(MOST_RESUMED)))
+    kinds(monitor, *(dispatch(f"T-{number}", correlation_id=GROUP) for number in range(MOST_RESUMED)))
     for _ in range(MOST_RESUMED + 1):
-        assert told(monitor, violation("T-1")).count("paused") == MOST_RESUMED
+        assert kinds(monitor, violation("T-1")).count("paused") == MOST_RESUMED
         resume = bare(channels.resume(dispatch("x"), timestamp=AT)).replace(correlation_id=GROUP)
-        assert told(monitor, resume).count("resumed") == MOST_RESUMED
+        assert kinds(monitor, resume).count("resumed") == MOST_RESUMED
 
 
 def test_a_task_that_was_stopped_while_it_was_paused_does_not_go_on() -> None:
     monitor, task = Monitor(), dispatch("T-1")
-    told(monitor, task, violation("T-1"))
-    assert told(monitor, channels.stop(task, timestamp=AT)) == ["stopped"]
+    kinds(monitor, task, violation("T-1"))
+    assert kinds(monitor, channels.stop(task, timestamp=AT)) == ["stopped"]
     resume = bare(channels.resume(task, timestamp=AT))
-    assert told(monitor, resume, resume.replace(id=OTHER, correlation_id=None)) == ["uncorrelated"] * 2
+    assert kinds(monitor, resume, resume.replace(id=OTHER, correlation_id=None)) == ["uncorrelated"] * 2
 
 
 @pytest.mark.parametrize(("agent", "kind"), [("Dima", "resumed"), ("WePlan", "duplicate_task")])
 def test_a_paused_task_goes_on_with_its_own_agent_alone(agent: str, kind: str) -> None:
     monitor, alert = Monitor(), violation("T-1")
-    told(monitor, dispatch("T-1"), alert, channels.escalate(alert, "look", timestamp=AT))
-    assert told(monitor, dispatch("T-1", agent)) == [kind]
+    kinds(monitor, dispatch("T-1"), alert, channels.escalate(alert, "look", timestamp=AT))
+    assert kinds(monitor, dispatch("T-1", agent)) == [kind]
 
 
 @pytest.mark.parametrize("paused", [False, True])
 def test_time_runs_from_the_first_report_and_not_while_a_task_is_paused(paused: bool) -> None:
     monitor, task = Monitor(deadlines=Deadlines(accept=10, finish=50, escalate=None)), dispatch("T-1")
-    told(monitor, task, *([violation("T-1")] if paused else []), now=0.0)
-    told(monitor, channels.status(task, "Accepted", timestamp=AT), now=1.0)
-    assert [str(event.kind) for event in monitor.overdue(60)] == ["overdue"] * (not paused)
-    told(monitor, channels.status(task, "In Progress", timestamp=AT), now=61.0)
-    assert monitor.overdue(1e6) == [], "it is told once"
+    kinds(monitor, task, *([violation("T-1")] if paused else []), now=0.0)
+    kinds(monitor, report(task, "Accepted"), now=1.0)
+    assert overdue(monitor, 60) == ["overdue"] * (not paused)
+    kinds(monitor, report(task, "In Progress"), now=61.0)
+    assert overdue(monitor, 1e6) == [], "it is told once"
 
 
 def test_a_report_without_a_name_is_about_the_dispatch_whose_id_it_has() -> None:
     monitor, task = Monitor(), dispatch("T-1")
-    told(monitor, task, dispatch("T-2", correlation_id=task.id))
-    (event,) = monitor.feed(bare(channels.status(task, "Accepted", timestamp=AT)))
+    kinds(monitor, task, dispatch("T-2", correlation_id=task.id))
+    (event,) = monitor.feed(bare(report(task, "Accepted")))
     assert (str(event.kind), event.subject) == ("accepted", task.id)
 
 
 def test_a_stop_finds_a_task_by_the_id_of_its_dispatch() -> None:
     monitor, task = Monitor(), dispatch("T-1", correlation_id=GROUP)
-    told(monitor, task, dispatch("T-2", correlation_id=GROUP))
+    kinds(monitor, task, dispatch("T-2", correlation_id=GROUP))
     stop = bare(channels.stop(task, timestamp=AT)).replace(correlation_id=task.id)
     assert [(str(event.kind), event.subject) for event in monitor.feed(stop)] == [("stopped", task.id)]
 
 
 def test_a_violation_may_be_escalated_again() -> None:
     monitor, alert = Monitor(), violation("T-1")
-    told(monitor, alert)
+    kinds(monitor, alert)
     for _ in range(3):
-        assert told(monitor, channels.escalate(alert, "look", timestamp=AT)) == ["escalated"]
+        assert kinds(monitor, channels.escalate(alert, "look", timestamp=AT)) == ["escalated"]
 
 
 def test_nobody_answers_a_question_of_their_own() -> None:
     monitor, asked = Monitor(), channels.context("WePlan", "Dima", "branch", "which?", timestamp=AT)
-    told(monitor, asked)
+    kinds(monitor, asked)
     more = channels.context("WePlan", "WePlan", "branch", "and why?", timestamp=AT, correlation_id=asked.id)
-    assert told(monitor, more.replace(channel="⫻query/context", content="⫻other/x\ntext\n")) == ["asked"]
+    assert kinds(monitor, more.replace(channel="⫻query/context", content="⫻other/x\ntext\n")) == ["asked"]
 
 
 # ---------------------------------------------------------------- the checklist
@@ -170,9 +164,9 @@ def test_nobody_answers_a_question_of_their_own() -> None:
 
 def test_an_envelope_that_breaks_several_clauses_breaks_each() -> None:
     task = dispatch("T-1")
-    report = channels.status(task, "Accepted", timestamp=AT).replace(receiver="WePlan")
-    assert failing(task, report) == ["channels"]
-    assert failing(task, report, report) == ["ids", "channels"]
+    accepted = report(task, "Accepted").replace(receiver="WePlan")
+    assert failing(task, accepted) == ["channels"]
+    assert failing(task, accepted, accepted) == ["ids", "channels"]
 
 
 def test_a_document_without_sections_is_none() -> None:
@@ -200,18 +194,6 @@ def test_what_is_no_envelope_was_judged_as_one() -> None:
 # ---------------------------------------------------------------- values
 
 
-def report(task: Envelope, word: str) -> Envelope:
-    return channels.status(task, word, timestamp=AT)
-
-
-def kinds(monitor: Monitor, envelope: Envelope, now: float | None = None) -> list[str]:
-    return [str(event.kind) for event in monitor.feed(envelope, now)]
-
-
-def overdue(monitor: Monitor, now: float) -> list[str]:
-    return [str(event.kind) for event in monitor.overdue(now)]
-
-
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_ids_of_envelopes_are_forgotten(size: int) -> None:
     monitor, tasks = Monitor(remember=size), [dispatch(f"T-{number}") for number in range(3 * size)]
@@ -226,7 +208,7 @@ def test_ids_of_envelopes_are_forgotten(size: int) -> None:
 def test_the_time_to_finish_counts_from_the_dispatch(accepted: float) -> None:
     monitor, task = Monitor(deadlines=Deadlines(accept=100, finish=50)), dispatch("T-1")
     monitor.feed(task, 0.0)
-    assert "overdue" not in kinds(monitor, report(task, "Accepted"), accepted)
+    assert "overdue" not in kinds(monitor, report(task, "Accepted"), now=accepted)
     assert overdue(monitor, 50.0) == []  # the moment itself is in time
     assert overdue(monitor, 50.000001) == ["overdue"] and overdue(monitor, 1e9) == []
 
@@ -245,12 +227,12 @@ def test_what_has_ended_is_forgotten_with_all_its_dispatches(remember: int) -> N
     for envelope in (task, again, report(task, "Accepted"), report(again, "Completed")):
         monitor.feed(envelope, 1.0)
     for number in range(remember):
-        assert kinds(monitor, report(task, "Completed"), 2.0) == kinds(monitor, report(again, "Completed")) == ["late"]
+        assert kinds(monitor, report(task, "Completed"), report(again, "Completed"), now=2.0) == ["late", "late"]
         other = dispatch(f"T-1{number}")
         for envelope in (other, report(other, "Accepted"), report(other, "Completed")):
             monitor.feed(envelope, 2.0)
-    assert kinds(monitor, report(task, "Completed"), 3.0) == ["uncorrelated"]
-    assert kinds(monitor, report(again, "Completed"), 3.0) == ["uncorrelated"]
+    assert kinds(monitor, report(task, "Completed"), now=3.0) == ["uncorrelated"]
+    assert kinds(monitor, report(again, "Completed"), now=3.0) == ["uncorrelated"]
 
 
 def test_violations_on_one_correlation_are_each_escalated() -> None:
@@ -264,7 +246,7 @@ def test_violations_on_one_correlation_are_each_escalated() -> None:
     subjects = []
     for number in range(0, 8, 2):
         first = envelope(number, "alert/violation", BROADCAST, "Auditor", "Alert")
-        assert [str(event.kind) for event in monitor.feed(first, 0.0)] == ["violation"]
+        assert kinds(monitor, first, now=0.0) == ["violation"]
         (event,) = monitor.feed(
             envelope(number + 1, "command/escalate", ESCALATION_RECEIVERS[0], "Orchestrator", "Command"), 0.0
         )
@@ -323,9 +305,6 @@ def test_a_report_responds_to_no_command_of_a_correlation_that_tasks_have() -> N
         assert kinds(monitor, response) == ["uncorrelated"] * bool(tasks)
 
 
-TASK = channels.dispatch("T-1", "Dima", "do", timestamp=AT)
-
-
 @pytest.mark.parametrize("field", ["sender", "receiver", "channel", "content", "timestamp", None])
 def test_an_id_is_reused_where_any_field_differs(field: str | None) -> None:
     other = {
@@ -339,7 +318,7 @@ def test_an_id_is_reused_where_any_field_differs(field: str | None) -> None:
     first = channels.context("Supervisor", "Dima", "branch", "which?", timestamp=AT)
     monitor.feed(first)
     again = first if field is None else first.replace(**{field: other[field]})
-    assert [str(event.kind) for event in monitor.feed(again)] == ["duplicate" if field is None else "id_reused"]
+    assert kinds(monitor, again) == ["duplicate" if field is None else "id_reused"]
 
 
 def test_a_report_is_about_the_last_run_of_its_name_in_its_group() -> None:
@@ -365,10 +344,10 @@ def test_what_a_stop_names_without_a_correlation(place: str, stopped: int) -> No
     """A task, the agent itself or nothing: then all that this agent does."""
     monitor = Monitor()
     for name, agent in (("T-1", "Dima"), ("T-2", "Dima"), ("T-3", "WePlan")):
-        monitor.feed(channels.dispatch(name, agent, "do", timestamp=AT))
+        monitor.feed(dispatch(name, agent))
     content = f"⫻command/stop:{place}/001\n" if place else "⫻command/stop\n"
-    stop = channels.stop(TASK, timestamp=AT).replace(content=content, correlation_id=None)
-    events = [str(event.kind) for event in monitor.feed(stop)]
+    stop = channels.stop(dispatch("T-1"), timestamp=AT).replace(content=content, correlation_id=None)
+    events = kinds(monitor, stop)
     assert events == (["stopped"] * stopped or ["uncorrelated"])
 
 
@@ -380,7 +359,7 @@ def test_an_answer_settles_the_question_that_waits_longest(broadcast_first: bool
     more = channels.context("WePlan", second, "branch", "which?", timestamp=AT, correlation_id=asked[0].id)
     asked.append(more)
     for one in asked:
-        assert [str(event.kind) for event in monitor.feed(one)] == ["asked"]
+        assert kinds(monitor, one) == ["asked"]
     for one in asked:
         (event,) = monitor.feed(channels.answer(one, "main", sender="Dima", timestamp=AT))
         assert (str(event.kind), event.subject) == ("answered", one.id)
@@ -392,5 +371,4 @@ def test_who_asked_does_not_answer(asked: str) -> None:
     monitor = Monitor()
     question = channels.context("WePlan", asked, "branch", "which?", timestamp=AT)
     said = [question, *(channels.answer(question, "main", sender=name, timestamp=AT) for name in ("WePlan", "Dima"))]
-    kinds = [[str(event.kind) for event in monitor.feed(one)] for one in said]
-    assert kinds == [["asked"], ["uncorrelated"], ["answered"]] and monitor.unfinished == []
+    assert kinds(monitor, *said) == ["asked", "uncorrelated", "answered"] and monitor.unfinished == []

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.kick.traffic import DAY, FAULTY, ORDERLY, START, Day, Flow
+from tests.kick.traffic import DAY, FAULTY, ORDERLY, START, Day, Flow, kinds, report
 from turnwire.kick import (
     DEFAULT_POLICY,
     Deadlines,
@@ -29,10 +29,6 @@ from turnwire.kick.spec import CLOSED, FAULTS, TASK_TRANSITIONS
 
 ENVELOPES = int(os.environ.get("TURNWIRE_DAY", "5000"))
 """Set it to 1000000 for the whole day."""
-
-
-def kinds(monitor: Monitor, *envelopes: Envelope, now: float | None = None) -> list[str]:
-    return [str(event.kind) for envelope in envelopes for event in monitor.feed(envelope, now)]
 
 
 def faults_of_flow(make: Any, seed: int) -> tuple[list[Any], list[Any]]:
@@ -119,25 +115,20 @@ def test_every_cell_of_the_table(before: TaskState, signal: Signal) -> None:
         TaskState.DISPATCHED: [],
         TaskState.ACCEPTED: ["Accepted"],
         TaskState.RUNNING: ["Accepted", "In Progress"],
-        TaskState.DELIVERED: ["Accepted", None],
-        TaskState.COMPLETED: ["Accepted", None, "Completed"],
+        TaskState.DELIVERED: ["Accepted", "artifact"],
+        TaskState.COMPLETED: ["Accepted", "artifact", "Completed"],
         TaskState.FAILED: ["Failed"],
         TaskState.STOPPED: ["stop"],
     }[before]
     monitor = Monitor()
     monitor.feed(task)
     for step in way:
-        if step == "stop":
-            monitor.feed(channels.stop(task))
-        else:
-            monitor.feed(channels.status(task, step) if step else channels.artifact(task, "x"))
+        monitor.feed(channels.stop(task) if step == "stop" else report(task, step))
     held = monitor.task("T")
     assert held is not None
     assert held.state is before
-    words = {Signal.ACCEPTED: "Accepted", Signal.PROGRESS: "In Progress", Signal.COMPLETED: "Completed"}
-    word = words.get(signal, "Failed")
-    report = channels.artifact(task, "x") if signal is Signal.ARTIFACT else channels.status(task, word)
-    (event,) = monitor.feed(report)
+    words = {Signal.PROGRESS: "In Progress", Signal.ARTIFACT: "artifact"}
+    (event,) = monitor.feed(report(task, words.get(signal, signal.value.title())))
     after = TASK_TRANSITIONS.get((before, signal))
     if after is not None:
         assert (event.fault, held.state) == (False, after)
@@ -213,42 +204,31 @@ def test_stop_by_task_by_correlation_and_by_agent() -> None:
     assert kinds(Monitor(), channels.stop(task)) == ["uncorrelated"]
 
 
-def test_other_reports_commands_and_alerts_pass() -> None:
-    monitor = Monitor()
-    task = channels.dispatch("T", "WePlan", "x")
-    report = channels.status(task, "Accepted").replace(channel="⫻report/metrics")
-    command = channels.stop(task).replace(channel="⫻command/reload")
-    assert kinds(monitor, task, report, command, channels.error("Dima", "T", "x")) == ["dispatched", "alert"]
+TASK = channels.dispatch("T", "WePlan", "x")
+ASKED = channels.context("Orchestrator", "WePlan", "memory", "?")
+TO_ALL = channels.context("Orchestrator", "Broadcast", "memory", "?")
+WITHIN = channels.context("WePlan", "Dima", "memory", "?", correlation_id=TASK.id)
+NAMELESS = TASK.replace(content="⫻task/dispatch\nx\n")
 
 
-def test_reports_answer_questions_too() -> None:
-    monitor = Monitor()
-    query = channels.context("Orchestrator", "WePlan", "memory", "?")
-    report = channels.status(query, "In Progress")
-    assert kinds(monitor, query, report) == ["asked", "answered"]
-
-
-def test_broadcast_questions_take_many_answers() -> None:
-    monitor = Monitor()
-    query = channels.context("Orchestrator", "Broadcast", "memory", "?")
-    answers = [channels.answer(query, "x", sender=agent) for agent in ("WePlan", "Dima")]
-    assert kinds(monitor, query, *answers) == ["asked", "answered", "answered"]
-
-
-def test_questions_within_a_group() -> None:
-    monitor = Monitor()
-    task = channels.dispatch("T", "WePlan", "x")
-    query = channels.context("WePlan", "Dima", "memory", "?", correlation_id=task.id)
-    stranger = channels.context("WePlan", "Dima", "memory", "?", correlation_id=query.id)
-    assert kinds(Monitor(), stranger) == ["uncorrelated"]
-    assert kinds(monitor, task, query, channels.answer(query, "x")) == ["dispatched", "asked", "answered"]
-
-
-def test_task_without_a_name() -> None:
-    monitor = Monitor()
-    task = channels.dispatch("T", "WePlan", "x").replace(content="⫻task/dispatch\nx\n")
-    report = channels.status(channels.dispatch("T", "WePlan", "x", id=task.id), "Accepted")
-    assert kinds(monitor, task, report) == ["dispatched", "accepted"]
+@pytest.mark.parametrize(
+    ("envelopes", "told"),
+    [
+        ([TASK, report(TASK, "Accepted").replace(channel="⫻report/metrics")], "dispatched"),
+        ([TASK, channels.stop(TASK).replace(channel="⫻command/reload")], "dispatched"),
+        ([channels.error("Dima", "T", "x")], "alert"),
+        ([ASKED, report(ASKED, "In Progress")], "asked answered"),
+        (
+            [TO_ALL, *(channels.answer(TO_ALL, "x", sender=one) for one in ("Dima", "WePlan"))],
+            "asked" + " answered" * 2,
+        ),
+        ([channels.context("WePlan", "Dima", "memory", "?", correlation_id=ASKED.id)], "uncorrelated"),
+        ([TASK, WITHIN, channels.answer(WITHIN, "x")], "dispatched asked answered"),
+        ([NAMELESS, report(TASK, "Accepted")], "dispatched accepted"),
+    ],
+)
+def test_what_envelopes_one_after_the_other_cause(envelopes: list[Envelope], told: str) -> None:
+    assert kinds(Monitor(), *envelopes) == told.split()
 
 
 def test_extractors_and_words_are_the_hosts() -> None:

@@ -14,12 +14,30 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from turnwire.kick import Envelope, EventKind
+from turnwire.kick import Envelope, EventKind, Monitor, channels
 
 DAY = 86_400.0
 START = datetime(2026, 1, 15, tzinfo=UTC).timestamp()
 AGENTS = ("WePlan", "PromptEngineer", "RoleDefiner", "ProtocolEstablisher", "Dima", "AR-00L")
 Step = tuple[float, Envelope]
+
+
+AT = "2026-01-01T00:00:00Z"
+
+
+def kinds(monitor: Monitor, *envelopes: Envelope, now: float | None = None) -> list[str]:
+    """The events of envelopes, by their kinds."""
+    return [str(event.kind) for one in envelopes for event in monitor.feed(one, now)]
+
+
+def overdue(monitor: Monitor, now: float) -> list[str]:
+    return [str(event.kind) for event in monitor.overdue(now)]
+
+
+def report(task: Envelope, word: str) -> Envelope:
+    """A report of a status, or of an artifact."""
+    make, said = (channels.artifact, "out.md") if word == "artifact" else (channels.status, word)
+    return make(task, said, timestamp=AT)
 
 
 class Flow:
