@@ -69,34 +69,29 @@ def hostile(rows: list[list[str]]) -> None:
     assert any("\\x1b[31m\\x00\\x9b\\u202e\\u2028" in one for row in rows for one in row)
 
 
-MESSAGES: dict[str, Any] = {
-    "nslip": lambda backend: nslip.decode(f'@a3|f0|c1|S2|d3|T1|u"{_nslip_text()}"#', unknown="keep"),
-    "csp": lambda backend: csp.CspMessage("A", "B", "C0", "TASK", csp.Task("T1", {"REQ": HOSTILE, HOSTILE: "x"})),
-    "sstp": lambda backend: sstp.Intent({"actor_id": HOSTILE}, {"goal": [HOSTILE], HOSTILE: 1}, {HOSTILE: HOSTILE}),
-    "sap": lambda backend: sap.Task(taskId=HOSTILE, payload={HOSTILE: {"x": HOSTILE}}),
-    "kick": lambda backend: kick.Envelope(
-        "1", "2026-01-15T10:00:00Z", "A", "B", "Command", "⫻a/b", HOSTILE, extra={HOSTILE: 1}
-    ),
-    "space": lambda backend: kick.parse_space(f"⫻content/a:x\n{HOSTILE.replace(chr(0xD800), '')}", mode="lenient"),
-}
+NSLIP_TEXT = HOSTILE.replace("\ud800", "").replace('"', '\\"')
+MESSAGES: list[Any] = [
+    nslip.decode(f'@a3|f0|c1|S2|d3|T1|u"{NSLIP_TEXT}"#', unknown="keep"),
+    csp.CspMessage("A", "B", "C0", "TASK", csp.Task("T1", {"REQ": HOSTILE, HOSTILE: "x"})),
+    sstp.Intent({"actor_id": HOSTILE}, {"goal": [HOSTILE], HOSTILE: 1}, {HOSTILE: HOSTILE}),
+    sap.Task(taskId=HOSTILE, payload={HOSTILE: {"x": HOSTILE}}),
+    kick.Envelope("1", "2026-01-15T10:00:00Z", "A", "B", "Command", "⫻a/b", HOSTILE, extra={HOSTILE: 1}),
+    kick.parse_space(f"⫻content/a:x\n{HOSTILE.replace(chr(0xD800), '')}", mode="lenient"),
+]
 
 
-def _nslip_text() -> str:
-    return HOSTILE.replace("\ud800", "").replace('"', '\\"')
-
-
-@pytest.mark.parametrize("wire", MESSAGES)
-def test_messages(wire: str) -> None:
-    rows = shown(MESSAGES[wire](None))
-    assert rows[0][0].split()[0] in ("SlipMessage", "CspMessage", "Intent", "Task", "Envelope", "Space")
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_messages(message: Any) -> None:
+    rows = shown(message)
+    assert rows[0][0].split()[0] == type(message).__name__
     hostile(rows)
 
 
 def test_both_twins_of_a_message(backend: str) -> None:
-
     core = core_module(backend, "nslip.codec")
-    message = core.SlipMessage(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {Slot.TAG: HOSTILE}, extra={"q": "9"})
-    rows = shown(message)
+    rows = shown(
+        core.SlipMessage(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {Slot.TAG: HOSTILE}, extra={"q": "9"})
+    )
     assert rows[:3] == [["SlipMessage"], ["conv_id", "1"], ["turn", "2"]]
     assert ["act", "ASK"] in rows and ["frame", "TASK"] in rows and ["extra.q", "9"] in rows
     hostile(rows)
@@ -153,7 +148,7 @@ def test_of_all_wires_those_that_were_met_are_shown(data: bytes, records: str, r
 
 
 def test_batches_and_rejects() -> None:
-    text = _nslip_text().replace("\n", "").replace("\0", "\x01")
+    text = NSLIP_TEXT.replace("\n", "").replace("\0", "\x01")
     data = f'@a3|f0|c1|S0|d1|T1|t"{text}"#\n'.encode() * 25 + b"@a3|f0|c<b>\x1b\xff|S0|d1|T1#\n" * 12
     scan = turnwire.scan(data, wire="nslip", columns=["line", "act", "goal_id", "tag"])
     (batch,) = scan

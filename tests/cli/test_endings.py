@@ -66,25 +66,6 @@ def test_an_interruption_in_mid_write_leaves_no_traceback(long_log: Path) -> Non
         assert running.stderr.read() == b"turnwire: interrupted\n"
 
 
-def test_an_interruption_while_it_waits_for_input() -> None:
-    with subprocess.Popen(
-        command("scan", "-", "--json", "--batch-bytes", "100"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(PYTHONUNBUFFERED="1"),
-        bufsize=0,
-    ) as running:
-        assert running.stdin is not None
-        assert running.stdout is not None
-        assert running.stderr is not None
-        running.stdin.write((GOOD + b"\n") * 300)
-        assert running.stdout.read(1) == b"{"
-        running.send_signal(signal.SIGINT)
-        assert running.wait(120) == 130
-        assert running.stderr.read() == b"turnwire: interrupted\n"
-
-
 def test_every_input_that_cannot_be_read_is_named_before_anything_is_read(log: Path, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     (tmp_path / "empty").mkdir()

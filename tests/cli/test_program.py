@@ -16,8 +16,6 @@ from turnwire.cli import commands, main
 
 pytestmark = pytest.mark.once
 
-ROOT = Path(__file__).parent.parent.parent
-
 
 def test_a_module_in_commands_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "greet.py").write_text(

@@ -32,6 +32,13 @@ ESCAPED = r"\x1b]0;owned\x07 \x9b31m \u202eright\u2066 \x00 \x7f \u2028 \U000e00
 PLAIN = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
 
 
+class Terminal(io.StringIO):
+    """Standard output or error that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.fixture
 def evil(tmp_path: Path) -> Path:
     """A log with a good and a damaged record that try to steer the terminal, in a file whose name does too."""
@@ -136,7 +143,7 @@ def test_what_strangers_wrote_steers_nobody(evil: Path, words: str) -> None:
 
 def test_tables_on_a_terminal_with_and_without_rich(evil: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stdout", Screen())
+    monkeypatch.setattr(sys, "stdout", Terminal())
     rows = [["日本語", EVIL]]
     with_rich = tables.table(["status", "tag"], rows)
     monkeypatch.setitem(sys.modules, "rich.box", None)
@@ -172,11 +179,6 @@ def test_utf8_whatever_the_locale(evil: Path) -> None:
     assert done.code == 1
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 def hasty(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """A terminal as standard error, progress from the first moment."""
     there = Terminal()
@@ -186,16 +188,18 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return there
 
 
-def test_progress_is_for_terminals_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lacks", ["power", "a terminal", "rich"])
+def test_progress_is_for_terminals_that_can(monkeypatch: pytest.MonkeyPatch, lacks: str) -> None:
     terminal = hasty(monkeypatch)
-    monkeypatch.setenv("TERM", "dumb")
+    if lacks == "power":
+        monkeypatch.setenv("TERM", "dumb")
+    elif lacks == "rich":
+        monkeypatch.setitem(sys.modules, "rich.progress", None)
+    else:
+        monkeypatch.setattr(terminal, "isatty", lambda: False)
     with progress.Progress(None) as shown:
         shown.update(5, 1)
-    assert terminal.getvalue() == ""
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(terminal, "isatty", lambda: False)
-    with progress.Progress(None) as shown:
-        shown.update(5, 1)
+        shown.update(6, 1)
     assert terminal.getvalue() == ""
 
 
@@ -213,28 +217,12 @@ def test_a_long_scan_shows_progress_on_a_terminal_only(monkeypatch: pytest.Monke
     assert "\r" not in quiet.err and "\x1b" not in quiet.err
 
 
-def test_without_rich_there_is_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = hasty(monkeypatch)
-    monkeypatch.setitem(sys.modules, "rich.progress", None)
-    with progress.Progress(None) as shown:
-        shown.update(5, 1)
-        shown.update(6, 1)
-    assert terminal.getvalue() == ""
-
-
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 NAMES = ["line", "wire", "conversation", "tag", "count", "last"]
 ROWS: list[list[Any]] = [
     [1, "nslip", "550e8400-e29b-41d4-a716-446655440000", "a tag of thirty-three characters!", 1234567, None],
     [20000, "csp", "C1", "日本語のタグ", 5, "x"],
 ]
-
-
-class Screen(io.StringIO):
-    """Standard output that is a terminal of some width."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture
@@ -245,7 +233,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Any:
         with monkeypatch.context() as meanwhile:
             meanwhile.setenv("COLUMNS", str(columns))
             meanwhile.setenv("TERM", "xterm")
-            meanwhile.setattr(sys, "stdout", Screen())
+            meanwhile.setattr(sys, "stdout", Terminal())
             text = tables.table(*arguments, **named)
         lines = STYLE.sub("", text).split("\n")[:-1]
         return [line.rstrip() for line in lines if not set(line) <= {"─"}]

@@ -21,14 +21,6 @@ HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
 TASK = HEAD.format("TASK") + "TASK T1\nREQ x\n"
 
 
-def refusal(text):
-    try:
-        csp.parse(text)
-    except DecodeError as error:
-        return error
-    return None
-
-
 def fault(text, **options):
     caught = raised(DecodeError, csp.parse, text, **options)
     return str(caught.reason), caught.line

@@ -100,9 +100,6 @@ def test_every_byte_belongs_to_one_thing(csp_core):
         assert not data[place:].strip(b" \t\r\n")
 
 
-MEMORY = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK\n<<<\nx\n>>>"
-
-
 def test_bad_utf8_costs_the_record_it_is_in(csp_core):
     """A preamble, a template, a message: from its first line to its last, with the place of the first bad byte."""
     preamble, template = b"DEF A = b\nLAWS\n- L1: a\xff\xfe\nDEF B = c\n", b"CSP/1 MODE; \xc3\nx\n"

@@ -17,7 +17,6 @@ from turnwire.ledger import Ledger
 
 pytestmark = pytest.mark.once
 KEY = bytes(range(32))
-PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
 
 
 def filled(path: Path) -> Ledger:

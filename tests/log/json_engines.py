@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,10 +39,6 @@ def vectors(wire: str) -> list[bytes]:
             found.append(text.replace("\n", " ").encode("utf-8", "surrogatepass"))
     assert len(found) > 8
     return found
-
-
-def real_sstp() -> bytes:
-    return (Path(__file__).parents[1] / "data" / "sstp_real.jsonl").read_bytes()
 
 
 RECORDS = {wire: vectors(wire) for wire in JSON_WIRES}

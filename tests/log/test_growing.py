@@ -18,7 +18,6 @@ from turnwire.log.output import outputs
 from turnwire.log.output.outputs import DirectoryOutput, recovered
 
 pytestmark = pytest.mark.once
-SSTP = b'{"kind":"query","payload":{"question":"q"},"header":{"actor_id":"a","logical_clock":1,"schema_id":"x"}}'
 
 
 def log(*days: str) -> bytes:

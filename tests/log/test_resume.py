@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.log.engines import GOOD, UPSTREAM, VECTORS
+from tests.log.engines import GOOD
 from tests.log.rotating import record
 from tests.log.test_following import append
 from tests.log.test_following_steps import packed
@@ -23,7 +23,6 @@ from turnwire.log.input import rotation
 
 pytestmark = pytest.mark.once
 both_cores = pytest.mark.usefixtures("scan_core")
-LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
 
 
 def conversations(found: Any) -> list[int]:

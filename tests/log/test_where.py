@@ -28,10 +28,6 @@ ROWS = [dict(zip(ALL, values, strict=True)) for values in zip(*ALL.values(), str
 RAW = [DATA[row["offset"] : row["offset"] + row["length"]] for row in ROWS]
 
 
-def numbers(where: dict[str, Any], **options: Any) -> list[int]:
-    return table(scan_nslip(DATA, where=where, **options))["record"]
-
-
 def act(row: dict[str, Any]) -> str:
     return Act(row["act"]).name
 

@@ -19,8 +19,6 @@ BUILDING = ("setuptools>=80", "Cython>=3.2")
 """Asked for by the backend if it can compile; without build isolation it is asked for nothing."""
 UV = Path(sys.executable).with_name("uv")
 """Installs requirements if it is there, for a twentieth of pip's CPU time. turnwire itself is pip's work."""
-MOST = 3 << 20
-"""Bytes that a wheel may have."""
 MOST_OF_SDIST = 12 << 20
 """Bytes that an sdist may have, with the C."""
 pytestmark = [pytest.mark.packaging, pytest.mark.once]

@@ -1,4 +1,4 @@
-"""One headless Chromium for all tests of the page."""
+"""One headless Chromium for all tests of the page, and the page that most of them open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from examples.mixed_log import log
 from tests.report.browser import Browser, Page, chromium
+from turnwire.report import report
 
 WHY = "there is no Chromium that starts on this machine (apt install chromium, or name one with TURNWIRE_CHROMIUM)"
 
@@ -43,3 +45,11 @@ def opened(browser: Browser) -> Iterator[Callable[[Path], Page]]:
         assert page.errors == []
         assert [url for url in page.requests if not url.startswith("data:")] == [path.as_uri()]
         page.close()
+
+
+@pytest.fixture(scope="session")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a mixed log with some damage."""
+    made = tmp_path_factory.mktemp("page") / "report.html"
+    report(log(40, seed=9, every=8).text.encode(), tokenizer=None).write(made)
+    return made

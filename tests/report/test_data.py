@@ -28,7 +28,6 @@ pytestmark = pytest.mark.once
 NOW = 1_767_600_000_000_000
 GOOD = "@a3|f0|c{}|S{}|d1|T{}#"
 BAD = "@a3|f0|c1|S$|d1|T1#"
-DAMAGED = "@a1|f2|c$|S1#"
 
 
 def told(text: str, **options: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from examples.mixed_log import log
 from tests.conftest import PURE_ONLY
 from tests.report.browser import Page
 from turnwire.report import report
@@ -16,14 +15,6 @@ pytestmark = pytest.mark.once
 
 Open = Callable[..., Page]
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text("utf-8")
-SAMPLE = b'@a3|f0|c1|S0|d1|T1|t"go"#\n@a1|f0|c1|S1|d0|T2#\n'
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("looks") / "report.html"
-    report(log(40, seed=9, every=8).text.encode(), tokenizer=None).write(made)
-    return made
 
 
 def page_of(opened: Open, folder: Path, data: bytes, **options: object) -> Page:

@@ -11,35 +11,13 @@ from typing import Any
 
 import pytest
 
-from examples.mixed_log import log
 from tests.report.browser import Page
-from turnwire.report import report
 
 pytestmark = pytest.mark.once
 
 Open = Callable[..., Page]
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "build" / "node" / "node_modules" / "axe-core" / "axe.min.js"
-START = 1_767_571_200_000_000  # 2026-01-05T00:00:00Z
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("reading") / "report.html"
-    report(log(40, seed=9, every=8).text.encode(), tokenizer=None).write(made)
-    return made
-
-
-def made(folder: Path, lines: list[str]) -> Path:
-    path = folder / "report.html"
-    report("\n".join([*lines, ""]).encode(), tokenizer=None).write(path)
-    return path
-
-
-def line(minute: float, sender: int = 0, receiver: int = 1, talk: int = 1) -> str:
-    whole = int(minute * 60)
-    stamp = f"2026-01-{5 + whole // 86400:02}T{whole // 3600 % 24:02}:{whole // 60 % 60:02}:{whole % 60:02}Z"
-    return f'{stamp} @a3|f0|c{talk}|S{sender}|d{receiver}|T1|t"tell"#'
 
 
 def shown(page: Page) -> str:
