@@ -191,11 +191,11 @@ def kinds(*signals: tuple[int, Signal]) -> dict[str, Any]:
     ],
 )
 def test_a_bad_outcome_is_outweighed_by_three_good_ones_at_its_pressure_or_more(good, threshold):
-    bad = signal(0, alignment="NON_CONSTITUTIONAL", pressure={"p": 50})
+    bad, late = (signal(number, alignment="NON_CONSTITUTIONAL", pressure={"p": 50}) for number in (0, 9))
     later = [signal(number, pressure={"p": pressure}) for number, pressure in enumerate(good, 1)]
     found = kinds(bad, *later)["thresholds"]["principles"]["p"]
     assert found == {"threshold": threshold, "good": len(good), "bad": 1}
-    before = kinds(*[signal(number, pressure={"p": 50}) for number in range(1, 9)], bad)
+    before = kinds(*[signal(number, pressure={"p": 50}) for number in range(1, 9)], late)
     assert before["thresholds"]["principles"]["p"]["threshold"] == 49  # what was good before outweighs nothing
 
 

@@ -353,9 +353,7 @@ class Agent:
         """The Nack of a job that may have no place in the queue. Never raises but for a cancellation."""
         try:
             async with asyncio.timeout(None if self._transcript is None else seconds_to_record(job.task, self.seconds)):
-                known = KnownTask()
-                if self._transcript is not None:
-                    known = await self._transcript.known(job.key, job.text)
+                known = await self._known(job.key, job.text)
                 if known.content is not None and known.content != _content(job):
                     return nack(job.task, ErrorCode.INVALID_TASK, "another task already has this taskId")
                 if known.result is not None:  # answered already: it gets its old Result
@@ -369,6 +367,10 @@ class Agent:
         except Exception as error:  # a full disk, say: nothing was accepted
             _log.exception("task %s could not be admitted", job.task_id)
             return nack(job.task, ErrorCode.INTERNAL, f"the task could not be recorded: {said(error)}")
+
+    async def _known(self, key: str, text: str | None = None) -> KnownTask:
+        """What the transcript has of a task, where there is one."""
+        return KnownTask() if self._transcript is None else await self._transcript.known(key, text)
 
     async def _again(self, known: Job, job: Job) -> Job | Nack:
         if known.text != job.text and _content(known) != _content(job):
@@ -431,8 +433,8 @@ class Agent:
             raise DeadlineExceeded("the deadline passed before the work began")
         capability = line.capability
         if capability.validate is not None and (faults := capability.validate(task._fields["payload"])):
-            text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
             issues = [{"pointer": pointer, "message": words} for pointer, words in faults]
+            text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
             raise Refusal(ErrorCode.UNPROCESSABLE, text, issues=issues)
         if (known := await self._from_cache(job)) is not None:
             return known
@@ -544,9 +546,9 @@ class Agent:
         issues: list[str] = []
         if "outputContract" in task._fields:
             result = thaw(text)
-            if result.status is Status.SUCCEEDED and "output" in result:
-                found = output_issues(result.output, task)
-                issues = [f"{issue.where}: {issue.text}" for issue in found if issue.severity == "warning"]
+            bound = result.status is Status.SUCCEEDED and "output" in result
+            found = output_issues(result.output, task) if bound else ()
+            issues = [f"{issue.where}: {issue.text}" for issue in found if issue.severity == "warning"]
             if issues:
                 result.meta = {**(result.meta or {}), "outputIssues": issues}
                 text = encode(result)
@@ -558,14 +560,13 @@ class Agent:
         seconds = seconds_left(job.task, most=self.seconds)
         end = None if seconds is None else loop.time() + seconds
 
-        def left() -> float | None:
-            return None if end is None else end - loop.time()
+        async def run(call: Callable[..., Any], *values: Any, isolated: bool = False) -> Any:
+            left = None if end is None else end - loop.time()
+            return await line.run(call, job.copy(), *values, seconds=left, stop=job.stop, isolated=isolated)
 
         budget = dict(job.task._fields.get("telemetry", {}).get("budget", {}))
         context = Context(job.traced, seconds, budget, job.principal.name, job.attempt)
-        made = await line.run(
-            capability.handler, job.copy(), context, seconds=left(), stop=job.stop, isolated=capability.isolated
-        )
+        made = await run(capability.handler, context, isolated=capability.isolated)
         outcome, draft = guarded(self._drafted, job, made)
         vetters = (*cast("tuple[Vetter, ...]", self.vet), *capability.vet)
         if not vetters:
@@ -573,7 +574,7 @@ class Agent:
         copy = thaw(draft)
 
         async def ask(vetter: Vetter) -> Any:
-            return await line.run(vetter, job.copy(), copy_of(copy), seconds=left(), stop=job.stop)
+            return await run(vetter, copy_of(copy))
 
         if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
             outcome = replace(outcome, output=copy.fields["output"])
@@ -694,15 +695,14 @@ class Agent:
 
     async def _settle_receivers(self) -> None:
         """Waits for all receivers; then cancels them. Those that ignore that are left behind."""
-        pending = set(self._sending)
         for seconds in (CLOSING_SECONDS, min(CLOSING_SECONDS, CANCEL_SECONDS)):
-            if pending:
-                _, pending = await asyncio.wait(pending, timeout=seconds)
-            for task in pending:
+            if self._sending:
+                await asyncio.wait(self._sending, timeout=seconds)
+            for task in self._sending:
                 task.cancel()
-        if pending:
-            _log.error("the receivers of %d results did not stop when they were cancelled", len(pending))
-            self._sending -= pending
+        if self._sending:
+            _log.error("the receivers of %d results did not stop when they were cancelled", len(self._sending))
+            self._sending.clear()
 
     # ---------------------------------------------------------------- what may be asked about tasks
 
@@ -725,7 +725,7 @@ class Agent:
         key, job = await self._accepted(principal, task_id)
         if job is not None:
             return job.result() or job.ack()
-        known = KnownTask() if self._transcript is None else await self._transcript.known(key)
+        known = await self._known(key)
         if known.content is None:
             raise KeyError(task_id)
         if known.result is None:

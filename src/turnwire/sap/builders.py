@@ -116,8 +116,7 @@ def make_task(capability: str, payload: Mapping[str, Any], **fields: Unpack[Task
         "trace": get("trace"),
     }
     made["replyTo"] = {"endpoint": get("reply_to"), "expectAck": get("expect_ack")}
-    for name in ("target", "outputContract", "telemetry", "replyTo"):
-        made[name] = _given(made[name])
+    made |= {name: _given(made[name]) for name in ("target", "outputContract", "telemetry", "replyTo")}
     return Task.from_dict(plain(_given({**made, "tags": get("tags"), "meta": get("meta")})))
 
 
@@ -220,10 +219,8 @@ def _status_of(outcome: Outcome, said: Alignment | None) -> tuple[Status, AgentE
     error = outcome.error
     if isinstance(error, tuple):
         error = AgentError(code=error[0], message=error[1])
-    status = Status(outcome.status) if outcome.status is not None else None
-    if status is None:
-        status = Status.ESCALATED if said is Alignment.ESCALATE else Status.SUCCEEDED
-        status = Status.FAILED if error is not None else status
+    usual = Status.ESCALATED if said is Alignment.ESCALATE else Status.SUCCEEDED
+    status = Status(outcome.status or (usual if error is None else Status.FAILED))
     if status is Status.SUCCEEDED and said is Alignment.NON_CONSTITUTIONAL:
         status = Status.FAILED
         error = error or AgentError(code=ErrorCode.NON_CONSTITUTIONAL, message="the output is not constitutional")

@@ -263,37 +263,36 @@ class Cache(Store):
         was changed.
         """
         expect(task, Task, "get expects a Task")
-        context = fields_of(task)["constitutionalContext"]
-        policy = context.get("cachePolicy", {})
-        if policy.get("mode", "bypass") == "bypass":
+        if mode_of(task) is CacheMode.BYPASS:
             return Miss("bypass")
         try:
-            key = cache_key(task, essence=self.essence, salt=self._salt)
+            key = self.key(task)
         except EncodeError as error:
             return Miss("no key", text=str(error))
         moment = time() if now is None else _moment(now).timestamp()
-        limit = policy.get("maxAgeSec")
-        must_align = policy.get("mustAlign", True)
+        context = fields_of(task)["constitutionalContext"]
         miss = Miss("absent", key)
         for entry in islice(self.ledger.find(KIND, key), MOST_PASSED):
             record = json_text.read_object(entry.body, WIRE)
             age = moment - datetime.fromisoformat(record["storedAt"]).timestamp()
-            if age < -CLOCK_SKEW:
-                miss = Miss("stale", key, f"stored {int(-age)} s from now: a clock was or is wrong")
-                continue
-            age = max(age, 0.0)
-            if limit is not None and age >= limit:
-                miss = Miss("stale", key, f"{int(age)} s old, {limit} s allowed")
-                continue
-            if not self._admits(judge(Status.SUCCEEDED, record["alignment"], record.get("policyChecks", ()))):
-                miss = Miss("unvetted", key, f"stored as {record['alignment']}, which this cache does not return")
-                continue
-            why = self.align(context, record["context"]) if must_align else None
-            if why is not None:
-                miss = Miss("unaligned", key, why)
-                continue
-            return Hit(key, int(age), record, entry.seq)
+            unfit = self._unfit(record, age, context)
+            if unfit is None:
+                return Hit(key, int(max(age, 0)), record, entry.seq)
+            miss = Miss(unfit[0], key, unfit[1])
         return miss
+
+    def _unfit(self, record: dict[str, Any], age: float, context: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Why a record of this age does not answer a task with this context, None if it does."""
+        policy = context["cachePolicy"]
+        limit = policy.get("maxAgeSec")
+        if age < -CLOCK_SKEW:
+            return "stale", f"stored {int(-age)} s from now: a clock was or is wrong"
+        if limit is not None and max(age, 0) >= limit:
+            return "stale", f"{int(age)} s old, {limit} s allowed"
+        if not self._admits(judge(Status.SUCCEEDED, record["alignment"], record.get("policyChecks", ()))):
+            return "unvetted", f"stored as {record['alignment']}, which this cache does not return"
+        why = self.align(context, record["context"]) if policy.get("mustAlign", True) else None
+        return None if why is None else ("unaligned", why)
 
     def put(self, task: Task, result: Result, now: Moment | None = None) -> int | None:
         """Stores an outcome and returns its row, or None if it is not stored.
@@ -303,7 +302,7 @@ class Cache(Store):
         Raises RuleError(wrong_task, wrong_correlation) if the result is not the task's.
         """
         row = self.row(task, result, now)
-        return None if row is None else self.ledger.append(row[0], row[1], key=row[2])
+        return None if row is None else self.ledger.append_many([row])[0]
 
     def row(
         self, task: Task, result: Result, now: Moment | None = None, *, key: str | None = None
@@ -315,8 +314,6 @@ class Cache(Store):
         expect(task, Task, "put expects a Task")
         expect(result, Result, "put expects a Result")
         require_answer(task, result)
-        fields = fields_of(result)
-        evidence = fields["constitutionalEvidence"]
         if mode_of(task) is CacheMode.BYPASS or not self._admits(judged(result)):
             return None
         try:
@@ -324,7 +321,8 @@ class Cache(Store):
             print_ = fingerprint(task, essence=self.essence)
         except EncodeError:
             return None  # as get says: such a payload has no key
-        context = fields_of(task)["constitutionalContext"]
+        fields, context = fields_of(result), fields_of(task)["constitutionalContext"]
+        evidence = fields["constitutionalEvidence"]
         record: dict[str, Any] = {
             "cacheKey": key,
             "storedAt": write_time(_moment(now)),

@@ -184,7 +184,7 @@ class SapChecklist(checklists.RecordChecklist):
         deadline = _deadline(task)
         if deadline is not None and fields["status"] in TERMINAL:
             self.applied.add("deadline")
-            timed_out = "error" in fields and fields["error"].get("code") == ErrorCode.TIMEOUT
+            timed_out = fields.get("error", {}).get("code") == ErrorCode.TIMEOUT
             if (reported := result.time) is not None and reported > deadline and not timed_out:
                 self.fault("deadline", line, f"reported after the deadline of task {result.task_id}", offset)
 
@@ -260,17 +260,12 @@ class SapChecklist(checklists.RecordChecklist):
     def end(self) -> None:
         """Checks results by tasks that came later, and what is unfinished."""
         for line, offset, early in self._early:
-            if not isinstance(early, Result):
-                if not self._receive(early, line, offset) and self._tasks:
-                    kind = "an Ack" if isinstance(early, Ack) else "a Nack"
-                    text = f"{kind} answers {early.message_id}, which is the id of no task here"
-                    self.fault("correlation", line, text, offset)
-                continue
-            known = self._tasks.get(early.task_id.lower())
-            if known is not None:
+            name = early.task_id if isinstance(early, Result) else early.message_id
+            known = self._tasks.get(name.lower())
+            if isinstance(early, Result) and known is not None:
                 self._answer(known, early, line, offset)
-            elif self._tasks:
-                text = f"a result answers {early.task_id}, which is the id of no task here"
+            elif self._tasks and (isinstance(early, Result) or not self._receive(early, line, offset)):
+                text = f"{early.kind} answers {name}, which is the id of no task here"
                 self.fault("correlation", line, text, offset)
         moment = self._now or self._clock
         for name, known in self._tasks.items():
@@ -336,7 +331,7 @@ def _cache_faults(task: dict[str, Any], result: dict[str, Any]) -> Iterator[str]
     mode = policy.get("mode", CacheMode.BYPASS.value)
     cache = result["constitutionalEvidence"].get("cache", {})
     hit = cache.get("hit") is True
-    missed = "error" in result and result["error"].get("code") == ErrorCode.CACHE_MISS
+    missed = result.get("error", {}).get("code") == ErrorCode.CACHE_MISS
     if mode == CacheMode.BYPASS and hit:
         yield "the cache was used although the task bypasses it"
     if mode == CacheMode.ONLY and result["status"] in (Status.SUCCEEDED, Status.PARTIAL) and not hit:

@@ -195,15 +195,11 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
     if text is not None:
         return text  # type: ignore[no-any-return]
     whole = _message(message)
-    source = whole._source
     fields = whole._fields
     if strict:
-        if source is None:
-            for finding in findings(whole):
-                raise EncodeError(finding.reason, finding.text, wire=WIRE, path=str(finding.where))
-        for issue in conditions(whole):
-            if issue.severity == "warning":
-                raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
+        found = findings(whole) if whole._source is None else []
+        for issue in found or [issue for issue in conditions(whole) if issue.severity == "warning"]:
+            raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
         if isinstance(whole, Task):
             fields = _whole_pressure(fields)
     if whole._text is not None and fields is whole._fields:
@@ -235,10 +231,7 @@ def _whole_pressure(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields with pressures as integers, which is what section 9 has; a copy only where one is a float."""
     context = fields["constitutionalContext"]
     pressure = context.get("pressure", {})
-    for value in pressure.values():
-        if isinstance(value, float):
-            break
-    else:
+    if not any(isinstance(value, float) for value in pressure.values()):
         return fields
     whole = {name: int(value) for name, value in pressure.items()}
     return {**fields, "constitutionalContext": {**context, "pressure": whole}}
@@ -266,12 +259,9 @@ def conditions(message: JsonObject) -> list[Issue]:
     error = fields.get("error")
     issues: list[Issue] = []
     why = None if error is None else error.get("message")
-    if status == "FAILED" and why is None:
-        issues.append(Issue(Reason.MISSING_MESSAGE, "/error/message", "warning", "FAILED must say why (section 8)"))
-    elif status == "FAILED" and why is not None and not why.strip():
-        issues.append(
-            Issue(Reason.EMPTY_VALUE, "/error/message", "warning", "it does not say why it FAILED (section 8)")
-        )
+    if status == "FAILED" and (why is None or not why.strip()):
+        reason = Reason.MISSING_MESSAGE if why is None else Reason.EMPTY_VALUE
+        issues.append(Issue(reason, "/error/message", "warning", "FAILED must say why (section 8)"))
     if status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL":
         text = "a result that is NON_CONSTITUTIONAL has not SUCCEEDED"
         issues.append(Issue(Reason.STATUS_CONFLICT, "/status", "warning", text))

@@ -196,17 +196,15 @@ def _cases(found: Numbered) -> list[Case]:
             if said[task]:
                 acquitted.add(task)
     cases = []
-    for one in found:
-        task, signal = uuid_key(one[1].task_id), one[1]
-        if one is not results.get(task, words.get(task)):
-            continue
-        blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
+    for task, (seq, signal) in sorted({**words, **results}.items(), key=lambda item: item[1][0]):
         good = said.get(task)
         if good is None:  # a signal without a word of its own is that of a success
             status, alignment = signal.status or Status.SUCCEEDED, signal.alignment or Alignment.ESCALATE
             lesson = judge(status, alignment, signal.policy_checks, signal.violations).lesson
             good = None if lesson is Lesson.SILENT else lesson is Lesson.GOOD
-        cases.append(Case(one[0], signal.pressure, good, frozenset() if task in acquitted else blamed))
+        blamed = () if task in acquitted else signal.violations
+        principles = frozenset(str(violation.get("principle", "")) for violation in blamed)
+        cases.append(Case(seq, signal.pressure, good, principles))
     return cases
 
 
@@ -250,9 +248,9 @@ def _checks(found: Numbered) -> tuple[dict[str, Any], list[int]]:
         for violation in signal.violations:
             counts[violation.get("principle", "")]["violations"][violation.get("severity", "")] += 1
     made: dict[str, Any] = {}
-    for principle in sorted(counts):
-        notes = counts[principle]["notes"]
-        made[principle] = {name: dict(sorted(counts[principle][name].items())) for name in ("status", "violations")}
+    for principle, counted in sorted(counts.items()):
+        notes = counted["notes"]
+        made[principle] = {name: dict(sorted(counted[name].items())) for name in ("status", "violations")}
         made[principle]["notes"] = sorted(notes, key=lambda note: (-notes[note], note))[:NOTES_KEPT]
     return made, [seq for seq, signal in found if signal.policy_checks or signal.violations]
 
@@ -408,8 +406,7 @@ class LearningLoop(Store):
 
     def record(self, signal: Signal) -> int:
         """Appends a signal and returns its number."""
-        kind, body, key = self.row(signal)
-        return self.ledger.append(kind, body, key=key)
+        return self.ledger.append_many([self.row(signal)])[0]
 
     def row(self, signal: Signal) -> tuple[str, str, str]:
         """(kind, body, key) of the row that :meth:`record` appends."""

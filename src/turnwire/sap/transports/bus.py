@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Unanswered
@@ -189,28 +190,26 @@ class Bus(BusClient):
             return nack(task, ErrorCode.INTERNAL, "the bus is not running: async with bus: ...")
         caller = principal_of(principal)
         agent = provider_for(task, self._providers, caller or ANONYMOUS)
-        if agent is None and caller is None:  # who is not told what there is
+        if agent is not None:
+            return await agent.receive(task, principal=principal, **how)
+        if caller is None:  # who is not told what there is
             return nack(task, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
-        if agent is None:
-            return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus accepts the task")
-        return await agent.receive(task, principal=principal, **how)
+        return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus accepts the task")
 
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
         """Calls :meth:`turnwire.sap.Agent.look_up` of the agent that has the task."""
-        found: Result | Ack = await self._of_any(task_id, lambda agent: agent.look_up(task_id, principal=principal))
-        return found
+        return await self._of_any(Agent.look_up, task_id, principal)  # type: ignore[no-any-return]
 
     async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
         """Calls :meth:`turnwire.sap.Agent.cancel` of the agent that has the task."""
-        found: Result = await self._of_any(task_id, lambda agent: agent.cancel(task_id, principal=principal))
-        return found
+        return await self._of_any(Agent.cancel, task_id, principal)  # type: ignore[no-any-return]
 
-    async def _of_any(self, task_id: str, ask: Callable[[Agent], Awaitable[Any]]) -> Any:
+    async def _of_any(self, ask: Callable[..., Awaitable[Any]], task_id: str, principal: Named) -> Any:
         """The answer of an agent that knows the task: its Result before an Ack. Raises KeyError."""
         found = None
         for provider in self._providers.values():
             with contextlib.suppress(KeyError):
-                found = await ask(provider.agent)
+                found = await ask(provider.agent, task_id, principal=principal)
                 if isinstance(found, Result):
                     return found
         if found is None:
@@ -219,16 +218,12 @@ class Bus(BusClient):
 
     def reserve(self, size: int) -> bool:
         """Like :meth:`turnwire.sap.Agent.reserve`, of the agent that was registered first."""
-        return not self._providers or self._first.reserve(size)
+        return all(provider.agent.reserve(size) for provider in islice(self._providers.values(), 1))
 
     def release(self, size: int) -> None:
         """Like :meth:`turnwire.sap.Agent.release`."""
-        if self._providers:
-            self._first.release(size)
-
-    @property
-    def _first(self) -> Agent:
-        return next(iter(self._providers.values())).agent
+        for provider in islice(self._providers.values(), 1):
+            provider.agent.release(size)
 
     # ---------------------------------------------------------------- in this process
 
@@ -274,13 +269,12 @@ def provider_for(task: Task, providers: Mapping[str, Provider], principal: Princ
         found = providers.get(target.agent_id)
         return None if found is None else found.agent
     able = [one for one in providers.values() if target.capability in one.agent.capabilities]
-    if len(able) <= 1:  # whatever the hints are, and whoever has the task
-        return able[0].agent if able else None
-    if (holder := next((one for one in able if one.agent.holds(task.task_id, principal)), None)) is not None:
-        return holder.agent
     hints = {name: value for name, value in (target.routing_hints or {}).items() if name != "priority"}
-    if (named := providers.get(str(hints.get("affinity")))) is not None and named in able:
-        return named.agent
+    if len(able) > 1:
+        holders = [one for one in able if one.agent.holds(task.task_id, principal)]
+        able = holders[:1] or [one for one in able if one.agent.agent_id == hints.get("affinity")] or able
+    if len(able) <= 1:
+        return able[0].agent if able else None
     sticky = {name: hints[name] for name in STICKY if name in hints}
 
     def rank(one: Provider) -> tuple[Any, ...]:

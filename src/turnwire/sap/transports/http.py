@@ -313,13 +313,9 @@ class Replies:
         sending = self._client.stream("POST", endpoint, content=body, headers=headers, follow_redirects=False)
         async with sending as answer:
             answer.raise_for_status()
-            size = 0
-            if answer.is_stream_consumed:  # there by itself, as of some transports
-                return
-            async for chunk in answer.aiter_raw():  # nobody asks for it: read to its end, the connection can be kept
-                size += len(chunk)
-                if size > MAX_ACKNOWLEDGED:
-                    return
+            with suppress(BadAnswer, httpx.StreamConsumed):  # there by itself, as of some transports
+                # Nobody asks for it: read to its end, the connection can be kept.
+                await _content(answer.aiter_raw(), MAX_ACKNOWLEDGED)
 
     async def aclose(self) -> None:
         """Closes the connections."""
@@ -389,13 +385,12 @@ class Client(Caller):
         headers = {**self._sent(task), "Accept": LINES}
         seconds = self._ack_seconds if expects_ack(task) else None  # what begins the stream is the Ack
         asking = self._client.stream("POST", self._base + "/tasks", content=encode(task), headers=headers)
-        what = "no receipt"
         async with AsyncExitStack() as opened:
-            with self._errors(f"{what} of task {task.task_id}", seconds):
+            with self._errors(f"no receipt of task {task.task_id}", seconds):
                 async with asyncio.timeout(seconds):
                     response = await opened.enter_async_context(asking)
                 if not response.headers.get("content-type", "").startswith(LINES):
-                    answer = _message_of(response, await self._content(response))
+                    answer = _message_of(response, await _content(response.aiter_bytes(), self._max_body))
                     raise Refused(answer) if isinstance(answer, Nack) else BadAnswer("no stream of Results arrived")
             lines = _split(response, self._max_body)
             while True:
@@ -410,33 +405,25 @@ class Client(Caller):
                     return
 
     async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
-        headers = {**self._sent(task), **({"Prefer": "respond-async"} if receipt else {})}
-        return await self._request("POST", "/tasks", encode(task), headers, self._ack_seconds if receipt else None)
+        headers, seconds = self._sent(task), self._timeout
+        if receipt:
+            headers["Prefer"], seconds = "respond-async", self._ack_seconds
+        return await self._request("POST", "/tasks", encode(task), headers, seconds)
 
     async def _told(self, action: Action, task_id: str) -> Any:
         method = "GET" if action is Action.READ else "DELETE"
-        return await self._request(method, f"/tasks/{task_id}", None, self._headers)
+        return await self._request(method, f"/tasks/{task_id}", None, self._headers, self._timeout)
 
     def _sent(self, message: Task | Result) -> dict[str, str]:
         return {**self._headers, CORRELATION: message.correlation_id, "Content-Type": JSON}
 
     async def _request(
-        self, method: str, path: str, body: str | None, headers: Mapping[str, str], timeout: float | None = None
+        self, method: str, path: str, body: str | None, headers: Mapping[str, str], seconds: float | None
     ) -> Any:
-        seconds = self._timeout if timeout is None else timeout
         asking = self._client.stream(method, self._base + path, content=body, headers=headers)
         with self._errors(f"{self._base}: no answer", seconds):
             async with asyncio.timeout(seconds), asking as response:  # httpx counts from byte to byte
-                return _message_of(response, await self._content(response))
-
-    async def _content(self, response: httpx.Response) -> bytes:
-        chunks, size = [], 0
-        async for chunk in response.aiter_bytes():
-            size += len(chunk)
-            if size > self._max_body:
-                raise BadAnswer(f"the answer has more than {self._max_body} bytes")
-            chunks.append(chunk)
-        return b"".join(chunks)
+                return _message_of(response, await _content(response.aiter_bytes(), self._max_body))
 
     @contextmanager
     def _errors(self, what: str, seconds: float | None) -> Iterator[None]:
@@ -448,6 +435,16 @@ class Client(Caller):
         except httpx.HTTPError as error:
             kind = Unanswered if isinstance(error, httpx.TimeoutException) else Unreachable
             raise kind(f"{self._base}: {type(error).__name__}: {error}") from error
+
+
+async def _content(chunks: AsyncIterator[bytes], limit: int) -> bytes:
+    """The content of an answer. Raises BadAnswer if it has more bytes."""
+    content = bytearray()
+    async for chunk in chunks:
+        content += chunk
+        if len(content) > limit:
+            raise BadAnswer(f"the answer has more than {limit} bytes")
+    return bytes(content)
 
 
 async def _split(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:

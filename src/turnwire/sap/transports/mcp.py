@@ -148,7 +148,7 @@ async def _call(
         task = _task_of(agent, params, caller, context, meta)
     except Refused as refused:
         return _answered(refused.nack)
-    receiving = asyncio.ensure_future(agent.receive(task, principal=caller))
+    receiving = asyncio.ensure_future(agent.receive(task, principal=caller, given=True))
     del task
     try:
         job = await asyncio.shield(receiving)

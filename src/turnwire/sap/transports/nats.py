@@ -142,8 +142,7 @@ class Link:
         except (OSError, NatsError, TimeoutError) as error:
             await connection.close()
             raise Unreachable(f"no NATS server at {self.url}: {connection.last_error or error}") from error
-        self.connection = connection
-        self.stream = self.connection.jetstream()
+        self.connection, self.stream = connection, connection.jetstream()
         subject = self.subject("tasks", self.queue)
         tasks = StreamConfig(
             name=self.tasks_stream,
@@ -396,13 +395,11 @@ class Worker:
     async def _receipt(self, message: Any, task_id: str, said: Ack | Nack) -> None:
         """To the inbox that the message names. What everybody may hear, to the subject of the task as well."""
         headers = {CORRELATION: said.correlation_id} if said.correlation_id is not None else None
-        text = encode(said, strict=False).encode()
-        inbox = (message.headers or {}).get(INBOX, "")
-        if _INBOX.fullmatch(inbox) is not None:
-            await self._link.connection.publish(inbox, text, headers=headers)
-        elif is_name(task_id):
-            subject = self._link.subject("receipts", task_id.lower())
-            await self._link.connection.publish(subject, text, headers=headers)
+        subject = (message.headers or {}).get(INBOX, "")
+        if _INBOX.fullmatch(subject) is None:
+            subject = self._link.subject("receipts", task_id.lower()) if is_name(task_id) else None
+        if subject is not None:
+            await self._link.connection.publish(subject, encode(said, strict=False).encode(), headers=headers)
 
     async def _publish(self, job: Job, result: str, caller: Principal | None) -> None:
         """Publishes a Result; it is the server's when this returns. Raises when it could not be."""
@@ -498,22 +495,17 @@ class Client(Caller):
                 return None
             return read_answer(message.data)
 
-        def kept(answer: Any) -> Result:
-            if (result := self.answer_to(task_id, answer)) is None:
-                raise BadAnswer(f"the answer for task {task_id} is not a Result of it")
-            return result
-
         async with self._listening(subject) as results:
             if (known := await self.result(task_id)) is not None:
                 return known
             text = json_text.write({"taskId": task_id}, WIRE).encode()
             wish = self._link.subject("cancels", self._link.queue, self._principal)
-            end = _clock() + self._timeout
+            end, take = _clock() + self._timeout, partial(self._vouched, task_id=task_id)
             while True:  # a wish that no worker hears yet is lost: it is said again
                 await self._link.connection.publish(wish, text, headers=self._signature(text) or None)
                 left = end - _clock()
                 try:
-                    found = await self._next(task_id, results, kept, min(left, PATIENCE), self._link.losses)
+                    found = await self._next(task_id, results, take, min(left, PATIENCE), self._link.losses)
                 except (Unanswered, BadAnswer):
                     if left <= PATIENCE:
                         raise
