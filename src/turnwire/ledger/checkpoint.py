@@ -50,11 +50,7 @@ class Checkpoint(NamedTuple):
 
     def to_json(self) -> str:
         """One line of canonical JSON."""
-        fields = {name: value for name, value in self._asdict().items() if value is not None}
-        fields["witnesses"] = [list(pair) for pair in self.witnesses]
-        if not self.witnesses:
-            del fields["witnesses"]
-        return canonical(fields).decode()
+        return canonical({name: value for name, value in self._asdict().items() if value not in (None, ())}).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Checkpoint:
@@ -70,9 +66,8 @@ class Checkpoint(NamedTuple):
         """Returns this checkpoint with a signature. ``key``: an Ed25519 private key, or its 32 raw bytes. Extra:
         ``sign``."""
         private = private_key(key)
-        public = private.public_key().public_bytes_raw().hex()
-        named = self._replace(key=public)
-        return named._replace(signature=private.sign(named._signed_bytes()).hex())
+        named = self._replace(key=private.public_key().public_bytes_raw().hex())
+        return named._replace(signature=private.sign(named._bytes(_SIGNED_AS)).hex())
 
     def countersigned(
         self, key: Ed25519PrivateKey | bytes, *, after: Checkpoint | None = None, proof: ConsistencyProof | None = None
@@ -88,7 +83,7 @@ class Checkpoint(NamedTuple):
         private = private_key(key)
         public = private.public_key().public_bytes_raw().hex()
         others = tuple(pair for pair in self.witnesses if pair[0] != public)
-        return self._replace(witnesses=(*others, (public, private.sign(self._witnessed_bytes()).hex())))
+        return self._replace(witnesses=(*others, (public, private.sign(self._bytes(_WITNESSED_AS)).hex())))
 
     def _continues(self, after: Checkpoint, proof: ConsistencyProof | None) -> bool:
         if after.ledger != self.ledger or after.size > self.size:
@@ -99,26 +94,19 @@ class Checkpoint(NamedTuple):
 
     def witnessed_by(self, keys: Iterable[Ed25519PublicKey | bytes | str]) -> int:
         """Returns how many of these keys countersigned it."""
-        trusted = {public_key(key).public_bytes_raw().hex() for key in keys}
-        good = {
-            key
-            for key, signature in self.witnesses
-            if key in trusted and _good(key, signature, self._witnessed_bytes())
-        }
-        return len(good)
+        trusted, text = {public_key(key).public_bytes_raw().hex() for key in keys}, self._bytes(_WITNESSED_AS)
+        return len({key for key, signature in self.witnesses if key in trusted and _good(key, signature, text)})
 
     def signed_by(self, key: Ed25519PublicKey | bytes | str) -> bool:
         """True if the signature is valid and made with ``key`` (a public key, its 32 bytes, or their hex)."""
         if self.signature is None or self.key is None:
             return False
         public = public_key(key).public_bytes_raw().hex()
-        return public == self.key and _good(public, self.signature, self._signed_bytes())
+        return public == self.key and _good(public, self.signature, self._bytes(_SIGNED_AS))
 
-    def _signed_bytes(self) -> bytes:
-        return _SIGNED_AS + self._replace(signature=None, witnesses=()).to_json().encode()
-
-    def _witnessed_bytes(self) -> bytes:
-        return _WITNESSED_AS + self._replace(signature=None, witnesses=()).to_json().encode()
+    def _bytes(self, purpose: bytes) -> bytes:
+        """What is signed for this purpose."""
+        return purpose + self._replace(signature=None, witnesses=()).to_json().encode()
 
 
 def _good(key: str, signature: str, text: bytes) -> bool:

@@ -56,7 +56,7 @@ _PAGE = 512  # entries fetched at a time when many are read, at most
 _GROUP = 64  # rows of one statement, where there are many
 _VALUES = "(?, ?, ?, ?, ?, ?)"
 _INSERT = "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES {}"
-_INSERT_ONE = f"{_INSERT.format(_VALUES)} RETURNING rowid"
+_INSERT_ONE = _INSERT.format(_VALUES)
 _INSERT_GROUP = _INSERT.format(", ".join([_VALUES] * _GROUP))
 _COUNT = "SELECT count(*) FROM entries WHERE rowid BETWEEN ? AND ?"
 _NAME_LIMIT = 0xFFFF  # bytes
@@ -408,17 +408,12 @@ class Writer:
             self._known_version = version
 
     def _insert(self, rows: list[Row]) -> None:
-        """Inserts rows and sees that each is there: a trigger that is none of ours could leave one out. Many are
-        counted where they are, once all are in, which costs a seventh of having each number returned."""
-        execute = self.connection.execute
-        stored = 0
+        """Inserts rows and sees that each is there: a trigger that is none of ours could leave one out."""
         whole = len(rows) - len(rows) % _GROUP
         for start in range(0, whole, _GROUP):
-            execute(_INSERT_GROUP, list(chain.from_iterable(rows[start : start + _GROUP])))
-        if whole:
-            (stored,) = execute(_COUNT, (rows[0][0], rows[whole - 1][0])).fetchone()
-        for row in rows[whole:]:
-            stored += execute(_INSERT_ONE, row).fetchall() == [(row[0],)]
+            self.connection.execute(_INSERT_GROUP, list(chain.from_iterable(rows[start : start + _GROUP])))
+        self.connection.executemany(_INSERT_ONE, rows[whole:])
+        (stored,) = self.connection.execute(_COUNT, (rows[0][0], rows[-1][0])).fetchone()
         if stored != len(rows):
             raise broken(f"only {stored} of {len(rows)} entries were stored, so all were rolled back")
 
