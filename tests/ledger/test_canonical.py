@@ -10,7 +10,7 @@ import pytest
 import rfc8785
 from hypothesis import given, settings, strategies as st
 
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, raised
 from turnwire._backend import core_module
 from turnwire.errors import EncodeError, Reason
 
@@ -110,9 +110,8 @@ def loop() -> Any:
     ],
 )
 def test_refusals(twin: Any, value: Any, reason: Reason, path: str) -> None:
-    with pytest.raises(EncodeError) as caught:
-        twin.canonical(value)
-    assert (caught.value.reason, caught.value.path) == (reason, path)
+    caught = raised(EncodeError, twin.canonical, value)
+    assert (caught.reason, caught.path) == (reason, path)
 
 
 @pytest.mark.parametrize("twin", TWINS)

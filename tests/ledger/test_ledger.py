@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tests.conftest import raised
 from tests.ledger.intruder import Intruder
 from turnwire.errors import EncodeError, RuleError
 from turnwire.ledger import Checkpoint, InclusionProof, Ledger, require, verify_file
@@ -48,12 +49,10 @@ def test_append_and_read(ledger: Ledger) -> None:
 
 
 def test_what_cannot_be_written_writes_nothing(ledger: Ledger) -> None:
-    with pytest.raises(EncodeError):
-        ledger.append("x", {"a": float("nan")})
+    raised(EncodeError, ledger.append, "x", {"a": float("nan")})
     with pytest.raises(ValueError, match="kind"):
         ledger.append("k" * 70000, b"")
-    with pytest.raises(EncodeError):
-        ledger.append_many([("x", b"good"), ("x", object())])
+    raised(EncodeError, ledger.append_many, [("x", b"good"), ("x", object())])
     assert len(ledger) == 0
     assert ledger.verify()
 
@@ -99,10 +98,8 @@ def test_proofs_over_tiles(ledger: Ledger) -> None:
         assert proof_of_growth.holds(None, head)
         assert ledger.prove(max(old, 1), max(old, 1)).root == (proof_of_growth.old_root if old else ledger[1].leaf)
         assert not proof_of_growth._replace(old_root=b"x" * 32).holds()
-    with pytest.raises(IndexError):
-        ledger.prove(1_101)
-    with pytest.raises(IndexError):
-        ledger.consistency(2, 1_101)
+    raised(IndexError, ledger.prove, 1_101)
+    raised(IndexError, ledger.consistency, 2, 1_101)
     assert ledger.verify(head)
 
 
@@ -303,16 +300,12 @@ def test_what_is_no_ledger_is_refused_and_not_made(tmp_path: Path) -> None:
     connection.close()
     for name in ("text", "other", "empty"):
         for read_only in (False, True) if name != "empty" else (True,):
-            with pytest.raises(RuleError) as caught:
-                Ledger(tmp_path / name, read_only=read_only)
-            assert caught.value.reason == "bad_ledger"
+            assert raised(RuleError, Ledger, tmp_path / name, read_only=read_only).reason == "bad_ledger"
         assert not verify_file(tmp_path / name)
     for name, error in (("none", FileNotFoundError), (".", IsADirectoryError)):
         for use in (verify_file, lambda path: Ledger(path, read_only=True)):
-            with pytest.raises(error):
-                use(tmp_path / name)
-    with pytest.raises(FileNotFoundError):
-        Ledger(":memory:", read_only=True)
+            raised(error, use, tmp_path / name)
+    raised(FileNotFoundError, Ledger, ":memory:", read_only=True)
     with pytest.raises(ValueError, match="synchronous"):
         Ledger(tmp_path / "c", synchronous="OFF")
     assert sorted(os.listdir(tmp_path)) == ["empty", "other", "text"]
@@ -325,9 +318,8 @@ def test_a_number_is_no_path_whatever_file_it_is_open_for(tmp_path: Path) -> Non
         folder = os.open(tmp_path, os.O_RDONLY)
         try:
             for number in (file.fileno(), empty.fileno(), folder, 9999):
-                with pytest.raises(TypeError) as caught:
-                    verify_file(number)  # type: ignore[arg-type]
-                said.add(str(caught.value))
+                caught = raised(TypeError, verify_file, number)
+                said.add(str(caught))
         finally:
             os.close(folder)
     assert said == {"expected str, bytes or os.PathLike object, not int"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import raised
 from tests.sap.documents import RESULT, TASK
 from turnwire import csp, sap
 from turnwire.ledger import Ledger, verify_file
@@ -74,5 +75,4 @@ def test_a_file_of_that_name_is_still_a_file(folder: Path) -> None:
     with Ledger("./:memory:") as ledger:
         assert len(ledger) == 1
     assert verify_file("./:memory:")
-    with pytest.raises(FileNotFoundError):
-        verify_file(":memory:")
+    raised(FileNotFoundError, verify_file, ":memory:")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.conftest import raised
 from turnwire import Reason, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, InclusionProof, Ledger, merkle, rows
 from turnwire.ledger.rows import leaf_of, link, proved, seal
@@ -49,8 +50,7 @@ def test_a_row_is_proved_by_its_own_link_and_the_one_before(column: int, value: 
 def test_hashes_are_those_of_the_documents() -> None:
     """A kind has 65,535 bytes at most: its size stands in two bytes. Equal bytes of other names hash otherwise."""
     assert len(leaf_of(1, 2, "k" * 0xFFFF, "key", b"body")) == 32
-    with pytest.raises(struct.error):
-        leaf_of(1, 2, "k" * 0x10000, "key", b"body")
+    raised(struct.error, leaf_of, 1, 2, "k" * 0x10000, "key", b"body")
     names = (("ab", "c", b"d"), ("a", "bc", b"d"), ("a", "b", b"cd"))
     assert len({leaf_of(1, 2, kind, key, body) for kind, key, body in names}) == 3
     a, b = sha256(b"a").digest(), sha256(b"b").digest()
@@ -148,10 +148,9 @@ def test_what_is_no_checkpoint_is_refused(changes: dict[str, Any] | str) -> None
         if isinstance(changes, str)
         else json.dumps({name: value for name, value in (FIELDS | changes).items() if value is not ...})
     )
-    with pytest.raises(RuleError) as caught:
-        Checkpoint.from_json(text)
-    assert (caught.value.reason, caught.value.rule) == (Reason.BAD_CHECKPOINT, "checkpoint")
-    assert isinstance(changes, str) or next(iter(changes)) in caught.value.text
+    caught = raised(RuleError, Checkpoint.from_json, text)
+    assert (caught.reason, caught.rule) == (Reason.BAD_CHECKPOINT, "checkpoint")
+    assert isinstance(changes, str) or next(iter(changes)) in caught.text
 
 
 def test_a_checkpoint_without_key_or_signature_is_one() -> None:

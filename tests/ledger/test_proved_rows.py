@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from tests.ledger.intruder import rewrite
 from tests.sap.documents import TASK
 from turnwire import sap
@@ -52,14 +53,12 @@ def test_a_rewritten_row_is_not_given(change: str, seq: int, open_again: bool, t
         "prove": lambda: ledger.prove(seq),
     }
     for name, read in reads.items():
-        with pytest.raises(RuleError) as caught:
-            read()
-        assert caught.value.reason is Reason.LEDGER_BROKEN and str(seq) in caught.value.text, name
+        caught = raised(RuleError, read)
+        assert caught.reason is Reason.LEDGER_BROKEN and str(seq) in caught.text, name
     assert ledger[good].body == f"body {good - 1}".encode()
     assert [entry.seq for entry in ledger] == list(range(1, 10)), "who looks into a broken file sees what it holds"
     if open_again:
-        with pytest.raises(RuleError):
-            ledger.head()
+        raised(RuleError, ledger.head)
     assert not ledger.verify()
 
 
@@ -89,9 +88,7 @@ def test_nothing_is_appended_behind_a_rewritten_row(open_again: bool, tmp_path: 
         ledger.close()
         ledger = Ledger(tmp_path / "l")
     for _ in range(2):
-        with pytest.raises(RuleError) as caught:
-            ledger.append("note", "more")
-        assert caught.value.reason is Reason.LEDGER_BROKEN
+        assert raised(RuleError, ledger.append, "note", "more").reason is Reason.LEDGER_BROKEN
     assert len(ledger) == 9
 
 
@@ -101,5 +98,4 @@ def test_signals_that_were_rewritten_are_not_learned_from(tmp_path: Path) -> Non
     loop.judge(task, rating=5)
     (body,) = (entry.body for entry in loop.ledger)
     rewrite(tmp_path / "s", "UPDATE entries SET body = ? WHERE rowid = 1", body.replace(b"5", b"1"))
-    with pytest.raises(RuleError):
-        loop.derive()
+    raised(RuleError, loop.derive)

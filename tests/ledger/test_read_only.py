@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tests.conftest import raised
 from turnwire.csp import Store
 from turnwire.ledger import Ledger, verify_file
 
@@ -116,8 +117,7 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
         head = ledger.head()
         assert head.signed_by(key.public_key()) and ledger.verify(head) and ledger.prove(3).holds(head)
         for write in (lambda: ledger.append("x", b"1"), lambda: ledger.append_many([("x", b"1")])):
-            with pytest.raises(io.UnsupportedOperation):
-                write()
+            raised(io.UnsupportedOperation, write)
     with Ledger(tmp_path / "copy", after=head, read_only=True) as ledger:
         assert next(ledger.find("csp-init", ""), None) is None and Store.reopen(ledger).head == "C0"
     assert (tmp_path / "copy").read_bytes() == before
@@ -134,9 +134,7 @@ def test_a_file_that_is_written_after_all_is_told(tmp_path: Path, monkeypatch: p
     with Ledger(path) as writer:
         writer.append("x", b"more")
     for read in (ledger.head, lambda: ledger[1], lambda: list(ledger.find("x", "k")), lambda: list(ledger)):
-        with pytest.raises(OSError) as caught:
-            read()
-        assert caught.value.errno == EBUSY
+        assert raised(OSError, read).errno == EBUSY
     ledger.close()
 
     def written(*_: object, **__: object) -> None:
@@ -144,6 +142,4 @@ def test_a_file_that_is_written_after_all_is_told(tmp_path: Path, monkeypatch: p
             writer.append("x", b"more")
 
     monkeypatch.setattr("turnwire.ledger.verify.verify_connection", written)
-    with pytest.raises(OSError) as caught:
-        verify_file(path)
-    assert caught.value.errno == EBUSY
+    assert raised(OSError, verify_file, path).errno == EBUSY

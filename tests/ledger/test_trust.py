@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tests.conftest import raised
 from tests.ledger.intruder import rewrite
 from turnwire.errors import NotFlushed, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, Ledger, verify_file
@@ -197,8 +198,7 @@ def test_a_backup_is_one_whole_file(path: Path, tmp_path: Path) -> None:
         assert os.name != "posix" or stat.S_IMODE(copy.stat().st_mode) == 0o600, "others read nothing"
         assert verify_file(copy, head)
         assert ledger.verify(head)
-        with pytest.raises(FileExistsError):
-            ledger.backup(copy)
+        raised(FileExistsError, ledger.backup, copy)
     assert sorted(os.listdir(tmp_path)) == ["a.ledger", "copy.ledger"]
     with Ledger(copy, after=head) as again:
         assert again.append("x", b"goes on") == 702

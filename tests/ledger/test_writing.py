@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from turnwire.errors import RuleError
 from turnwire.ledger import Ledger, connection, store
 from turnwire.ledger.store import Writer
@@ -129,8 +130,7 @@ def test_what_was_interrupted_before_its_turn_is_not_written(
 
     with monkeypatch.context() as patch:
         patch.setattr(writer_of(one), "_catch_up", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            one.append("k", "lost")
+        raised(KeyboardInterrupt, one.append, "k", "lost")
     assert one.append("k", "kept") == 1
     assert [entry.body for entry in one] == [b"kept"]
 

@@ -23,8 +23,6 @@ from turnwire.sap.jobs import Job, key_of
 from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND, Batching, Transcript
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
-
-
 RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
 
 

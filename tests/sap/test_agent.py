@@ -24,8 +24,6 @@ from turnwire.sap.times import write_time
 from turnwire.sap.transcripts import RESULT_KIND
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
-
-
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
 
 

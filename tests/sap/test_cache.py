@@ -10,17 +10,14 @@ from typing import Any
 import pytest
 import rfc8785
 
+from tests.conftest import raised
 from tests.sap.documents import RESULT, TASK, changed, result, task
 from turnwire import LIMITS, sap
 from turnwire.errors import EncodeError, RuleError
 from turnwire.sap.cache import Essence, aligned, within, without
 
 pytestmark = pytest.mark.once
-
-
 T0 = "2025-09-28T10:00:00Z"
-
-
 POLICY = "constitutionalContext__cachePolicy"
 
 
@@ -191,8 +188,7 @@ def test_the_newest_eligible_row_wins(cache: sap.Cache) -> None:
 def test_results_of_other_tasks_are_refused(cache: sap.Cache) -> None:
     other = "00000000-0000-0000-0000-000000000000"
     for changes in ({"taskId": other}, {"correlationId": other}):
-        with pytest.raises(RuleError):
-            cache.put(task(), result(**changes))
+        raised(RuleError, cache.put, task(), result(**changes))
 
 
 def test_outputs_come_back_exactly(cache: sap.Cache) -> None:
@@ -211,8 +207,7 @@ def test_outputs_come_back_exactly(cache: sap.Cache) -> None:
 
 def test_a_payload_without_canonical_form_has_no_key(cache: sap.Cache) -> None:
     strange = task(payload={"n": 2**60})
-    with pytest.raises(EncodeError):
-        sap.cache_key(strange)
+    raised(EncodeError, sap.cache_key, strange)
     miss = cache.get(strange)
     assert isinstance(miss, sap.Miss)
     assert miss.reason == "no key"

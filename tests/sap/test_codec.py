@@ -14,6 +14,7 @@ import pytest
 
 import turnwire
 from tests import vectors
+from tests.conftest import raised
 from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.cli import main
@@ -42,8 +43,7 @@ def test_vectors(case: dict[str, Any]) -> None:
     if case["write"] == "ok":
         assert json.loads(sap.encode(message)) == json.loads(case["text"])
     elif case["write"] == "error":
-        with pytest.raises(EncodeError):
-            sap.encode(message)
+        raised(EncodeError, sap.encode, message)
     if read != "error":
         assert sap.encode(message, strict=False) == json.dumps(json.loads(case["text"]), separators=(",", ":"))
 
@@ -101,9 +101,8 @@ REFUSED = [
 def test_what_reading_and_writing_refuse(document: dict[str, Any], pointer: str, value: Any, reason: Reason) -> None:
     broken = changed(document, pointer, value)
     text = json.dumps(broken, ensure_ascii=False)
-    with pytest.raises(DecodeError) as caught:
-        sap.decode(text)
-    error, data = caught.value, text.encode()
+    caught = raised(DecodeError, sap.decode, text)
+    error, data = caught, text.encode()
     assert (error.reason, error.wire, error.line) == (reason, "sap", 1)
     assert error.path is not None and error.path.startswith(pointer.rpartition("/")[0])
     assert error.offset is not None
@@ -111,9 +110,8 @@ def test_what_reading_and_writing_refuse(document: dict[str, Any], pointer: str,
         assert data[error.offset : error.offset + 1] == b"{"
     elif isinstance(value, str):
         assert data[error.offset :].startswith(json.dumps(value, ensure_ascii=False).encode())
-    with pytest.raises(EncodeError) as written:
-        sap.encode(broken)
-    assert (written.value.reason, written.value.path) == (reason, error.path)
+    written = raised(EncodeError, sap.encode, broken)
+    assert (written.reason, written.path) == (reason, error.path)
 
 
 DOUBTFUL = [
@@ -137,9 +135,7 @@ def test_what_is_read_with_an_issue_and_not_written(
     text = json.dumps(changed(document, pointer, value))
     message = sap.decode(text)
     assert [found for found, _ in warnings(message)] == [reason]
-    with pytest.raises(EncodeError) as caught:
-        sap.encode(message)
-    assert caught.value.reason is reason
+    assert raised(EncodeError, sap.encode, message).reason is reason
     assert json.loads(sap.encode(message, strict=False)) == json.loads(text)
 
 
@@ -206,17 +202,14 @@ def test_whole_pressures_are_written_as_integers() -> None:
     ],
 )
 def test_what_is_no_message(text: str | bytes, reason: Reason) -> None:
-    with pytest.raises(DecodeError) as caught:
-        sap.decode(text)
-    assert caught.value.reason is reason
+    assert raised(DecodeError, sap.decode, text).reason is reason
 
 
 def test_any_buffer_and_the_line_of_a_fault() -> None:
     text = json.dumps(changed(TASK, "/target/capability", ...), indent=1)
     for data in (text, text.encode(), bytearray(text.encode()), memoryview(text.encode())):
-        with pytest.raises(DecodeError) as caught:
-            sap.decode(data)
-        assert (caught.value.path, caught.value.line) == (
+        caught = raised(DecodeError, sap.decode, data)
+        assert (caught.path, caught.line) == (
             "/target/capability",
             text[: text.index('"target"')].count("\n") + 1,
         )
@@ -273,10 +266,8 @@ def test_messages_are_views() -> None:
     assert task.attachments == (sap.Attachment(uri="https://a/b"),)
     with pytest.raises(AttributeError):
         task.nothing  # noqa: B018
-    with pytest.raises(TypeError):
-        sap.Issuer(agent="x")
-    with pytest.raises(TypeError):
-        task.replace(nothing=1)
+    raised(TypeError, sap.Issuer, agent="x")
+    raised(TypeError, task.replace, nothing=1)
 
 
 def test_messages_are_copied_pickled_and_dataclasses() -> None:
@@ -365,9 +356,5 @@ def test_a_json_schema_of_sap_looks_alike_and_is_no_fault(schema: dict[str, Any]
 
 def test_what_has_a_value_of_sap_is_a_message_though_its_others_are_objects() -> None:
     broken = changed(TASK, "/protocolVersion", {"type": "string"})
-    with pytest.raises(DecodeError) as caught:
-        sap.decode(json.dumps(broken))
-    assert caught.value.reason is Reason.WRONG_TYPE
-    with pytest.raises(DecodeError) as caught:
-        sap.decode(json.dumps({name: {"a": 1} for name in TASK}))
-    assert caught.value.reason is Reason.WRONG_TYPE
+    assert raised(DecodeError, sap.decode, json.dumps(broken)).reason is Reason.WRONG_TYPE
+    assert raised(DecodeError, sap.decode, json.dumps({name: {"a": 1} for name in TASK})).reason is Reason.WRONG_TYPE

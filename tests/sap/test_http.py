@@ -28,11 +28,7 @@ pytestmark = [
     pytest.mark.usefixtures("quiet_logs"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-
 HEAD = "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: {}\r\n{}\r\n\r\n"
-
-
 JSON = "application/json"
 
 

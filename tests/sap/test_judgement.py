@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from tests.sap.documents import RESULT, TASK, changed, result
 from tests.sap.test_agent import do, offering
 from turnwire import sap
@@ -240,9 +241,7 @@ def test_a_result_of_another_task_is_refused(changes: dict[str, Any], reason: Re
     task = sap.Task.from_dict(copy.deepcopy(TASK))
     loop, cache = LearningLoop(":memory:"), sap.Cache(":memory:")
     for take in (loop.observe, cache.put):
-        with pytest.raises(RuleError) as caught:
-            take(task, result(**changes))
-        assert caught.value.reason is reason
+        assert raised(RuleError, take, task, result(**changes)).reason is reason
     assert len(loop.ledger) == len(cache.ledger) == 0
     loop.observe(task, result(taskId=TASK["taskId"].upper(), correlationId=TASK["correlationId"].upper()))
     assert len(loop.ledger) == 1
@@ -277,9 +276,8 @@ def test_a_failure_with_an_empty_message_does_not_say_why(message: str) -> None:
             assert [(issue.reason, issue.severity) for issue in sap.check(each) if issue.severity != "info"] == [
                 (Reason.EMPTY_VALUE, "warning")
             ]
-            with pytest.raises(EncodeError) as refused:
-                sap.encode(each)
-            assert (refused.value.reason, refused.value.path) == (Reason.EMPTY_VALUE, "/error/message")
+            refused = raised(EncodeError, sap.encode, each)
+            assert (refused.reason, refused.path) == (Reason.EMPTY_VALUE, "/error/message")
             assert json.loads(sap.encode(each, strict=False)) == one
         assert not failed(TASK, changed(one, "/error/message", "m")) & {"errors", "required"}
     made = sap.result_for(sap.Task.from_dict(TASK), sap.Outcome(error=("TIMEOUT", message)), "B")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from tests.sap.documents import RESULT, TASK
 from turnwire import sap
 from turnwire.errors import RuleError
@@ -103,8 +104,7 @@ def test_signals_are_found_by_their_key_and_checked(tmp_path: Path) -> None:
     assert found[1].rating == 5
     assert found[0].metrics == RESULT["metrics"]
     for wrong in ({"rating": 0}, {"rating": 6}, {"rating": True}, {"rating": 2.5}, {}, {"approval": 1}):
-        with pytest.raises(RuleError):
-            loop.judge(task, **wrong)
+        raised(RuleError, loop.judge, task, **wrong)
     strange = task.replace(payload={"n": 2**60})
     loop.observe(strange, result)
     assert len(list(loop.signals())) == 3

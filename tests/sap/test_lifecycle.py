@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from tests.sap.documents import RESULT, TASK, changed, result, task
 from turnwire import sap
 from turnwire.errors import Reason, RuleError
@@ -16,11 +17,7 @@ from turnwire.sap.builders import NOBODY, make_task
 from turnwire.sap.lifecycle import Lifecycle
 
 OTHER = "00000000-0000-0000-0000-000000000000"
-
-
 ENDED = ("SUCCEEDED", "FAILED", "ESCALATED", "CANCELLED", "PARTIAL")
-
-
 ALLOWED = {
     None: {"QUEUED", "RUNNING", *ENDED},
     "QUEUED": {"QUEUED", "RUNNING", *ENDED},
@@ -41,9 +38,8 @@ def test_every_transition(before: str | None, after: str) -> None:
         assert lifecycle[TASK["taskId"]].status == after
         assert lifecycle[TASK["taskId"]].done is (after in ENDED)
         return
-    with pytest.raises(RuleError) as caught:
-        lifecycle.feed(result(status=after))
-    assert (caught.value.reason, caught.value.rule) == (Reason.BAD_TRANSITION, "status")
+    caught = raised(RuleError, lifecycle.feed, result(status=after))
+    assert (caught.reason, caught.rule) == (Reason.BAD_TRANSITION, "status")
     assert [issue.reason for issue in lax.feed(result(status=after))] == [Reason.BAD_TRANSITION]
     assert lifecycle[TASK["taskId"]].status == lax[TASK["taskId"]].status == before
 
@@ -58,23 +54,17 @@ def test_the_same_again_is_nothing() -> None:
         assert lifecycle.feed(one) == []
     assert lifecycle[TASK["taskId"].upper()].results == 3
     assert lifecycle[TASK["taskId"]].status == RESULT["status"]
-    with pytest.raises(RuleError):
-        lifecycle.feed(result(output=1))
-    with pytest.raises(RuleError) as caught:
-        lifecycle.feed(task(payload={}))
-    assert caught.value.reason is Reason.DUPLICATE
+    raised(RuleError, lifecycle.feed, result(output=1))
+    assert raised(RuleError, lifecycle.feed, task(payload={})).reason is Reason.DUPLICATE
 
 
 def test_correlation_is_kept() -> None:
     lifecycle = sap.Lifecycle()
     lifecycle.feed(task())
-    with pytest.raises(RuleError) as caught:
-        lifecycle.feed(result(correlationId=OTHER))
-    assert caught.value.reason is Reason.WRONG_CORRELATION
+    assert raised(RuleError, lifecycle.feed, result(correlationId=OTHER)).reason is Reason.WRONG_CORRELATION
     unseen = result(taskId=OTHER)
     assert [(issue.reason, issue.severity) for issue in lifecycle.feed(unseen)] == [(Reason.UNKNOWN_TASK, "info")]
-    with pytest.raises(RuleError):
-        lifecycle.feed(task(taskId=OTHER, correlationId=OTHER))
+    raised(RuleError, lifecycle.feed, task(taskId=OTHER, correlationId=OTHER))
     lifecycle.feed(task(taskId=OTHER))
     assert lifecycle[OTHER].task is not None
 

@@ -33,14 +33,10 @@ from turnwire.sap.spec import TERMINAL, Status
 from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND
 
 pytestmark = pytest.mark.once
-
-
 FAULTS = (
     *("none", "none", "raise", "exit", "cancel itself", "hang", "hang in thread", "swallow", "queued", "edit"),
     *("unwritable", "huge"),
 )
-
-
 _PLAIN_IGNORES = ("cancel itself", "hang", "hang in thread", "swallow")
 """Faults after which a plain handler may succeed all the same."""
 
@@ -50,8 +46,6 @@ _ENDLESS = ("hang", "hang in thread", "swallow", "queued")
 
 
 WHO = ("A-prime", "M-allory")
-
-
 TASKS = Bundle("tasks")
 
 
@@ -427,8 +421,6 @@ def _final(body: bytes) -> bool:
 
 
 _REFUSALS = ("INVALID_TASK: another task", "RATE_LIMIT", "INTERNAL: B is not")
-
-
 QUICK = {"bus": 5, "http": 2, "mcp": 3, "nats": 1}  # examples; servers cost most of the time
 
 

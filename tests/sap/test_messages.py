@@ -27,8 +27,6 @@ from turnwire.sap.times import read_time, write_time
 
 pytestmark = pytest.mark.once
 ONE, OTHER = "00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"
-
-
 CLASSES = [
     cls for cls in vars(messages).values() if isinstance(cls, type) and issubclass(cls, JsonObject) and cls.MEMBERS
 ]
@@ -122,8 +120,6 @@ def test_a_signature_does_not_sign_the_one_before_it() -> None:
 
 
 DAYS = ("2025-09-28", "2024-02-29", "2023-02-29", "0001-01-01", "9999-12-31", "2025-00-10", "2025-13-01", "2025-06-31")
-
-
 HOURS = ("00:00:00", "10:15:23", "23:59:59", "23:59:60", "22:59:60", "24:00:00", "12:60:00", "12:59:61", "12:30:60")
 
 

@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tests.conftest import raised
 from tests.sap.documents import RESULT, TASK
 from tests.sap.hosts import Broker, reached, serve
 from tests.sap.scenario import make_agent, task
@@ -34,8 +35,6 @@ pytestmark = [
     pytest.mark.usefixtures("quiet_logs"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-
 PERMISSIONS = """authorization {{ users: [
   {{ user: worker, password: w }}
   {{ user: one, password: o, permissions: {{ publish: ["$JS.>", "{0}.tasks.b.A-prime", "_INBOX.>"] }} }}
@@ -382,6 +381,5 @@ def test_a_reply_goes_to_one_name_below_replies(subject: str, good: bool) -> Non
     if good:
         asyncio.run(going)
     else:
-        with pytest.raises(PermissionError):
-            asyncio.run(going)
+        raised(PermissionError, asyncio.run, going)
     assert sent == [subject] * good

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from tests.conftest import raised
 from tests.sap.hosts import OVER, Broker, serve
 from tests.sap.scenario import task
 from turnwire import sap
@@ -22,17 +23,11 @@ from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
 from turnwire.sap.transports import http, identified
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
-
-
 RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
-
-
 KEYS = {
     name: Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32)
     for number, name in enumerate(("A-prime", "M-allory", "x"))
 }
-
-
 PUBLIC = {name: key.public_key().public_bytes_raw() for name, key in KEYS.items()}
 
 
@@ -82,12 +77,10 @@ def test_names() -> None:
     for who, known in ((sap.ANONYMOUS, sap.Principal("anonymous")), (None, None), ("", None)):
         assert asyncio.run(identified(lambda _, who=who: who, None)) == known
     for name in ("", "a\n", "a" * (LONGEST_NAME + 1)):
-        with pytest.raises(ValueError):
-            principal_of(name)
+        raised(ValueError, principal_of, name)
     assert sap.authorise(None, "read") is not None
     assert sap.authorise("a", "read") is None
-    with pytest.raises(TypeError):
-        sap.authorise("a", "submit")
+    raised(TypeError, sap.authorise, "a", "submit")
 
 
 async def test_results_are_signed_and_clients_see_by_whom(tmp_path: Path) -> None:
@@ -97,8 +90,7 @@ async def test_results_are_signed_and_clients_see_by_whom(tmp_path: Path) -> Non
             result = await client.call(task("work.who", {}))
             assert verify_message(result, {"B": PUBLIC["A-prime"]}) == "B"
             for change in ({"output": 2}, {"correlation_id": result.task_id}):
-                with pytest.raises(RuleError):
-                    verify_message(result.replace(**change), {"B": PUBLIC["A-prime"]})
+                raised(RuleError, verify_message, result.replace(**change), {"B": PUBLIC["A-prime"]})
         async with http.Client(url, keys={"B": PUBLIC["x"]}) as client:
             with pytest.raises(BadAnswer, match="does not match"):
                 await client.call(task("work.who", {}))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import raised
 from tests.sap.scenario import CHECKS, task
 from tests.sap.test_agent import do, offering, run
 from turnwire import sap
@@ -16,14 +17,8 @@ from turnwire.ledger import Ledger
 from turnwire.sap.transports import Caller
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
-
-
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
-
-
 FAIL = {"principle": "honesty", "status": "FAIL"}
-
-
 HARM = {"principle": "honesty", "severity": "high", "evidence": "it is not so"}
 
 
@@ -208,8 +203,7 @@ def test_what_got_no_answer_is_sent_again(
             tried.append(one.task_id)
             raise error("lost")
 
-    with pytest.raises(error):
-        asyncio.run(Lost().call(do(), retries=retries))
+    raised(error, asyncio.run, Lost().call(do(), retries=retries))
     assert len(tried) == (1 if error is BadAnswer else 1 + retries) and len(set(tried)) == 1
 
 
