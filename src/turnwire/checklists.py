@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.errors import UnknownKey
+from turnwire.errors import Reason, UnknownKey
 
 if TYPE_CHECKING:
     from turnwire.errors import DecodeError, Issue
@@ -174,6 +174,11 @@ class Checklist(NamedTuple):
         ]
         counts = {"records": self.records, "rejects": self.rejects}
         return {"wire": self.wire, "conforms": bool(self), "verdict": self.verdict, **counts, "clauses": clauses}
+
+
+def by_reason(broken_by: Mapping[str, str]) -> dict[Reason, str]:
+    """Reason -> the clause that it breaks, of a table of clauses with the names of their reasons."""
+    return {Reason(name): clause for clause, names in broken_by.items() for name in names.split()}
 
 
 class _Refused(Exception):

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Untested, checklist_of
+from turnwire.checklists import Checklist, Clause, Specification, Untested, by_reason, checklist_of
 from turnwire.csp.codec import check, doubts, parse
 from turnwire.csp.lints import FINAL, Classifier, Linter, Routing
 from turnwire.csp.logs import BOM, FilePreambles, SurroundingText
@@ -40,7 +40,7 @@ CLAUSES = (
     Clause("terms", "TOKEN RULES 5", "Same label always, no synonyms"),
 )
 
-_BROKEN_BY: dict[str, str] = {
+_BROKEN_BY = {
     "magic": "junk bad_magic look_alike no_message empty_message bom bad_utf8 lone_surrogate message_too_large",
     "agents": "missing_from missing_to",
     "ctx": "missing_ctx ctx_stale",
@@ -59,7 +59,7 @@ _BROKEN_BY: dict[str, str] = {
     "filler": "filler",
     "terms": "synonym",
 }
-REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_BY.items() for name in names.split()}
+REASONS = by_reason(_BROKEN_BY)
 """Reasons that reading, ``check`` and ``lint`` find -> the clause of each. What a replay refuses breaks "state"."""
 
 UNTESTED = (

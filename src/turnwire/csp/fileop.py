@@ -193,7 +193,7 @@ def _wanted(block: FileOp, old: bytes | None, recount: bool) -> tuple[bytes | No
     return (
         (content, len(content.splitlines()), 0)
         if old is None
-        else _patched(old, content, block.get("PATH") or "", recount)
+        else apply_diff(old, content, block.get("PATH") or "", recount)
     )
 
 
@@ -401,11 +401,7 @@ def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) ->
     Raises RuleError(bad_diff) for a broken diff, diff_mismatch if it does not fit.
     """
     with _refusing(path):
-        return _patched(content, diff, path, recount)
-
-
-def _patched(content: bytes, diff: bytes, path: str, recount: bool) -> tuple[bytes, int, int]:
-    return _applied(content, _hunks(_split(diff), path, recount), recount)
+        return _applied(content, _hunks(_split(diff), path, recount), recount)
 
 
 def _split(content: bytes) -> list[bytes]:

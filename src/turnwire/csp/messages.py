@@ -434,20 +434,11 @@ class Template(_Parts, contract.Message):
 
     sender = receiver = conversation = sequence = time = subject = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """``flags`` and ``lines``, and ``mode`` if it is true."""
-        fields = super().to_dict()
-        return fields if self.mode else {name: fields[name] for name in ("flags", "lines")}
-
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Restores the template from the result of :meth:`to_dict`."""
+        """Restores the template from the result of :meth:`to_dict`; ``mode`` may be left out."""
         contract.expect_mapping(fields, WIRE)
         return super().from_dict({"mode": False, **fields})
-
-    @classmethod
-    def _schema(cls) -> dict[str, Any]:
-        return {**super()._schema(), "required": ["flags", "lines"]}
 
     def compact(self) -> Template:
         """The same template with one order per line: ``TASK REQ:x IN:y``, ``RESULT{STATUS,DATA[file:line]}``."""
@@ -523,7 +514,7 @@ class Document(_Record):
 def plain(message: Any) -> dict[str, Any]:
     """A message as plain JSON values: its header, and its block with id and fields; of a template all of it."""
     if isinstance(message, Template):
-        return {"flags": list(message.flags), "mode": message.mode, "lines": list(message.lines)}
+        return message.to_dict()
     block = message.block
     head = {"from": message.sender, "to": message.receiver, "ctx": message.ctx, "intent": str(message.intent)}
     body: dict[str, Any] = {"block": block.kind, "id": block.id}

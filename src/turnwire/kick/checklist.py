@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Untested
+from turnwire.checklists import Checklist, Clause, Specification, Untested, by_reason
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.kick.codec import Envelope, check
 from turnwire.kick.documents import is_document
@@ -42,29 +42,28 @@ CLAUSES = (
     Clause("correlation", "004.3", "Responses have the correlation_id of the request"),
 )
 
-REASONS: dict[Reason, str] = {
-    **dict.fromkeys((Reason.ID_NOT_UUID4, Reason.CORRELATION_ID_NOT_UUID4), "ids"),
-    Reason.BAD_TIMESTAMP: "times",
-    **dict.fromkeys((Reason.BAD_CHANNEL, Reason.UNKNOWN_CHANNEL_FAMILY, Reason.CHANNEL_NOT_ALLOWED), "channels"),
-    **dict.fromkeys((Reason.TYPE_CHANNEL_MISMATCH, Reason.RECEIVER_NOT_ALLOWED), "channels"),
-    Reason.CONTENT_NOT_SPACE: "space",
-    **dict.fromkeys((Reason.BAD_UTF8, Reason.BOM, Reason.NO_SECTIONS), "documents"),
-    **dict.fromkeys((Reason.EMPTY_HEADER, Reason.LEADING_SPACE, Reason.TRAILING_SPACE), "headers"),
-    **dict.fromkeys((Reason.NESTED_SIGIL, Reason.SPACE_IN_QUALIFIER), "headers"),
-    Reason.ROLE_NOT_ALLOWED: "roles",
-    Reason.MISSING_CORRELATION_ID: "correlation",
+_BROKEN_BY = {
+    "ids": "id_not_uuid4 correlation_id_not_uuid4",
+    "times": "bad_timestamp",
+    "channels": "bad_channel unknown_channel_family channel_not_allowed type_channel_mismatch receiver_not_allowed",
+    "space": "content_not_space",
+    "documents": "bad_utf8 bom no_sections",
+    "headers": "empty_header leading_space trailing_space nested_sigil space_in_qualifier",
+    "roles": "role_not_allowed",
+    "correlation": "missing_correlation_id",
 }
+REASONS = by_reason(_BROKEN_BY)
 """Reason that ``check`` finds -> the clause that it breaks. All other refusals mean that there is no such envelope; so
 does bad_utf8 in one."""
 
-EVENTS: dict[EventKind, str] = {
-    **dict.fromkeys((EventKind.DUPLICATE, EventKind.ID_REUSED), "ids"),
-    EventKind.UNAUTHORISED: "roles",
-    EventKind.UNCORRELATED: "correlation",
-    **dict.fromkeys((EventKind.DUPLICATE_TASK, EventKind.OUT_OF_ORDER, EventKind.UNKNOWN_STATUS), "loop"),
-    EventKind.LATE: "loop",
-    **dict.fromkeys((EventKind.WHILE_PAUSED, EventKind.UNESCALATED, EventKind.MISDIRECTED), "escalation"),
+_TOLD_BY = {
+    "ids": "duplicate id_reused",
+    "roles": "unauthorised",
+    "correlation": "uncorrelated",
+    "loop": "duplicate_task out_of_order unknown_status late",
+    "escalation": "while_paused unescalated misdirected",
 }
+EVENTS = {EventKind(name): clause for clause, names in _TOLD_BY.items() for name in names.split()}
 """Faults of the monitor -> the clause. Its INVALID is what ``check`` finds, too; OVERDUE goes by what began it."""
 BEGINS: dict[EventKind, str] = {
     EventKind.DISPATCHED: "loop",

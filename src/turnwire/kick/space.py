@@ -140,6 +140,10 @@ class Space(contract.Message):
     def __repr__(self) -> str:
         return f"<Space {len(self.preamble)} characters, {len(self.sections)} sections, {len(self.issues)} issues>"
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As for protocol 2 also in 0 and 1, which take no class with slots by themselves."""
+        return super().__reduce_ex__(max(protocol, 2))
+
     def __eq__(self, other: object) -> bool:
         return self._values() == other._values() if isinstance(other, Space) else NotImplemented
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Untested
+from turnwire.checklists import Checklist, Clause, Specification, Untested, by_reason
 from turnwire.errors import DecodeError, EncodeError, Reason, expect
 from turnwire.nslip.codec import SlipMessage, encode
 from turnwire.nslip.rules import check
@@ -39,7 +39,7 @@ _BROKEN_BY = {
     "strings": "unterminated_string bad_escape junk_after_string bad_utf8 lone_surrogate newline_in_string",
     "short": "long_string",
 }
-REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_BY.items() for name in names.split()}
+REASONS = by_reason(_BROKEN_BY)
 """Reason that reading, ``encode`` and ``check`` find -> the clause that it breaks."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Untested, log_line, spoken, statement
+from turnwire.checklists import Checklist, Clause, Specification, Untested, by_reason, log_line, spoken, statement
 from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
@@ -37,18 +37,19 @@ CLAUSES = (
     Clause("raw", "Rules", "Raw JSON only, never wrapped"),
 )
 
-REASONS: dict[Reason, str] = {
-    Reason.UNKNOWN_KIND: "kind",
-    Reason.SCHEMA_MISMATCH: "schema",
-    Reason.CODE_FENCE: "raw",
-    **dict.fromkeys((Reason.OUT_OF_RANGE, Reason.NOT_FINITE, Reason.NEGATIVE), "ranges"),
-    **dict.fromkeys((Reason.EMPTY_VALUE, Reason.UNKNOWN_ACTOR, Reason.LOOK_ALIKE, Reason.IDENTITY_MISMATCH), "actor"),
-    **dict.fromkeys((Reason.ADDRESSEE_CONFLICT, Reason.UNKNOWN_ADDRESSEE), "addressee"),
-    **dict.fromkeys((Reason.CLOCK_GAP, Reason.CLOCK_REPEAT, Reason.CLOCK_BACK), "clock"),
-    Reason.SESSION_MISMATCH: "session",
-    Reason.OUT_OF_TURN: "one_speaker",
-    **dict.fromkeys((Reason.ACKNOWLEDGEMENT, Reason.DOUBTFUL_ACKNOWLEDGEMENT, Reason.ECHO), "contribution"),
+_BROKEN_BY = {
+    "kind": "unknown_kind",
+    "schema": "schema_mismatch",
+    "raw": "code_fence",
+    "ranges": "out_of_range not_finite negative",
+    "actor": "empty_value unknown_actor look_alike identity_mismatch",
+    "addressee": "addressee_conflict unknown_addressee",
+    "clock": "clock_gap clock_repeat clock_back",
+    "session": "session_mismatch",
+    "one_speaker": "out_of_turn",
+    "contribution": "acknowledgement doubtful_acknowledgement echo",
 }
+REASONS = by_reason(_BROKEN_BY)
 """Reason that reading, ``check`` and the session monitor find -> the clause. Missing fields, wrong types and
 placeholders go by their place; all other refusals of reading mean that there is no such object."""
 
