@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import rounds
 from tests.cores import use
 from tests.formats import samples
+from tests.golden.logs import log as golden
 from tests.log import mixed_logs
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log as damaged_nslip
 from tests.log.found import fed, in_pieces
@@ -177,7 +178,7 @@ def log_of_all(chance: random.Random) -> bytes:
 def logs_of(wire: str | None, chance: random.Random) -> Iterator[bytes]:
     """Logs of one wire or of all, and mixed ones: messages in strings, wrappers, sentences, among damage."""
     for number in range(rounds(6)):
-        yield mixed_logs.damaged_log(chance) + mixed_logs.good_log(chance, 5)[0]
+        yield golden(number).data + mixed_logs.good_log(chance, 5)[0]
         yield log_of_all(random.Random(2 * number))
         if wire is None:
             yield log_of_all(random.Random(2 * number + 1))

@@ -73,9 +73,10 @@ def test_numbers_are_those_of_python(wire: str, backend: str) -> None:
 
 
 @pytest.mark.parametrize("wire", JSON_WIRES)
-@pytest.mark.parametrize("form", ["{}", "[{}]", '{{"x":[1,{}]}}'])
-def test_numbers_in_messages(wire: str, form: str) -> None:
-    for number in numbers():
+def test_numbers_in_messages(wire: str) -> None:
+    forms = ("{}", "[{}]", '{{"x":[1,{}]}}')
+    for place, number in enumerate(numbers()):
+        form = forms[place % 3]
         data = with_member(wire, f'"n":{form.format(number)}')
         value = json.loads(number)
         if value in (float("inf"), float("-inf")):

@@ -18,37 +18,21 @@ from tests.sstp.examples import example, real
 from turnwire import sap, sstp
 from turnwire.contract import LIMITS
 from turnwire.json import _codec_py as pure_codec, _text_py as pure_text, _write_py as pure_write, lazy_object
-from turnwire.sap import codec as sap_codec, messages as sap_messages, rules as sap_rules
+from turnwire.sap import messages as sap_messages, rules as sap_rules
 from turnwire.sap.codec import kind_of
-from turnwire.sstp import codec as sstp_codec, messages as sstp_messages
+from turnwire.sstp import messages as sstp_messages
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import Kind
 
 needs_native = pytest.mark.skipif(PURE_ONLY, reason="the pure twin makes the object at once")
 ATOMS = ["0", "-0", "1", "-7", "100", "101", "0.5", "1.0", "1.00", "0.00001", "2.5e3", "1e400", "01", "1.", ".5", "-"]
 ATOMS += [
-    "12345678901234567890",
-    "true",
-    "nul",
-    "null",
-    "{}",
-    "[]",
-    '[""]',
-    '[{"a":1}]',
-    '{"a":{"a":1}}',
-    '{"a":1,"a":2}',
+    *("12345678901234567890", "true", "nul", "null", "{}", "[]", '[""]', '[{"a":1}]'),
+    *('{"a":{"a":1}}', '{"a":1,"a":2}'),
 ]
 ATOMS += [
-    '""',
-    '"<x>"',
-    '"\\u003cx"',
-    '"a@b"',
-    '"a\\u0040b"',
-    '"ö レ 😀"',
-    '"\\ud83d\\ude00"',
-    '"\\ud83d"',
-    '"\\q"',
-    '"\x01"',
+    *('""', '"<x>"', '"\\u003cx"', '"a@b"', '"a\\u0040b"', '"ö レ 😀"', '"\\ud83d\\ude00"', '"\\ud83d"'),
+    *('"\\q"', '"\x01"'),
 ]
 ATOMS += ['"sk-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '"s\\u006b-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '{"api_key":"x"}']
 ATOMS += ['"Bearer aaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '"their plan is after the other one"', '["a","b"]', "[1,[2]]"]
@@ -63,33 +47,15 @@ ATOMS += ['"FAILED"', '"SUCCEEDED"', '"2.0"', '"sha256:' + "0" * 64 + '"', '{"' 
 ATOMS += ["1" * 600, "-" + "1" * 601, "1" * 5000, "1" * 400 + ".5", "1" * 19 + "e2", "-" + "1" * 19]
 ATOMS += ["{" + ",".join(f'"k{n}":{n}' for n in range(40)) + "}", "[" * 130 + "]" * 130]
 KEYS = [
-    "issuer",
-    "status",
-    "target",
-    "producer",
-    "error",
-    "attachments",
-    "messageId",
-    "protocol",
-    "directed_to",
-    "x",
-    "",
+    *("issuer", "status", "target", "producer", "error", "attachments", "messageId", "protocol"),
+    *("directed_to", "x", ""),
 ]
 
 
 @pytest.fixture
-def package(wire: str, core: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The package of a wire, whose reading and judging is that of the backend under test."""
-    found: Any = sap if wire == "sap" else sstp
-    codec: Any = sap_codec if wire == "sap" else sstp_codec
-    monkeypatch.setattr(codec, "_core", core("json.codec"))
-    reader = core("json.text").Reader(wire, ())
-    if wire == "sap":
-        monkeypatch.setattr(codec, "_reader", reader)
-    else:
-        monkeypatch.setattr(codec, "_read_source", reader.read_source)
-    monkeypatch.setattr(codec, "_codec", codec.codec_of(core("json.codec"), reader.read_source))
-    return found
+def package(wire: str, package_of: Any) -> Any:
+    """The package of the wire on the backend under test."""
+    return package_of(wire)
 
 
 @cache

@@ -80,6 +80,11 @@ def test_what_stands_there_is_the_value() -> None:
     assert count > 3000
 
 
+RAW = ' { "a" : [1, {"x/~" : "q"}] , "b":2}'
+SHOWN = {"": '{ "a', "/a": "[1,", "/a/1": '{"x', "/a/1/x~1~0": '"q"', "/a/7": "[1,", "/a/1/none": '{"x', "/b": "2}"}
+SHOWN |= {"/none/deeper": '{ "a', "/b/0": "2}"}
+
+
 @pytest.mark.parametrize(
     ("text", "pointer", "place"),
     [
@@ -92,6 +97,7 @@ def test_what_stands_there_is_the_value() -> None:
         ('{"a":[1,2]}', "/a/9999999999999999999999", 5),
         ('{"\\ud83d\\ude00":1}', "/😀", 16),
         ('{"\\"":1, "b" : 2}', "/b", 15),
+        *((RAW, pointer, RAW.index(shown)) for pointer, shown in SHOWN.items()),
     ],
 )
 def test_places(text: str, pointer: str, place: int) -> None:

@@ -13,8 +13,7 @@ from tests.conftest import BACKENDS, SHARED, needs_both, rounds
 from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
-from turnwire.json import _text_py as pure
-from turnwire.json.pointers import place_of
+from turnwire.json import _text_py as pure, faults
 
 native = core_module(BACKENDS[0], "json.text")
 
@@ -361,7 +360,7 @@ def test_twins_agree_on_splices_of_real_text():
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
-    max_leaves=20,
+    max_leaves=9,
 )
 
 
@@ -395,20 +394,21 @@ def test_find_takes_an_object_out_of_other_text(core, raw, place, good, end):
     assert found == (json.loads(raw[place:end]) if good else None, end)
 
 
-@pytest.mark.parametrize(
-    ("pointer", "shown"),
-    [
-        ("", b'{ "a'),
-        ("/a", b"[1,"),
-        ("/a/1", b'{"x'),
-        ("/a/1/x~1~0", b'"q"'),
-        ("/a/7", b"[1,"),
-        ("/a/1/none", b'{"x'),
-        ("/b", b"2}"),
-        ("/none/deeper", b'{ "a'),
-        ("/b/0", b"2}"),
-    ],
-)
-def test_locate(pointer, shown):
-    raw = b' { "a" : [1, {"x/~" : "q"}] , "b":2}'
-    assert raw[place_of(raw, pointer) :].startswith(shown)
+OPENINGS = {
+    Reason.EMPTY_MESSAGE: ["", " ", "\t\r\n "],
+    Reason.CODE_FENCE: ["```json\n{}\n```", "~~~\n{}"],
+    Reason.NOT_FINITE: ["NaN", "Infinity", "-Infinity", "NaNx", "-Infinity,"],
+    Reason.NOT_OBJECT: ["[]", '"x"', "-1", "0", "9", "-", "-Inf", "true", "false", "null", "null \n"],
+    Reason.PROSE: ["true x", "nul", "Here is {", "Inf", "nan", "é {", "'", "+1", "``{", "``"],
+}
+
+
+@pytest.mark.parametrize("reason", OPENINGS)
+@pytest.mark.parametrize("before", ["", " ", "\n\t\r "])
+def test_what_text_that_is_no_object_begins_with(core, reason, before):
+    for begun in OPENINGS[reason]:
+        place = 0 if reason is Reason.EMPTY_MESSAGE else len(before)
+        assert faults.opening(f"{before}{begun}".encode()) == (reason, place), begun
+        with pytest.raises(DecodeError) as caught:
+            core("json.text").Reader("x").read(f"{before}{begun}".encode(), LIMITS)
+        assert (caught.value.reason, caught.value.offset) == (reason, place), begun

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,6 @@ from turnwire import checklists, nslip, registry
 from turnwire.cli.commands import validate
 from turnwire.read.judging import conform
 
-WORDS = ("FAILED", "PARTIAL", "NON_CONSTITUTIONAL", "Human", "Info", "\u2afbreport/status", "\u2afb x", "query")
 LETTERS = ("x", " ", "|", "#", "@", "ü", "レ", "\U0001f642", '\\"', "\\\\")
 HEADER = ("a3", "f0", "c7", "S0", "d1", "T1")
 SLOTS = ("g1", "kzz", "p0", "r10", "q2", "sA", "e5")
@@ -78,33 +76,6 @@ def test_validate_finds_the_same_when_every_message_is_made(
     known = registry.wire(wire)
     monkeypatch.setattr(known, "bulk", known.bulk._replace(doubtful=(0, ())))
     assert [found(path, one) for one in (wire, None)] == quick
-
-
-def bent(value: Any, numbers: random.Random) -> Any:
-    """A JSON value with one place in it changed."""
-    if isinstance(value, dict) and value and numbers.random() < 0.9:
-        name = numbers.choice(list(value))
-        return {**value, name: bent(value[name], numbers)}
-    if isinstance(value, list) and value and numbers.random() < 0.9:
-        return [bent(value[0], numbers), *value[1:]]
-    values = (
-        "",
-        "<agent_id>",
-        "x",
-        "a@b",
-        "https://u:p@h/",
-        0,
-        -1,
-        0.5,
-        2,
-        None,
-        True,
-        [],
-        {},
-        ["x"],
-        {"password": "x"},
-    )
-    return numbers.choice([*values, *WORDS])
 
 
 @pytest.mark.parametrize("wire", [*registry.names(), None])
