@@ -1,12 +1,10 @@
-"""Logs of all wires, with what should be found in them: good lines and blocks in any order, and damaged ones."""
+"""Logs of all wires, with what should be found in them: good lines and blocks in any order."""
 
 from __future__ import annotations
 
 import json
 import random
 
-from tests.csp.generate import document
-from tests.csp.test_bulk import log as csp_log
 from tests.log import engines, json_engines
 from turnwire import csp, scan
 
@@ -72,60 +70,3 @@ def good_log(chance: random.Random, most: int = 12) -> tuple[bytes, list[tuple[s
 def json_wire(record: bytes) -> str:
     """The wire of a JSON record."""
     return next(wire for wire, records in json_engines.RECORDS.items() if record in records)
-
-
-def damaged_log(chance: random.Random, most: int = 8) -> bytes:
-    """All wires, half of the pieces damaged, some cut off, some written by two at once."""
-    parts: list[bytes] = []
-    for _ in range(chance.randrange(1, most)):
-        kind = chance.random()
-        if kind < 0.25:
-            part = engines.damaged_log(chance, NSLIP, 3)
-        elif kind < 0.5:
-            part = json_engines.damaged_log(chance, JSON + NSLIP, 3)
-        elif kind < 0.7:
-            part = csp_log(chance.randrange(1000))
-        elif kind < 0.85:
-            part = interleaved(document(chance.randrange(1000)), chance.choice(JSON + NSLIP), chance)
-        else:
-            part = csp_message(chance)
-            part = part[: chance.randrange(len(part))] if chance.random() < 0.5 else part
-        parts.append(part)
-        parts.append(chance.choice((b"", b"\n", b"\n", b"\r\n", b"\0" * 40, b"```\n", chance.choice(TEXT) + b"\n")))
-    return b"".join(parts)
-
-
-def interleaved(block: bytes, record: bytes, chance: random.Random) -> bytes:
-    """Two writers at once: a whole line of one within the lines of the other."""
-    lines = block.split(b"\n")
-    lines.insert(chance.randrange(len(lines) + 1), record + chance.choice((b"", b"\r")))
-    return b"\n".join(lines)
-
-
-def assembled(chance: random.Random) -> bytes:
-    """Lines that belong together: a message behind prefixes or indented, and lines that a container engine cut."""
-    message = csp_message(chance).rstrip(b"\n")
-    record = chance.choice((*GOOD_JSON, *NSLIP, message))
-    kind = chance.randrange(5)
-    if kind == 0:
-        lines = message.split(b"\n")
-        return b"".join(b"2026-05-04T10:00:%02dZ [a] %b\n" % (at % 60, line) for at, line in enumerate(lines))
-    if kind == 1:
-        return b"INFO agent: " + message + b"\nINFO agent: bye\n"
-    if kind == 2:
-        return b"".join(b"  " + line + b"\n" if line else b"\n" for line in message.split(b"\n")) + b"out\n"
-    cut = chance.randrange(len(record) + 1)
-    if kind == 3:
-        record = record.replace(b"\n", b" ")
-        tags, other = ((b"P", b"F"), b"2026-05-04T10:00:00Z stderr F " + chance.choice(NSLIP) + b"\n")
-        parts = [
-            b"2026-05-04T10:00:0%dZ stdout %b %b\n" % (at, tag, part)
-            for at, (tag, part) in enumerate(zip(tags, (record[:cut], record[cut:]), strict=True))
-        ]
-        return parts[0] + chance.choice((b"", other)) + (parts[1] if chance.random() < 0.8 else b"")
-    filler = "x" * (16384 - cut) + " " if chance.random() < 0.5 else "x" * 16384
-    text = filler + record.decode() + "\n"
-    return b"".join(
-        json.dumps({"log": part, "stream": "stdout", "time": "2026-05-04T10:00:00Z"}).encode() + b"\n"
-        for part in (text[:16384], text[16384:])
-    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 MAIL = """From: Ann <ann@example.com>
 To: bob@example.com, "C. Dee" <c1|x@example.com>
 Subject: Re: CSP/1
@@ -124,4 +126,44 @@ STATUS 200 OK
 {"header":{"alg":"none"},"payload":{"sub":"1"}}
 """
 
+SIGNS = """@dataclass
+@a
+@a3 @a3# @a3 |f0
+@c123456789012| @d| @T-1|
+@app.route('/')| @angular/core
+@s3| @A3|f0|c1# a@a.org|b@c.net|
+@f\u00e9| @a"3"|
+"""
+_OBJECTS = [
+    {"name": "app", "version": "1.0.0", "type": "module", "dependencies": {"@angular/core": "^17.0.0", "d3|x": "*"}},
+    {"openapi": "3.1.0", "paths": {"/a": {"get": {"parameters": [{"in": "header", "name": "x", "content": {}}]}}}},
+    {"time": "2026-01-01T00:00:00Z", "level": "info", "sender": "a@b.org", "receiver": "c@d.org", "channel": "mail"},
+    {"id": "1", "sender": "Ann", "receiver": "Bob", "timestamp": "2026-01-01T00:00:00Z", "content": "Hi @all"},
+    {"id": 1, "timestamp": 2, "sender": "Ann", "receiver": "Bob", "type": "text", "channel": "#dev", "content": "x"},
+    {"header": {"title": "Chat"}, "payload": {"messages": []}},
+    {"header": {"alg": "RS256", "typ": "JWT"}, "payload": {"sub": "1"}, "signature": "x"},
+    {"header": "eyJhbGciOi", "payload": "eyJzdWIi", "signature": "x"},
+    {"header": {"schema_id": 12, "kind": "created"}, "payload": {"content": "x"}},
+    {"header": {"actor_id": "u1", "event": "login"}, "payload": {"scope": "all", "task": "x"}},
+    {"header": {"protocol": "https"}, "payload": {}},
+    {"header": None, "payload": None},
+    {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {}, "spec": {}, "origin": {"host": "a"}},
+    {"specversion": "1.0", "type": "com.example", "source": "/a", "id": "1", "data": {"payload": {}}},
+    {"kind": "query", "payload": {"question": "x"}},
+    {"from": "a@b.org", "to": ["c@d.org"], "subject": "x", "headers": {"Message-ID": "<1>"}, "body": "Hi"},
+    {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x"}},
+    {"protocolVersion": "1.3", "target": "page", "issuer": "x"},
+    {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-06-18", "serverInfo": {}}},
+    {"taskId": "1", "correlationId": "2", "status": "FAILED", "producer": "kafka", "target": "x"},
+    {"messageId": "1", "correlationId": "2", "status": "ACK", "queue": "q", "broker": "b", "ts": 1},
+    {"messageId": "1", "correlationId": "2", "status": "DELIVERED"},
+    {"role": "user", "content": "\u2afbtask/dispatch:T-7/001\nGo."},
+    {"channel": "\u2afbcommand"},
+    {"channel": {"id": 1}, "sender": {"id": 2}, "receiver": None},
+]
+_LINES = [json.dumps(one) for one in _OBJECTS]
+JSON = "".join(f"INFO {line}\n{line}{line}\n[{line}]\n" for line in _LINES)
+PRETTY_JSON = "".join(f"INFO {json.dumps(one, indent=2, ensure_ascii=False)}\n" for one in _OBJECTS)
+
+TORN = [f"INFO {line[:size]}\n" for line in _LINES for size in range(17, len(line), 17)]
 TEXTS = {name.lower(): text for name, text in globals().items() if name.isupper() and isinstance(text, str)}

@@ -1,19 +1,24 @@
-"""Logs that are written and rotated at once, and races at the system calls of their reader."""
+"""Logs that are written and rotated, at once and in steps, their readers, and races at the system calls of those."""
 
 from __future__ import annotations
 
 import builtins
 import gzip
 import os
+import queue
 import random
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from turnwire.log.input import reading
+from turnwire import Scan, scan
+from turnwire.log.input import following, reading
 from turnwire.log.input.reading import Stop
 from turnwire.nslip import base62
 
@@ -203,3 +208,139 @@ def interleave(patch: pytest.MonkeyPatch, steps: Steps, asleep: Callable[[Stop],
     patch.setattr(builtins, "open", before(open_file))
     patch.setattr(reading.Input, "into", before(reading.Input.into))
     patch.setattr(Stop, "sleep", lambda stop, seconds: asleep(stop))
+
+
+# --- readers that follow ----------------------------------------------------------------------------------------------
+
+LONG = 120
+"""Seconds to wait for what must come; it comes at once, however slow the machine is."""
+ENDLESS = 10**9
+"""Seconds for which a renamed file is read on, until a test says that nobody writes to it any more: a test that comes
+late, on a slow machine, is not too late."""
+ENDED = 8
+"""Looks behind which nobody waits for the writers of a file that was renamed."""
+
+
+class Follower:
+    """A scan that follows, read by a thread of its own."""
+
+    def __init__(self, found: Scan) -> None:
+        self.scan = found
+        self.rows: queue.Queue[tuple[int, int]] = queue.Queue()
+        self.error: BaseException | None = None
+        self.looks = 0
+        self._looking = threading.Lock()
+        self._looking.acquire()
+        stop = found._run.stop
+        pause = stop.sleep
+
+        def sleep(seconds: float) -> None:
+            self.looks += 1
+            self._looking.release()
+            try:
+                pause(seconds)
+            finally:
+                self._looking.acquire()
+
+        stop.sleep = sleep  # type: ignore[method-assign]
+        self.thread = threading.Thread(target=self._read)
+        self.thread.start()
+
+    def _read(self) -> None:
+        try:
+            for batch in self.scan:
+                for row in zip(batch["conv_id"].tolist(), batch["line"].tolist(), strict=True):
+                    self.rows.put(row)
+        except BaseException as error:
+            self.error = error
+
+    def next(self, count: int = 1) -> list[tuple[int, int]]:
+        """The next rows: (conversation, line)."""
+        return [self.rows.get(timeout=LONG) for _ in range(count)]
+
+    @contextmanager
+    def between_looks(self) -> Iterator[None]:
+        """While this lasts nobody looks at the files: what is done to them in several steps is seen as one."""
+        assert self._looking.acquire(timeout=LONG)
+        try:
+            yield
+        finally:
+            self._looking.release()
+
+    def quiet(self, looks: int = 3) -> bool:
+        """True if nothing comes for so many looks at the files, however long they take. What comes is not taken."""
+        until = self.looks + looks
+        return soon(lambda: self.looks >= until or not self.rows.empty()) and self.rows.empty()
+
+
+@contextmanager
+def followed(source: Any, **options: Any) -> Iterator[Follower]:
+    follower = Follower(scan(source, wire="nslip", follow=True, **options))
+    try:
+        yield follower
+    finally:
+        follower.scan.close()
+        follower.thread.join(LONG)
+    assert not follower.thread.is_alive()
+    if follower.error is not None:
+        raise follower.error
+
+
+def soon(condition: Callable[[], bool]) -> bool:
+    """True if something becomes true."""
+    for _ in range(LONG * 50):
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def in_steps(
+    source: Any, *steps: Callable[[], Any], wire: str = "nslip", column: str = "conv_id", **options: Any
+) -> tuple[list[list[int]], Scan]:
+    """The records before the first of the steps, and behind each: the next one is done when ``ENDED`` looks
+    found nothing new. No threads, and no clock."""
+    found = scan(source, wire=wire, follow=True, **options)
+    stop, left, quiet = found._run.stop, list(steps), 0
+    seen: list[list[int]] = [[]]
+
+    def sleep(seconds: float) -> None:
+        nonlocal quiet
+        quiet += seconds >= following.INTERVAL
+        if quiet < ENDED:
+            return
+        quiet = 0
+        if not left:
+            stop.set()
+        else:
+            seen.append([])
+            left.pop(0)()
+        stop.check()
+
+    stop.sleep = sleep  # type: ignore[method-assign]
+    for batch in found:
+        seen[-1] += batch[column].tolist()
+    return seen, found
+
+
+def stepped(source: Any, *steps: Callable[[], Any], **options: Any) -> tuple[list[list[int]], list[tuple[str, str]]]:
+    """The same, and the gaps: (name, why)."""
+    seen, found = in_steps(source, *steps, **options)
+    return seen, [(os.path.basename(gap.file), str(gap.why)) for gap in found.gaps]
+
+
+def packed(path: Path, data: bytes, when: int = 0) -> None:
+    """A compressed file; ``when``: written then."""
+    path.write_bytes(gzip.compress(data))
+    if when:
+        os.utime(path, (when, when))
+
+
+def numbers_of(found: Any) -> list[int]:
+    """The numbers of the records of a scan."""
+    return [number for batch in found for number in batch["conv_id"].tolist()]

@@ -15,8 +15,7 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as command
-from tests.log.rotating import record
-from tests.log.test_following import append, followed
+from tests.log.rotating import append, numbers_of, record, stepped
 from tests.log.test_scan import scan_nslip
 from tests.log.test_sources import Trickle
 from turnwire import LIMITS
@@ -45,10 +44,6 @@ def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes
     return out.getvalue()
 
 
-def rows(found: Any) -> list[int]:
-    return [number for batch in found for number in batch["conv_id"].tolist()]
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_files_in_an_archive_are_read_in_its_order(method: int, tmp_path: Path) -> None:
     path = tmp_path / "any name"
@@ -57,7 +52,7 @@ def test_the_files_in_an_archive_are_read_in_its_order(method: int, tmp_path: Pa
     for options in many:
         found = scan_nslip(path, **options)
         batches = list(found)
-        assert rows(batches) == ROWS, options
+        assert numbers_of(batches) == ROWS, options
         assert list(dict.fromkeys(batch.file for batch in batches)) == [
             f"{path}/{name}" for name in FILES if name != "empty"
         ]
@@ -73,14 +68,14 @@ def test_the_files_in_an_archive_are_read_in_its_order(method: int, tmp_path: Pa
         Trickle(path.read_bytes(), 1),
         tmp_path,
     ):
-        assert rows(scan_nslip(source)) == ROWS, type(source)
+        assert numbers_of(scan_nslip(source)) == ROWS, type(source)
     (block,) = plan(path, wire="nslip", block_bytes=1000)
-    assert rows(read_block(block)) == ROWS
+    assert numbers_of(read_block(block)) == ROWS
     assert [data for _, data in contents(path)] == [*list(FILES.values())[:1], record(3), *list(FILES.values())[2:]]
 
 
 def test_an_empty_archive_holds_nothing() -> None:
-    assert rows(scan_nslip(zipped({}))) == []
+    assert numbers_of(scan_nslip(zipped({}))) == []
 
 
 def test_an_archive_is_not_read_again_until_it_grows(tmp_path: Path) -> None:
@@ -88,24 +83,24 @@ def test_an_archive_is_not_read_again_until_it_grows(tmp_path: Path) -> None:
     path.write_bytes(zipped({"a": record(1)}))
     (tmp_path / "b.log").write_bytes(record(2))
     found = scan_nslip(tmp_path, resume={})
-    assert rows(found) == [1, 2]
+    assert numbers_of(found) == [1, 2]
     append(tmp_path / "b.log", record(3))
     found = scan_nslip(tmp_path, resume=found.position)
-    assert rows(found) == [3]
+    assert numbers_of(found) == [3]
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("b", record(4))
-    assert rows(scan_nslip(tmp_path, resume=found.position)) == [1, 4]
+    assert numbers_of(scan_nslip(tmp_path, resume=found.position)) == [1, 4]
 
 
 def test_one_that_is_followed_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zipped({"a": record(1)}))
     (tmp_path / "b.log").write_bytes(record(2))
-    with followed(tmp_path) as log:
-        assert [row[0] for row in log.next(2)] == [1, 2]
+
+    def write() -> None:
         (tmp_path / "c.zip").write_bytes(zipped({"a": record(3)}))
         append(tmp_path / "b.log", record(4))
-        assert [row[0] for row in log.next()] == [4]
-        assert log.quiet(12)
+
+    assert stepped(tmp_path, write) == ([[1, 2], [4]], [])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -113,7 +108,7 @@ def test_damage_is_a_reject_and_the_next_file_is_read(method: int) -> None:
     data = bytearray(zipped({"a": record(1) * 5000, "b": record(2)}, method))
     data[data.index(b"PK\3\4", 4) + 60] ^= 0x55
     found = scan_nslip(bytes(data))
-    assert rows(found)[-1:] == [2]
+    assert numbers_of(found)[-1:] == [2]
     assert [(row["wire"], row["reason"], row["file"]) for row in found.rejects.rows() if row["wire"] == "zip"] == [
         ("zip", "bad_compression", "a")
     ]
@@ -122,7 +117,7 @@ def test_damage_is_a_reject_and_the_next_file_is_read(method: int) -> None:
 def test_too_much_out_of_too_little_ends_the_archive() -> None:
     data = zipped({name: record(1) * 10_000 for name in "abc"})
     found = scan_nslip(data, limits=LIMITS._replace(ratio=2, ratio_from=1000))
-    assert 0 < len(rows(found)) < 10_000
+    assert 0 < len(numbers_of(found)) < 10_000
     assert found.rejects.counts["ratio_too_high"] == 1
 
 
@@ -189,7 +184,7 @@ def test_one_in_a_folder_is_refused_and_the_rest_is_read(name: str, options: dic
     for source in (tmp_path, str(tmp_path / "*.log")):
         found = scan_nslip(source, **options)
         with pytest.warns(FileRefused, match=r"b\.log") as told:
-            seen = rows(found)
+            seen = numbers_of(found)
         assert seen == [0, 1]
         assert [refusal.filename for refusal in found.refused] == [warning.message.error.filename for warning in told]
         assert len(told) == 1
@@ -205,7 +200,7 @@ def test_a_plan_refuses_what_a_scan_refuses(tmp_path: Path) -> None:
     (tmp_path / "b.db").write_bytes(database())
     with pytest.warns(FileRefused, match=r"b\.db: is a SQLite database"):
         (block,) = plan(tmp_path, wire="nslip")
-    assert rows(read_block(block)) == [0]
+    assert numbers_of(read_block(block)) == [0]
     for source in (tmp_path / "b.db", str(tmp_path / "*.db")):
         with pytest.raises(OSError, match=r"is a SQLite database"):
             plan(source, wire="nslip")
@@ -215,7 +210,7 @@ def test_the_other_files_of_an_archive_in_a_folder_are_read(tmp_path: Path) -> N
     picture = b"\x89PNG\r\n\x1a\n"
     (tmp_path / "a.zip").write_bytes(zipped({"a.log": record(0), "a.png": picture, "z.log": record(1)}))
     with pytest.warns(FileRefused, match=r"a\.zip/a\.png: is a PNG image"):
-        seen = rows(scan_nslip(tmp_path))
+        seen = numbers_of(scan_nslip(tmp_path))
     assert seen == [0, 1]
 
 
@@ -244,6 +239,6 @@ def test_what_is_no_binary_file_is_read(head: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(head + b"\n" + record(1))
     for source in (path, io.BytesIO(path.read_bytes()), Trickle(path.read_bytes(), 1), bz2.compress(path.read_bytes())):
-        assert rows(scan_nslip(source)) == [1]
+        assert numbers_of(scan_nslip(source)) == [1]
     path.write_bytes(head)
-    assert rows(scan_nslip(path)) == []
+    assert numbers_of(scan_nslip(path)) == []

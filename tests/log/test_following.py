@@ -4,117 +4,52 @@ from __future__ import annotations
 
 import gzip
 import os
-import queue
+import random
 import shutil
 import threading
-import time
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.log.engines import GOOD
-from tests.log.rotating import record
-from tests.log.test_scan import scan_nslip, table
-from turnwire import Scan
+from tests.log.rotating import (
+    BANNER,
+    ENDLESS,
+    Log,
+    append,
+    followed,
+    in_steps,
+    numbers_of,
+    packed,
+    record,
+    run,
+    soon,
+    stepped,
+)
+from tests.log.test_scan import scan_nslip
+from turnwire import scan
 from turnwire.log.input import following, rotation
 
 pytestmark = pytest.mark.once
-LONG = 120
-"""Seconds to wait for what must come; it comes at once, however slow the machine is."""
-ENDLESS = 10**9
-"""Seconds for which a renamed file is read on, until a test says that nobody writes to it any more: a test that comes
-late, on a slow machine, is not too late."""
-
-
-class Follower:
-    """A scan that follows, read by a thread of its own."""
-
-    def __init__(self, found: Scan) -> None:
-        self.scan = found
-        self.rows: queue.Queue[tuple[int, int]] = queue.Queue()
-        self.error: BaseException | None = None
-        self.looks = 0
-        self._looking = threading.Lock()
-        self._looking.acquire()
-        stop = found._run.stop
-        pause = stop.sleep
-
-        def sleep(seconds: float) -> None:
-            self.looks += 1
-            self._looking.release()
-            try:
-                pause(seconds)
-            finally:
-                self._looking.acquire()
-
-        stop.sleep = sleep  # type: ignore[method-assign]
-        self.thread = threading.Thread(target=self._read)
-        self.thread.start()
-
-    def _read(self) -> None:
-        try:
-            for batch in self.scan:
-                for row in zip(batch["conv_id"].tolist(), batch["line"].tolist(), strict=True):
-                    self.rows.put(row)
-        except BaseException as error:
-            self.error = error
-
-    def next(self, count: int = 1) -> list[tuple[int, int]]:
-        """The next rows: (conversation, line)."""
-        return [self.rows.get(timeout=LONG) for _ in range(count)]
-
-    @contextmanager
-    def between_looks(self) -> Iterator[None]:
-        """While this lasts nobody looks at the files: what is done to them in several steps is seen as one."""
-        assert self._looking.acquire(timeout=LONG)
-        try:
-            yield
-        finally:
-            self._looking.release()
-
-    def quiet(self, looks: int = 3) -> bool:
-        """True if nothing comes for so many looks at the files, however long they take. What comes is not taken."""
-        until = self.looks + looks
-        return soon(lambda: self.looks >= until or not self.rows.empty()) and self.rows.empty()
-
-
-@contextmanager
-def followed(source: Any, **options: Any) -> Iterator[Follower]:
-    follower = Follower(scan_nslip(source, follow=True, **options))
-    try:
-        yield follower
-    finally:
-        follower.scan.close()
-        follower.thread.join(LONG)
-    assert not follower.thread.is_alive()
-    if follower.error is not None:
-        raise follower.error
+LATER = 1 << 31
+"""When files were written, in seconds: behind all that is written now."""
 
 
 @pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rotation, "SETTLED", 0.0)
+
+
+@pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "INTERVAL", 0.03)
     monkeypatch.setattr(rotation, "SETTLED", ENDLESS)
 
 
-def soon(condition: Callable[[], bool]) -> bool:
-    """True if something becomes true."""
-    for _ in range(LONG * 50):
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def append(path: Path, data: bytes) -> None:
-    with path.open("ab") as file:
-        file.write(data)
-
-
+@pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_new_lines_come_as_they_are_written(threads: int, tmp_path: Path) -> None:
     path = tmp_path / "a.log"
@@ -132,10 +67,11 @@ def test_new_lines_come_as_they_are_written(threads: int, tmp_path: Path) -> Non
         append(path, b"@a3|f0 bad\n" + record(5))
         assert log.next() == [(5, 7)]
         assert [row["line"] for row in log.scan.rejects.rows()] == [6]
-    assert table(scan_nslip(path, resume=token))["conv_id"] == [3, 4, 5]
-    assert table(scan_nslip(path, resume=log.scan.position))["conv_id"] == []
+    assert numbers_of(scan_nslip(path, resume=token)) == [3, 4, 5]
+    assert numbers_of(scan_nslip(path, resume=log.scan.position)) == []
 
 
+@pytest.mark.usefixtures("often")
 def test_rotation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(record(0))
@@ -162,62 +98,51 @@ def test_rotation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert log.scan.gaps == ()
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_rotations_that_nobody_saw(tmp_path: Path, packed: bool) -> None:
+@pytest.mark.parametrize("compressed", [False, True])
+def test_rotations_that_nobody_saw(tmp_path: Path, compressed: bool) -> None:
     """Several between two looks, only the one name given: the files in between are found beside it."""
     path = tmp_path / "app.log"
     path.write_bytes(record(0))
     (tmp_path / "app.log.7").write_bytes(record(9))
     (tmp_path / "application.log").write_bytes(record(9))
     os.utime(tmp_path / "app.log.7", (1, 1))
-    pack, ending = (gzip.compress, ".gz") if packed else (bytes, "")
 
     def rotate() -> None:
-        for number in range(8, 0, -1):
-            for end in ("", ending):
-                old = tmp_path / f"app.log.{number}{end}"
-                if old.exists():
-                    old.rename(tmp_path / f"app.log.{number + 1}{end}")
-        path.rename(tmp_path / "app.log.1")
+        append(path, record(1))
+        for number in range(2, 6):
+            for old in range(7, 0, -1):
+                for end in ("", ".gz"):
+                    if (tmp_path / f"app.log.{old}{end}").exists():
+                        (tmp_path / f"app.log.{old}{end}").rename(tmp_path / f"app.log.{old + 1}{end}")
+            path.rename(tmp_path / "app.log.1")
+            path.write_bytes(record(number) * 2)
+            if compressed and number > 2:
+                packed(tmp_path / "app.log.1.gz", (tmp_path / "app.log.1").read_bytes())
+                shutil.copystat(tmp_path / "app.log.1", tmp_path / "app.log.1.gz")
+                (tmp_path / "app.log.1").unlink()
 
-    with followed(path) as log:
-        assert log.next() == [(0, 1)]
-        with log.between_looks():
-            append(path, record(1))
-            for number in range(2, 6):
-                rotate()
-                path.write_bytes(record(number) * 2)
-                if packed and number > 2:
-                    old = tmp_path / "app.log.1"
-                    (tmp_path / "app.log.1.gz").write_bytes(pack(old.read_bytes()))
-                    shutil.copystat(old, tmp_path / "app.log.1.gz")
-                    old.unlink()
-        assert log.next(9) == [(1, 2), *((number, line) for number in range(2, 6) for line in (1, 2))]
-        assert log.quiet()
+    assert stepped(path, rotate) == ([[0], [1, 2, 2, 3, 3, 4, 4, 5, 5]], [])
 
 
 def test_truncation(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(record(0) + record(1) + record(2)[:5])
-    with followed(path) as log:
-        assert log.next(2) == [(0, 1), (1, 2)]
-        path.write_bytes(record(7))
-        assert log.next() == [(7, 1)]
-        append(path, record(8))
-        assert log.next() == [(8, 2)]
-        path.write_bytes(b"a new beginning\n" + record(9) * 5)
-        assert log.next(5) == [(9, line) for line in range(2, 7)], "it is longer than before, but begins otherwise"
+    longer = b"a new beginning\n" + record(9) * 5  # than before, but it begins otherwise
+    seen, _ = stepped(
+        path,
+        lambda: path.write_bytes(record(7)),
+        lambda: append(path, record(8)),
+        lambda: path.write_bytes(longer),
+    )
+    assert seen == [[0, 1], [7], [8], [9] * 5]
 
 
 def test_a_file_that_is_cut_and_grows_behind_the_same_beginning(tmp_path: Path) -> None:
     """Longer than before when the next look comes, and its first KiB is the same: all of it is new."""
-    path, banner = tmp_path / "a.log", b"# the same banner\n" * 100
-    path.write_bytes(banner + record(0) + record(1))
-    with followed(path) as log:
-        assert log.next(2) == [(0, 101), (1, 102)]
-        with open(path, "r+b") as file:
-            file.write(banner + b"".join(map(record, range(10, 15))))
-        assert [line for _, line in log.next(5)] == list(range(101, 106))
+    path = tmp_path / "a.log"
+    path.write_bytes(BANNER + record(0) + record(1))
+    more = BANNER + b"".join(map(record, range(10, 15)))
+    assert stepped(path, lambda: path.write_bytes(more), column="line")[0] == [[51, 52], list(range(51, 56))]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
@@ -236,39 +161,37 @@ def test_a_file_that_is_written_anew_between_two_looks(
             path.write_bytes(new.pop())
         return found
 
-    monkeypatch.setattr(rotation, "begin", begun)
-    with followed(path) as log:
-        assert log.next() == [(0, 1)]
+    def write() -> None:
         new.append(pack(b"a new beginning\n" + record(9) * 50))
         os.utime(path)
-        assert log.next(50) == [(9, line) for line in range(2, 52)]
-        assert log.quiet()
-    reasons = [row["reason"] for row in log.scan.rejects.rows()]
-    assert reasons == ["bad_framing"], "the half-written line, as it was"
+
+    monkeypatch.setattr(rotation, "begin", begun)
+    seen, found = in_steps(path, write, column="line")
+    assert seen == [[1], list(range(2, 52))]
+    assert found.rejects["reason"] == ["bad_framing"], "the half-written line, as it was"
 
 
 def test_a_directory_with_new_and_renamed_files(tmp_path: Path) -> None:
-    (tmp_path / "a.log").write_bytes(record(0))
-    with followed(tmp_path) as log:
-        assert log.next() == [(0, 1)]
-        (tmp_path / "b.log").write_bytes(record(1))
-        assert log.next() == [(1, 1)]
-        (tmp_path / "a.log").rename(tmp_path / "a.log.1")
-        (tmp_path / "a.log").write_bytes(record(2))
-        assert log.next() == [(2, 1)]
-        append(tmp_path / "b.log", record(3))
-        assert log.next() == [(3, 2)]
-        assert log.quiet(), "a file that was only renamed is not read again"
+    one, other = tmp_path / "a.log", tmp_path / "b.log"
+    one.write_bytes(record(0))
+
+    def rename() -> None:
+        one.rename(tmp_path / "a.log.1")
+        one.write_bytes(record(2))
+
+    found = stepped(tmp_path, lambda: other.write_bytes(record(1)), rename, lambda: append(other, record(3)))
+    assert found == ([[0], [1], [2], [3]], []), "a file that was only renamed is not read again"
 
 
-def test_it_goes_on_from_a_position(tmp_path: Path) -> None:
+def test_it_goes_on_from_a_position_and_gives_what_is_wanted(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(record(0) + record(1)[:4])
     first = scan_nslip(path, resume={})
-    assert table(first)["conv_id"] == [0]
+    assert numbers_of(first) == [0]
     append(path, record(1)[4:])
-    with followed(path, resume=first.position) as log:
-        assert log.next() == [(1, 2)]
+    assert stepped(path, lambda: append(path, record(2)), resume=first.position) == ([[1], [2]], [])
+    found = stepped(path, lambda: append(path, record(3) + record(4)), where={"conv_id": {1, 3}})
+    assert found == ([[1], [3]], [])
 
 
 def _pipe() -> Any:
@@ -299,15 +222,6 @@ def test_what_cannot_grow_is_read_to_its_end(source: Callable[[], Any]) -> None:
             read.close()
 
 
-def test_where_and_follow(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(record(0) + record(1))
-    with followed(path, where={"conv_id": {1, 3}}) as log:
-        assert log.next() == [(1, 2)]
-        append(path, record(2) + record(3))
-        assert log.next() == [(3, 4)]
-
-
 # --- compressed files -------------------------------------------------------------------------------------------------
 
 
@@ -317,33 +231,29 @@ def zstd(data: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=1).compress(data)
 
 
-PACKERS = [pytest.param(gzip.compress, id="gzip"), pytest.param(zstd, id="zstd")]
+PACKERS = pytest.mark.parametrize("pack", [pytest.param(gzip.compress, id="gzip"), pytest.param(zstd, id="zstd")])
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("pack", PACKERS)
+@PACKERS
 def test_a_compressed_file_grows_by_members(pack: Any, threads: int, tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
+    path, member = tmp_path / "a.log", pack(record(3)[6:] + record(4))
+    half = len(member) // 2
     path.write_bytes(pack(record(0) + record(1)))
-    with followed(path, threads=threads) as log:
-        assert log.next(2) == [(0, 1), (1, 2)]
-        append(path, pack(record(2)) + pack(record(3)[:6]))
-        assert log.next() == [(2, 3)]
-        member = pack(record(3)[6:] + record(4))
-        append(path, member[: len(member) // 2])
-        assert log.quiet(), "a half-written member waits"
-        token = log.scan.position
-        append(path, member[len(member) // 2 :])
-        assert log.next(2) == [(3, 4), (4, 5)]
-        append(path, b"\0" * 40)
-        append(path, pack(b"@a3|f0 bad\n" + record(5)))
-        assert log.next() == [(5, 7)]
-        assert [(row["wire"], row["line"]) for row in log.scan.rejects.rows()] == [("nslip", 6)]
-    assert table(scan_nslip(path, resume=token))["conv_id"] == [3, 4, 5]
-    with followed(path, resume=token) as log:
-        assert log.next(3) == [(3, 4), (4, 5), (5, 7)]
-        append(path, pack(record(6)))
-        assert log.next() == [(6, 8)]
+    seen, found = in_steps(
+        path,
+        lambda: append(path, pack(record(2)) + pack(record(3)[:6])),
+        lambda: append(path, member[:half]),
+        threads=threads,
+    )
+    assert seen == [[0, 1], [2], []], "a half-written member waits"
+    append(path, member[half:])
+    assert numbers_of(scan_nslip(path, resume=found.position)) == [3, 4]
+    bad = b"\0" * 40 + pack(b"@a3|f0 bad\n" + record(5))
+    steps = (lambda: append(path, bad), lambda: append(path, pack(record(6))))
+    seen, found = in_steps(path, *steps, resume=found.position, threads=threads)
+    assert seen == [[3, 4], [5], [6]]
+    assert [(row["wire"], row["line"]) for row in found.rejects.rows()] == [("nslip", 6)]
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zstd"])
@@ -352,62 +262,369 @@ def test_a_writer_that_flushes(kind: str, tmp_path: Path) -> None:
     import zstandard
 
     path = tmp_path / "a.log"
-    if kind == "gzip":
-        packer: Any = zlib.compressobj(wbits=31)
-        flush = zlib.Z_SYNC_FLUSH
-    else:
-        packer = zstandard.ZstdCompressor(level=1).compressobj()
-        flush = zstandard.COMPRESSOBJ_FLUSH_BLOCK
+    packer: Any = zlib.compressobj(wbits=31) if kind == "gzip" else zstandard.ZstdCompressor(level=1).compressobj()
+    flush = zlib.Z_SYNC_FLUSH if kind == "gzip" else zstandard.COMPRESSOBJ_FLUSH_BLOCK
     path.write_bytes(b"")
-    with followed(path) as log:
-        assert log.quiet(), "nobody knows yet whether it is compressed"
-        for number in range(4):
-            data = packer.compress(record(number)) + packer.flush(flush)
-            append(path, data[:2])
-            append(path, data[2:])
-            assert log.next() == [(number, number + 1)]
-    assert len(log.scan.rejects) == 0
+
+    def write(number: int) -> Callable[[], None]:
+        data = packer.compress(record(number)) + packer.flush(flush)
+        return lambda: (append(path, data[:2]), append(path, data[2:]))[0]
+
+    seen, found = in_steps(path, *map(write, range(4)))
+    assert (seen, len(found.rejects)) == ([[], [0], [1], [2], [3]], 0), "at first nobody knows whether it is compressed"
 
 
-@pytest.mark.parametrize("pack", PACKERS)
-def test_rotation_and_truncation_of_compressed_files(
-    pack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.log"
+@PACKERS
+def test_rotation_and_truncation_of_compressed_files(pack: Any, tmp_path: Path) -> None:
+    path, cut = tmp_path / "a.log", pack(record(1) * 50)[:-5]
     path.write_bytes(pack(record(0)))
-    with followed(path) as log:
-        assert log.next() == [(0, 1)]
-        append(path, pack(record(1) * 50)[:-5])
+
+    def rotate() -> None:
+        append(path, cut)
         path.rename(tmp_path / "a.log.1")
-        assert log.next(50) == [(1, line) for line in range(2, 52)] if pack is gzip.compress else log.quiet()
         path.write_bytes(record(2))
-        assert log.next() == [(2, 1)], "the new file is not compressed"
-        monkeypatch.setattr(rotation, "SETTLED", 0.2)
-        assert soon(lambda: len(log.scan.rejects) == 1)
-        rejects = log.scan.rejects.rows()
-        assert [row["reason"] for row in rejects] == ["cut_off"], "nobody goes on with the old file"
-        path.write_bytes(pack(record(3)))
-        assert log.next() == [(3, 1)], "it is compressed now"
-        append(path, pack(record(4)))
-        assert log.next() == [(4, 2)]
-        path.write_bytes(b"")
-        assert log.quiet()
-        append(path, pack(record(5)))
-        assert log.next() == [(5, 1)]
-    assert len(log.scan.rejects) == 1
+
+    seen, found = in_steps(
+        path,
+        rotate,
+        lambda: path.write_bytes(pack(record(3))),
+        lambda: append(path, pack(record(4))),
+        lambda: path.write_bytes(b""),
+        lambda: append(path, pack(record(5))),
+    )
+    given = [1] * 50 if pack is gzip.compress else []
+    assert seen == [[0], [*given, 2], [3], [4], [], [5]], "the new file is not compressed, and then it is"
+    assert found.rejects["reason"] == ["cut_off"], "nobody goes on with the old file"
 
 
-@pytest.mark.parametrize("pack", PACKERS)
+@PACKERS
 def test_damage_ends_a_compressed_file_at_once(pack: Any, tmp_path: Path) -> None:
-    """It is said when it is met, not silently waited for."""
+    """It is said when it is met, not silently waited for; nothing behind it can be trusted."""
     path = tmp_path / "a.log"
     path.write_bytes(pack(record(0)) + b"this is not a member")
-    with followed(path) as log:
-        assert log.next() == [(0, 1)]
-        assert log.quiet()
-        assert [row["reason"] for row in log.scan.rejects.rows()] == ["trailing_junk"]
-        append(path, pack(record(1)))
-        assert log.quiet(), "nothing behind it can be trusted"
-        path.write_bytes(pack(record(2)))
-        assert log.next() == [(2, 1)], "it was written anew"
-    assert len(log.scan.rejects) == 1
+    seen, found = in_steps(path, lambda: append(path, pack(record(1))), lambda: path.write_bytes(pack(record(2))))
+    assert (seen, found.rejects["reason"]) == ([[0], [], [2]], ["trailing_junk"]), "it was written anew"
+
+
+# --- what may be gone, copied or renamed between two looks ------------------------------------------------------------
+
+
+def test_a_file_that_is_compressed_late_is_no_gap(tmp_path: Path) -> None:
+    """It was read to its end, and nobody waits for its writers any more; what is compressed of it is newer than the
+    log."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0) + record(1))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(2))
+
+    def compress() -> None:
+        packed(tmp_path / "app.log.1.gz", old.read_bytes(), LATER)
+        old.unlink()
+
+    found = stepped(path, rotate, compress, lambda: append(path, record(3)), lambda: append(path, record(4)))
+    assert found == ([[0, 1], [2], [], [3], [4]], [])
+
+
+def test_a_backup_of_a_file_that_is_gone_is_not_read(tmp_path: Path) -> None:
+    """It is known since the file was there."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0) + record(1))
+
+    def back_up() -> None:
+        packed(tmp_path / "app.log-20260101.gz", path.read_bytes(), LATER)
+        append(path, record(2))
+        path.rename(old)
+        path.write_bytes(record(3))
+
+    def rotate() -> None:
+        old.unlink()
+        path.rename(old)
+        path.write_bytes(record(4))
+
+    assert stepped(path, back_up, rotate) == ([[0, 1], [2, 3], [4]], [])
+
+
+def test_a_log_that_is_cut_and_renamed_is_read_under_its_new_name(tmp_path: Path) -> None:
+    """Nothing has its name then."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0) + record(1))
+
+    def cut() -> None:
+        path.write_bytes(record(2))
+        path.rename(tmp_path / "app.log.1")
+
+    assert stepped(path, cut) == ([[0, 1], [2]], [("app.log", "file_shrunk")])
+
+
+def test_a_log_that_is_rotated_into_another_folder_is_no_gap(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    (tmp_path / "old").mkdir()
+
+    def rotate() -> None:
+        path.rename(tmp_path / "old" / "app.log.1")
+        path.write_bytes(record(1))
+
+    assert stepped(path, rotate) == ([[0], [1]], [])
+
+
+def test_what_is_written_to_a_file_that_was_removed_from_a_folder_comes(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    with path.open("ab", buffering=0) as file:
+        found = stepped(tmp_path, path.unlink, lambda: file.write(record(1)))
+    assert found == ([[0], [], [1]], [])
+
+
+def test_a_cut_that_a_copy_shows_is_one_gap(tmp_path: Path) -> None:
+    """The log has the size that it had, and was written since."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    os.utime(path, (1, 1))
+
+    def rotate() -> None:
+        (tmp_path / "app.log.1").write_bytes(record(0) + record(1))
+        path.write_bytes(record(0))
+
+    assert stepped(path, rotate) == ([[0], [1]], [("app.log", "file_shrunk")])
+
+
+def test_a_message_of_many_lines_comes_with_its_last_one(tmp_path: Path) -> None:
+    """However much of it was there before: nobody waits for as much again, as where a file is read to its end."""
+    path = tmp_path / "app.log"
+    path.write_bytes(
+        f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA\n<<<\n{'more of it' * 99}\n".encode()
+    )
+    found = stepped(path, lambda: append(path, b">>>\n\n"), wire="csp", column="offset")
+    assert found == ([[], [0]], [])
+
+
+# --- directories, in which rotated files have names that are followed, too --------------------------------------------
+
+
+def test_a_renamed_file_in_a_directory_grows_after_nobody_waits_for_it(tmp_path: Path) -> None:
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(1))
+
+    assert stepped(tmp_path, rotate, lambda: append(old, record(2))) == ([[0], [1], [2]], [])
+
+
+def test_a_log_in_a_directory_that_takes_the_name_of_an_older_one_comes_once(tmp_path: Path) -> None:
+    path, older = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(1))
+    older.write_bytes(record(0))
+
+    def rotate() -> None:
+        number = len(list(tmp_path.iterdir()))
+        for old in range(number - 1, 0, -1):
+            (tmp_path / f"app.log.{old}").rename(tmp_path / f"app.log.{old + 1}")
+        path.rename(older)
+        path.write_bytes(record(number))
+
+    found = stepped(tmp_path, rotate, lambda: append(path, record(7)), rotate, lambda: append(older, record(8)))
+    assert found == ([[0, 1], [2], [7], [3], [8]], [])
+
+
+@pytest.mark.parametrize("seed", ["", 15])
+@pytest.mark.parametrize("kind", ["rename", "late", "compressed", "copytruncate", "mixed"])
+def test_a_directory_of_logs_that_are_rotated_comes_once(kind: str, seed: Any, tmp_path: Path) -> None:
+    """And in order, where it is not copied."""
+    chance = random.Random(f"{kind}{seed}")
+    with Log(tmp_path, chance, kind == "late", 100) as log:
+
+        def step() -> None:
+            for _ in range(chance.choice((1, 1, 2))):
+                run(log.write(chance.randrange(1, 4)))
+                run(log.step(kind))
+            run(log.compress(chance.choice((1, 2, 3))))
+            run(log.write(chance.randrange(3)))
+
+        seen, gaps = stepped(tmp_path, *[step] * 4, lambda: run(log.write(1)))
+        numbers = [number for part in seen for number in part]
+        assert (sorted(numbers) if kind == "mixed" else numbers) == list(range(log.written))
+        assert not gaps or kind in ("copytruncate", "mixed")
+
+
+def test_a_file_that_was_read_as_what_had_a_name_before_is_read_on_from_there(tmp_path: Path) -> None:
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+    first = scan_nslip(tmp_path, resume={})
+    assert sum(map(len, first)) == 1
+    append(path, record(1))
+    path.rename(old)
+    path.write_bytes(record(2))
+    seen, gaps = stepped(tmp_path, lambda: append(old, record(3)), resume=first.position)
+    assert ([sorted(numbers) for numbers in seen], gaps) == ([[1, 2], [3]], [])
+
+
+def at_next_read(monkeypatch: pytest.MonkeyPatch, step: Any) -> Any:
+    """Has something done between the next look at a name and that at what the file holds."""
+    real, asked = following.Follower._is_changed, []
+
+    def is_changed(follower: Any, name: str) -> bool:
+        found = real(follower, name)
+        if asked:
+            asked.pop()
+            step()
+            return True
+        return found
+
+    monkeypatch.setattr(following.Follower, "_is_changed", is_changed)
+    return lambda: asked.append(True)
+
+
+def written(path: Path, data: bytes, when: int) -> None:
+    """A file as it is written then."""
+    path.write_bytes(data)
+    os.utime(path, (when, when))
+
+
+@pytest.mark.parametrize("length", [1, 4])
+@pytest.mark.parametrize("renamed", [True, False])
+def test_a_log_that_is_rotated_between_two_questions_goes_on_in_what_was_rotated(
+    renamed: bool, length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file behind the name by then was written after the rotated one."""
+    path, begin = tmp_path / "app.log", BANNER * length
+    written(path, begin, 1)
+
+    def rotate() -> None:
+        if renamed:
+            path.rename(tmp_path / "app.log.2")
+            written(tmp_path / "app.log.2", begin + record(1), 3)
+        written(tmp_path / "app.log.1", begin + record(0), 2)
+        written(path, begin, 3)
+
+    seen, gaps = stepped(path, at_next_read(monkeypatch, rotate), lambda: append(path, record(2)))
+    assert ([sorted(numbers) for numbers in seen], len(gaps)) == ([[], [0, 1][: 1 + renamed], [2]], not renamed)
+
+
+def test_a_copy_that_is_older_than_what_was_read_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More came between the copy and the cut than is kept of what was read."""
+    path, real = tmp_path / "app.log", following.Follower._is_changed
+    written(path, record(0), 1)
+    more = record(0) + record(1) + b"#" * 70_000 + b"\n"
+
+    def copy() -> None:
+        written(tmp_path / "app.log.1", record(0), 2)
+        written(path, more, 3)
+
+    def cut(follower: Any, name: str) -> bool:
+        if path.stat().st_size == len(more):
+            written(path, record(2), 4)
+        return real(follower, name)
+
+    monkeypatch.setattr(following.Follower, "_is_changed", cut)
+    found = stepped(path, at_next_read(monkeypatch, copy))
+    assert found == ([[0], [1, 2]], [("app.log", "file_shrunk")])
+
+
+def test_what_is_compressed_is_read_where_it_holds_what_a_log_held_before_it_was_cut(tmp_path: Path) -> None:
+    """The log holds it no more, and was renamed itself."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+
+    def rotate() -> None:
+        packed(tmp_path / "app.log.1.gz", record(0), LATER)
+        path.rename(tmp_path / "app.log.2")
+        path.write_bytes(record(1))
+
+    found = stepped(path, lambda: path.write_bytes(b""), rotate)
+    assert found == ([[0], [], [0, 1]], [("app.log", "file_shrunk")])
+
+
+@pytest.mark.parametrize("bytes_less", [0, 1, 30])
+def test_what_is_just_being_compressed_is_not_read(bytes_less: int, tmp_path: Path) -> None:
+    path, old, made = (tmp_path / name for name in ("app.log", "app.log.1", "app.log.1.gz"))
+    path.write_bytes(record(0))
+    whole = gzip.compress(record(0))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(1))
+
+    def end() -> None:
+        made.write_bytes(whole)
+        old.unlink()
+
+    steps = (rotate, lambda: made.write_bytes(whole[: len(whole) - bytes_less]), end, lambda: append(path, record(2)))
+    assert stepped(tmp_path, *steps) == ([[0], [1], [], [], [2]], [])
+
+
+def test_a_log_that_is_copied_and_cut_while_the_folder_is_listed_goes_on_in_the_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy has the records that were read, too."""
+    path, copy = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+    os.utime(path, (1, 1))
+
+    def rotate() -> None:
+        copy.write_bytes(record(0) + record(1))
+        path.write_bytes(record(2))
+
+    seen, gaps = stepped(tmp_path, at_next_read(monkeypatch, rotate))
+    assert (seen, len(gaps)) == ([[0], [1, 2]], 1)
+
+
+def test_a_copy_that_was_read_when_following_begins_is_not_read_under_its_name(tmp_path: Path) -> None:
+    path, copy = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+    first = scan(tmp_path, wire="nslip", resume={})
+    assert sum(map(len, first)) == 1
+    copy.write_bytes(record(0) + record(1))
+    path.write_bytes(record(2))
+    found = stepped(tmp_path, lambda: append(path, record(3)), resume=first.position)
+    assert found == ([[1, 2], [3]], [("app.log", "file_replaced")])
+
+
+def shift(folder: Path) -> None:
+    """Renames a log and what is beside it, as tools that count do."""
+    for number in (1, 0):
+        path = folder / ("app.log.1" if number else "app.log")
+        if path.exists():
+            path.rename(folder / f"app.log.{number + 1}")
+
+
+def test_new_files_of_a_folder_that_are_renamed_while_it_is_listed_come_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "app.log", following.named
+
+    def make() -> None:
+        path.write_bytes(record(1))
+        (tmp_path / "app.log.1").write_bytes(record(0))
+
+    def named(source: Any) -> Any:
+        found = real(source)
+        if path.exists() and not (tmp_path / "app.log.2").exists():
+            shift(tmp_path)
+        return found
+
+    (tmp_path / "other").write_bytes(b"")
+    monkeypatch.setattr(following, "named", named)
+    seen, gaps = stepped(tmp_path, make)
+    assert ([sorted(numbers) for numbers in seen], gaps) == ([[], [0, 1]], [])
+
+
+def test_a_log_that_is_named_itself_is_waited_for(tmp_path: Path) -> None:
+    """It is just being renamed; if nothing comes, that is an error."""
+    path, waited = tmp_path / "app.log", 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal waited
+        waited += 1
+        if waited > following.TRIES:
+            found.close()
+
+    found = scan(path, wire="nslip", follow=True)
+    found._run.stop.sleep = sleep  # type: ignore[method-assign]
+    with pytest.raises(FileNotFoundError, match=r"app\.log"):
+        list(found)
+    assert waited == following.TRIES - 1

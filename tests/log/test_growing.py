@@ -84,6 +84,12 @@ def test_two_writers_at_once_are_refused(tmp_path: Path) -> None:
         raise AssertionError("nobody else writes there meanwhile")
 
 
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No machine fails here, only processes: nothing need be flushed."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
 class Killed(BaseException):
     """Stands for the end of a process."""
 

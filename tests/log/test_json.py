@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 import turnwire
 from tests.conftest import BACKENDS
-from tests.log.json_engines import JSON_WIRES, RECORDS, both, quoted
+from tests.log.json_engines import JSON_WIRES, RECORDS, both
 from turnwire import registry
 from turnwire._backend import core_module
 from turnwire.errors import DecodeError
@@ -103,9 +103,9 @@ def test_a_scan_refuses_as_decode_does_whatever_stands_in_a_field(wire: str) -> 
     rejected: list[Any] = []
     log = b""
     for message in good[:: len(good) // 4]:
-        for holder, key in places_of(message):
+        for number, (holder, key) in enumerate(places_of(message)):
             kept = holder[key]
-            for odd in (*ODD, MISSING):
+            for odd in (*ODD[number % 3 :: 3], MISSING):
                 if odd is MISSING:
                     del holder[key]
                 else:
@@ -118,12 +118,11 @@ def test_a_scan_refuses_as_decode_does_whatever_stands_in_a_field(wire: str) -> 
                     rejected.append((len(log), error.reason, len(log) + (error.offset or 0)))
                 log += line + b"\n"
             holder.insert(key, kept) if isinstance(holder, list) else holder.update({key: kept})
-    for searched in (wire, None):
-        found, rejects, _ = rows(log, searched)
-        assert [(one["offset"], one["length"]) for one in found] == wanted
-        assert [(one["offset"], one["reason"], one["fault"]) for one in rejects] == rejected
-        assert {one["wire"] for one in rejects} == {wire}
-    assert len(rejected) > 400 and len({reason for _, reason, _ in rejected}) > 3
+    found, rejects, _ = rows(log, None)
+    assert [(one["offset"], one["length"]) for one in found] == wanted
+    assert [(one["offset"], one["reason"], one["fault"]) for one in rejects] == rejected
+    assert {one["wire"] for one in rejects} == {wire}
+    assert len(rejected) > 150 and len({reason for _, reason, _ in rejected}) > 3
 
 
 @on_each_core
@@ -157,111 +156,6 @@ def test_common_columns() -> None:
 
 
 @on_each_core
-@pytest.mark.parametrize("sigil", ["⫻", "\\u2afb", "\\u2AFB", "⫺", "\\u2afa"])
-@pytest.mark.parametrize("front", ["", "\ufeff", "\\ufeff", "\\uFEFF", "\ufefe", "\uf03f", "\\ufefe", "\\nfeff", "x"])
-def test_sections_behind_a_byte_order_mark(front: str, sigil: str) -> None:
-    """Counted as the reader counts them: a mark in front of the first sigil is no text, what is like one is."""
-    line = RECORDS["kick"][0].decode()
-    fields = json.loads(line)
-    written = f'"{front}{sigil}content/x:a/1\\nText\\n{sigil}content/y"'
-    fields["content"] = "HERE"
-    text = json.dumps(fields).replace('"HERE"', written)
-    [row], _, _ = rows(text.encode() + b"\n", "kick")
-    assert row["sections"] == len(registry.wire("kick").decode(text).space.sections)
-
-
-@on_each_core
-@pytest.mark.parametrize("levels", [1, 2, 3])
-def test_records_in_strings(levels: int) -> None:
-    text = GOOD
-    for _ in range(levels):
-        text = b'{"log": %b, "n": 1}' % quoted(b"before " + text + b" behind")
-    [row], rejects, _ = rows(b"[" + text + b"]\n")
-    assert rejects == []
-    assert (row["raw"], row["offset"]) == (GOOD, 9)
-    outer = json.loads(text)["log"].encode()
-    inner = len("before ") if levels == 1 else outer.index(b"before", 8) + len("before ")
-    assert levels > 2 or row["inner"] == inner
-    assert row["length"] == len(GOOD) + sum(2**level * GOOD.count(b'"') // 1 for level in range(levels))
-
-
-@on_each_core
-def test_strings_deeper_than_eight_are_not_followed() -> None:
-    text = b'{"header": {"kind": "intent"}, "payload": 2}'
-    for _ in range(9):
-        text = b'{"a": %b}' % quoted(text)
-    assert rows(text) == ([], [], rows(text)[2])
-    assert len(rows(json.loads(text)["a"].encode())[1]) == 1
-
-
-@on_each_core
-def test_nested_objects_and_what_is_inside_a_message() -> None:
-    [row], rejects, _ = rows(b'{"msg": {"deep": [%b]}, "x": "}"}\n' % GOOD)
-    assert (row["offset"], row["raw"], rejects) == (18, GOOD, [])
-    whole = json.loads(GOOD) | {"copy": json.loads(GOOD)}
-    [row], rejects, _ = rows(json.dumps(whole).encode())
-    assert (row["offset"], rejects) == (0, [])
-
-
-@on_each_core
-@pytest.mark.parametrize(
-    ("data", "records", "rejects"),
-    [
-        (GOOD[:80] + b"\n" + GOOD + b"\n", [81], [(0, 80, "unterminated_string")]),
-        (GOOD[:80] + GOOD, [80], [(0, 80, "unterminated_string")]),
-        (GOOD + GOOD, [0, len(GOOD)], []),
-        (b"x" + GOOD + b" {} " + GOOD, [1, len(GOOD) + 5], []),
-        (GOOD.replace(b'"g"', b'"\\x"') + b"\n" + GOOD, [len(GOOD) + 2], [(0, len(GOOD) + 1, "bad_escape")]),
-        (GOOD.replace(b'"g"', b'"\xff"') + b"\n", [], [(0, len(GOOD), "bad_utf8")]),
-        (GOOD.replace(b'"g"', b'"\0\0"') + b"\n", [], [(0, len(GOOD) + 1, "control_character")]),
-        (GOOD.replace(b'"goal"', b'"oal"'), [], [(0, len(GOOD) - 1, "missing_field")]),
-        (GOOD.replace(b'"s"', b'"s", "session\\u005fid": "s"'), [], [(0, len(GOOD) + 24, "dup_key")]),
-        (GOOD.replace(b'clock": 1', b'clock": 1e400'), [], [(0, len(GOOD) + 4, "not_finite")]),
-        (GOOD.replace(b'clock": 1', b'clock": NaN'), [], [(0, len(GOOD) + 2, "not_finite")]),
-        (GOOD.replace(b'clock": 1', b'clock": ' + b"1" * 5000), [], [(0, len(GOOD) + 4999, "number_too_long")]),
-        (GOOD.replace(b'clock": 1', b'clock": true'), [], [(0, len(GOOD) + 3, "wrong_type")]),
-        (GOOD.replace(b'"intent"', b'"intend"'), [], [(0, len(GOOD), "unknown_kind")]),
-        (GOOD.replace(b'"g"', b'"\xe2\x80\xa8\xc2\x85"'), [0], []),
-        (b"\xef\xbb\xbf" + GOOD + b"\r\n", [3], []),
-        (b'{"header": {"ki', [], []),
-        (b'{"level": "info", "origin": "x"} {"a": \n', [], []),
-        (b"", [], []),
-        (b" \n\t\n", [], []),
-    ],
-)
-def test_damage(data: bytes, records: list[int], rejects: list[tuple[int, int, str]]) -> None:
-    found, refused, _ = rows(data)
-    assert [row["offset"] for row in found] == records
-    assert [(one["offset"], one["length"], one["reason"]) for one in refused] == rejects
-    assert [one["raw"] for one in refused] == [data[start : start + size] for start, size, _ in rejects]
-
-
-@on_each_core
-def test_numbers_at_the_edge_of_a_double() -> None:
-    """The least number that is infinite, with and without an exponent, and the one below it."""
-    edge = 2**1024 - 2**970
-    for number, finite in (
-        (f"{edge}.0", False),
-        (f"{edge - 1}.0", True),
-        (f"{edge}e0", False),
-        (f"{edge - 1}e0", True),
-    ):
-        text = GOOD.replace(b'"header": {', b'"header": {"risk_score": %b, ' % number.encode())
-        found, rejects, _ = rows(text)
-        assert (len(found), len(rejects)) == ((1, 0) if finite else (0, 1))
-
-
-@on_each_core
-def test_deep_nesting_ends() -> None:
-    found, rejects, _ = rows(b'{"a": ' * 20_000 + b"\n" + GOOD)
-    assert (len(found), rejects) == (1, [])
-    deep = GOOD[:-1] + b', "x": ' + b"[" * 126 + b"]" * 126 + b"}"
-    assert len(rows(deep)[0]) == 1
-    [reject] = rows(GOOD[:-1] + b', "x": ' + b"[" * 128 + b"]" * 128 + b"}")[1]
-    assert reject["reason"] == "too_deep"
-
-
-@on_each_core
 @given(
     span=st.binary(max_size=60),
     odd=st.lists(st.sampled_from([b"\\", b'\\"', b"\\n", b"\\ud83d", b"\\ude00", b"\\u00e9", b"\\u12"])),
@@ -272,24 +166,30 @@ def test_escapes_native_and_pure(span: bytes, odd: list[bytes]) -> None:
     assert len(plains) == 1
 
 
+MARKS = ("", "\ufeff", "\\ufeff", "\\uFEFF", "\ufefe", "\uf03f", "\\ufefe", "\\nfeff", "x")
+STARTS = (
+    *(f"\\{escape}" for escape in '"\\/bfrt'),
+    *"u2AFB",
+    "\\u2afa",
+    "\\u0009",
+    "\\ud83d\\ude00",
+    "\u2afa",
+    "u2afb",
+)
+
+
 @on_each_core
-def test_only_a_sigil_begins_a_section() -> None:
-    """Whatever else begins a line, escapes among it, is text."""
-    fields = json.loads(RECORDS["kick"][0])
-    fields["content"] = "HERE"
-    starts = [
-        *(f"\\{escape}" for escape in '"\\/bfrt'),
-        *"u2AFB",
-        "\\u2afa",
-        "\\u0009",
-        "\\ud83d\\ude00",
-        "\u2afa",
-        "u2afb",
-    ]
-    content = "⫻a\\n" + "\\n".join(f"{start}2afb and more" for start in starts) + "\\n\\u2AFBb\\nx\\r\\u2AFBc"
-    text = json.dumps(fields).replace("HERE", content)
-    [row], _, _ = rows(text.encode() + b"\n", "kick")
-    assert row["sections"] == len(registry.wire("kick").decode(text).space.sections) == 2
+def test_sections_are_counted_as_the_reader_does() -> None:
+    """A byte order mark in front of the first sigil is no text, what is like one is; only a sigil begins a section."""
+    text = json.dumps(json.loads(RECORDS["kick"][0]) | {"content": "HERE"})
+    sigils = ("⫻", "\\u2afb", "\\u2AFB", "⫺", "\\u2afa")
+    contents = [f"{mark}{sigil}content/x:a/1\\nText\\n{sigil}content/y" for mark, sigil in product(MARKS, sigils)]
+    contents.append("⫻a\\n" + "\\n".join(f"{start}2afb and more" for start in STARTS) + "\\n\\u2AFBb\\nx\\r\\u2AFBc")
+    texts = [text.replace("HERE", content) for content in contents]
+    found, _, _ = rows("\n".join(texts).encode(), "kick")
+    read = registry.wire("kick").decode
+    assert [row["sections"] for row in found] == [len(read(one).space.sections) for one in texts]
+    assert found[-1]["sections"] == 2
 
 
 @pytest.mark.once
@@ -347,26 +247,9 @@ PIECES = (
 )
 
 BAD_PIECES = (
-    b"\xff",
-    b"\xc3",
-    b"\xe3\x83",
-    b"\xf0\x9f\x98",
-    b"\x80",
-    b"\xc0\xaf",
-    b"\xe0\x80\x80",
-    b"\xed\xa0\x80",
-    b"\xf4\x90\x80\x80",
-    b"\xf5\x80\x80\x80",
-    b"\x00",
-    b"\x1f",
-    b"\t",
-    b"\\x",
-    b"\\u12",
-    b"\\ud83d",
-    b"\\ude00",
-    b"\\ud83d\\u0041",
-    b'\\"\xe3\x83\\n',
-    b"\xc3\\n",
+    *(b"\xff", b"\xc3", b"\xe3\x83", b"\xf0\x9f\x98", b"\x80", b"\xc0\xaf", b"\xe0\x80\x80", b"\xed\xa0\x80"),
+    *(b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\x00", b"\x1f", b"\t", b"\\x", b"\\u12", b"\\ud83d"),
+    *(b"\\ude00", b"\\ud83d\\u0041", b'\\"\xe3\x83\\n', b"\xc3\\n"),
 )
 
 

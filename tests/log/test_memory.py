@@ -178,8 +178,8 @@ def kept(folder: Path, files: int) -> int:
 @pytest.mark.once
 def test_what_many_small_files_take_is_bounded(tmp_path: Path) -> None:
     """Of a file that was read there is a bookmark, 900 bytes, and not all by which it was read, twice as much."""
-    few, many = kept(tmp_path, 256), kept(tmp_path, 640)
-    assert (many - few) / (640 - 256) < 1700  # with its place among the rotated files of its log
+    few, many = kept(tmp_path, 128), kept(tmp_path, 320)
+    assert (many - few) / (320 - 128) < 1700  # with its place among the rotated files of its log
 
 
 @pytest.mark.soak

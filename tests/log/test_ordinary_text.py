@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.log.ordinary import TEXTS
+from tests.log.ordinary import TEXTS, TORN
 from turnwire import scan
 from turnwire.nslip.spec import CANDIDATE
 
@@ -40,6 +40,12 @@ def test_texts_of_many_kinds(name: str, wire: str | None) -> None:
     for form in forms if wire is None else forms[:1]:
         nothing_in(form.encode(), wire)
     nothing_in(text.encode(), wire, batch_bytes=7)
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_objects_that_are_cut_off() -> None:
+    for text in TORN:
+        nothing_in(text.encode(), None)
 
 
 def installed(packages: bool) -> Iterator[Path]:

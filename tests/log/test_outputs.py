@@ -7,6 +7,7 @@ import errno
 import gc
 import json
 import os
+import random
 import stat
 import sys
 import unicodedata
@@ -22,6 +23,8 @@ from pyarrow import dataset, ipc, parquet
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM
+from tests.log.found import rows_of
+from tests.log.test_every_wire import lines, log
 from turnwire import WIRES
 from turnwire.atomic import PREFIX, SUFFIX, AtomicFile
 from turnwire.contract import Column
@@ -40,18 +43,8 @@ FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=x", "''@", "'plain"
 FORMULAS += ["\n=1", "＝1+1", "＋1", "－1", "＠SUM(A1)", "'＝x"]
 
 FORMULAS += [
-    " =1",
-    "\u00a0=1",
-    "\ufeff=1",
-    "\u200b+1",
-    "\x0b@x",
-    "'\u2060=1",
-    "﹦1",
-    "\n\n=1",
-    "\u202e-1",
-    "\u061c=1",
-    " plain",
-    "\u200b",
+    *(" =1", "\u00a0=1", "\ufeff=1", "\u200b+1", "\x0b@x", "'\u2060=1", "﹦1", "\n\n=1", "\u202e-1"),
+    *("\u061c=1", " plain", "\u200b"),
 ]
 
 
@@ -69,10 +62,6 @@ def scanned(**options: Any) -> Any:
     return turnwire.scan(str(UPSTREAM), wire="nslip", batch_bytes=30_000, **options)
 
 
-def expected() -> list[dict[str, Any]]:
-    return pa.table(turnwire.scan(str(UPSTREAM), wire="nslip")).to_pylist()  # type: ignore[no-any-return]
-
-
 def read_back(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".parquet":
         table = parquet.read_table(path)
@@ -83,12 +72,26 @@ def read_back(path: Path) -> list[dict[str, Any]]:
     return table.to_pylist()  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".ndjson"])
-def test_a_file_holds_every_value(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"out{ending}"
-    assert write(scanned(), path) == [str(path)]
-    assert read_back(path) == expected()
-    assert os.listdir(tmp_path) == [path.name]
+def said(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as JSON has it."""
+    return {name: f"{one:%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(one, datetime) else one for name, one in row.items()}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_file_holds_every_value(tmp_path: Path, wire: str) -> None:
+    found = turnwire.scan(
+        b"\n".join(lines(wire)) + b"\n" + log(wire, random.Random(5), 300), wire=wire, batch_bytes=30_000
+    )
+    expected = pa.table(found).to_pylist()
+    plain = rows_of(found)
+    texts = [column.name for column in found.columns if column.kind in ("text", "f64", "i64", "u64")]
+    assert [[row[name] for name in texts] for row in plain] == [[row[name] for name in texts] for row in expected]
+    assert len(plain) > 5
+    for ending in (".parquet", ".arrow", ".ndjson"):
+        path = tmp_path / f"out{ending}"
+        assert write(found, path) == [str(path)]
+        assert read_back(path) == (list(map(said, expected)) if ending == ".ndjson" else expected)
+    assert len(os.listdir(tmp_path)) == 3
 
 
 def test_csv_holds_every_value_and_tells_nothing_from_empty(tmp_path: Path) -> None:

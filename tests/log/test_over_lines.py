@@ -26,45 +26,6 @@ def found(data: bytes, **options: Any) -> tuple[list[bytes], list[tuple[int, byt
     return result[0]["raw"], [(one["line"], one["raw"], one["reason"]) for one in result[1]]
 
 
-@pytest.mark.parametrize("wire", [None, "sstp"])
-@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b" and more\n"])
-def test_a_message_over_several_lines_is_a_record(wire: str | None, end: bytes) -> None:
-    data = b"first\n2026-05-04T10:00:00Z INFO x: " + PRETTY.replace(b"\n", b"\r\n") + end
-    columns, rejects, counts = everything(scan(data, wire=wire))
-    assert (columns["offset"], columns["line"], rejects) == ([data.index(b"{")], [2], [])
-    assert columns["length"] == [len(PRETTY) + PRETTY.count(b"\n")]
-    assert columns["time"] == [1777888800000000]
-    assert counts.record_bytes + counts.text_bytes == counts.bytes == len(data)
-
-
-def test_what_follows_in_the_last_line() -> None:
-    data = b"[" + PRETTY + b", " + PRETTY + b" " + GOOD + b"\n" + SSTP + b"\n" + GOOD + b"{\n"
-    columns, rejects, _ = everything(scan(data))
-    assert (columns["raw"], rejects) == ([PRETTY, PRETTY, GOOD, SSTP, GOOD], [])
-    assert columns["line"] == [1 + data.count(b"\n", 0, at) for at in columns["offset"]]
-
-
-def test_wrappers_over_several_lines() -> None:
-    said = json.dumps({"time": "2026-11-22T07:00:01Z", "log": SSTP.decode(), "all": [json.loads(SSTP)] * 2}, indent=1)
-    columns, rejects, _ = everything(scan(f"x {said}\n".encode()))
-    assert (len(columns["raw"]), rejects) == (3, [])
-    assert set(columns["time"]) == {1795330801000000}
-    assert columns["inner"] == [0, None, None]
-    assert columns["line"][0] == 3
-    assert columns["line"][1:] == [1 + said.count("\n", 0, at - 2) for at in columns["offset"][1:]]
-
-
-@pytest.mark.parametrize("escaped", [False, True])
-def test_strings_in_arrays_over_several_lines(escaped: bool) -> None:
-    record = GOOD if escaped else GOOD.replace(b'|t"hello"', b"")
-    texts = [b"before", b"said " + record, record + b"\xc3\xa9" + record, SSTP]
-    lines = b",\r\n".join(b"  " + quoted(text) for text in texts)
-    data = b"[\r\n" + lines + b"\r\n]\r\n"
-    columns, rejects, _ = everything(scan(data))
-    assert (columns["raw"], rejects) == ([record] * 3 + [SSTP], [])
-    assert columns["line"] == [3, 4, 4, 5]
-
-
 def test_damage_ends_with_the_line_of_the_fault() -> None:
     lines = PRETTY.split(b"\n")
     for place in range(3, 7):
@@ -105,12 +66,6 @@ def test_what_is_closed_in_an_open_object_is_found() -> None:
     assert records == [SSTP]
     assert {reason for _, _, reason in rejects} == {"message_too_large"}
     assert rejects[0][1].startswith(b'{\n  "header"')
-
-
-def test_an_object_that_is_open_at_the_end() -> None:
-    records, rejects = found(PRETTY[:-2] + b"\n\n")
-    assert (records, rejects) == ([], [(1, PRETTY[:-2].rstrip(), "cut_off")])
-    assert found(b'{\n"level": "info",\n') == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -172,16 +172,12 @@ LOGS: dict[str, tuple[str, str, str, tuple[int, ...], tuple[float | None, float 
 
 @pytest.mark.parametrize("name", LOGS)
 def test_logs_counted_by_hand(name: str) -> None:
+    """By the statistics, and by the report."""
     wire, rule, text, counted, times = LOGS[name]
     pairing = stats(text.encode()).pairings[wire, rule]
     assert tuple(pairing.counts[count] for count in COUNTS) == counted
     seconds = pairing.to_dict()["seconds"]
     assert (seconds["min"], seconds["max"]) == times
-
-
-@pytest.mark.parametrize("name", LOGS)
-def test_the_report_counts_the_same(name: str) -> None:
-    wire, rule, text, counted, times = LOGS[name]
     answers = Answers()
     for batch in turnwire.scan(text.encode(), columns=COLUMNS):
         answers.add(Chunk(batch))
@@ -367,16 +363,8 @@ CONTENTS = (
     "text",
 )
 LINES = (
-    "Completed",
-    " Completed",
-    "Failed\t",
-    "Failed",
-    "Completed!",
-    'say "Completed"',
-    "go on",
-    "",
-    "⫻b:c/1",
-    "\u00a0Failed",
+    *("Completed", " Completed", "Failed\t", "Failed", "Completed!", 'say "Completed"', "go on", ""),
+    *("⫻b:c/1", "\u00a0Failed"),
 )
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import turnwire
 from tests.conftest import rounds
-from tests.log import mixed_logs
+from tests.golden.logs import log
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.found import rows_of
 from turnwire import WIRES
@@ -65,8 +65,8 @@ def test_the_blocks_of_any_wire_are_one_scan(tmp_path: Path, wire: str | None) -
     chance = random.Random(3)
     path = tmp_path / "mixed.log"
     cut = met = 0
-    for _ in range(rounds(5)):
-        path.write_bytes(b"".join((mixed_logs.damaged_log(chance), b"\n", mixed_logs.good_log(chance)[0])))
+    for number in range(rounds(8)):
+        path.write_bytes(b"\n".join(log(8 * place + number).data for place in range(3)))
         blocks = plan(str(path), wire=wire, block_bytes=chance.choice((1, 50, 300)))
         expected = one_scan(str(path), wire)
         assert together(blocks) == expected, path.read_bytes()

@@ -1,9 +1,8 @@
-"""Rejects: every damaged range with its place, reason and bytes; ordinary JSON is text."""
+"""Rejects: every damaged range with its place, reason and bytes."""
 
 from __future__ import annotations
 
 import gc
-import io
 import json
 import random
 from importlib import import_module
@@ -14,12 +13,13 @@ import numpy as np
 import pytest
 
 import turnwire
-from tests.log.engines import ENGINES, GOOD, LIMIT, damaged_log, read
+from tests.log.engines import GOOD, damaged_log
 from tests.log.found import fed, in_pieces
 from tests.log.test_scan import LINES, scan_nslip
-from turnwire import LIMITS, DecodeError, Decoder, extract, scan
+from turnwire import DecodeError, Decoder, scan
 from turnwire.log.output import rejects as quarantine
 
+pytestmark = pytest.mark.usefixtures("scan_core")
 DATA = GOOD + b"\n@a3|q\xff \n" + GOOD + b'@a1|t"x\n@c0|'
 
 
@@ -30,7 +30,6 @@ def scanned(source: Any, **options: Any) -> quarantine.Rejects:
     return found.rejects
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_what_a_reject_says(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(DATA)
@@ -59,7 +58,6 @@ def test_what_a_reject_says(tmp_path: Path) -> None:
         rejects["tag"]
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path) -> None:
     """More than fit into the table of a block, several times over, with and without gaps between them."""
     number = 1505
@@ -81,7 +79,6 @@ def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path) -> Non
     assert skipped.kept == len(skipped.valid("inner")) == exported.num_rows == 0
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_raw_bytes_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a size they wait on disk; reading in between disturbs nothing."""
     monkeypatch.setattr(quarantine, "IN_MEMORY", 100)
@@ -94,7 +91,6 @@ def test_raw_bytes_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_since_while_scanning() -> None:
     chance = random.Random(8)
     data = b"\n".join(damaged_log(chance, LINES) for _ in range(20))
@@ -107,7 +103,6 @@ def test_since_while_scanning() -> None:
     assert len(seen) > 15
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_a_fault_in_front_of_a_range_is_in_an_earlier_line() -> None:
     """As of the first one that is raised. Of a range as long as what is shown of it nothing is left out."""
     data = b"a\nb\n" + b"x" * 81
@@ -126,7 +121,6 @@ def test_a_fault_in_front_of_a_range_is_in_an_earlier_line() -> None:
     assert quarantine.fault_line({"fault": 11, "offset": 14, "line": 5, "raw": b"x\ny\nzzzz"}) == 5
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_words_and_pointers_are_those_of_the_reason() -> None:
     """Reading a range alone may find another fault than the scan did: then the reason has to say it all."""
     slip = b"@a3|f0|c-|S0|d1|T1#"
@@ -143,42 +137,9 @@ def test_words_and_pointers_are_those_of_the_reason() -> None:
     assert path is not None
 
 
-usesbackend = pytest.mark.usefixtures("scan_core")
-
-TEXT = [
-    "@dataclass",
-    "@a",
-    "@a3",
-    "@a3#",
-    "@a3 |f0",
-    "@c123456789012|",
-    "@d|",
-    "@T-1|",
-    "@app.route('/')|",
-    "@angular/core",
-    "@s3|",
-    "@A3|f0|c1#",
-    "a@a.org|b@c.net|",
-    "@f\u00e9|",
-    '@a"3"|',
-]
-
 CANDIDATES = ["@a3|", "@f0|x", "@T12345678901|", "@c1|@d2|", "@Szzzzzzzzzzz|#"]
 
 
-@usesbackend
-@pytest.mark.parametrize("wire", [None, "nslip"])
-@pytest.mark.parametrize("text", TEXT)
-def test_other_text(text: str, wire: str | None) -> None:
-    for data in (text.encode(), f"{text}\n {text} {text}".encode(), json.dumps({"log": text}).encode()):
-        for batch_bytes in (1, 5, 1 << 20):
-            found = scan(io.BytesIO(data), wire=wire, batch_bytes=batch_bytes)
-            assert (sum(map(len, found)), found.rejects.rows()) == (0, [])
-    assert fed(Decoder("nslip"), in_pieces(text.encode(), 1)) == ([], [])
-    assert extract(f"{text} {GOOD.decode()}")[0].start == len(text) + 1
-
-
-@usesbackend
 @pytest.mark.parametrize("wire", [None, "nslip"])
 @pytest.mark.parametrize("text", CANDIDATES)
 def test_candidates_that_fail(text: str, wire: str | None) -> None:
@@ -187,48 +148,6 @@ def test_candidates_that_fail(text: str, wire: str | None) -> None:
     assert (sum(map(len, found)), len(found.rejects)) == (0, number)
     messages, errors = fed(Decoder("nslip"), in_pieces(text.encode(), 1))
     assert (messages, len(errors)) == ([], number)
-
-
-@usesbackend
-@pytest.mark.parametrize("limit", [len(GOOD), len(GOOD) + 9])
-def test_a_record_at_the_edge_of_a_piece_of_a_long_line(limit: int) -> None:
-    """Wherever the piece ends in it, and with what may become a candidate in front of it."""
-    limits = LIMITS._replace(message=limit)
-    for before in range(0, 2 * len(GOOD), 3):
-        for filler in (b"x", b"@a3"):
-            data = filler * before + GOOD + b" " + b"y" * 20 + b"\n"
-            for batch_bytes in (1, 37):
-                found = scan(io.BytesIO(data), limits=limits, batch_bytes=batch_bytes)
-                assert (sum(map(len, found)), len(found.rejects)) == (1, 0), (before, filler, batch_bytes)
-
-
-@pytest.mark.parametrize("name", ENGINES)
-def test_candidates_that_are_longer_than_the_limit_are_rejects(name: str) -> None:
-    data = b"x @a12345678901|f0 @c1| @d2|\n"
-    for limit in (1, 2, 3, 4, 5, 13, 14, 15, 16, 19):
-        once = read(name, data, limit=limit)
-        assert [one["offset"] for one in once[1]] == [2, 19, 24]
-        for size in range(1, len(data), 3):
-            assert read(name, data, limit=limit, batch_bytes=size) == once
-
-
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_damaged_record_ends_where_the_next_candidate_begins(name: str) -> None:
-    data = b"@a3|f0 bad @a4 @c123456789012| @T9|\n"
-    _, rejects, _ = read(name, data)
-    assert [(one["offset"], one["length"]) for one in rejects] == [(0, 31), (31, 4)]
-
-
-BIG = b"@a3|f0|c1|S0|d1|T1|gzzzzzzzzzzz|k1#"
-"""Up to its last digit but one the number of slot g is small enough."""
-
-
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_number_is_too_large_by_the_digits_within_the_limit_of_a_scan(name: str) -> None:
-    at = BIG.index(b"z|")
-    whole, cut, free = (read(name, BIG + b"\n", limit=limit)[1] for limit in (at + 1, at, LIMIT))
-    assert [[one["length"] for one in found] for found in (whole, cut)] == [[at + 1], [at]]
-    assert [one["reason"] for one in whole] == [one["reason"] for one in free] != [one["reason"] for one in cut]
 
 
 LOOK_ALIKES = [
@@ -240,7 +159,6 @@ LOOK_ALIKES = [
 ]
 
 
-@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("message", LOOK_ALIKES)
 def test_dialects_of_sstp_are_named(message: dict[str, Any]) -> None:
     text = json.dumps(message)
@@ -252,45 +170,3 @@ def test_dialects_of_sstp_are_named(message: dict[str, Any]) -> None:
             found = scan(line.encode(), wire=wire)
             assert sum(map(len, found)) == 0
             assert [(one["wire"], one["reason"]) for one in found.rejects.rows()] == [("sstp", "look_alike")]
-
-
-ORDINARY = [
-    {"name": "app", "version": "1.0.0", "type": "module", "dependencies": {"@angular/core": "^17.0.0", "d3|x": "*"}},
-    {"openapi": "3.1.0", "paths": {"/a": {"get": {"parameters": [{"in": "header", "name": "x", "content": {}}]}}}},
-    {"time": "2026-01-01T00:00:00Z", "level": "info", "sender": "a@b.org", "receiver": "c@d.org", "channel": "mail"},
-    {"id": "1", "sender": "Ann", "receiver": "Bob", "timestamp": "2026-01-01T00:00:00Z", "content": "Hi @all"},
-    {"id": 1, "timestamp": 2, "sender": "Ann", "receiver": "Bob", "type": "text", "channel": "#dev", "content": "x"},
-    {"header": {"title": "Chat"}, "payload": {"messages": []}},
-    {"header": {"alg": "RS256", "typ": "JWT"}, "payload": {"sub": "1"}, "signature": "x"},
-    {"header": "eyJhbGciOi", "payload": "eyJzdWIi", "signature": "x"},
-    {"header": {"schema_id": 12, "kind": "created"}, "payload": {"content": "x"}},
-    {"header": {"actor_id": "u1", "event": "login"}, "payload": {"scope": "all", "task": "x"}},
-    {"header": {"protocol": "https"}, "payload": {}},
-    {"header": None, "payload": None},
-    {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {}, "spec": {}, "origin": {"host": "a"}},
-    {"specversion": "1.0", "type": "com.example", "source": "/a", "id": "1", "data": {"payload": {}}},
-    {"kind": "query", "payload": {"question": "x"}},
-    {"from": "a@b.org", "to": ["c@d.org"], "subject": "x", "headers": {"Message-ID": "<1>"}, "body": "Hi"},
-    {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x"}},
-    {"protocolVersion": "1.3", "target": "page", "issuer": "x"},
-    {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-06-18", "serverInfo": {}}},
-    {"taskId": "1", "correlationId": "2", "status": "FAILED", "producer": "kafka", "target": "x"},
-    {"messageId": "1", "correlationId": "2", "status": "ACK", "queue": "q", "broker": "b", "ts": 1},
-    {"messageId": "1", "correlationId": "2", "status": "DELIVERED"},
-    {"role": "user", "content": "\u2afbtask/dispatch:T-7/001\nGo."},
-    {"channel": "\u2afbcommand"},
-    {"channel": {"id": 1}, "sender": {"id": 2}, "receiver": None},
-]
-
-
-@pytest.mark.usefixtures("scan_core")
-@pytest.mark.parametrize("value", ORDINARY)
-def test_ordinary_json_is_text(value: dict[str, Any]) -> None:
-    text = json.dumps(value)
-    forms = [text, json.dumps(value, ensure_ascii=False), json.dumps({"log": text}), json.dumps([value]), text * 2]
-    forms += [json.dumps(value, indent=2), *(text[:size] for size in range(0, len(text), 17))]
-    lines = [f"INFO {form}\n".encode() for form in forms]
-    for wire, logs in ((None, lines), *((one, [b"".join(lines)]) for one in ("nslip", "csp", "sstp", "sap", "kick"))):
-        for data in logs:
-            found = scan(data, wire=wire)
-            assert (sum(map(len, found)), found.rejects.rows()) == (0, []), data

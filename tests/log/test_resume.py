@@ -14,28 +14,23 @@ import pytest
 
 import turnwire
 from tests.log.engines import GOOD
-from tests.log.rotating import record
-from tests.log.test_following import append
-from tests.log.test_following_steps import packed
+from tests.log.rotating import append, numbers_of, packed, record
 from tests.log.test_scan import everything, scan_nslip, table
-from turnwire import LIMITS, DecodeError, Reason
+from turnwire import DecodeError, Reason
+from turnwire.log.engine import run
 from turnwire.log.input import rotation
 
 pytestmark = pytest.mark.once
 both_cores = pytest.mark.usefixtures("scan_core")
 
 
-def conversations(found: Any) -> list[int]:
-    return table(found)["conv_id"]
-
-
 def test_a_scan_goes_on_where_another_stopped(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"".join(map(record, range(5))))
     first = scan_nslip(path)
-    assert conversations(first) == [0, 1, 2, 3, 4]
+    assert numbers_of(first) == [0, 1, 2, 3, 4]
     token = json.loads(json.dumps(first.position))
-    assert conversations(scan_nslip(path, resume=token)) == []
+    assert numbers_of(scan_nslip(path, resume=token)) == []
     with path.open("ab") as file:
         file.write(record(5) + record(6))
     for resume in (token, json.dumps(token)):
@@ -45,32 +40,33 @@ def test_a_scan_goes_on_where_another_stopped(tmp_path: Path) -> None:
             assert (rows["conv_id"], rows["record"], rows["line"]) == ([5, 6], [5, 6], [6, 7])
             assert rows["offset"] == [5 * len(record(0)), 6 * len(record(0))]
             assert counts.bytes == 2 * len(record(0))
-            assert conversations(scan_nslip(path, resume=found.position)) == []
+            assert numbers_of(scan_nslip(path, resume=found.position)) == []
 
 
-def test_of_many_files_each_goes_on(tmp_path: Path) -> None:
+def test_of_many_files_each_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those whose bookmarks were made while the scan went on, in any state: whole, empty, cut off, compressed."""
+    monkeypatch.setattr(run, "_MOST_READINGS", 16)
     ends = b"", record(1)[:7], b"text", b"\n"
-    for number in range(150):
+    for number in range(40):
         packed = number % 10 == 9
         data = record(0) + ends[number % 4]
         (tmp_path / f"{number:03}.log").write_bytes(gzip.compress(data) if packed else data)
     found = scan_nslip(tmp_path, resume={})
     few, many = iter(found), 0
     for many, _ in enumerate(few, 1):
-        if many == 100:
+        if many == 30:
             token = json.loads(json.dumps(found.position))  # in the middle
-    assert many == 150
+    assert many == 40
     whole = json.loads(json.dumps(found.position))
-    assert [Path(mark["name"]).name for mark in whole["files"]] == [f"{number:03}.log" for number in range(150)]
-    assert conversations(scan_nslip(tmp_path, resume=token)) == [0] * 50
-    for number in range(150):
+    assert [Path(mark["name"]).name for mark in whole["files"]] == [f"{number:03}.log" for number in range(40)]
+    assert numbers_of(scan_nslip(tmp_path, resume=token)) == [0] * 10
+    for number in range(40):
         with (tmp_path / f"{number:03}.log").open("ab") as file:
             more = record(1)[7:] if number % 4 == 1 and number % 10 != 9 else b"\n" + record(1)
             file.write(gzip.compress(more) if number % 10 == 9 else more)
     later = scan_nslip(tmp_path, resume=whole)
-    assert conversations(later) == [1] * 150
-    assert conversations(scan_nslip(tmp_path, resume=later.position)) == []
+    assert numbers_of(later) == [1] * 40
+    assert numbers_of(scan_nslip(tmp_path, resume=later.position)) == []
 
 
 def test_a_compressed_file_is_read_over_up_to_the_position(tmp_path: Path) -> None:
@@ -79,10 +75,10 @@ def test_a_compressed_file_is_read_over_up_to_the_position(tmp_path: Path) -> No
     first = scan_nslip(path, batch_bytes=3 * len(record(0)), resume={})
     assert next(iter(first))["conv_id"].tolist() == [0, 1, 2]
     second = scan_nslip(path, resume=first.position)
-    assert conversations(second) == [3, 4, 5, 6, 7, 8]
+    assert numbers_of(second) == [3, 4, 5, 6, 7, 8]
     with path.open("ab") as file:
         file.write(gzip.compress(record(9)))
-    assert conversations(scan_nslip(path, resume=second.position)) == [9]
+    assert numbers_of(scan_nslip(path, resume=second.position)) == [9]
 
 
 @both_cores
@@ -93,13 +89,13 @@ def test_a_half_written_record_waits(tmp_path: Path) -> None:
         path.write_bytes(whole[:size])
         for resume in ({}, None):
             first = scan_nslip(path, resume=resume)
-            before = conversations(first)
+            before = numbers_of(first)
             if resume is not None:
                 assert len(first.rejects) == 0, "it may still become a record"
                 assert first.counts.bytes == first.position["files"][0]["offset"]
             with path.open("ab") as file:
                 file.write(whole[size:])
-            assert before + conversations(scan_nslip(path, resume=first.position)) == [0, 1, 2]
+            assert before + numbers_of(scan_nslip(path, resume=first.position)) == [0, 1, 2]
             path.write_bytes(whole[:size])
 
 
@@ -155,7 +151,7 @@ def test_a_file_that_was_cut_and_has_grown_behind_the_same_beginning_is_told(tmp
         token = again.position
     with path.open("ab") as file:
         file.write(record(20))
-    assert len(conversations(scan_nslip(path, resume=token))) == 1
+    assert len(numbers_of(scan_nslip(path, resume=token))) == 1
     with path.open("r+b") as file:
         file.truncate()
         file.write(banner + b"".join(map(record, range(100, 150))))
@@ -165,18 +161,18 @@ def test_a_file_that_was_cut_and_has_grown_behind_the_same_beginning_is_told(tmp
 def test_a_renamed_file_is_known_and_its_successor_is_new(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(record(1) + record(2)[:5])
     first = scan_nslip(tmp_path, resume={})
-    assert conversations(first) == [1]
+    assert numbers_of(first) == [1]
     (tmp_path / "a.log").rename(tmp_path / "a.log.1")
     with (tmp_path / "a.log.1").open("ab") as file:
         file.write(record(2)[5:])
     (tmp_path / "a.log").write_bytes(record(3))
     second = scan_nslip(tmp_path, resume=first.position)
-    assert sorted(conversations(second)) == [2, 3]
-    assert conversations(scan_nslip(tmp_path, resume=second.position)) == []
+    assert sorted(numbers_of(second)) == [2, 3]
+    assert numbers_of(scan_nslip(tmp_path, resume=second.position)) == []
     (tmp_path / "a.log.1").unlink()
     (tmp_path / "b.log").write_bytes(record(4))
     third = scan_nslip(tmp_path, resume=second.position)
-    assert conversations(third) == [4]
+    assert numbers_of(third) == [4]
     assert {"a.log", "b.log"} <= {Path(file["name"]).name for file in third.position["files"]}
 
 
@@ -202,50 +198,10 @@ def test_a_block_that_ends_with_half_a_line_waits(wire: str | None, batch_bytes:
     assert (sum(map(len, then)), len(then.rejects)) == (1, 0)
 
 
-@both_cores
-@pytest.mark.parametrize("fence", [b"<<<", b"<<<<<"])
-def test_messages_behind_a_heredoc_that_nothing_closes_stay_marked(fence: bytes, tmp_path: Path) -> None:
-    """However many scans it takes: each goes on within what the one before left open."""
-    head = b"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n"
-    limits = LIMITS._replace(message=300)  # behind so many bytes nobody waits for the end of a heredoc
-    lost = head + b"CONTENT\n" + fence + b"\n" + b"never closed\n" * 40
-    pieces = [head + b"\n", lost, *[head + b"\n", b"text\n" + head + b"\n"] * 3]
-    whole = table(turnwire.scan(b"".join(pieces), wire="csp", limits=limits))["inside_unclosed_heredoc"]
-    assert whole == [False] + [True] * 6
-    path = tmp_path / "a.log"
-    for cut in range(1, len(pieces)):
-        path.write_bytes(b"".join(pieces[:cut]))
-        first = turnwire.scan(path, wire="csp", resume={}, limits=limits)
-        marks = table(first)["inside_unclosed_heredoc"]
-        with path.open("ab") as file:
-            file.write(b"".join(pieces[cut:]))
-        second = turnwire.scan(path, wire="csp", resume=json.loads(json.dumps(first.position)), limits=limits)
-        marks += table(second)["inside_unclosed_heredoc"]
-        assert marks == whole, cut
-
-
-@both_cores
-@pytest.mark.parametrize("fences", [(b"<<<", b"<<<<<"), (b"<<<<<", b"<<<"), (b"<<<<", b"<<<<")])
-def test_a_position_behind_heredocs_that_nothing_closes_is_taken(fences: tuple[bytes, bytes], tmp_path: Path) -> None:
-    """Whatever is open where a scan ends: the next one goes on there, and together they find what one scan does."""
-    head = b"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n"
-    limits = LIMITS._replace(message=300)
-    pieces = [head + b"CONTENT\n" + fence + b"\n" + b"never closed\n" * 40 for fence in fences]
-    pieces += [b"text\n" * 200 + head + b"\n"] * 3
-    whole = table(turnwire.scan(b"".join(pieces), wire="csp", limits=limits))["offset"]
-    path, position, found = tmp_path / "a.log", {}, list[int]()
-    for piece in pieces:
-        append(path, piece)
-        run = turnwire.scan(path, wire="csp", resume=position, limits=limits)
-        found += table(run)["offset"]
-        position = json.loads(json.dumps(run.position))
-    assert found == whole
-
-
 def went_on(source: Any, position: Any) -> tuple[list[int], list[tuple[str, str]], Any]:
     """The numbers of the records, the gaps (name, why) and the position."""
     found = scan_nslip(source, resume=position)
-    numbers = [number for batch in found for number in batch["conv_id"].tolist()]
+    numbers = numbers_of(found)
     gaps = [(os.path.basename(gap.file), str(gap.why)) for gap in found.gaps]
     return numbers, gaps, json.loads(json.dumps(found.position))
 
@@ -336,8 +292,7 @@ def test_a_log_that_is_renamed_behind_its_end_comes_once(position: Any, tmp_path
     batches = iter(scan_nslip(tmp_path, resume=position, threads=1))
     assert next(batches)["conv_id"].tolist() == [0]
     path.rename(old)
-    rest = [number for batch in batches for number in batch["conv_id"].tolist()]
-    assert rest == []
+    assert numbers_of(batches) == []
 
 
 def test_logs_that_are_new_in_a_folder_are_read_oldest_first_beside_known_ones(tmp_path: Path) -> None:
@@ -360,11 +315,12 @@ def test_a_position_forgets_files_that_were_removed_long_ago(
 ) -> None:
     """Of one name, and of a name each; those that are there are known however many they are."""
     (tmp_path / "other").mkdir()
-    for number in range(50):
+    for number in range(10):
         (tmp_path / "other" / f"{number}.log").write_bytes(record(0))
     position, seen, last = went_on(tmp_path, {})[2], list[int](), None
-    monkeypatch.setattr(rotation, "REMOVED", 20)
-    for number in range(60):
+    monkeypatch.setattr(rotation, "REMOVED", 4)
+    monkeypatch.setattr(rotation, "GONE", 3)
+    for number in range(12):
         path = tmp_path / name.format(number)
         (tmp_path / "new").write_bytes(record(number))  # beside the last one: it has an inode of its own
         if last is not None:
@@ -372,8 +328,8 @@ def test_a_position_forgets_files_that_were_removed_long_ago(
         (tmp_path / "new").rename(last := path)
         numbers, _, position = went_on(tmp_path, position)
         seen += numbers
-    assert seen == list(range(60))
-    assert 50 < len(position["files"]) <= 50 + 1 + rotation.REMOVED
+    assert seen == list(range(12))
+    assert 10 < len(position["files"]) <= 10 + 1 + rotation.REMOVED
 
 
 @pytest.mark.parametrize("source", ["folder", "glob", "list"])
@@ -398,34 +354,6 @@ def test_a_log_that_is_rotated_before_its_turn_is_read_or_told(kind: str, source
         (tmp_path / "app.log.1").unlink()
     time.sleep(0.02)  # the clock of files is coarse
     path.write_bytes(record(3))
-    seen += [number for batch in batches for number in batch["conv_id"].tolist()]
+    seen += numbers_of(batches)
     assert seen == ([0, 1, 3] if kind == "delete" else [0, 1, 2, 3])
     assert [str(gap.why) for gap in found.gaps] == ([] if kind == "rename" else ["file_gone"])
-
-
-@both_cores
-@pytest.mark.parametrize(
-    ("data", "wire"),
-    [
-        (b'{"log": "{\\"a\\": \\"@a3|f0|c3|S0|d1|T2#\\"}\\n", "stream": "stdout"}\n', "nslip"),
-        ("⫻a/b:\nrefactor\n⫻c/d:e\n> @a3|f0|c1|S0|d1|T1# @a3|f0|c2|S0|d1|T1#\n".encode(), "kick"),
-    ],
-)
-def test_what_was_given_at_the_end_of_a_log_that_grows_is_not_given_again(
-    data: bytes, wire: str, tmp_path: Path
-) -> None:
-    """Neither as what it was nor as a part of it: the second scan goes on where the search could."""
-    path = tmp_path / "a.log"
-    seen = set()
-    for cut in range(data.index(b"@"), len(data)):
-        path.write_bytes(data[:cut])
-        first = turnwire.scan(path)
-        given = sum(map(len, first))
-        with path.open("ab") as file:
-            file.write(data[cut:])
-        more = [
-            row for batch in turnwire.scan(path, resume=json.loads(json.dumps(first.position))) for row in batch["wire"]
-        ]
-        assert more == ([] if given else [wire]), cut
-        seen.add(given)
-    assert seen == ({0, 1} if wire == "nslip" else {1})

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.log.rotating import KINDS, Log, record, run
-from tests.log.test_following import ENDLESS, append, followed, soon
+from tests.log.rotating import ENDLESS, KINDS, Log, append, followed, in_steps, numbers_of, record, run, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import following, rotation
 
@@ -43,26 +42,19 @@ def judge(numbers: list[int], gaps: Any, written: int, kind: str) -> None:
 
 
 def follow_a_storm(folder: Path, kind: str, banner: bool, keep: int, rotations: int, chance: random.Random) -> None:
-    seen: list[int] = []
-    with Log(folder, chance, banner, keep) as log, followed(log.path) as reader:
+    """Some rotations between two looks, or none; races within a look are in test_rotation_races."""
+    with Log(folder, chance, banner, keep) as log:
+
+        def step() -> None:
+            for _ in range(chance.choice((0, 1, 1, 2, 3))):
+                run(log.write(chance.randrange(8)))
+                run(log.step(kind))
+            run(log.write(chance.randrange(8)))
+
         run(log.write(1))
-        seen += [number for number, _ in reader.next()]
-        for _ in range(rotations):
-            run(log.write(chance.randrange(8)))
-            if not chance.randrange(4):
-                time.sleep(chance.choice((0.001, 0.02, 0.06)))
-            run(log.write(chance.randrange(8)))
-            run(log.step(kind))
-        run(log.write(5))
-
-        def through() -> bool:
-            seen.extend(number for number, _ in reader.next(reader.rows.qsize()))
-            return log.written - 1 in seen
-
-        assert soon(through), "the last record comes"
-        while not reader.quiet(2 * following.LISTED):
-            through()
-    judge(seen, reader.scan.gaps, log.written, kind if keep > rotations and kind in RENAMED else "")
+        seen, found = in_steps(log.path, *[step] * rotations, lambda: run(log.write(5)))
+    numbers = [number for part in seen for number in part]
+    judge(numbers, found.gaps, log.written, kind if keep > 3 * rotations and kind in RENAMED else "")
 
 
 def resume_through_a_storm(folder: Path, kind: str, banner: bool, keep: int, runs: int, chance: random.Random) -> None:
@@ -77,7 +69,7 @@ def resume_through_a_storm(folder: Path, kind: str, banner: bool, keep: int, run
                 run(log.step(kind))
             run(log.write(chance.randrange(8) if turn < runs - 1 else 5))
             found = scan_nslip(log.path, resume=position)
-            seen += [number for batch in found for number in batch["conv_id"].tolist()]
+            seen += numbers_of(found)
             gaps += found.gaps
             position = json.loads(json.dumps(found.position))
     judge(seen, gaps, log.written, kind if keep > 3 * runs else "")
@@ -115,13 +107,13 @@ def test_a_copy_that_was_read_itself_is_not_read_again(packed: bool, tmp_path: P
     with Log(tmp_path, random.Random(1), True, 100) as log:
         run(log.write(3))
         first = scan_nslip(log.path, resume={})
-        assert [number for batch in first for number in batch["conv_id"].tolist()] == [0, 1, 2]
+        assert numbers_of(first) == [0, 1, 2]
         run(log.write(2))
         run(log.copytruncate())
         if packed:
             run(log.compress())
         second = scan_nslip(log.path, resume=first.position)
-        assert [number for batch in second for number in batch["conv_id"].tolist()] == [3, 4]
+        assert numbers_of(second) == [3, 4]
         run(log.write(1))
         run(log.rename())
         run(log.compress())
@@ -129,15 +121,11 @@ def test_a_copy_that_was_read_itself_is_not_read_again(packed: bool, tmp_path: P
         for path in tmp_path.glob("app.log.*"):
             os.utime(path, (1 << 31, 1 << 31))
         third = scan_nslip(log.path, resume=second.position)
-        assert [number for batch in third for number in batch["conv_id"].tolist()] == [5, 6]
+        assert numbers_of(third) == [5, 6]
 
 
 LONG = b"# the same banner of every file\n" * 200
 """A banner longer than what is taken for one where nothing else says so."""
-
-
-def numbers_of(found: Any) -> list[int]:
-    return [number for batch in found for number in batch["conv_id"].tolist()]
 
 
 @pytest.mark.parametrize("packed", [False, True])

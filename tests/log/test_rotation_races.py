@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.log.rotating import BANNER, Log, Steps, interleave, record, rotations
-from tests.log.test_following import followed
-from tests.log.test_rotation import numbers_of
+from tests.log.rotating import BANNER, Log, Steps, followed, interleave, numbers_of, record, rotations
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import reading, rotation
 from turnwire.log.input.following import LISTED
@@ -52,13 +50,11 @@ def test_following(seed: int, kinds: tuple[str, ...], rate: float, tmp_path: Pat
             stop.set()
             raise Stopped
 
-    seen: list[int] = []
     found = scan_nslip(writer.path, follow=True)
     with pytest.MonkeyPatch.context() as patch:
         interleave(patch, steps, asleep)
         steps.watched = True
-        for batch in found:
-            seen += batch["conv_id"].tolist()
+        seen = numbers_of(found)
     writer.close()
     judge(seen, list(found.gaps), writer.written)
 
@@ -110,7 +106,7 @@ def test_a_log_that_is_cut_between_two_reads_comes_once(
     path = tmp_path / "app.log"
     path.write_bytes(banner + b"".join(map(line, range(begun))))
     runs = [scan_nslip(path, resume={})] if begun else []
-    seen = [number for run in runs for batch in run for number in batch["conv_id"].tolist()]
+    seen = [number for run in runs for number in numbers_of(run)]
     with path.open("ab") as log:
         log.write(b"".join(map(line, range(begun, count))))
     looks, into = 0, reading.Input.into
@@ -128,12 +124,12 @@ def test_a_log_that_is_cut_between_two_reads_comes_once(
     monkeypatch.setattr(reading.Input, "into", cut)
     for _ in range(3):
         runs.append(scan_nslip(path, resume=runs[-1].position if runs else {}, batch_bytes=batch_bytes))
-        seen += [number for batch in runs[-1] for number in batch["conv_id"].tolist()]
+        seen += numbers_of(runs[-1])
     assert looks >= look
     judge(seen, [gap for run in runs for gap in run.gaps], 3 * count)
     assert not any(len(run.rejects) for run in runs)
     whole = scan_nslip(path, resume={}, batch_bytes=batch_bytes)
-    assert [number for batch in whole for number in batch["conv_id"].tolist()] == list(range(count, 3 * count))
+    assert numbers_of(whole) == list(range(count, 3 * count))
 
 
 MOST = 300

@@ -25,6 +25,7 @@ import pytest
 import turnwire
 from tests.log.engines import GOOD
 from tests.log.mixed_logs import GOOD_JSON
+from tests.log.rotating import numbers_of
 from tests.log.test_scan import scan_nslip
 from turnwire.log import Message, Reject
 from turnwire.nslip import base62
@@ -32,6 +33,7 @@ from turnwire.nslip import base62
 pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.once
 
 
 def numbered(count: int) -> bytes:
@@ -59,32 +61,30 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     return path
 
 
-def rows(batches: Any) -> list[int]:
-    return [number for batch in batches for number in batch["conv_id"].tolist()]
-
-
-@pytest.mark.once
 @pytest.mark.parametrize("threads", [1, 3])
 def test_each_start_reads_all(source: Any, threads: int) -> None:
     found = scan_nslip(source, threads=threads, batch_bytes=500)
     assert found.counts.bytes == 0, "nothing is read before"
     first = iter(found)
     assert next(first)["conv_id"].tolist()[0] == 0
-    assert rows(found) == rows(found) == NUMBERS
+    assert numbers_of(found) == numbers_of(found) == NUMBERS
     counts = found.counts
     assert (counts.wires, counts.bytes, len(found.rejects)) == ({"nslip": 300}, len(DATA), 1), "of one run"
     assert len(next(first)) > 0, "the first one goes on"
     assert found.counts == counts, "what it tells is of the run begun last"
     first.close()  # type: ignore[attr-defined]
+    kept, again = found.rejects, iter(found)
+    assert (len(found.rejects), len(kept)) == (0, 1), "those of a run are its own"
+    list(again)
+    assert found.rejects is not kept and found.rejects.rows() == kept.rows()
 
 
-@pytest.mark.once
 def test_every_way_to_start(source: Any) -> None:
     found = scan_nslip(source, batch_bytes=500)
     next(iter(found))
 
     async def rows_later() -> list[int]:
-        return [number async for batch in found for number in batch["conv_id"].tolist()]
+        return numbers_of([batch async for batch in found])
 
     for _ in range(2):
         assert asyncio.run(rows_later()) == NUMBERS
@@ -95,29 +95,14 @@ def test_every_way_to_start(source: Any) -> None:
         assert len(list(found.errors())) == 1
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("threads", [1, 2])
 def test_runs_in_several_threads(source: Any, threads: int) -> None:
     found = scan_nslip(source, threads=threads, batch_bytes=300)
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(rows, [found] * 4)) == [NUMBERS] * 4
+        assert list(pool.map(numbers_of, [found] * 4)) == [NUMBERS] * 4
     assert found.counts.wires == {"nslip": 300}
 
 
-@pytest.mark.once
-def test_rejects_are_those_of_a_run(source: Any) -> None:
-    found = scan_nslip(source)
-    list(found)
-    kept = found.rejects
-    assert len(kept) == 1
-    again = iter(found)
-    assert (len(found.rejects), len(kept)) == (0, 1)
-    list(again)
-    assert found.rejects is not kept
-    assert found.rejects.rows() == kept.rows()
-
-
-@pytest.mark.once
 def test_before_a_run_nothing_is_said_to_be_good(tmp_path: Path) -> None:
     """A scan that read nothing has no rejects, which would pass for a file without any."""
     (tmp_path / "bad.log").write_bytes(b"@a3|f0 bad\n")
@@ -141,13 +126,8 @@ def test_all_at_once() -> None:
 @pytest.mark.parametrize("way", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy])
 def test_a_scan_is_pickled_and_copied_as_its_description(way: Any, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(GOOD * 3 + b"\n@a3|f0 bad\n")
-    options: dict[str, Any] = {
-        "columns": ["src", "line"],
-        "where": {"conv_id": (0, None)},
-        "errors": "skip",
-        "threads": 2,
-    }
-    found = scan_nslip(tmp_path / "a.log", **options)
+    options: dict[str, Any] = {"columns": ["src", "line"], "where": {"conv_id": (0, None)}, "errors": "skip"}
+    found = scan_nslip(tmp_path / "a.log", threads=2, **options)
     for _ in range(2):  # before a run, and behind one
         other = way(found)
         assert isinstance(other, turnwire.Scan) and other is not found
@@ -160,15 +140,6 @@ def test_a_scan_is_pickled_and_copied_as_its_description(way: Any, tmp_path: Pat
     assert sum(map(len, later)) == 0
     with open(os.devnull, "rb") as file, pytest.raises(TypeError):
         way(scan_nslip(file))
-
-
-def test_a_file_that_grew_is_read_to_its_new_end(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(GOOD + b"\n")
-    found = scan_nslip(path)
-    assert sum(map(len, found)) == 1
-    path.write_bytes((GOOD + b"\n") * 3)
-    assert sum(map(len, found)) == 3
 
 
 # --- what can be read only once ---------------------------------------------------------------------------------------
@@ -189,24 +160,17 @@ def socketed() -> Any:
         return there.makefile("rb")
 
 
-ONCE = {
-    "memory": (lambda: io.BytesIO(GOOD * 3), "a file object"),
-    "pipe": (piped, "a file object"),
-    "socket": (socketed, "a file object"),
-    "among others": (lambda: [b"", [io.BytesIO(GOOD * 3)], b""], "a file object"),
-}
+ONCE = [lambda: io.BytesIO(GOOD * 3), piped, socketed, lambda: [b"", [io.BytesIO(GOOD * 3)], b""]]
 
 
-@pytest.mark.once
-@pytest.mark.parametrize("name", ONCE)
-def test_a_second_start_is_refused(name: str) -> None:
-    make, what = ONCE[name]
+@pytest.mark.parametrize("make", ONCE, ids=["memory", "pipe", "socket", "among others"])
+def test_a_second_start_is_refused(make: Any) -> None:
     source = make()
     found = scan_nslip(source)
     assert sum(map(len, found)) == 3
     starts = [iter, found.__class__.messages, found.__class__.errors, pl.DataFrame, pa.table, list]
     for start in starts:
-        with pytest.raises(ValueError, match=f"{what} can be read only once, and this scan has already"):
+        with pytest.raises(ValueError, match="a file object can be read only once, and this scan has already"):
             start(found)
 
     async def later() -> None:
@@ -220,7 +184,6 @@ def test_a_second_start_is_refused(name: str) -> None:
         source.close()
 
 
-@pytest.mark.once
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     class Input:
         def __init__(self) -> None:
@@ -229,28 +192,11 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     for source in ("-", ["-"]):
         monkeypatch.setattr("sys.stdin", Input())
         found = scan_nslip(source, batch_bytes=70)
-        assert (rows(found), found.counts.bytes, found.rejects["file"]) == (NUMBERS, len(DATA), ["-"])
+        assert (numbers_of(found), found.counts.bytes, found.rejects["file"]) == (NUMBERS, len(DATA), ["-"])
         with pytest.raises(ValueError, match="standard input can be read only once"):
             iter(found)
 
 
-@pytest.mark.once
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
-def test_a_named_pipe(tmp_path: Path) -> None:
-    path = tmp_path / "fifo"
-    os.mkfifo(path)
-    writer = threading.Thread(target=path.write_bytes, args=(GOOD * 2,))
-    writer.start()
-    found = scan_nslip(path)
-    assert sum(map(len, found)) == 2
-    writer.join()
-    with pytest.raises(ValueError, match="a pipe can be read only once"):
-        iter(found)
-    with pytest.raises(ValueError, match="a device or socket can be read only once"):
-        [list(null) for null in [scan_nslip("/dev/null")] * 2]
-
-
-@pytest.mark.once
 def test_following(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(GOOD + b"\n")
@@ -280,7 +226,6 @@ def none_running() -> bool:
     return running() == 0
 
 
-@pytest.mark.once
 def test_a_run_ends_when_it_is_dropped() -> None:
     """The scan lives on, and does not keep what it began."""
     found = scan_nslip(DATA * 20, threads=2, batch_bytes=300)
@@ -296,7 +241,6 @@ def test_a_run_ends_when_it_is_dropped() -> None:
     assert sum(map(len, found)) == 6000
 
 
-@pytest.mark.once
 def test_close_ends_every_run() -> None:
     with scan_nslip(DATA * 20, threads=2, batch_bytes=300) as found:
         going = [iter(found), iter(found), found.messages()]
@@ -307,7 +251,6 @@ def test_close_ends_every_run() -> None:
     assert sum(map(len, found)) == 6000, "it can be read anew"
 
 
-@pytest.mark.once
 def test_close_of_an_async_run_leaves_others_alone() -> None:
     found = scan_nslip(DATA, batch_bytes=300)
 
@@ -316,7 +259,7 @@ def test_close_of_an_async_run_leaves_others_alone() -> None:
         next(going)
         async for _ in found:
             break
-        return rows(going)
+        return numbers_of(going)
 
     assert len(asyncio.run(first_of_two())) > 200
 
@@ -351,23 +294,6 @@ def test_messages_with_their_places(tmp_path: Path) -> None:
             pass
         case _:
             raise AssertionError
-
-
-@pytest.mark.usefixtures("scan_core")
-def test_messages_that_are_wanted() -> None:
-    data = b"\n".join(b"@a3|f0|c%d|S0|d1|T1#" % number for number in range(10))
-    for options in ({}, {"threads": 2, "batch_bytes": 30}):
-        found = turnwire.scan(data, wire="nslip", where={"conv_id": (3, 6)}, **options)
-        assert [(one.message.conv_id, one.line) for one in found.messages()] == [(3, 4), (4, 5), (5, 6)]
-        assert (found.counts.wires, found.counts.selected) == ({"nslip": 10}, 3)
-
-
-@pytest.mark.usefixtures("scan_core")
-def test_messages_raise_behind_what_is_good() -> None:
-    messages = turnwire.scan(NSLIP + b"\n@a3|f0|c-|S0|d1|T1#\n" + NSLIP, errors="raise").messages()
-    assert next(messages).line == 1
-    with pytest.raises(turnwire.DecodeError, match="bad_digit"):
-        next(messages)
 
 
 def damaged() -> bytes:
@@ -406,12 +332,6 @@ def test_errors_in_words(tmp_path: Path) -> None:
     assert (cut.wire, cut.reason, cut.raw) == ("gzip", "cut_off", b"")
     assert "as stored" in cut.text
     assert "\x1b" not in str(cut) and "\u202e" not in str(cut)
-
-
-@pytest.mark.usefixtures("scan_core")
-def test_a_newline_in_a_string_is_a_fault_of_a_log_only() -> None:
-    (one,) = turnwire.scan(b'@a3|f0|c1|S0|d1|T1|t"x\ny"#\n', wire="nslip").errors()
-    assert (one.reason, one.text) == ("newline_in_string", "newline in string")
 
 
 @pytest.mark.usefixtures("scan_core")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from tests.log.engines import GOOD, UPSTREAM, VECTORS
 from tests.log.found import add_up as check_sums, everything as with_raw, plain_values
 from tests.nslip.twins import core_of, plain
-from turnwire import Batch, DecodeError, Reason, Scan, nslip, scan
+from turnwire import Batch, DecodeError, Reason, Scan, csp, nslip, scan
 from turnwire.nslip.spec import Slot
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -69,34 +70,6 @@ def test_messages_among_other_text() -> None:
     assert len(batch) == 3
     assert [bytes(batch.raw(row)) for row in range(3)] == [GOOD] * 3
     assert batch["line"].tolist() == [1, 1, 1]
-
-
-DAMAGE = {
-    "a cut tail": (GOOD + b"\n" + GOOD[:-4], 1, ["unterminated_string"]),
-    "a stub glued to the next record": (GOOD[:11] + GOOD + b"\n" + GOOD, 2, ["bad_digit"]),
-    "a NUL run": (GOOD + b"\n" + b"\0" * 500 + GOOD + b"\n", 2, []),
-    "a NUL run inside": (GOOD[:9] + b"\0" * 50 + b"\n" + GOOD, 1, ["bad_digit"]),
-    "a wrong escape": (b'@a3|f0|c1|S0|d1|T1|t"a\\n"#\n' + GOOD, 1, ["bad_escape"]),
-    "bad UTF-8": (b'@a3|f0|c1|S0|d1|T1|t"\xff"#\n' + GOOD, 1, ["bad_utf8"]),
-    "a surrogate": (b'@a3|f0|c1|S0|d1|T1|t"\xed\xa0\x80"#\n' + GOOD, 1, ["bad_utf8"]),
-    "two writers": (GOOD[:15] + GOOD + GOOD[15:] + b"\n" + GOOD, 2, ["bad_digit"]),
-    "a newline in a string": (b'@a3|f0|c1|S0|d1|T1|t"a\nb"#\n' + GOOD, 1, ["newline_in_string"]),
-    "CRLF": (GOOD + b"\r\n" + GOOD + b"\r\n@a3|\r\n", 2, ["bad_framing"]),
-    "lone CR": (GOOD + b"\r" + GOOD + b"\r", 2, []),
-    "UTF-16": (GOOD.decode().encode("utf-16") + b"\n" + GOOD, 1, []),
-    "a BOM": (b"\xef\xbb\xbf" + GOOD, 1, []),
-    "U+2028 and friends": (b'@a3|f0|c1|S0|d1|T1|t"\xe2\x80\xa8\xc2\x85\x0b\x0c\r"#', 1, []),
-    "stubs without end": (b"@a1|" * 900 + GOOD, 1, ["unknown_prefix"] * 900),
-}
-
-
-@pytest.mark.parametrize("name", DAMAGE)
-def test_damage_never_costs_a_neighbour(name: str) -> None:
-    data, rows, reasons = DAMAGE[name]
-    for options in ({}, {"batch_bytes": 1}):
-        found = scan_nslip(data, **options)  # type: ignore[arg-type]
-        add_up(data, found)
-        assert (found.counts.wires["nslip"], found.rejects["reason"]) == (rows, reasons)
 
 
 def test_errors_skip_and_raise() -> None:
@@ -213,3 +186,23 @@ def test_nothing_comes_of_nothing() -> None:
         found = scan_nslip(empty)
         assert list(found) == []
         assert len(found.rejects) == found.counts.records == 0
+
+
+def test_messages_of_csp_and_their_raw_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "csp.log"
+    form = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA{}\n"
+    wires = [
+        form.format(" x"),
+        form.format("\n<<<<\na\nCSP/1\n>>>\n>>>>"),
+        "CSP/1;!prose\nTASK REQ:x\n",
+        form.format(" "),
+    ]
+    data = "2026 started\n{}\n2026 ended\n".format("\n".join(wires))
+    path.write_text(data)
+    for borrow in (False, True):
+        (batch,) = scan(path, wire="csp", borrow=borrow)
+        assert [bytes(batch.raw(row)).decode() for row in range(4)] == wires
+        assert [batch.message(row) for row in range(4)] == [csp.parse(wire).records[0] for wire in wires]
+        assert list(batch["data"]) == ["x", "a\nCSP/1\n>>>\n", None, ""]
+        assert batch["intent"].tolist() == ["RESULT", "RESULT", "TEMPLATE", "RESULT"]
+        assert batch["line"].tolist() == [1 + data.count("\n", 0, data.index(wire)) for wire in wires]

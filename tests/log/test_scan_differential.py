@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from typing import Any
 
 import pytest
@@ -120,17 +121,23 @@ def test_records_around_the_edges_of_a_window(make: object) -> None:
     assert bad > 5
 
 
-@pytest.mark.parametrize("digits", range(1, 15))
-def test_integers_of_every_width(digits: int) -> None:
+def same(data: bytes) -> Read:
+    """The results of all engines."""
+    found = read(ENGINES[0], data)
+    whole(data, found)
+    assert all(read(name, data) == found for name in ENGINES[1:]), data
+    return found
+
+
+def test_integers_of_every_width() -> None:
     """Eleven digits may still fit, leading zeros always do."""
-    for text in (b"1".rjust(digits, b"0"), b"z" * digits, b"LygHa16AHYF"[:digits].rjust(digits, b"0")):
-        for place in range(7):
+    lines, good = [], []
+    for digits, place in product(range(1, 15), range(7)):
+        for text in (b"1".rjust(digits, b"0"), b"z" * digits, b"LygHa16AHYF"[:digits].rjust(digits, b"0")):
             values = [text if place == at else b"1" for at in range(7)]
-            data = b"." * 16 + b"@a1|f1|c%b|S%b|d%b|T%b|g%b|q%b|e%b#" % tuple(values) + b"." * 128
-            found = read(ENGINES[0], data)
-            whole(data, found)
-            assert all(read(name, data) == found for name in ENGINES[1:])
-            assert bool(found[0]["raw"]) == (digits <= 10 or text[:1] == b"0" or text == b"LygHa16AHYF")
+            lines.append(b"@a1|f1|c%b|S%b|d%b|T%b|g%b|q%b|e%b#" % tuple(values))
+            good += [lines[-1]] * (digits <= 10 or text[:1] == b"0" or text == b"LygHa16AHYF")
+    assert same(b"\n".join(b"." * 16 + line + b"." * 128 for line in lines))[0]["raw"] == good
 
 
 def test_every_act_frame_and_slot_byte() -> None:
@@ -142,11 +149,7 @@ def test_every_act_frame_and_slot_byte() -> None:
             changed = record.copy()
             changed[place] = byte
             lines.append(b"." * 16 + bytes(changed) + b"." * 128)
-        data = b"\n".join(lines)
-        found = read(ENGINES[0], data)
-        whole(data, found)
-        assert bytes(record) in found[0]["raw"]
-        assert all(read(name, data) == found for name in ENGINES[1:]), place
+        assert bytes(record) in same(b"\n".join(lines))[0]["raw"]
 
 
 def test_every_truncation() -> None:
@@ -157,15 +160,8 @@ def test_every_truncation() -> None:
 
 def test_every_size_of_blocks() -> None:
     """The same however the bytes are cut."""
-    data = (
-        b'a@b.c @a1|t"\r\n'
-        + GOOD
-        + b"\r\n"
-        + GOOD[:-3]
-        + b"\r\n@a3|q1\\#@x"
-        + GOOD
-        + b" @a12345678901|f0 @c123456789012| @a"
-    )
+    data = b'a@b.c @a1|t"\r\n%b\r\n%b\r\n@a3|q1\\#@x%b' % (GOOD, GOOD[:-3], GOOD)
+    data += b" @a12345678901|f0 @c123456789012| @a"
     for limit in (LIMIT, len(GOOD), len(GOOD) - 1):
         for name in ENGINES:
             once = read(name, data, limit=limit)
@@ -194,3 +190,26 @@ def test_columns_alone_hold_what_they_hold_among_all(name: str) -> None:
     for wanted in (*([column] for column in once if column != "raw"), ["goal_id", "offset"], ["act", "tag"]):
         found = read(name, data, columns=wanted)[0]
         assert found == {column: once[column] for column in (*wanted, "raw")}
+
+
+def test_candidates_that_are_longer_than_the_limit_are_rejects() -> None:
+    data = b"x @a12345678901|f0 @c1| @d2|\n"
+    for limit, name in product((1, 2, 3, 4, 5, 13, 14, 15, 16, 19), ENGINES):
+        once = read(name, data, limit=limit)
+        assert [one["offset"] for one in once[1]] == [2, 19, 24]
+        for size in range(1, len(data), 3):
+            assert read(name, data, limit=limit, batch_bytes=size) == once
+    damaged = same(b"@a3|f0 bad @a4 @c123456789012| @T9|\n")[1]
+    assert [(one["offset"], one["length"]) for one in damaged] == [(0, 31), (31, 4)], (
+        "it ends where the next one begins"
+    )
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_number_is_too_large_by_the_digits_within_the_limit_of_a_scan(name: str) -> None:
+    """Up to its last digit but one the number of slot g is small enough."""
+    big = b"@a3|f0|c1|S0|d1|T1|gzzzzzzzzzzz|k1#\n"
+    at = big.index(b"z|")
+    whole, cut, free = (read(name, big, limit=limit)[1] for limit in (at + 1, at, LIMIT))
+    assert [[one["length"] for one in found] for found in (whole, cut)] == [[at + 1], [at]]
+    assert [one["reason"] for one in whole] == [one["reason"] for one in free] != [one["reason"] for one in cut]

@@ -1,4 +1,5 @@
-"""No seam shows: a log gives the same however it is cut, whoever puts it together, on either core."""
+"""No seam shows: a log gives the same however it is cut, whoever puts it together, on either core; and what was kept of
+it."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import pytest
 
 import turnwire
 from tests.golden.logs import COUNT, log
-from tests.golden.results import tables
+from tests.golden.results import kept, results, tables
 from tests.log.found import fed
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]]]
@@ -160,8 +161,22 @@ A_DOCUMENT = """\
 def test_what_stands_between_lines_of_another_text_is_the_same_across_a_cut(data: bytes, count: int) -> None:
     whole = found(turnwire.scan(data))
     assert len(whole[0] + whole[1]) == count
-    for size in range(1, len(data)):
+    for size in (*range(1, 30), *range(30, len(data), 3)):
         assert found(turnwire.scan(data, batch_bytes=size)) == whole, size
+
+
+@pytest.fixture(scope="module")
+def before() -> Any:
+    """The results of each generated log that were kept."""
+    return kept()[0]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("first", [0, 300, 600])
+def test_a_log_gives_what_was_kept_of_it(first: int, before: Any) -> None:
+    """Of some logs; `make golden` compares all of them, and keeps other results with ``--keep``."""
+    different = [number for number in range(first, COUNT, 997) if results(log(number)) != before[number]]
+    assert different == [], "python -m tests.golden --show prints what is found in one"
 
 
 @pytest.mark.soak

@@ -59,12 +59,12 @@ def counted(data: str) -> tuple[int, int]:
 @pytest.mark.parametrize("tail", [False, True], ids=["cut off", "head cut off"])
 def test_a_cut_message_is_what_it_is_in_a_file(tail: bool, wire: str) -> None:
     """A message that is cut at any byte is a reject wherever one is that stands in a file by itself. Each carrier has
-    cuts of its own; of all of them there is one in three bytes."""
+    cuts of its own; of all of them there is one in four bytes."""
     text = (PRETTY[wire.removeprefix("pretty ")] if wire.startswith("pretty") else GOOD[wire]).encode()
-    for at in range(1, len(text), 3):
+    for at in range(1, len(text), 4):
         cut = (text[at:] if tail else text[:at]).decode("utf-8", "ignore")
         bare = counted(f"{cut}\n\n{AFTER}\n")
-        for name in [*CARRIERS][at % 8 :: 8]:
+        for name in [*CARRIERS][at % 9 :: 9]:
             assert counted(CARRIERS[name](f"{cut}\n\n{AFTER}")) == bare, (name, at, cut)
 
 

@@ -43,25 +43,9 @@ def test_cores_agree_on_logs(first: int, tmp_path: Path) -> None:
 
 
 ORDINARY = [
-    ".",
-    "a line of text {",
-    "```",
-    "```json",
-    "~~~",
-    "<<<",
-    ">>>",
-    '{"stream": true, "n": [1]}',
-    '{"log": "x", "stream": "stderr"}',
-    "2026-01-02 10:00:00 INFO CSP/1",
-    "  CSP/1",
-    "CSP/1; STRICT",
-    "FROM A",
-    '["a", "b {x}"]',
-    "\ufeffCSP/1",
-    '"sender": "A"}',
-    "}",
-    "\u2af0 a",
-    "# \u2afb head",
+    *(".", "a line of text {", "```", "```json", "~~~", "<<<", ">>>", '{"stream": true, "n": [1]}'),
+    *('{"log": "x", "stream": "stderr"}', "2026-01-02 10:00:00 INFO CSP/1", "  CSP/1", "CSP/1; STRICT"),
+    *("FROM A", '["a", "b {x}"]', "\ufeffCSP/1", '"sender": "A"}', "}", "\u2af0 a", "# \u2afb head"),
 ]
 
 TORN = [

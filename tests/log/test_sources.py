@@ -25,17 +25,15 @@ import pytest
 import turnwire
 from tests.cli.running import needs_posix, unprivileged
 from tests.log.engines import GOOD, UPSTREAM
-from tests.log.rotating import record
-from tests.log.test_following import followed
+from tests.log.rotating import record, stepped
 from tests.log.test_scan import everything, scan_nslip, table
 from turnwire.errors import FileRefused
 from turnwire.log import plan, read_block
-from turnwire.log.input import following
 from turnwire.log.input.sources import names_files, read_once
 
 pytestmark = pytest.mark.once
 both_cores = pytest.mark.usefixtures("scan_core")
-DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:25]) + b"@a3|f0 bad " + GOOD + b"\r\n" + GOOD[:-2]
+DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:8]) + b"@a3|f0 bad " + GOOD + b"\r\n" + GOOD[:-2]
 
 
 class Trickle(io.RawIOBase):
@@ -111,7 +109,7 @@ def test_every_kind_of_source(name: str, borrow: bool, tmp_path: Path, scan_core
     path = tmp_path / "a.log"
     path.write_bytes(DATA)
     expected = expected_of(scan_core)
-    assert len(expected[0]["offset"]) == 26
+    assert len(expected[0]["offset"]) == 9
     for batch_bytes in (8 << 20, 30):
         source = SOURCES[name](path)
         columns, rejects, counts = everything(scan_nslip(source, borrow=borrow, batch_bytes=batch_bytes))
@@ -200,8 +198,7 @@ def test_rotated_files_are_read_oldest_first(names: list[str], tmp_path: Path) -
         for options in ({}, {"resume": {}}, {"threads": 2}):
             assert order(source, **options) == paths, (source, options)
     assert list(dict.fromkeys(name for block in plan(tmp_path, block_bytes=1) for name in [block.file])) == paths
-    with followed(tmp_path) as log:
-        assert [row[0] for row in log.next(len(paths))] == list(range(len(paths)))
+    assert stepped(tmp_path)[0] == [list(range(len(paths)))]
 
 
 def test_a_list_keeps_its_order_but_for_rotated_files_of_one_log(tmp_path: Path) -> None:
@@ -343,27 +340,27 @@ def test_a_path_of_bytes_that_is_no_text_is_read(tmp_path: Path) -> None:
     assert [batch.file for batch in turnwire.scan(Named(path), wire="nslip")] == [os.fsdecode(path)]
 
 
-def test_a_socket_is_read_once(tmp_path: Path) -> None:
+def test_what_is_read_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "s"))
-        assert (read_once(tmp_path / "s"), names_files(tmp_path / "s")) == ("a device or socket", False)
+        for source in (tmp_path / "s", "/dev/null"):
+            assert (read_once(source), names_files(source)) == ("a device or socket", False)
+    assert (read_once(tmp_path / "fifo"), names_files(tmp_path / "fifo")) == ("a pipe", False)
+    assert (read_once(tmp_path), names_files(tmp_path)) == (None, True)
 
 
-def test_a_glob_that_matches_nothing_for_the_moment_keeps_no_other_source_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(following, "INTERVAL", 0.01)
+def test_a_glob_that_matches_nothing_for_the_moment_keeps_no_other_source_back(tmp_path: Path) -> None:
     folder, first = tmp_path / "folder", tmp_path / "a1.txt"
     folder.mkdir()
     first.write_bytes(record(0))
-    with followed([f"{tmp_path}/a*.txt", folder]) as log:
-        assert log.next() == [(0, 1)]
-        first.unlink()
-        assert log.quiet()
-        (folder / "b.log").write_bytes(record(1))
-        assert log.next() == [(1, 1)]
-        (tmp_path / "a2.txt").write_bytes(record(2))
-        assert log.next() == [(2, 1)]
+    found = stepped(
+        [f"{tmp_path}/a*.txt", folder],
+        first.unlink,
+        lambda: (folder / "b.log").write_bytes(record(1)),
+        lambda: (tmp_path / "a2.txt").write_bytes(record(2)),
+    )
+    assert found[0] == [[0], [], [1], [2]]
 
 
 ERRORS = [

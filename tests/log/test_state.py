@@ -1,4 +1,5 @@
-"""The state of a search behind a cut can be kept as JSON: it goes on from there as if there were no cut."""
+"""What is open where a scan ends, or a block: it goes on from there as if there were no cut, also from a position that
+was kept as JSON."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.log.engines import GOOD
 from tests.log.found import everything
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.search.state import SearchState
@@ -33,21 +35,25 @@ FORMS = {
 LIMITS = {"limits": turnwire.LIMITS._replace(message=4000)}  # an open heredoc is one that never closes
 
 
-def two_scans(path: Path, data: bytes, cut: int) -> tuple[Any, Any]:
-    """The records and the rejects of a log that is read up to a place and then to its end."""
-    path.write_bytes(data[:cut])
-    first = turnwire.scan(path, resume={}, **LIMITS)
-    one = everything(first)
-    path.write_bytes(data)
-    second = turnwire.scan(path, resume=json.loads(json.dumps(first.position)), **LIMITS)
-    two = everything(second)
-    assert first.counts.bytes + second.counts.bytes == cut_off(data, second)
-    return {name: one[0][name] + two[0][name] for name in one[0]}, one[1] + two[1]
+def grown(path: Path, data: bytes, *cuts: int, **options: Any) -> tuple[Any, Any]:
+    """The columns and the rejects of a log that is read up to each of some places and then to its end."""
+    columns: dict[str, list[Any]] = {}
+    rejects: list[Any] = []
+    position: Any = {}
+    path.unlink(missing_ok=True)
+    for stop in (*cuts, len(data)):
+        path.write_bytes(data[:stop])
+        scan = turnwire.scan(path, resume=position, **options)
+        more, bad, counts = everything(scan)
+        columns = {name: columns.get(name, []) + more[name] for name in more}
+        begun = sum(mark["offset"] for mark in position.get("files", ()))
+        rejects, position = rejects + bad, json.loads(json.dumps(scan.position))
+        assert begun + counts.bytes == sum(mark["offset"] for mark in position["files"])
+    return columns, rejects
 
 
-def cut_off(data: bytes, scan: turnwire.Scan[Any]) -> int:
-    """The bytes of a log that a scan does not leave for the next one."""
-    return int(scan.position["files"][0]["offset"]) if data else 0
+def line_ends(data: bytes) -> list[int]:
+    return [at for at, byte in enumerate(data, 1) if byte == 10]
 
 
 @pytest.mark.usefixtures("scan_core")
@@ -56,66 +62,115 @@ def cut_off(data: bytes, scan: turnwire.Scan[Any]) -> int:
 def test_a_position_at_each_line_goes_on_as_without_it(tmp_path: Path, text: str, form: str) -> None:
     path = tmp_path / "a.log"
     data = FORMS[form]([*TEXTS[text].splitlines(), "", "end"]).encode()
-    path.write_bytes(data)
-    whole = everything(turnwire.scan(path, resume={}, **LIMITS))[:2]
+    whole = grown(path, data, **LIMITS)
     assert len(whole[0]["offset"]) > 1
-    for cut in [at for at, byte in enumerate(data, 1) if byte == 10][::11]:
-        path.unlink()
-        assert two_scans(path, data, cut) == whole, cut
+    for cut in line_ends(data)[::11]:
+        assert grown(path, data, cut, **LIMITS) == whole, cut
 
 
 @pytest.mark.usefixtures("scan_core")
-def test_an_object_that_the_end_of_a_scan_cut_off_is_read_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"prose\n%b\n%b\nmore\n",
+        b"prose\n```\n%b\n%b\n```\n@a3|f0|c1|S0|d1|T1#\n",
+        b"@a3|f0|c1|S0|d1|T1#\n````\nx\n%b\n%b\n```\n````\nx\n",
+        b"```\n@a3|f0|c1|S0|d1|T1#\n%b\n```\n@a3|f0|c2|S0|d1|T1#\n%b\n",
+    ],
+)
+def test_a_position_knows_whether_a_document_may_begin(data: bytes, tmp_path: Path) -> None:
+    """Behind prose, in a fence and behind one, as one scan has it; what is in a document that waits stays in it."""
+    data %= ("⫻note/x:y/1".encode(), GOOD)
+    whole = grown(tmp_path / "a.log", data)
+    for cut in [at for at in range(1, len(data)) if data[at - 1 : at] in (b"\n", b"`", b"n")]:
+        assert grown(tmp_path / "a.log", data, cut) == whole, cut
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("fences", [("<<<", "<<<<<"), ("<<<<<", "<<<"), ("<<<<", "<<<<"), ("<<<",), ("<<<<<",)])
+def test_heredocs_that_nothing_closes_are_open_however_many_scans_it_takes(
+    fences: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Messages behind them are marked, and each position is taken by the next scan."""
+    head = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n"
+    options = {"wire": "csp", "limits": turnwire.LIMITS._replace(message=300)}
+    pieces = [f"{head}\n", *(f"{head}CONTENT\n{fence}\n" + "never closed\n" * 40 for fence in fences)]
+    pieces += [f"{head}\n", f"text\n{head}\n"] * 3
+    data = "".join(pieces).encode()
+    cuts = [sum(map(len, pieces[:count])) for count in range(1, len(pieces))]
+    whole = grown(tmp_path / "a.log", data, **options)
+    assert whole[0]["inside_unclosed_heredoc"] == [False] + [True] * 6
+    assert grown(tmp_path / "a.log", data, *cuts, **options) == whole
+    for cut in cuts:
+        assert grown(tmp_path / "a.log", data, cut, **options) == whole, cut
+    for size in (100, 1):
+        columns, rejects, _ = everything(turnwire.scan(data, batch_bytes=size, **options))
+        assert (columns["inside_unclosed_heredoc"], len(rejects)) == ([False] + [True] * 6, len(fences))
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_many_files_each_begin_anew(tmp_path: Path) -> None:
+    (tmp_path / "1.log").write_text(f"{MESSAGE}\n{MESSAGE.replace('GOAL x', 'NOTE')}<<<\nx\n")
+    (tmp_path / "2.log").write_text(f">>>\n{MESSAGE}")
+    columns, rejects, _ = everything(turnwire.scan(tmp_path, wire="csp"))
+    assert columns["inside_unclosed_heredoc"] == [False, False]
+    assert [one["reason"] for one in rejects] == ["unclosed_heredoc"]
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_what_the_end_of_a_scan_cut_off_is_read_again(tmp_path: Path) -> None:
     """Also behind a scan that told it as a reject, since it was not to wait for more."""
     path = tmp_path / "a.log"
     header = {"kind": "knowledge", "actor_id": "a", "schema_id": "ioc.knowledge.v0", "session_id": "s"}
     message = {"header": {**header, "logical_clock": 1}, "payload": {"content": "c", "confidence": 1}}
-    data = (json.dumps(message, indent=1) + "\n").encode()
-    for cut in [at for at, byte in enumerate(data, 1) if byte == 10][6:-1]:
-        path.write_bytes(data[:cut])
+    pretty = json.dumps(message, indent=1) + "\n"
+    cuts = [(pretty, cut, ["cut_off"]) for cut in line_ends(pretty.encode())[6:-1]]
+    for text, cut, reasons in [*cuts, *((FENCED, cut, None) for cut in (8, 11, 20, 33, 50))]:
+        path.write_text(text)
+        whole = everything(turnwire.scan(path))[0]["raw"]
+        path.write_text(text[:cut])
         first = turnwire.scan(path)
-        assert (sum(map(len, first)), [one["reason"] for one in first.rejects.rows()]) == (0, ["cut_off"])
-        path.write_bytes(data)
-        assert everything(turnwire.scan(path, resume=first.position))[0]["raw"] == [data[:-1]], cut
+        assert sum(map(len, first)) == 0
+        assert reasons is None or [one["reason"] for one in first.rejects.rows()] == reasons
+        path.write_text(text)
+        assert everything(turnwire.scan(path, resume=first.position))[0]["raw"] == whole, cut
         path.unlink()
 
 
 @pytest.mark.usefixtures("scan_core")
-@pytest.mark.parametrize("cut", [8, 11, 20, 33, 50])
-def test_what_is_open_behind_a_scan_that_does_not_wait_is_read_again_in_its_fence(tmp_path: Path, cut: int) -> None:
+@pytest.mark.parametrize(
+    ("data", "wire"),
+    [
+        (b'{"log": "{\\"a\\": \\"@a3|f0|c3|S0|d1|T2#\\"}\\n", "stream": "stdout"}\n', "nslip"),
+        ("⫻a/b:\nrefactor\n⫻c/d:e\n> @a3|f0|c1|S0|d1|T1# @a3|f0|c2|S0|d1|T1#\n".encode(), "kick"),
+    ],
+)
+def test_what_was_given_at_the_end_of_a_log_that_grows_is_not_given_again(
+    data: bytes, wire: str, tmp_path: Path
+) -> None:
+    """Neither as what it was nor as a part of it: the second scan goes on where the search could."""
     path = tmp_path / "a.log"
-    path.write_text(FENCED, "utf-8")
-    whole = everything(turnwire.scan(path))[0]
-    path.write_text(FENCED[:cut], "utf-8")
-    first = turnwire.scan(path)
-    assert sum(map(len, first)) == 0
-    path.write_text(FENCED, "utf-8")
-    assert everything(turnwire.scan(path, resume=first.position))[0]["raw"] == whole["raw"]
+    seen = set()
+    for cut in range(data.index(b"@"), len(data)):
+        path.write_bytes(data[:cut])
+        first = turnwire.scan(path)
+        given = sum(map(len, first))
+        with path.open("ab") as file:
+            file.write(data[cut:])
+        rest = turnwire.scan(path, resume=json.loads(json.dumps(first.position)))
+        assert [row for batch in rest for row in batch["wire"]] == ([] if given else [wire]), cut
+        seen.add(given)
+    assert seen == ({0, 1} if wire == "nslip" else {1})
 
 
+V = {"version": 1}
 DAMAGED: list[Any] = [
-    [0, 3, 0],
-    "text",
-    {},
-    {"version": 2},
-    {"version": 1, "fence": "``"},
-    {"version": 1, "fence": "```x"},
-    {"version": 1, "fence": 3},
-    {"version": 1, "touched": 1},
-    {"version": 1, "runs": [2]},
-    {"version": 1, "runs": [True]},
-    {"version": 1, "runs": "333"},
-    {"version": 1, "runs": [1 << 70]},
-    {"version": 1, "other": True},
-    {"version": 1, "streams": {}},
-    {"version": 1, "streams": [["cri", {}]]},
-    {"version": 1, "streams": [[["cri", 1], {}]]},
-    {"version": 1, "streams": [[[], {}]]},
-    {"version": 1, "streams": [[["cri", "stdout"], {"fence": "x"}]]},
-    {"version": 1, "streams": [[["cri", "stdout"], []]]},
-    {"version": 1, "foreign": {"cri": [1]}},
-    {"version": 1, "foreign": {"cri": [1, -1]}},
-    {"version": 1, "foreign": [1, 2]},
+    *([0, 3, 0], "text", {}, {"version": 2}, {**V, "fence": "``"}, {**V, "fence": "```x"}, {**V, "fence": 3}),
+    *({**V, "touched": 1}, {**V, "runs": [2]}, {**V, "runs": [True]}, {**V, "runs": "333"}, {**V, "runs": [1 << 70]}),
+    *({**V, "other": True}, {**V, "streams": {}}, {**V, "streams": [["cri", {}]]}, {**V, "streams": [[[], {}]]}),
+    *({**V, "streams": [[["cri", 1], {}]]}, {**V, "streams": [[["cri", "stdout"], {"fence": "x"}]]}),
+    *({**V, "streams": [[["cri", "stdout"], []]]}, {**V, "foreign": {"cri": [1]}}, {**V, "foreign": [1, 2]}),
+    {**V, "foreign": {"cri": [1, -1]}},
 ]
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
-import struct
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM
 from tests.sap.documents import TASK
-from turnwire import LIMITS, nslip, sap
+from turnwire import nslip
 from turnwire.log import stats
 from turnwire.read.located import located
 
@@ -127,32 +124,3 @@ def test_rejects_that_look_alike_are_each_explained_by_themselves() -> None:
     lines = [line.replace(pressure, f'{{"a\\u00{code}":"x"}}') for code in ("41", "42", "41", "43")]
     found = [one.error.path for one in located("\n".join(lines).encode()) if one.error]
     assert found == [f"/constitutionalContext/pressure/a{letter}" for letter in "ABAC"]
-
-
-# --- records in parts -------------------------------------------------------------------------------------------------
-
-
-def test_a_message_says_when_it_was_and_its_envelope_only_where_it_does_not() -> None:
-    own = json.dumps(task(issuedAt="2020-01-01T00:00:00Z"))
-    half = len(own) // 2
-    lines = [
-        f"2026-01-01T00:00:00.000000000Z stdout {sign} {part}\n"
-        for sign, part in (("P", own[:half]), ("F", own[half:]))
-    ]
-    (batch,) = turnwire.scan("".join(lines).encode(), columns=["time"])
-    assert batch["time"].astype("M8[us]").tolist() == [np.datetime64("2020-01-01T00:00:00", "us").tolist()]
-    text = nslip.encode(nslip.SlipMessage(1, 1, 2, 3, 0, 0, {}))
-    lines = [line.replace(own[:half], text[:5]).replace(own[half:], text[5:]) for line in lines]
-    (batch,) = turnwire.scan("".join(lines).encode(), columns=["time"])
-    assert batch["time"].astype("M8[us]").tolist() == [np.datetime64("2026-01-01T00:00:00", "us").tolist()]
-    assert sap.decode(own).issued_at == "2020-01-01T00:00:00Z"
-
-
-@pytest.mark.parametrize("more", [-2, -1, 0, 1])
-def test_a_frame_of_zstandard_whose_window_is_just_the_limit(more: int) -> None:
-    """Made by hand: its size in two bytes, one block that is not compressed, too large to be given at once."""
-    data = b"@a0|f0|c1|S1|d2|T0#\n" * 3000
-    head = b"\x28\xb5\x2f\xfd\x60" + struct.pack("<H", len(data) - 256) + struct.pack("<I", 1 | len(data) << 3)[:3]
-    limits = LIMITS._replace(zstd_window=len(data) + more)
-    found = sum(map(len, turnwire.scan(io.BytesIO(head + data), limits=limits, errors="skip")))
-    assert found == (3000 if more >= 0 else 0)

@@ -1,11 +1,8 @@
-"""Messages in JSON strings, in what containers and journals write, in arrays: places, times and damage."""
+"""Messages in JSON strings, as all writers of JSON put them: in arrays, alone, many, and damage among them."""
 
 from __future__ import annotations
 
 import json
-import random
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +11,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import turnwire
 from tests.log.engines import GOOD
 from tests.log.found import everything, fed, in_pieces
-from tests.log.mixed_logs import GOOD_JSON, csp_message
+from tests.log.mixed_logs import GOOD_JSON
 from turnwire import DecodeError, Decoder, Scan, scan
-from turnwire.json._rows_py import EscapeMap
-from turnwire.json._text_py import plain
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
@@ -28,21 +23,6 @@ def wrapped(*texts: str) -> bytes:
     return json.dumps({"log": "\n".join(texts)}).encode()
 
 
-@pytest.mark.parametrize("wire", [None, "sstp"])
-def test_where_a_reject_stands_in_its_string(wire: str | None) -> None:
-    good, bad = SSTP.decode(), BAD["sstp"]
-    data = b"x " + wrapped("é " + good, bad, good) + b"\n" + bad.encode() + b"\n"
-    found = scan(data, wire=wire)
-    columns, rejects, _ = everything(found)
-    outer = 1 + len(b"\xc3\xa9 " + SSTP)
-    assert [one["inner"] for one in rejects] == [outer, None]
-    assert found.rejects["inner"].tolist() == [outer, -1]
-    assert found.rejects.valid("inner").tolist() == [True, False]
-    assert found.rejects.valid("offset").all()
-    assert list(found.rejects.since(1)) == rejects[1:]
-    assert columns["inner"] == [3, outer + len(bad) + 1]
-
-
 @pytest.mark.parametrize("first", [GOOD, BAD["nslip"].encode()])
 def test_what_stands_in_front_of_an_escaped_record_is_found_once(first: bytes) -> None:
     """Between quotes that are no string of JSON, where only the second record shows that it is written as in one."""
@@ -51,49 +31,6 @@ def test_what_stands_in_front_of_an_escaped_record_is_found_once(first: bytes) -
     assert sum(len(batch) for batch in found) == (1 if first is not GOOD else 2)
     assert [one["raw"] for one in found.rejects.rows()] == ([] if first is GOOD else [first + b" "])
     assert found.counts.record_bytes + found.counts.reject_bytes + found.counts.text_bytes == len(data)
-
-
-def test_rejects_in_arrow_have_inner() -> None:
-    polars = pytest.importorskip("polars")
-    found = scan(wrapped(GOOD.decode(), BAD["nslip"]) + b"\n@a3|f0 bad\n")
-    list(found)
-    assert polars.DataFrame(found.rejects)["inner"].to_list() == [len(GOOD) + 1, None]
-
-
-def test_rejects_in_strings_of_strings() -> None:
-    """`inner` counts in the outermost string, in which the inner one is written with escapes."""
-    inside = json.dumps({"msg": f"a {BAD['nslip']}"})
-    data = json.dumps({"log": f"b {inside}"}).encode()
-    _, (reject,), _ = everything(scan(data))
-    assert reject["inner"] == 2 + inside.index("@a3")
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\n\r\n"])
-def test_a_reject_in_a_string_ends_in_front_of_the_end_of_its_line(end: str) -> None:
-    data = json.dumps({"log": f"x {BAD['nslip']}{end}y"}).encode()
-    _, (reject,), _ = everything(scan(data))
-    assert (reject["offset"], reject["inner"], reject["length"]) == (data.index(b"@"), 2, len(BAD["nslip"]))
-
-
-PARTS = [
-    *((each, each.encode(), False) for each in ("a", "é", "\U0001f600")),
-    (r"\n", b"\n", True),
-    (r"\u00e9", "é".encode(), True),
-    (r"\u20ac", "€".encode(), True),
-    (r"\ud83d\ude00", "\U0001f600".encode(), True),
-]
-
-
-@given(st.lists(st.sampled_from(PARTS), max_size=12))
-def test_a_place_in_a_string_is_that_as_it_is_written(parts: list[tuple[str, bytes, bool]]) -> None:
-    """Inside a character that is an escape it is where that begins."""
-    span, said, expected = b"", b"", []
-    for written, part, escape in parts:
-        expected += [len(span) + (0 if escape else at) for at in range(len(part))]
-        span, said = span + written.encode(), said + part
-    assert plain(span) == said
-    places = EscapeMap(span)
-    assert [places.place(at) for at in range(len(said) + 1)] == [*expected, len(span)]
 
 
 def collect(found: Scan, rows: list[int]) -> None:
@@ -140,12 +77,6 @@ def test_each_line_of_a_container_keeps_its_rejects(depth: int) -> None:
     assert len(found(json.dumps(many).encode())) == 512  # of one string no more are kept
 
 
-@pytest.mark.parametrize("wire", ["nslip", None])
-def test_the_place_of_a_string_behind_damage_is_its_quote(wire: str | None) -> None:
-    (batch,) = scan(b'@ay"@a8|f3|c5|S3|d0|T9|t\\"\\"#', wire=wire)
-    assert (batch["offset"].tolist(), batch["inner"].tolist()) == ([3], [0])
-
-
 CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n"
 JOURNAL = json.dumps({"MESSAGE": list(CSP.encode()), "__REALTIME_TIMESTAMP": "1795330802000000"})
 
@@ -168,126 +99,11 @@ def test_a_scan_for_csp_alone_sees_what_json_escapes(name: str) -> None:
     assert [(one.offset, one.line, one.inner) for one in scan(data, wire="csp").messages()] == places
 
 
-def test_an_object_over_lines_is_one_however_blocks_cut_it(tmp_path: Path) -> None:
-    wrapper = json.dumps({"time": "2026-05-04T10:00:00.5Z", "more": "x" * 40, "log": CSP}, indent=1)
-    data = f"{CSP}\n\n{wrapper}\ntext\n{CSP}\n\n{{".encode()
-    (tmp_path / "a.log").write_bytes(data)
-    for size in (1, 40, 90, 150, 200, 1 << 20):
-        times: list[int | None] = []
-        for batch in (found := scan(tmp_path / "a.log", wire="csp", batch_bytes=size, resume={})):
-            times += [
-                int(time) if there else None for time, there in zip(batch["time"], batch.valid("time"), strict=True)
-            ]
-        assert times == [None, 1777888800500000, None], size
-        assert found.position["files"][0]["offset"] == found.counts.bytes == len(data) - 1, size
-
-
-@pytest.mark.parametrize("wire", ["csp", None])
-@pytest.mark.parametrize("number", range(1, 16))
-def test_damage_in_a_string_stands_between_its_messages(number: int, wire: str | None) -> None:
-    """Of four messages of CSP/1 any may be damaged: each range begins where it begins."""
-    good = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n\n"
-    texts = [good.replace("CTX C1\n", "") if number >> place & 1 else good for place in range(4)]
-    starts = [sum(map(len, texts[:place])) for place in range(4)]
-    found = scan(json.dumps({"log": "".join(texts)}).encode() + b"\n", wire=wire)
-    columns, rejects, _ = everything(found)
-    assert columns["inner"] == [starts[place] for place in range(4) if not number >> place & 1]
-    assert [one["inner"] for one in rejects] == [starts[place] for place in range(4) if number >> place & 1]
-
-
-CSP_LINE = csp_message(random.Random(3)).decode().rstrip("\n")
-DOCKER = "2026-05-04T10:00:00.123456789Z"
-JOURNAL_LINE = 1_700_000_000_123_456
-
-
-def micros(*parts: int) -> int:
-    return int(datetime(*parts, tzinfo=UTC).timestamp() * 1_000_000)  # type: ignore[arg-type,misc]
-
-
-DOCKER_MICROS = micros(2026, 5, 4, 10, 0, 0, 123_456)
-
-
-def times(data: bytes, wire: str | None = None) -> list[Any]:
-    columns, rejects, _ = everything(scan(data, wire=wire, columns=["offset", "time", "inner"]))
-    assert rejects == []
-    return [None if value is None else int(value) for value in columns["time"]]
-
-
-def docker(text: str, **more: Any) -> bytes:
-    return json.dumps({"log": text + "\n", "stream": "stdout", "time": DOCKER, **more}).encode()
-
-
-def journal(message: Any, **more: Any) -> bytes:
-    return json.dumps({"__REALTIME_TIMESTAMP": str(JOURNAL_LINE), "MESSAGE": message, "_PID": "7", **more}).encode()
-
-
-@pytest.mark.parametrize("record", [GOOD, SSTP], ids=["nslip", "sstp"])
-def test_the_time_of_the_wrapper(record: bytes) -> None:
-    text = record.decode()
-    assert times(docker(text)) == [DOCKER_MICROS]
-    assert times(journal(text)) == [JOURNAL_LINE]
-    assert times(journal(list(record))) == [JOURNAL_LINE]
-    assert times(json.dumps({"time": DOCKER, "deep": {"a": [f"{text} {text}"]}}).encode()) == [DOCKER_MICROS] * 2
-    assert times(f"2026-05-04T10:00:00.5Z stdout F {text}".encode()) == [micros(2026, 5, 4, 10, 0, 0, 500_000)]
-
-
-@pytest.mark.parametrize("wire", [None, "sstp"])
-def test_what_stands_closer_comes_first(wire: str | None) -> None:
-    text = SSTP.decode()
-    assert times(docker("2020-01-01 00:00:00 " + text), wire) == [micros(2020, 1, 1)]
-    assert times(b"2019-01-01 00:00:00 " + docker(text), wire) == [DOCKER_MICROS]
-    assert times(docker(journal(text).decode()), wire) == [JOURNAL_LINE]
-    assert times(docker(json.dumps({"msg": text})), wire) == [DOCKER_MICROS]
-    sap = next(record for record in GOOD_JSON if b'"issuedAt"' in record).decode()
-    assert times(docker(sap)) == times(sap.encode()) != [DOCKER_MICROS]
-
-
-def test_the_time_of_another_line_of_the_string_is_not_closer() -> None:
-    text = f"```\n{CSP_LINE}\n```\n2020-01-01 00:00:00 x\n"
-    assert times(docker(text)) == times(docker("2021-01-01 00:00:00 y\n" + text)) == [DOCKER_MICROS]
-    assert times(json.dumps({"log": text[:-1], "time": DOCKER}).encode()) == [DOCKER_MICROS]
-    assert times(docker(text + f"2019-01-01 00:00:00 {GOOD.decode()}")) == [DOCKER_MICROS, micros(2019, 1, 1)]
-
-
-def test_what_is_no_time() -> None:
-    for wrong in ("yesterday", "", 17, None, ["2026-05-04T10:00:00Z"], {"a": {"time": DOCKER}}, DOCKER + "x"):
-        assert times(docker(GOOD.decode(), time=wrong)) == [None], wrong
-    for wrong in ("", "-1", "1.5", "1" * 20, 17, "١٢"):
-        assert times(journal(GOOD.decode(), __REALTIME_TIMESTAMP=wrong)) == [None], wrong
-    assert times(json.dumps({"a": {"b": {"time": DOCKER}}, "log": GOOD.decode()}).encode()) == [None]
-    assert times(b"2026-05-04 10:00:00 " + json.dumps({"log": GOOD.decode()}).encode()) == [micros(2026, 5, 4, 10)]
-    assert times(docker(GOOD.decode()) + b"\n" + GOOD) == [DOCKER_MICROS, None], "only in its own line"
-
-
-def test_a_message_as_an_array_of_bytes() -> None:
-    """Its place is that of the array's bracket; `inner` counts in the bytes that it says."""
-    for space in (None, 1):
-        raw = b"\xff\x00 " + SSTP + b" and " + GOOD + b"\n"
-        line = json.dumps({"MESSAGE": list(raw), "__REALTIME_TIMESTAMP": str(JOURNAL_LINE)}, indent=space)
-        data = line.replace("\n", " ").encode()
-        columns, rejects, counts = everything(scan(data))
-        assert (columns["raw"], rejects) == ([SSTP, GOOD], [])
-        assert columns["inner"] == [3, 3 + len(SSTP) + 5]
-        assert columns["offset"] == [data.index(b"[")] * 2
-        first, second = (data[at : at + 99] for at in columns["offset"])
-        assert first == second
-        assert counts.bytes == counts.record_bytes + counts.reject_bytes + counts.text_bytes
-        assert columns["length"][0] < data.index(b"]") - data.index(b"[")
-
-
 @pytest.mark.parametrize("value", ["[256]", "[1,-2]", "[1.5]", "[[64]]", '["@"]', "[]", "[64,null]", "{}", "64", "1e2"])
 def test_other_arrays_are_no_text(value: str) -> None:
     data = f'{{"MESSAGE":{value},"log":{json.dumps(GOOD.decode())}}}'.encode()
     columns, rejects, _ = everything(scan(data))
     assert (columns["raw"], rejects) == ([GOOD], [])
-
-
-def test_rejects_in_an_array_of_bytes() -> None:
-    data = json.dumps({"MESSAGE": list(b"see @a3|f0 bad and")}).encode()
-    _, (reject,), counts = everything(scan(data))
-    assert (reject["inner"], reject["reason"], reject["wire"]) == (4, "bad_digit", "nslip")
-    assert data[reject["offset"] :].startswith(b"64, 97, 51")
-    assert counts.reject_bytes == reject["length"]
 
 
 @pytest.mark.parametrize("record", ["@a0|f0|c1|xx#", "@a0|f0|c1|S2|d3|T4#", "no record"])
@@ -392,13 +208,6 @@ def test_a_number_or_a_word_beside_a_string(word: str) -> None:
 )
 def test_what_is_no_value_is_text(line: str) -> None:
     assert found(line.encode()) == [(line.encode().index(b"@"), None, "nslip", None)]
-
-
-def test_an_array_of_many_records_that_do_not_fit_at_once() -> None:
-    line = json.dumps([RECORD, "@a3|f0|c1|S0|d", {"a": RECORD}] * 1000).encode()
-    met = found(line + b"\n" + RECORD.encode())
-    assert [one[3] for one in met] == [None, "bad_framing", None] * 1000 + [None]
-    assert all(one[1] == 0 for one in met[:-1]) and met[-1][1] is None
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ import pytest
 import turnwire
 from tests.conftest import rounds
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
-from tests.log.test_scan import everything, scan_nslip
+from tests.log.test_runs import none_running, running
+from tests.log.test_scan import scan_nslip
 from turnwire import LIMITS, DecodeError
 
 pytestmark = pytest.mark.once
@@ -52,17 +53,6 @@ def test_the_same_from_any_number_of_threads(tmp_path: Path) -> None:
 
 
 @both_cores
-def test_lines_longer_than_a_block() -> None:
-    long = GOOD.replace(b"hello", b"x" * 5000)
-    data = b"\n".join([GOOD, long, b"y" * 3000 + GOOD + GOOD, b'@a3|t"' + b"z" * 4000, GOOD])
-    once = everything(scan_nslip(data))
-    for threads in (1, 2, 4):
-        for batch_bytes in (31, 700, 4999):
-            for source in (data, io.BytesIO(data)):
-                assert everything(scan_nslip(source, threads=threads, batch_bytes=batch_bytes)) == once
-
-
-@both_cores
 def test_the_first_error_is_the_one_of_one_thread() -> None:
     data = b"\n".join([GOOD] * 50 + [b"@a3|f0 bad"] + [GOOD] * 50 + [b"@c1|", GOOD])
 
@@ -76,10 +66,6 @@ def test_the_first_error_is_the_one_of_one_thread() -> None:
     once = until_error(1)
     assert (len(once[0]), once[3]) == (50, 51)
     assert until_error(2) == until_error(4) == once
-
-
-def running() -> int:
-    return sum(thread.name.startswith("turnwire-scan") for thread in threading.enumerate())
 
 
 def test_stopping_early_ends_the_threads() -> None:
@@ -116,10 +102,7 @@ def test_stopping_early_ends_the_threads() -> None:
     for way in (closed, left, with_statement):
         source = Endless()
         way(source)
-        deadline = time.monotonic() + 120
-        while running() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert running() == 0
+        assert none_running()
         reads = source.reads
         assert reads < 60
         time.sleep(0.05)

@@ -1,9 +1,11 @@
-"""Times as they stand in logs and in messages: what the compiled core reads, also by its short ways, is what the twin
-reads."""
+"""Times of records: their own, else that of their line, else that of the object around them; in every form that logs
+have, the same on both cores."""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,47 +15,21 @@ from tests.conftest import needs_both
 from tests.cores import use
 from tests.log.engines import GOOD
 from tests.log.found import everything
+from tests.log.mixed_logs import GOOD_JSON
 from turnwire import scan
+from turnwire.json._wrapper_py import TIME_NAMES
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAYS = ("2026-05-04", "2024-02-29", "2023-02-29", "1900-02-29", "2000-02-29", "0001-01-01", "0000-01-01", "9999-12-31")
 DAYS += ("1970-01-01", "1969-12-31", "2026-13-01", "2026-00-10", "2026-04-31", "2026-4-03", "x026-05-04", "2026-05-4x")
 BETWEEN = ("T", "t", " ", "_", "x", "")
-CLOCKS = (
-    "10:00:00",
-    "23:59:60",
-    "23:59:61",
-    "24:00:00",
-    "10:60:00",
-    "10:00",
-    "10:00:0",
-    "1:00:00",
-    "10:00:5x",
-    "00:00:59",
-)
+CLOCKS = ("10:00:00", "23:59:60", "23:59:61", "24:00:00", "10:60:00", "10:00", "10:00:0", "1:00:00", "10:00:5x")
 PARTS = ("", ".5", ",5", ".123456", ".1234567", ".", ",", ".x", ".000001")
-ZONES = (
-    "",
-    "Z",
-    "z",
-    " Z",
-    "Zz",
-    "Z1",
-    "X",
-    "+05:30",
-    "-05:30",
-    "+0530",
-    "+05",
-    "+05:3",
-    "+05:",
-    "+053",
-    "+24:00",
-    "+00:60",
-)
-ZONES += ("-23:59", " +05:30", "  Z", "+5:30", "+05:3x", "+05:301", "+0a", "é", ":", "-", "+", "+05Z", "+05:30Z")
 NUMBERS = ("X05:30", "X0530", " 0530", " 105", "[05:30", "=05", "é05:30")
 """No zones, though digits as those of one stand in them."""
-ZONES += NUMBERS
+ZONES = ("", "Z", "z", " Z", "Zz", "Z1", "X", "+05:30", "-05:30", "+0530", "+05", "+05:3", "+05:", "+053", "+24:00")
+ZONES += ("+00:60", "-23:59", " +05:30", "  Z", "+5:30", "+05:3x", "+05:301", "+0a", "é", ":", "-", "+", "+05Z")
+ZONES += ("+05:30Z", *NUMBERS)
 TAILS = ("", " INFO", ":", "0", "]")
 TEXTS = st.builds(
     lambda *parts: "".join(parts).encode(),
@@ -75,11 +51,10 @@ def test_twins_read_the_same_time(heads: list[bytes]) -> None:
     assert times_of("native", heads) == times_of("pure", heads)
 
 
-@pytest.mark.parametrize("behind", NUMBERS)
-def test_a_number_behind_a_time_is_no_zone(backend: str, behind: str) -> None:
+def test_a_number_behind_a_time_is_no_zone(backend: str) -> None:
     for time in ("2026-05-04T10:00", "2026-05-04 10:00:00", "2026-05-04T10:00:00.25"):
-        with_number, alone = times_of(backend, [f"{time}{behind} x".encode(), time.encode()])
-        assert with_number == alone is not None
+        alone, *others = times_of(backend, [time.encode(), *(f"{time}{behind} x".encode() for behind in NUMBERS)])
+        assert others == [alone] * len(NUMBERS) and alone is not None
 
 
 @pytest.mark.parametrize(("zone", "minutes"), [("+05:30", 330), ("-05:30", -330), ("-00:01", -1), ("Z", 0)])
@@ -94,3 +69,86 @@ def test_each_microsecond_counts_far_from_now(backend: str, zone: str, minutes: 
 def test_the_time_at_the_head_of_the_line_of_each_place(backend: str) -> None:
     heads = [b"1970-01-01T00:00:01Z a", b"no time", b"[1970-01-01 00:01:00]", b" " * 300 + b"1970-01-01T00:00:01Z"]
     assert times_of(backend, heads) == [1_000_000, None, 60_000_000, None]
+
+
+# --- of what carries records ------------------------------------------------------------------------------------------
+
+FIRST = 1_767_225_600_000_000
+"""2026-01-01T00:00:00Z in microseconds."""
+TOLD = {
+    '"2026-01-01T00:00:00Z"': FIRST,
+    '"2026-01-01T02:00:00.25+02:00"': FIRST + 250_000,
+    "1767225600": FIRST,
+    "1767225600.25": FIRST + 250_000,
+    "1767225600250": FIRST + 250_000,
+    '"1767225600250000"': FIRST + 250_000,
+    "1767225600250000999": FIRST + 250_000,
+    **dict.fromkeys(("12", "-1767225600", "1.7e9", '"soon"', "null", '""', '["2026-01-01T00:00:00Z"]'), None),
+    **dict.fromkeys(('"2026-01-01T00:00:00Zx"', '"\\u0661\\u0662"', '{"a":{"time":1767225600}}'), None),
+}
+SAY = '{"message":"@a3|f0|c3|S0|d1|T1#",%s}'
+
+
+def times(log: str) -> list[int | None]:
+    """The times of the records in a log, as all wires and nSLIP alone have them."""
+    found = everything(scan(log.encode()))[0]
+    named = everything(scan(log.encode(), wire="nslip"))[0]["time"]
+    assert named == [time for time, wire in zip(found["time"], found["wire"], strict=True) if wire == 0]
+    return found["time"]
+
+
+def test_members_of_the_object_around_a_string_are_its_time(scan_core: str) -> None:
+    names = [name.decode() for name in TIME_NAMES]
+    log = "\n".join(SAY % f'"{name}":{value}' for name, value in product(names, TOLD))
+    assert times(log) == [*TOLD.values()] * len(names)
+
+
+def test_the_first_name_of_the_table_counts_and_the_object_before_those_in_it(scan_core: str) -> None:
+    for members, time in (
+        ('"ts":1767225609,"timestamp":1767225600', FIRST),
+        ('"in":{"time":1767225609},"_time":1767225600', FIRST),
+        ('"resource":{"timeUnixNano":"1767225600000000000"}', FIRST),
+        ('"a":{"b":{"time":1767225600}}', None),
+    ):
+        assert times(SAY % members) == [time]
+
+
+def docker(text: str, time: str = "2026-01-01T00:00:00Z") -> str:
+    return json.dumps({"log": text, "stream": "stdout", "time": time}) + "\n"
+
+
+def test_what_stands_closer_comes_first(scan_core: str) -> None:
+    """The message, the line in its string, the object, the line of that. Other lines are not its own."""
+    sap = next(record for record in GOOD_JSON if b'"issuedAt"' in record).decode()
+    for text in (GOOD.decode(), next(one.decode() for one in GOOD_JSON if one.startswith(b'{"header"'))):
+        assert times(docker(f"2025-12-31 23:59:59 {text}", "2020-01-01T00:00:00Z")) == [FIRST - 1_000_000]
+        assert times("2019-01-01 00:00:00 " + docker(text)) == [FIRST]
+        assert times(docker(json.dumps({"msg": text}))) == times(docker(docker(text).rstrip())) == [FIRST]
+        assert times(docker(f"2020-01-01 00:00:00 x\n{text}\n2020-01-01 00:00:00 y\n")) == [FIRST]
+        assert times("2026-01-01 00:00:00 " + json.dumps({"log": text}) + f"\n{text}") == [FIRST, None]
+    assert times(docker(sap)) == times(sap) != [FIRST]
+    lines = "".join(docker(f"2026-01-01T00:00:0{number}Z INFO {GOOD.decode()}") for number in range(9))
+    assert times(lines.replace("\n", "")) == [FIRST + number * 1_000_000 for number in range(9)]
+
+
+CARRIED = [
+    ("cri", "2026-01-01T00:00:00Z stdout F {}\n"),
+    ("docker", '{{"log": "{}\\n", "stream": "stdout", "time": "2026-01-01T00:00:00Z"}}\n'),
+    ("journald", '{{"MESSAGE": "{}", "__REALTIME_TIMESTAMP": "1767225600000000", "_SYSTEMD_UNIT": "a.service"}}\n'),
+    ("string", '{{"a": "{}"}}\n'),
+    ("list of lines", '{{"source": ["{}\\n", "more\\n"]}}\n'),
+    ("file", "{}\n"),
+]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", [None, "nslip", "csp"])
+def test_what_a_record_came_through(wire: str | None) -> None:
+    csp = "CSP/1\nFROM A\nTO B\nCTX C\nINTENT TASK\n\nTASK T1\nREQ x"
+    log = "".join(form.format("@a3|f0|c1|S0|d1|T1|q1#") for _, form in CARRIED)
+    log += "".join(f"app | {line}\n" for line in csp.split("\n"))
+    wanted = [("nslip", carrier) for carrier, _ in CARRIED] + [("csp", "prefix")]
+    batches = list(scan(log.encode(), wire=wire, columns=["wire", "carrier"]))
+    found = [pair for batch in batches for pair in zip(batch["wire"], batch["carrier"], strict=True)]
+    assert found == [one for one in wanted if wire in (None, one[0])]
+    assert all("carrier" not in batch.names for batch in scan(log.encode(), wire=wire))

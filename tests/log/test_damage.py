@@ -1,0 +1,264 @@
+"""Damage is a reject with its place and reason, and costs neither the record before it nor the one behind."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+
+from tests.conftest import rounds
+from tests.log import engines, json_engines
+from tests.log.found import add_up, everything
+from tests.log.mixed_logs import GOOD_JSON
+from tests.sap.documents import TASK
+from turnwire import LIMITS, WIRES, csp, scan
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+NSLIP, JSON = engines.GOOD, json_engines.RECORDS["sstp"][0]
+MARK = b"\xef\xbb\xbf"
+
+
+def message(number: int, data: str = "x") -> bytes:
+    """A RESULT; content that is more than one line makes a heredoc."""
+    return csp.encode(csp.message("A", "B", "C0", csp.Result(f"T{number}", {"STATUS": "OK", "DATA": data}))).encode()
+
+
+CSP, BEHIND = message(1), b"\n" + message(2)
+DAMAGE: dict[str, dict[str, tuple[bytes, int, list[str]]]] = {
+    # what is wrong: the log, how many records it has, and the reasons of its rejects
+    "nslip": {
+        "a cut tail": (NSLIP + b"\n" + NSLIP[:-4], 1, ["unterminated_string"]),
+        "a stub glued to the next record": (NSLIP[:11] + NSLIP + b"\n" + NSLIP, 2, ["bad_digit"]),
+        "a NUL run": (NSLIP + b"\n" + b"\0" * 500 + NSLIP + b"\n", 2, []),
+        "a NUL run inside": (NSLIP[:9] + b"\0" * 50 + b"\n" + NSLIP, 1, ["bad_digit"]),
+        "a wrong escape": (b'@a3|f0|c1|S0|d1|T1|t"a\\n"#\n' + NSLIP, 1, ["bad_escape"]),
+        "bad UTF-8": (b'@a3|f0|c1|S0|d1|T1|t"\xff"#\n' + NSLIP, 1, ["bad_utf8"]),
+        "a surrogate": (b'@a3|f0|c1|S0|d1|T1|t"\xed\xa0\x80"#\n' + NSLIP, 1, ["bad_utf8"]),
+        "two writers": (NSLIP[:15] + NSLIP + NSLIP[15:] + b"\n" + NSLIP, 2, ["bad_digit"]),
+        "a newline in a string": (b'@a3|f0|c1|S0|d1|T1|t"a\nb"#\n' + NSLIP, 1, ["newline_in_string"]),
+        "CRLF": (NSLIP + b"\r\n" + NSLIP + b"\r\n@a3|\r\n", 2, ["bad_framing"]),
+        "lone CR": (NSLIP + b"\r" + NSLIP + b"\r", 2, []),
+        "UTF-16": (NSLIP.decode().encode("utf-16") + b"\n" + NSLIP, 1, []),
+        "a BOM": (MARK + NSLIP, 1, []),
+        "U+2028 and friends": (b'@a3|f0|c1|S0|d1|T1|t"\xe2\x80\xa8\xc2\x85\x0b\x0c\r"#', 1, []),
+        "stubs without end": (b"@a1|" * 900 + NSLIP, 1, ["unknown_prefix"] * 900),
+    },
+    "csp": {
+        "nothing": (b"", 0, []),
+        "white space": (b" \t\r\n\n \x0b\x0c\n", 0, []),
+        "a BOM": (MARK + CSP + BEHIND, 2, []),
+        "a BOM within": (CSP + b"\n" + MARK + BEHIND[1:], 2, []),
+        "UTF-16": (CSP.decode().encode("utf-16") + BEHIND, 1, []),
+        "overlong UTF-8": (CSP.replace(b"x", b"\xc0\xaf") + BEHIND, 1, ["bad_utf8"]),
+        "a surrogate": (CSP.replace(b"x", b"\xed\xa0\x80") + BEHIND, 1, ["bad_utf8"]),
+        "half a character": (CSP.replace(b"x", b"\xe2\x82") + BEHIND, 1, ["bad_utf8"]),
+        "other line ends": (CSP.replace(b"x", "\u2028\x85\u0085\x0b\x0c\r.".encode()) + BEHIND, 2, []),
+        "CRLF": (CSP.replace(b"\n", b"\r\n") + b"\r" + BEHIND, 2, []),
+        "lone CR": (CSP.replace(b"\n", b"\r") + BEHIND, 1, ["bad_magic"]),
+        "a NUL run": (CSP + b"\n" + b"\0" * 5000 + BEHIND, 2, []),
+        "no last line end": (CSP[:-1], 1, []),
+        "the wrong block": (CSP.replace(b"RESULT T", b"TASK T") + BEHIND, 1, ["block_mismatch"]),
+        "an unknown intent": (CSP.replace(b"INTENT RESULT", b"INTENT DO") + BEHIND, 1, ["bad_intent"]),
+        "a closing line without a heredoc": (CSP + b"\n>>>" + BEHIND, 2, []),
+    },
+}
+
+
+def found(data: bytes, wire: str | None = None, **options: Any) -> Any:
+    """Columns, rejects and counts of a scan; all bytes are accounted for."""
+    result = everything(scan(data, wire=wire, **options))
+    add_up(data, result, wire)
+    return result
+
+
+@pytest.mark.parametrize(("wire", "name"), [(wire, name) for wire, cases in DAMAGE.items() for name in cases])
+def test_damage_of_each_kind(wire: str, name: str) -> None:
+    data, count, reasons = DAMAGE[wire][name]
+    for batch_bytes in (1 << 20, 1):
+        columns, rejects, _ = found(data, wire, batch_bytes=batch_bytes)
+        assert (len(columns["offset"]), [one["reason"] for one in rejects]) == (count, reasons)
+
+
+def changed(old: bytes, new: bytes) -> bytes:
+    assert old in JSON
+    return JSON.replace(old, new, 1)
+
+
+DEEP, EDGE = b', "x": ' + b"[" * 126 + b"%b" + b"]" * 126 + b"}", 2**1024 - 2**970
+SIZE = len(JSON)
+OF_JSON: list[tuple[bytes, list[int], list[tuple[int, int, str]]]] = [
+    (JSON[:80] + b"\n" + JSON + b"\n", [81], [(0, 80, "unterminated_string")]),
+    (JSON[:80] + JSON, [80], [(0, 80, "unterminated_string")]),
+    (JSON + JSON, [0, SIZE], []),
+    (b"x" + JSON + b" {} " + JSON, [1, SIZE + 5], []),
+    (changed(b'"g"', b'"\\x"') + b"\n" + JSON, [SIZE + 2], [(0, SIZE + 1, "bad_escape")]),
+    (changed(b'"g"', b'"\xff"') + b"\n", [], [(0, SIZE, "bad_utf8")]),
+    (changed(b'"g"', b'"\0\0"') + b"\n", [], [(0, SIZE + 1, "control_character")]),
+    (changed(b'"goal"', b'"oal"'), [], [(0, SIZE - 1, "missing_field")]),
+    (changed(b'"s"', b'"s", "session\\u005fid": "s"'), [], [(0, SIZE + 24, "dup_key")]),
+    (changed(b'clock": 1', b'clock": 1e400'), [], [(0, SIZE + 4, "not_finite")]),
+    (changed(b'clock": 1', b'clock": NaN'), [], [(0, SIZE + 2, "not_finite")]),
+    (changed(b'clock": 1', b'clock": ' + b"1" * 5000), [], [(0, SIZE + 4999, "number_too_long")]),
+    (changed(b'clock": 1', b'clock": true'), [], [(0, SIZE + 3, "wrong_type")]),
+    (changed(b'"intent"', b'"intend"'), [], [(0, SIZE, "unknown_kind")]),
+    (changed(b'"g"', b'"\xe2\x80\xa8\xc2\x85"'), [0], []),
+    (MARK + JSON + b"\r\n", [3], []),
+    (b'{"header": {"ki', [], []),
+    (b'{"level": "info", "origin": "x"} {"a": \n', [], []),
+    (b"", [], []),
+    (b" \n\t\n", [], []),
+    (b'{"a": ' * 20_000 + b"\n" + JSON, [120_001], []),
+    (JSON[:-1] + DEEP % b"", [0], []),
+    (JSON[:-1] + DEEP % b"[[]]", [], [(0, SIZE + len(DEEP) + 1, "too_deep")]),
+]
+for form in (b'"header": {"risk_score": %d.0, ', b'"header": {"risk_score": %de0, '):
+    least, below = (changed(b'"header": {', form % number) for number in (EDGE, EDGE - 1))  # the least that is infinite
+    OF_JSON += [(below, [0], []), (least, [], [(0, len(least), "not_finite")])]
+
+
+@pytest.mark.parametrize(("data", "records", "rejects"), OF_JSON)
+def test_damage_of_json(data: bytes, records: list[int], rejects: list[tuple[int, int, str]]) -> None:
+    columns, refused, _ = found(data, "sstp")
+    assert columns["offset"] == records
+    assert [(one["offset"], one["length"], one["reason"]) for one in refused] == rejects
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+def test_a_string_that_its_line_cuts_off(end: bytes) -> None:
+    """Its newline is where reading failed, with or without a carriage return."""
+    damaged = b'@a3|f0|c1|S0|d1|T1|t"x'
+    (reject,) = found(damaged + end)[1]
+    reason = "newline_in_string" if end else "unterminated_string"
+    fault = len(damaged + end) - 1 if end else damaged.index(b'"')
+    assert (reject["raw"], reject["reason"], reject["fault"]) == (damaged, reason, fault)
+
+
+SSTP = GOOD_JSON[0]
+
+
+def test_a_damaged_one_ends_where_another_begins() -> None:
+    for data, raw, wires in (
+        (b"@a3|f0 " + SSTP + NSLIP, [SSTP, NSLIP], {"nslip"}),
+        (NSLIP[:-3] + SSTP + b"\n", [SSTP], {"nslip"}),
+        (SSTP[:-9] + NSLIP + b"\n", [NSLIP], {"sstp", "sap", "kick"}),
+        (b"CSP/1\nFROM A\n" + SSTP + b"\n", [SSTP], {"csp"}),
+        (NSLIP + b"\0" * 100 + SSTP + b"\0", [NSLIP, SSTP], set()),
+    ):
+        columns, rejects, _ = found(data)
+        assert columns["raw"] == raw, data
+        assert {one["wire"] for one in rejects} <= wires
+
+
+def test_records_inside_damaged_messages_and_their_pieces() -> None:
+    """A damaged message ends with the line that broke it, and the search goes on there, whatever stands in that."""
+    head = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\n"
+    whole = {NSLIP: [NSLIP], SSTP + b"\r": [SSTP], NSLIP + b"\r": [NSLIP], SSTP: [SSTP], NSLIP + b" x": [NSLIP]}
+    whole |= {b" " + SSTP: [SSTP], NSLIP + NSLIP: [NSLIP, NSLIP]}
+    whole |= {json.dumps({"log": NSLIP.decode()}).encode(): [NSLIP]}
+    for line, records in whole.items():
+        data = NSLIP + b"\n" + head + line + b"\nSTATUS OK\n\n" + NSLIP + b"\n"
+        columns, bad, _ = result = found(data)
+        assert columns["raw"] == [NSLIP, *records, NSLIP]
+        assert [(one["raw"], one["wire"], one["reason"], one["inner"]) for one in bad] == [
+            (head, "csp", "stray_line", None)
+        ]
+        for threads, batch_bytes in ((1, 7), (2, 40)):
+            assert found(data, threads=threads, batch_bytes=batch_bytes) == result
+
+
+def test_a_message_at_the_limit_and_one_over() -> None:
+    data = message(1, "a\n" * 50)
+    assert found(data, "csp", limits=LIMITS._replace(message=len(data)))[1] == []
+    for batch_bytes in (1 << 20, 10):
+        limits = LIMITS._replace(message=len(data) - 1)
+        columns, rejects, _ = found(data + b"\n" + message(2), "csp", limits=limits, batch_bytes=batch_bytes)
+        assert ([one["reason"] for one in rejects], columns["id"]) == (["message_too_large"], ["T2"])
+
+
+@pytest.mark.parametrize("text", ["{}", "Some text\n\n{}", "```\n{}```\n"], ids=["alone", "prose", "fence"])
+@pytest.mark.parametrize("header", ["From MAIN", "from MAIN", "From: MAIN", "FROM: MAIN", "To MAIN", "Intent = TASK"])
+def test_what_nearly_is_a_message_is_a_reject(text: str, header: str) -> None:
+    good = "CSP/1\nFROM MAIN\nTO CODE\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ find it\n"
+    columns, rejects, _ = found(text.format(good.replace("FROM MAIN", header)).encode())
+    assert (columns["raw"], len(rejects)) == ([], 1)
+
+
+# --- every wire beside every wire, torn, flipped, cut and grown at random ---------------------------------------------
+
+ENVELOPE = {
+    "id": "3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f",
+    "timestamp": "2026-01-15T10:00:00Z",
+    "sender": "Orchestrator",
+    "receiver": "WePlan",
+    "type": "Command",
+    "channel": "⫻command/dispatch",
+    "content": "⫻task/dispatch:T-7/001\nWrite.\n",
+}
+KNOWLEDGE = {
+    "header": {"kind": "knowledge", "actor_id": "a", "schema_id": "ioc.knowledge.v0", "logical_clock": 1},
+    "payload": {"content": "x", "confidence": 1, "evidence_refs": []},
+}
+FORM = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n{}"
+RECORDS = {
+    "nslip": ['@a3|f0|c3|S0|d1|T1|gH|t"a|b#c"#'],
+    "csp": [
+        FORM.format("RESULT", "RESULT T1\nSTATUS OK\nDATA done\n\n"),
+        FORM.format("FILE", "FILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\nx\ny\n>>>\n\n"),
+    ],
+    "sstp": [json.dumps(KNOWLEDGE), json.dumps(KNOWLEDGE, indent=1), json.dumps({"log": json.dumps(KNOWLEDGE) + "\n"})],
+    "sap": [json.dumps(TASK), json.dumps(TASK, indent=1)],
+    "kick": [json.dumps(ENVELOPE), json.dumps(ENVELOPE, ensure_ascii=False)],
+}
+WHOLE = {one.encode() for one in [*RECORDS["csp"], *RECORDS["nslip"], *RECORDS["kick"]]}
+"""Records that a damaged CSP/1 message in front of them leaves alone: they begin one, or are a line as a whole."""
+ODD = [*(bytes([one]) for one in b'"{}[]\\@#| \t\0\xff,:9'), b"\xe2\xab\xbb"]
+
+
+def damaged(record: bytes, chance: random.Random) -> bytes:
+    """The record with one to three accidents in it."""
+    for _ in range(chance.choice([1, 1, 1, 2, 3])):
+        if not record:
+            break
+        place = chance.randrange(len(record))
+        what = chance.randrange(5)
+        if what == 0:
+            record = record[:place]
+        elif what == 1:
+            record = record[place:]
+        elif what == 2:
+            record = record[:place] + bytes([record[place] ^ 1 << chance.randrange(8)]) + record[place + 1 :]
+        elif what == 3:
+            record = record[:place] + chance.choice(ODD) + record[place:]
+        else:
+            record = record[:place] + record[place + chance.randrange(1, 20) :]
+    return record
+
+
+def leaves_a_heredoc_open(record: bytes) -> bool:
+    """True if a line opens one and no later line closes it."""
+    lines = record.split(b"\n")
+    openings = [place for place, line in enumerate(lines) if re.fullmatch(b"<{3,}-?", line)]
+    return any(b">" * lines[place].count(b"<") not in lines[place + 1 :] for place in openings)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_damaged_record_costs_neither_the_one_before_it_nor_the_one_behind(wire: str, scan_core: str) -> None:
+    chance = random.Random(f"{wire} 1")
+    broken = 0
+    for _ in range(rounds(15 if scan_core == "pure" else 40)):
+        before, behind = (chance.choice(RECORDS[name]).encode() for name in chance.choices(WIRES, k=2))
+        hurt = damaged(chance.choice(RECORDS[wire]).encode(), chance)
+        if wire == "csp":  # which takes for its own what its heredoc holds, and one line behind it
+            if leaves_a_heredoc_open(hurt):
+                continue
+            hurt += b"" if behind in WHOLE else b"\nplain text"
+        data = before + b"\n" + hurt + b"\n" + behind + b"\n"
+        for size in (1 << 20, 64):
+            columns, rejects, _ = found(data, batch_bytes=size)
+            assert sum(start < len(before) for start in columns["offset"]) == 1, data
+            assert sum(start >= len(data) - len(behind) - 1 for start in columns["offset"]) == 1, data
+            broken += len(rejects) > 0
+    assert broken > 4
