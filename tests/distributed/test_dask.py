@@ -226,18 +226,3 @@ def test_rejects_that_are_only_counted_are_not_written(tmp_path: Path) -> None:
     row = run_block(block, str(tmp_path), 0)
     assert (row["rejects"], row["reasons"]) == (1, {"bad_digit": 1})
     assert list(Manifest(tmp_path, [row]).batches("quarantine")) == []
-
-
-def test_blocks_of_all_wires_are_one_scan(client: Any, tmp_path: Path) -> None:
-    from examples.mixed_log import log
-
-    path = tmp_path / "mixed.log"
-    path.write_text(log(60, seed=2, every=6).text, "utf-8")
-    manifest = dask_scan(str(path), client, out=tmp_path / "out", block_bytes=8_000)
-    scan = turnwire.scan(str(path))
-    records = pa.table(scan).to_pylist()
-    found = many(manifest)
-    assert len(manifest.rows) > 3 and manifest.counts == scan.counts
-    unnumbered = [[{**row, "record": None} for row in rows] for rows in (found[0], records)]
-    assert unnumbered[0] == unnumbered[1]
-    assert found[1] == pa.table(scan.rejects).to_pylist()

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import turnwire
-from tests.log.found import fed, in_pieces
 from tests.sstp.test_session import message
 from tests.vectors import load
 from turnwire import sstp
@@ -56,30 +55,6 @@ def test_a_string_of_one_line_is_one_of_a_log_with_its_end_and_without(said: str
 def test_a_string_of_several_lines_is_none(ends: str) -> None:
     text = json.dumps({"text": f"Sure, here it is:\n{SAID}{ends}"}) + "\n"
     assert [clause for clause, _ in found(text)] == ["raw"]
-
-
-CRI = "2026-11-22T10:00:01.123456789Z stderr "
-
-PARTS = {
-    "CSP/1 cut in its first line": ["P INFO> CS", "F P/1", *[f"F {line}" for line in CSP.split("\n")[1:]]],
-    "CSP/1 that is refused": ["P INFO> CS", "F P/1", "F FROM A", "F TO B", "F CTX C0", "F INTENT x", "F ", "F TASK T1"],
-    "nSLIP": ["P INFO @a0|f0|c1|", "F S1|d2|T0#"],
-    "JSON": ['P INFO {"a":', "F 1}"],
-    "what may begin CSP/1": ["P INFO CSP/1 FR", "F OM"],
-}
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_messages_in_parts_are_found_however_the_bytes_are_cut(name: str) -> None:
-    data = "".join(f"{CRI}{line}\n" for line in PARTS[name]).encode() * 2
-
-    def told(size: int) -> tuple[list[str], list[str]]:
-        messages, errors = fed(turnwire.Decoder(), in_pieces(data, size))
-        return list(map(repr, messages)), list(map(str, errors))
-
-    whole = told(len(data))
-    assert all(told(size) == whole for size in (1, 2, 7, 33, 100))
-    assert len(whole[0] + whole[1]) == (2 if ("CSP/1 " in name and "may" not in name) or name == "nSLIP" else 0)
 
 
 def test_rejects_are_counted_in_a_list_of_messages() -> None:
