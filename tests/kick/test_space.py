@@ -411,6 +411,7 @@ def test_a_section_that_is_replaced_keeps_its_line_endings_and_blank_lines(twin:
     assert found.text() == "⫻a: x \r\n1\r\n \r\n\r\n⫻b\r\n2\r\n\r\n⫻d\n"
     assert parse_space("⫻a").sections[0].replace(content="x").raw == "⫻a\nx"
     assert parse_space("⫻a\r\nx\r\n").sections[0].replace(name="b").raw == "⫻b\r\nx\r\n"
+    assert parse_space("⫻a\nx\n\n").sections[0].replace(content="").raw == "⫻a\n\n"
     (fenced, *_) = parse_space("⫻a\nx\n⫻b\n", fences=True).sections
     caught = raised(EncodeError, Space("", [fenced.replace(content="```"), Section("b")], fences=True).text)
     assert caught.reason is Reason.UNCLOSED_FENCE
