@@ -30,17 +30,13 @@ def kind_of(value: Any) -> str:
 
 _WORDS = {
     **{"string": "a string", "object": "an object", "array": "an array", "boolean": "true or false", "null": "null"},
-    **{"count": "a whole number of 0 or more", "negative": "a negative number", "fraction": "a number with a fraction"},
+    **dict.fromkeys(("count", "negative", "fraction"), "a number"),
 }
 
 
 def in_words(kinds: Sequence[str]) -> str:
     """Kinds of JSON values, for people."""
-    said = {kind: _WORDS[kind] for kind in kinds}
-    if {"count", "negative"} <= said.keys():
-        said["count"] = "a whole number" if said.pop("fraction", None) is None else "a number"
-        del said["negative"]
-    return " or ".join(said.values())
+    return " or ".join(dict.fromkeys(_WORDS[kind] for kind in kinds))
 
 
 class Record(Message):

@@ -156,7 +156,9 @@ class Format(NamedTuple):
     paths of members that identify a record: an equal record with one of them is its copy; pieces: path -> the words of
     records that are parts of a longer answer, and so no copies. echoes: the subjects of records that repeat the
     text of a record with another subject near them. totals: kinds of records whose cost is that of all responses of
-    their session so far. repeats: kinds of records whose tokens are those of responses in their session.
+    their session so far. repeats: kinds of records whose tokens are those of responses in their session. follows: kinds
+    of objects that other programs write, too: records behind another one in their input. borrows: another format, and
+    kinds of its records that are of this one where they answer, by ``call_id``, a request of this one in their input.
     ids_restart: whether the ids of calls begin anew with each connection, of each side; back: the
     subjects of requests that the other side makes, and the kinds of the answers to them. carried: the text columns that
     a record inherits from the one before it in its input, unless it is of one of the kinds ``begins``; archive: the
@@ -182,6 +184,8 @@ class Format(NamedTuple):
     back: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     totals: tuple[str, ...] = ()
     repeats: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()
+    borrows: tuple[str, tuple[str, ...]] = ("", ())
     echoes: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
     begins: tuple[str, ...] = ("session",)
@@ -241,7 +245,7 @@ _PATH = re.compile(r"(?:[^/\[\]]+|\[[^/\[\]]+\])(?:/(?:[^/\[\]]+|\[[^/\[\]]+\]))
 def _faults(table: Format) -> Iterator[str]:
     """The faults in the words and paths of a table."""
     rules = [*table.parts, *(part for rule in table.messages for part in rule.parts)]
-    kinds = {*table.totals, *table.repeats, *table.begins, *table.asks, *table.answers}
+    kinds = {*table.totals, *table.repeats, *table.begins, *table.asks, *table.answers, *table.follows}
     paths = [*table.keys, *table.pieces, *(path for rule in table.messages for path in rule.columns.values())]
     for part in rules:
         texts = (part.text,) if isinstance(part.text, str) else part.text

@@ -1,7 +1,7 @@
 """A2A: messages, tasks, artifacts and their updates, alone or as JSON-RPC."""
 
 from turnwire.formats.parts import MessageRule, PartRule
-from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Present, Source, Words
+from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Present, Words, sources_of
 
 _METHODS = (
     *("message/send", "message/stream", "tasks/resubscribe", "tasks/send", "tasks/sendSubscribe"),
@@ -16,39 +16,23 @@ _WRAPPERS = {"task": "task", "message": "message", "statusUpdate": "status", "ar
 _MARKS = (2, ("messageId", "contextId", "taskId"))
 
 
-def _loose(at: str, *members: str) -> tuple[Source, ...]:
-    return tuple(Loose(f"{at}{member}") for member in members)
-
-
 def _object(at: str) -> Columns:
     """The columns of a task, a message or an update at a path, "" or one that ends with a slash."""
     return {
-        "id": _loose(at, "messageId", "taskId", "id"),
+        "id": tuple(Loose(f"{at}{member}") for member in ("messageId", "taskId", "id")),
         "conversation": f"{at}contextId",
         "parent": Loose(f"{at}taskId"),
         "sender": Loose(f"{at}role"),
         "stop_reason": Loose(f"{at}status/state"),
         "time": Loose(f"{at}status/timestamp"),
-        "text": _loose(at, "parts/*/text", "artifact/parts/*/text", "status/message/parts/*/text"),
+        "text": tuple(Loose(f"{at}{holder}parts/*/text") for holder in ("", "artifact/", "status/message/")),
     }
 
 
 def _wrapped(at: str) -> Columns:
     """The columns of an object in one of the wrappers, each of which is a member of what stands at a path."""
-    updates = ("task", "statusUpdate")
-    return {
-        "id": _loose(at, "task/id", "message/messageId", "statusUpdate/taskId", "artifactUpdate/taskId"),
-        "conversation": tuple(f"{at}{member}/contextId" for member in _WRAPPERS),
-        "parent": Loose(f"{at}message/taskId"),
-        "sender": Loose(f"{at}message/role"),
-        "stop_reason": _loose(at, *(f"{member}/status/state" for member in updates)),
-        "time": _loose(at, *(f"{member}/status/timestamp" for member in updates)),
-        "text": _loose(
-            at,
-            *("message/parts/*/text", "artifactUpdate/artifact/parts/*/text"),
-            *(f"{member}/status/message/parts/*/text" for member in updates),
-        ),
-    }
+    several = [_object(f"{at}{member}/") for member in _WRAPPERS]
+    return {name: tuple(source for one in several for source in sources_of(one[name])) for name in several[0]}
 
 
 _REQUEST: Columns = {
@@ -134,7 +118,8 @@ TABLE = Format(
     keys=("messageId", "params/message/messageId", "result/messageId"),
     ids_restart=True,
     asks=("request",),
-    answers=("task", "message", "status", "artifact", "response"),
+    answers=("task", "message", "status", "artifact", "response", "error"),
+    borrows=("mcp", ("error",)),
     parts=tuple(
         rule
         for start in ("", "message/", "result/", "result/message/", "params/message/", *_ARTIFACTS)

@@ -44,13 +44,13 @@ REQUESTED = (
 """Members of requests that those to OpenAI do not have; ``top_k`` is none, since servers that speak its API take it."""
 
 
-def request() -> Columns:
-    """The columns of a request, also of one to OpenAI's chat; its text is that of the last message."""
+def request(at: str = "") -> Columns:
+    """The columns of a request at a path, also of one to OpenAI's chat; its text is that of the last message."""
     return {
-        "model": Loose("model"),
-        "sender": Loose("messages/*/role"),
-        "text": (Loose("messages/*/content"), Loose("messages/*/content/*/text")),
-        "call_id": tuple(Loose(f"messages/*/{path}") for path in _IDS),
+        "model": Loose(f"{at}model"),
+        "sender": Loose(f"{at}messages/*/role"),
+        "text": (Loose(f"{at}messages/*/content"), Loose(f"{at}messages/*/content/*/text")),
+        "call_id": tuple(Loose(f"{at}messages/*/{path}") for path in _IDS),
     }
 
 
@@ -111,6 +111,11 @@ TABLE = Format(
             columns=request(),
             without=("choices", "response", "usage"),
         ),
+        Layout(  # of a batch
+            signs={"custom_id": (), "params/max_tokens": (), "params/messages": ()},
+            kind="request",
+            columns={**request("params/"), "request_id": "custom_id"},
+        ),
         Layout(
             signs={"custom_id": (), "result/type": ("succeeded", "errored", "canceled", "expired")},
             kind="response",
@@ -159,7 +164,10 @@ TABLE = Format(
     begins=("response",),
     gathered=("id", "model", "tool", "speed", *_TOKENS),
     parts=(*message_parts(""), *message_parts("result/message/"), *_PIECES),
-    messages=(MessageRule("system", role="system"), MessageRule("messages/*", message_parts(""))),
+    messages=(
+        *(MessageRule(f"{at}system", role="system") for at in ("", "params/")),
+        *(MessageRule(f"{at}messages/*", message_parts("")) for at in ("", "params/")),
+    ),
     provider="anthropic",
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -13,6 +13,7 @@ _LINE: Columns = {
     "failed": (Loose("message/content/*/is_error"), Loose("isApiErrorMessage")),
     "error": Loose("error"),
 }
+_SAID: Columns = {**_LINE, **message("message/"), "request_id": "requestId", "cost": "costUSD"}
 _SPOKEN = (Words("type", {"user": "user", "assistant": "assistant"}), Words("message/content/*/type", BLOCKS))
 _PROGRESS: Columns = {  # a response of an agent, as the session that started it saw it
     **{name: Loose(f"data/message/message/{path}") for name, path in {"id": "id", "model": "model", **USAGE}.items()},
@@ -35,21 +36,21 @@ TABLE = Format(
             signs={"type": ("user", "assistant"), "sessionId": (), "uuid": (), "message": ()},
             kind="message",
             kinds=(*_SPOKEN, Present("error", "error")),
-            columns={**_LINE, **message("message/"), "request_id": "requestId", "cost": "costUSD"},
+            columns=_SAID,
             needs={"message": ("object",), "timestamp": ("string",)},
             marks=_MARKS,
         ),
         Layout(  # as ccusage counts them
             signs={"sessionId": (), "timestamp": (), "message/usage/input_tokens": ()},
             kind="assistant",
-            columns={**_LINE, **message("message/"), "request_id": "requestId", "cost": "costUSD"},
+            columns=_SAID,
             without=("type",),
         ),
         Layout(  # in an export of the web
             signs={"timestamp": (), "type": ("user", "assistant"), "message/role": (), "message/content": ()},
             kind="message",
             kinds=_SPOKEN,
-            columns={**_LINE, **message("message/"), "request_id": "requestId"},
+            columns=_SAID,
             needs={"timestamp": ("string",)},
             without=("sessionId", "session_id"),
             nested="loglines",
@@ -100,6 +101,11 @@ TABLE = Format(
                 "cost": Loose("total_cost_usd"),
                 **{name: Loose(path) for name, path in USAGE.items()},
             },
+        ),
+        Layout(  # a piece of a response, which comes whole later
+            signs={"type": ("stream_event",), "session_id": (), "event/type": ()},
+            kind="event",
+            columns={"conversation": "session_id", "subject": "event/type"},
         ),
         Layout(
             signs={"type": _NOTES, "sessionId": ()},

@@ -22,6 +22,7 @@ _RESULTS = (
     ),
 )
 """Members of results; a response has one of them."""
+_RPC = {"jsonrpc": ("2.0",)}
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts", "roots")
 _REQUEST: Columns = {"call_id": Digits("id"), "subject": "method", "request_id": Digits("params/requestId")}
 _RESPONSE: Columns = {
@@ -52,37 +53,32 @@ TABLE = Format(
     "Messages of MCP",
     (
         Layout(
-            signs={"jsonrpc": ("2.0",), "method": _METHODS},
+            signs={**_RPC, "method": _METHODS},
             kind="notification",
             kinds=(Present("id", "request"),),
             columns=_REQUEST,
         ),
-        Layout(signs={"jsonrpc": ("2.0",), "method": _UNANSWERED}, kind="notification", columns={"subject": "method"}),
+        Layout(signs={**_RPC, "method": _UNANSWERED}, kind="notification", columns={"subject": "method"}),
         Layout(
-            signs={"jsonrpc": ("2.0",), "method": ("tools/call",)},
+            signs={**_RPC, "method": ("tools/call",)},
             kind="tool_call",
             columns={**_REQUEST, "tool": Loose("params/name")},
         ),
-        Layout(signs={"jsonrpc": ("2.0",), "method": _TASKS, "params/taskId": ()}, kind="request", columns=_REQUEST),
+        Layout(signs={**_RPC, "method": _TASKS, "params/taskId": ()}, kind="request", columns=_REQUEST),
         Layout(  # of LSP's, which has no version, and of ACP's, which has no capabilities
-            signs={
-                "jsonrpc": ("2.0",),
-                "method": ("initialize",),
-                "params/protocolVersion": (),
-                "params/capabilities": (),
-            },
+            signs={**_RPC, "method": ("initialize",), "params/protocolVersion": (), "params/capabilities": ()},
             kind="request",
             columns={**_REQUEST, "sender": Loose("params/clientInfo/name")},
             needs={"params/protocolVersion": ("string",)},
         ),
         Layout(
-            signs={"jsonrpc": ("2.0",), "id": (), "result/protocolVersion": (), "result/serverInfo": ()},
+            signs={**_RPC, "id": (), "result/protocolVersion": (), "result/serverInfo": ()},
             kind="response",
             columns=_RESPONSE,
         ),
         *(
             Layout(
-                signs={"jsonrpc": ("2.0",), "id": ()},
+                signs={**_RPC, "id": ()},
                 one_of=tuple(f"result/{member}" for member in members),
                 kind="response",
                 kinds=_KINDS,
@@ -92,7 +88,7 @@ TABLE = Format(
             for members in _RESULTS
         ),
         Layout(
-            signs={"jsonrpc": ("2.0",), "error/code": ()},
+            signs={**_RPC, "error/code": ()},
             kind="error",
             columns={"call_id": Digits("id"), "error": "error/message"},
             needs={"error/message": ("string",)},

@@ -399,7 +399,8 @@ class Engine:
         if whole:
             rows = min(rows, *(int(table["row"][0]) for table, _ in rejects)) if rejects else rows
             rows, rejects = self._whole(arrays, rows), []
-        found = self._result(block, arrays, rows, rejects, position, line, state)
+        buffer = memoryview(block.data)[: block.size].toreadonly()
+        found = self._summed(BlockResult(block, buffer, arrays, rows, {}, 0, rejects, position, line, state, None))
         return found if self._inheritance is not None else self._chosen(found)
 
     def _begun(self, block: InputBlock) -> SearchState:
@@ -409,28 +410,18 @@ class Engine:
             state.within()
         return state
 
-    def _result(
-        self,
-        block: InputBlock,
-        arrays: Arrays,
-        rows: int,
-        rejects: list[tuple[Arrays, int]],
-        position: int,
-        line: int,
-        state: SearchState,
-    ) -> BlockResult:
-        if rejects and self._first_error:
-            first = rejects[0][0]
-            rejects = [(first, 1)]
+    def _summed(self, found: BlockResult) -> BlockResult:
+        """The result with the sums of its records, up to the first reject if no more is asked for."""
+        arrays, rows = found.arrays, found.rows
+        if found.rejects and self._first_error:
+            first = found.rejects[0][0]
             rows = int(first["row"][0])
-            position = int(first["offset"][0] + first["length"][0]) - block.base
-        buffer = memoryview(block.data)[: block.size].toreadonly()
-        lengths = arrays["length"][:rows]
-        own = int(arrays.get("own_bytes", lengths)[:rows].sum())
+            place = int(first["offset"][0] + first["length"][0]) - found.block.base
+            found = found._replace(rows=rows, rejects=[(first, 1)], position=place)
+        own = int(arrays.get("own_bytes", arrays["length"])[:rows].sum())
         inner = int(arrays["inner"][rows - 1]) if rows and "inner" in arrays else 0
         last = (int(arrays["offset"][rows - 1]), inner) if rows else None
-        wires = self._wires(arrays, rows)
-        return BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, last)
+        return found._replace(wires=self._wires(arrays, rows), met_bytes=own, last=last)
 
     def inherited(
         self,
@@ -449,17 +440,22 @@ class Engine:
 
         if before is not None:
             found.state.inherited = before.inherited
+        if (kept := self._inheritance.belonging(found)) is not None:
+            parts = found.arrays, found.rows, found.rejects
+            parts = _only(*parts, lambda one: np.full(len(one["wire"]), True) if "reason" in one else kept)
+            found = self._summed(found._replace(arrays=parts[0], rows=parts[1], rejects=parts[2]))
         self._inheritance.fill(found)
         if line is None:
             return self._chosen(found)
-        state = self._begun(found.block) if before is None else before.copy()
-        options = final, 1, state, self.keep, self._limit, self._finder.dtypes(()), None
         damage = Damage(found, before is not None and before.mid, -1 if given is None else given[0])
-        rejects = damage.rejects(line, lambda: self._finder.doubting.search(found.block, *options)[2])
-        if rejects is not found.rejects:
-            parts = found.arrays, found.rows, rejects, found.position, found.line, found.state
-            found = self._result(found.block, *parts)
-        return self._chosen(found)
+
+        def search() -> Any:
+            state = self._begun(found.block) if before is None else before.copy()
+            options: Any = final, 1, state, self.keep, self._limit, self._finder.dtypes(()), None
+            return self._finder.doubting.search(found.block, *options)[2]
+
+        rejects = damage.rejects(line, search)
+        return self._chosen(found if rejects is found.rejects else self._summed(found._replace(rejects=rejects)))
 
     def follows(self, state: SearchState | None, found: BlockResult) -> bool:
         """True if what was found in a block with a fresh state is right after a block that left ``state``. If so,

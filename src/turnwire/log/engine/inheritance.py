@@ -11,6 +11,7 @@ import numpy as np
 from turnwire import registry
 from turnwire.contract import FORMATS
 from turnwire.errors import Reason
+from turnwire.formats.table import KINDS
 from turnwire.log.engine.all_wires import of_formats
 from turnwire.log.engine.columns import REASONS
 from turnwire.log.output.texts import span_of
@@ -53,10 +54,24 @@ class Inheritance:
             table = found.table
             carried, gathered = ([one for one in of if every or one in asked] for of in (table.carried, table.gathered))
             judged = table.exit_code is not None and "failed" in asked
-            if carried or gathered or judged:
+            if carried or gathered or judged or table.follows or table.borrows[0]:
                 self._rules.append((registry.codes().index(wire), table, carried, gathered, judged))
                 names |= {"kind", *carried, *gathered, *(("text", "failed") if judged else ())}
+                names |= {"call_id"} if table.borrows[0] else set()
         self.columns = tuple(column for column in finder.columns if column.name in names)
+
+    def belonging(self, found: BlockResult) -> Mask | None:
+        """The records that are some by what came before them (``Format.follows``), None for all as they are: those that
+        a format borrows become its own."""
+        changed, kept = False, np.ones(found.rows, bool)
+        for code, table, *_ in self._rules:
+            if table.follows and table.name in found.wires and table.name not in found.state.inherited:
+                mine = found.arrays["wire"][: found.rows] == code
+                others = mine & ~np.isin(found.arrays["kind"][: found.rows], [*map(KINDS.index, table.follows)])
+                kept &= ~mine | others | np.logical_or.accumulate(others)
+            if table.borrows[0] in self._finder.wires:
+                changed |= _Rows(found, self._finder).borrow(code, table)
+        return kept if changed or not kept.all() else None
 
     def fill(self, found: BlockResult) -> None:
         """Adds to the records of a block what they inherit, and moves ``found.state.inherited`` to the end of it."""
@@ -72,11 +87,14 @@ class Inheritance:
             after |= {name: rows.gather(name, begun, counted, before.get(name)) for name in gathered}
             if judged:
                 rows.judge(np.isin(rows.kinds, [kinds.index(kind) for kind in table.answers]), table.exit_code)
-            found.state.inherited[table.name] = {name: text for name, text in after.items() if text is not None}
+            every = {**before, **after}
+            found.state.inherited[table.name] = {name: text for name, text in every.items() if text is not None}
         if len(rows.texts) > 1:
             found.arrays["arena"] = b"".join(rows.texts)  # type: ignore[assignment] # the arena is no column
 
 
+_ASKED, _MOST_ASKED = "asked", 256
+"""Ids of requests that wait, beside the columns that a wire inherits, and how many of them are known."""
 _HEAD, _MOST_HEADS = 8, 16
 """Bytes of the head of a line, which its first colon ends, and how many different ones of an input are known."""
 _IN_HEAD = re.compile(r'\{[^\n:]*"[^\n:]*:?')
@@ -141,7 +159,11 @@ class Damage:
         if not (starts - ends > 2).any():
             return known
         lines = np.flatnonzero(self._data == 0x0A) + 1
-        free = lambda at: at[(at < size) & (at >= ends[np.searchsorted(starts[:-1], at, "right")])]  # noqa: E731
+
+        def free(at: NDArray[np.int64]) -> NDArray[np.int64]:
+            """The places in text."""
+            return at[(at < size) & (at >= ends[np.searchsorted(starts[:-1], at, "right")])]
+
         places = free(np.union1d(lines, ends[self._mid :]))
         tables = []
         if len(nul := places[self._data[places] == 0]):
@@ -182,6 +204,7 @@ class _Rows:
 
     def __init__(self, found: BlockResult, finder: Finder) -> None:
         self._arrays: dict[str, Any] = found.arrays
+        self._found = found
         self._count, self._buffer, self._finder = found.rows, found.buffer, finder
         self.texts: list[bytes] = [found.arrays.get("arena", b"")]  # type: ignore[list-item] # the arena is no column
         self._end = len(self._buffer) + len(self.texts[0])
@@ -191,6 +214,30 @@ class _Rows:
         self._at = np.flatnonzero(self._arrays["wire"][: self._count] == code)
         self._mine: Any = slice(self._count) if len(self._at) == self._count else self._at
         self.kinds: NDArray[np.uint8] = self._arrays["kind"][self._mine]
+
+    def borrow(self, code: int, table: Any) -> bool:
+        """Makes records of another format those of a wire: see ``Format.borrows``. True if there are some."""
+        (lender, kinds), codes = table.borrows, self._arrays["wire"][: self._count]
+        asks, other = (table.asks, *registry.formats()[lender].table.asks), registry.codes().index(lender)
+        inherited = self._found.state.inherited.get(table.name, {})
+        waiting = dict.fromkeys(filter(None, inherited.get(_ASKED, "").split("\n")))
+        borrowed = False
+        self._at = np.flatnonzero(np.isin(codes, (code, other)) if waiting or (codes == code).any() else codes < 0)
+        for number, row in enumerate(self._at.tolist()):
+            if (call := self._text(number, "call_id")) is None or "\n" in call:
+                continue
+            kind, mine, known = KINDS[self._arrays["kind"][row]], codes[row] == code, call in waiting
+            waiting.pop(call, None)
+            if mine and kind in table.asks:
+                waiting[call] = None
+            elif known and not mine and kind in kinds:
+                codes[row], borrowed = code, True
+            elif known and not mine and kind not in asks:  # an answer to another request
+                waiting[call] = None
+        if len(self._at):
+            asked = {_ASKED: "\n".join([*waiting][-_MOST_ASKED:])}
+            self._found.state.inherited[table.name] = {**inherited, **asked}
+        return borrowed
 
     def _bits(self, name: str) -> list[Any]:
         """The bits of rows that have a value in a column, and of texts with escapes."""
