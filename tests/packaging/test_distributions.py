@@ -64,22 +64,9 @@ def sdist(distributions: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sdist_names(sdist: Path) -> set[str]:
-    """Paths in the sdist, relative to its top folder."""
-    with tarfile.open(sdist) as archive:
-        return {name.partition("/")[2] for name in archive.getnames()}
-
-
-@pytest.fixture(scope="module")
 def wheel(distributions: Path) -> Path:
     (path,) = distributions.glob("turnwire-*.whl")
     return path
-
-
-@pytest.fixture(scope="module")
-def wheel_names(wheel: Path) -> set[str]:
-    with zipfile.ZipFile(wheel) as archive:
-        return set(archive.namelist())
 
 
 def sources(*suffixes: str) -> set[str]:
@@ -88,21 +75,15 @@ def sources(*suffixes: str) -> set[str]:
     return {path.relative_to(native).as_posix() for path in native.rglob("*") if path.suffix in suffixes}
 
 
-def test_sdist_holds_all_native_sources(sdist_names: set[str]) -> None:
+def test_the_sdist_holds_the_sources_of_the_core_with_their_c_and_nothing_built(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = {f"_native/{name}" for name in sources(".pyx", ".pxd", ".pxi", ".h")}
-    assert wanted
-    assert wanted - sdist_names == set()
-
-
-def test_sdist_holds_nothing_built(sdist_names: set[str]) -> None:
-    generated = {f"_native/{Path(name).with_suffix('.c').as_posix()}" for name in sources(".pyx")}
-    assert {name for name in sdist_names if name.endswith((".so", ".pyd", ".pyc")) or name in generated} == set()
-
-
-def test_sdist_holds_the_c_of_each_module_and_its_digest(sdist_names: set[str], sdist: Path) -> None:
-    generated = {f"generated/_native/{Path(name).with_suffix('.c').as_posix()}" for name in sources(".pyx")}
-    found = {name for name in sdist_names if name.startswith("generated/") and name.endswith((".c", "DIGEST"))}
-    assert found == generated | {"generated/cython_shared.c", "generated/DIGEST"}
+    assert wanted and wanted - names == set()
+    written = {f"_native/{Path(name).with_suffix('.c').as_posix()}" for name in sources(".pyx")}
+    assert {name for name in names if name.endswith((".so", ".pyd", ".pyc")) or name in written} == set()
+    carried = {name for name in names if name.startswith("generated/") and name.endswith((".c", "DIGEST"))}
+    assert carried == {f"generated/{name}" for name in (*written, "cython_shared.c", "DIGEST")}
     assert sdist.stat().st_size <= MOST_OF_SDIST
 
 
@@ -134,27 +115,20 @@ def test_an_sdist_is_built_without_cython_until_a_source_is_changed(sdist: Path,
     assert "a value of its own" in (tree / "build" / "_native" / "log" / "callbacks.c").read_text("utf-8")
 
 
-def test_wheel_holds_every_compiled_module_and_its_stub(wheel_names: set[str]) -> None:
-    folder = "turnwire/_native/"
+def test_the_wheel_holds_every_module_with_its_stub_and_no_source_of_the_core(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    folder, package = "turnwire/_native/", ROOT / "src" / "turnwire"
     stems = {Path(name).with_suffix("").as_posix() for name in sources(".pyx")}
-    compiled = {name[len(folder) :].split(".")[0] for name in wheel_names if name.endswith((".so", ".pyd"))}
+    compiled = {name[len(folder) :].split(".")[0] for name in names if name.endswith((".so", ".pyd"))}
     assert compiled == stems | {"cython_shared"}  # what Cython's modules have in common
-    assert {f"{folder}{stem}.pyi" for stem in stems} - wheel_names == set()
-    assert "turnwire/py.typed" in wheel_names
-
-
-def test_wheel_holds_no_sources_of_the_core_and_nothing_else_at_the_top(wheel_names: set[str]) -> None:
-    assert {name for name in wheel_names if name.endswith((".pyx", ".pxd", ".pxi", ".h", ".c"))} == set()
-    tops = {name.split("/")[0] for name in wheel_names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"turnwire"}
-
-
-def test_wheel_holds_every_python_module(wheel_names: set[str]) -> None:
-    package = ROOT / "src" / "turnwire"
-    ours = {f"turnwire/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")}
+    ours = {f"{folder}{stem}.pyi" for stem in stems} | {"turnwire/py.typed", "turnwire/formats/prices.toml"}
+    ours |= {f"turnwire/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")}
     ours |= {f"turnwire/report/assets/{path.name}" for path in (package / "report" / "assets").iterdir()}
-    ours.add("turnwire/formats/prices.toml")
-    assert ours - wheel_names == set()
+    assert ours - names == set()
+    assert {name for name in names if name.endswith((".pyx", ".pxd", ".pxi", ".h", ".c"))} == set()
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"turnwire"}
 
 
 def environment_with(distribution: Path, folder: Path, *extras: str, **variables: str) -> Path:

@@ -94,8 +94,6 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
 
         known = of_scans.chosen(options.scanner(wire), None) if chosen is None else ()
         chosen = [*(chosen or [column.name for column in known]), "carrier"]
-    if len(set(chosen or ())) < len(chosen or ()):
-        raise click.UsageError("--columns names a column twice")
     if settings["dask"] is not None:
         return cluster.scan_on_cluster(names, wire, chosen, settings)
     for option in ("rejects", "output", "resume"):
