@@ -108,7 +108,7 @@ class Comparison(Report):
         return [{**row._asdict(), "dropped": list(row.dropped)} for row in self.rows]
 
     def to_arrow(self) -> Any:
-        """The rows as a ``pyarrow.Table``. Raises MissingDependency without the extra ``arrow``."""
+        """The rows as a ``pyarrow.Table``. Raises MissingDependency without the extra ``files``."""
         with needs("files", "to_arrow needs pyarrow"):
             import pyarrow
         text, number, floating = pyarrow.string(), pyarrow.int64(), pyarrow.float64()
