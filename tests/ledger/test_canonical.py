@@ -31,7 +31,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.once
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(value=VALUES)
 def test_equal_to_rfc8785(value: Any) -> None:
     """Both twins in one process, since to make a value takes longer than to write it."""

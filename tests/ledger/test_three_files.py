@@ -103,7 +103,7 @@ for steps in range(60):
     child = os.fork()
     if not child:
         left = steps
-        with Ledger(f"{sys.argv[1]}/{steps}") as ledger:
+        with Ledger(f"{sys.argv[1]}/{steps}", synchronous="NORMAL") as ledger:
             ledger.append("x", b"body")
         os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -122,10 +122,10 @@ def test_a_kill_at_any_statement_of_making_leaves_a_ledger_or_nothing(tmp_path: 
     for path in (tmp_path / str(number) for number in range(steps)):
         if path.exists():
             shutil.copy(path, tmp_path / "alone")
-            with Ledger(tmp_path / "alone") as alone:
+            with Ledger(tmp_path / "alone", synchronous="NORMAL") as alone:
                 ids.add(alone.id)
             (tmp_path / "alone").unlink()
-        with Ledger(path) as ledger:
+        with Ledger(path, synchronous="NORMAL") as ledger:
             assert ledger.append("x", b"more") == len(ledger)
         assert verify_file(path)
     assert len(ids) == steps

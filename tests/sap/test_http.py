@@ -231,7 +231,7 @@ async def test_http_asks_everywhere(tmp_path: Path) -> None:
         assert len(received) == 1
 
         async def slow() -> AsyncIterator[bytes]:
-            for _ in range(50):  # never as long without a byte as the limit says
+            for _ in range(25):  # never as long without a byte as the limit says
                 yield b" "
                 await asyncio.sleep(0.02)
 

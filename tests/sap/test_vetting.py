@@ -101,7 +101,7 @@ def test_vetters_of_the_agent_come_first_and_take_the_tasks_time() -> None:
 
     async def what(agent: sap.Agent) -> None:
         agent.vet = (first,)
-        result = await agent.call(do(telemetry={"budget": {"seconds": 2.0}}))
+        result = await agent.call(do(telemetry={"budget": {"seconds": 0.7}}))
         assert result.error is not None and result.error.code == "TIMEOUT"
 
     agent = sap.Agent("B", vet=first)
