@@ -81,6 +81,7 @@ def test_put_and_get(cache: sap.Cache) -> None:
     answer = hit.result(task(), "B", now=T0)
     assert sap.check(answer, task=task()) == []
     assert answer.output == RESULT["output"]
+    assert answer["constitutionalEvidence"]["policyChecks"] == RESULT["constitutionalEvidence"]["policyChecks"]
     assert answer["constitutionalEvidence"]["cache"] == {"hit": True, "cacheKey": hit.cache_key, "ageSec": 1800}
     assert cache.put(task(), answer) is None  # what came out of the cache does not make it younger
 

@@ -152,24 +152,6 @@ def test_names_from_outside_stay_inside_the_folder(tmp_path: Path) -> None:
     assert {path.parent for path in tmp_path.rglob("*-v1.*")} == {tmp_path / "deep" / "er.library"}
 
 
-def fails(number: int, code: str) -> tuple[sap.Task, sap.Result]:
-    task, _ = pair(number, pressure=90)
-    return task, sap.result_for(task, sap.Outcome(error=(code, "no")), "B")
-
-
-def test_only_what_somebody_judged_moves_a_threshold(tmp_path: Path) -> None:
-    loop = LearningLoop(tmp_path / "a")
-    for number, code in enumerate(("CACHE_MISS", "INTERNAL", "TIMEOUT", "UNPROCESSABLE", "RATE_LIMIT")):
-        loop.observe(*fails(number, code))
-    unvetted = pair(7, pressure=5)[0]
-    loop.observe(unvetted, sap.result_for(unvetted, sap.Outcome(1), "B"))
-    assert "thresholds" not in by_kind(loop.derive())
-    loop.judge(fails(1, "INTERNAL")[0], approval=False)
-    assert thresholds_of(by_kind(loop.derive())["thresholds"]) == {"pause": 89}
-    loop.judge(fails(1, "INTERNAL")[0], rating=5)
-    assert thresholds_of(by_kind(loop.derive())["thresholds"]) == {"pause": 100}
-
-
 def signal(number: int, **fields: Any) -> tuple[int, Signal]:
     told = {"status": "SUCCEEDED", "alignment": "VALID"} | fields
     return number, Signal("producer", "c", None, "f", f"00000000-0000-4000-8000-{number:012}", **told)
@@ -197,18 +179,6 @@ def test_a_bad_outcome_is_outweighed_by_three_good_ones_at_its_pressure_or_more(
     assert found == {"threshold": threshold, "good": len(good), "bad": 1}
     before = kinds(*[signal(number, pressure={"p": 50}) for number in range(1, 9)], late)
     assert before["thresholds"]["principles"]["p"]["threshold"] == 49  # what was good before outweighs nothing
-
-
-def test_what_is_alone_in_its_group_shows_nothing_of_a_field():
-    """Only values that changed while all else stayed as it was count, and three of them are enough."""
-    alone = [signal(number, inputs={"a": str(number), "b": str(number)}, answer="z") for number in range(5)]
-    assert "essence" not in kinds(*alone)
-    pairs = [signal(number, inputs={"a": str(number), "b": str(number // 2)}, answer="z") for number in range(2)]
-    assert "essence" not in kinds(*pairs) and "essence" not in kinds(*pairs, *alone[2:])
-    three = [signal(number, inputs={"a": str(number), "b": "0"}, answer="z") for number in range(3)]
-    assert kinds(*three)["essence"] == {"leave_out": ["a"]}
-    two = [signal(number, inputs={"a": str(number), "b": str(number // 2)}, answer="z") for number in range(4)]
-    assert kinds(*two)["essence"] == {"leave_out": ["a"]}  # two groups of two
 
 
 def test_who_is_blamed_stays_so_while_an_operator_says_no() -> None:

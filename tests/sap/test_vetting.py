@@ -110,14 +110,6 @@ def test_vetters_of_the_agent_come_first_and_take_the_tasks_time() -> None:
     assert asked == ["agent", "capability"]
 
 
-async def test_a_hit_has_the_checks_of_then(tmp_path: Path) -> None:
-    async with offering(lambda task, context: VALID, cache=sap.Cache(tmp_path / "c")) as agent:
-        for _ in range(2):
-            result = await agent.call(do({"a": 1}, **PREFER))
-            evidence = result.fields["constitutionalEvidence"]
-            assert (evidence["alignment"], evidence["policyChecks"]) == ("VALID", CHECKS)
-
-
 async def test_what_an_agent_emits_conforms_to_section_12(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "t")
     agent = offering(

@@ -16,8 +16,8 @@ from __future__ import annotations
 import asyncio
 import hmac
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -386,17 +386,15 @@ class Client(Caller):
         seconds = self._ack_seconds if expects_ack(task) else None  # what begins the stream is the Ack
         asking = self._client.stream("POST", self._base + "/tasks", content=encode(task), headers=headers)
         async with AsyncExitStack() as opened:
-            with self._errors(f"no receipt of task {task.task_id}", seconds):
-                async with asyncio.timeout(seconds):
-                    response = await opened.enter_async_context(asking)
+            async with self._within(seconds, f"no receipt of task {task.task_id}"):
+                response = await opened.enter_async_context(asking)
                 if not response.headers.get("content-type", "").startswith(LINES):
                     answer = _message_of(response, await _content(response.aiter_bytes(), self._max_body))
                     raise Refused(answer) if isinstance(answer, Nack) else BadAnswer("no stream of Results arrived")
             lines = _split(response, self._max_body)
             while True:
-                with self._errors(f"no Result of task {task.task_id}", self._timeout):
-                    async with asyncio.timeout(self._timeout):  # httpx counts from byte to byte
-                        line = await anext(lines, None)
+                async with self._within(self._timeout, f"no Result of task {task.task_id}"):
+                    line = await anext(lines, None)
                 if line is None:
                     raise Unreachable(f"the stream of Results of task {task.task_id} ended before the final one")
                 result = self.answered(task, read_answer(line))
@@ -421,15 +419,16 @@ class Client(Caller):
         self, method: str, path: str, body: str | None, headers: Mapping[str, str], seconds: float | None
     ) -> Any:
         asking = self._client.stream(method, self._base + path, content=body, headers=headers)
-        with self._errors(f"{self._base}: no answer", seconds):
-            async with asyncio.timeout(seconds), asking as response:  # httpx counts from byte to byte
-                return _message_of(response, await _content(response.aiter_bytes(), self._max_body))
+        async with self._within(seconds, f"{self._base}: no answer"), asking as response:
+            return _message_of(response, await _content(response.aiter_bytes(), self._max_body))
 
-    @contextmanager
-    def _errors(self, what: str, seconds: float | None) -> Iterator[None]:
-        """Raises Unanswered and Unreachable for what httpx and the clock say."""
+    @asynccontextmanager
+    async def _within(self, seconds: float | None, what: str) -> AsyncIterator[None]:
+        """Takes so long at most, where httpx counts from byte to byte. Raises Unanswered, and Unreachable for what
+        httpx says."""
         try:
-            yield
+            async with asyncio.timeout(seconds):
+                yield
         except TimeoutError as error:
             raise Unanswered(f"{what} within {seconds:g} seconds") from error
         except httpx.HTTPError as error:
