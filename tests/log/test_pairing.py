@@ -332,11 +332,10 @@ def test_the_oldest_requests_are_given_up(backend: str, monkeypatch: pytest.Monk
 
 # --- what records say of work, as the core reads it ---------------------------------------------------------------------
 
-PIECES = {
-    "csp": [
-        *("TASK T1\n", "RESULT T2\r\n", "ERROR E1\n", "AT T7\n", "AT x\n", "STATUS PARTIAL\n", "STATUS OK\n", "AT T8"),
-        *("<<<\n", ">>>\n", "TASK T1 \n", "RESULT \n", "REQ TASK T9\n", " STATUS PARTIAL\n"),
-    ]
+BLOCKS = {
+    "TASK T1": (("REQ TASK T9", "REQ\n<<<\nTASK T3\n>>>"), ("IN AT T7", "IN x")),
+    "RESULT T2": (("STATUS PARTIAL", "STATUS OK"), ("DATA STATUS PARTIAL", "DATA\n<<<\nRESULT T9\n>>>", "DATA AT T7")),
+    "ERROR E1": (("AT T7", "AT x", "AT T7x"), ("CAUSE AT T8", "CAUSE\n<<<\nAT T8\n>>>")),
 }
 ACTS, SLOTS = (
     ("a1", "a2", "a3", "a5", "a6"),
@@ -376,7 +375,10 @@ def records_of(wire: str, chance: random.Random) -> Iterator[bytes]:
             yield f"@{'|'.join(chance.sample(fields, len(fields)))}#".encode()
             continue
         if wire == "csp":
-            yield "".join(chance.choices(PIECES[wire], k=chance.randrange(9))).encode()
+            block, several = chance.choice(list(BLOCKS.items()))
+            fields = chance.sample([chance.choice(some) for some in several], len(several))
+            head = ["CSP/1", "FROM A", "TO B", "CTX C0", f"INTENT {block.split()[0]}", "", block]
+            yield "\n".join([*head, *fields, ""]).replace("\n", chance.choice(("\n", "\r\n"))).encode()
             continue
         if wire == "sap":
             keys, values, between = (chance.choices(some, k=chance.randrange(1, 5)) for some in MEMBERS)
