@@ -336,6 +336,34 @@ def test_a_copied_history_counts_once() -> None:
             assert usage(samples.text(files)).total["responses"] == usage(samples.text(lines)).total["responses"]
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_a_response_is_of_the_file_that_begins_first(names: tuple[str, str], tmp_path: Path) -> None:
+    """Whatever the names: a session that was resumed has the end of the history before it in its own file."""
+    lines = [line for line in samples.claude_code(3) if line["type"] == "assistant"]
+    resumed = [{**line, "sessionId": "resumed"} for line in lines[3:]]
+    for name, told in zip(names, (lines[:6], resumed), strict=True):
+        (tmp_path / f"{name}.jsonl").write_bytes(samples.text(told))
+    assert {row["session"]: row["responses"] for row in usage(tmp_path, "session").rows} == {"s1": 2, "resumed": 1}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("session", [{}, {"gen_ai.conversation.id": "c1"}])
+def test_the_tokens_of_an_agent_count_once_in_its_trace(session: dict[str, str]) -> None:
+    """Also if its responses name no session, and are no children of its span."""
+
+    def span(number: int, operation: str, tokens: int, **more: str) -> dict[str, Any]:
+        said = {"gen_ai.operation.name": {"stringValue": operation}, "gen_ai.usage.input_tokens": {"intValue": tokens}}
+        said |= {name: {"stringValue": value} for name, value in more.items()}
+        attributes = [{"key": name, "value": value} for name, value in said.items()]
+        times = {"startTimeUnixNano": "1700000000000000000", "endTimeUnixNano": "1700000001000000000"}
+        return {"traceId": "aa", "spanId": str(number), "name": "x", **times, "attributes": attributes}
+
+    spans = [span(1, "invoke_agent", 10, **session), span(2, "chat", 6), span(3, "chat", 4)]
+    total = usage(samples.text(spans)).total
+    assert (total["responses"], total["input_tokens"]) == (2, 10)
+
+
 def test_providers_differ_in_whether_cached_tokens_are_input() -> None:
     """In samples of inspect_ai the total tells, also of two models; without one the input is what the file says."""
     said = {

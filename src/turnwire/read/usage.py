@@ -37,8 +37,8 @@ TOKENS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tok
 _PAID = TOKENS[:4]
 """The tokens that are paid for: reasoning is a part of the output."""
 _COUNTS = (*TOKENS, "cache_write_1h_tokens")
-_PLACE = ("conversation", "project", "model", "wire", "day")
-"""The columns that say where a response belongs, in the order of BY without the tool."""
+_PLACE = ("conversation", "project", "model", "wire", "day", "origin")
+"""The columns that say where a response belongs."""
 _SUMS = ("responses", *TOKENS, "tokens", "cost")
 COLUMNS = (
     *("wire", "kind", "conversation", "project", "model", "tool", "time", "id", "request_id", "origin", "speed"),
@@ -46,6 +46,7 @@ COLUMNS = (
     *_COUNTS,
 )
 """The columns of a scan that are read."""
+_NEVER = (1 << 32) - 1
 _SETTLE, _MERGE, _WHOLE, _PARTS, _TIER = 1 << 14, 1 << 16, 1 << 18, 16, 200_000
 MOST_COST = 1e9
 """Dollars of one response; what a file says beyond them or below nothing is no cost."""
@@ -58,9 +59,10 @@ _TEXTS = (*_NAMED, "id", "request_id")
 _VALUES = ("wire", "kind", "time", "total_tokens", "sequence", "sidechain", "cost", *_COUNTS)
 _EMPTY = core.hash_of(b"")
 _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8"), ("rank", "u1")]
+_SAID += [("since", "u4")]
 _SAID += [(name, "?") for name in ("fast", "fits", "tool_fits", "odd")]
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
-"""A counted response, also with counts that no model has. rank: 1 in a side conversation, 2 for a message of an API,
+"""A counted response, also with counts that no model has. since: the first time in its file, in seconds. rank: 1 in a side conversation, 2 for a message of an API,
 which may be copies of a response of a lower rank, by ``first`` alone; 3 if it is one of ``Format.repeats``."""
 
 
@@ -124,6 +126,7 @@ class UsageSum:
         self._ids = re.compile(rb'"(?:%b)"\s*:\s*"([^"\\]+)"' % b"|".join(keys))
         self._file: str | None = None
         self._files = self._running_file = 0
+        self._since = _NEVER
 
     def batches(self, found: Scan) -> Iterator[Batch]:
         """The batches of a scan that collects its rejects, which say of which responses a record is damaged. Of a
@@ -165,7 +168,9 @@ class UsageSum:
     def take(self, batch: Batch) -> None:
         """Adds the responses of a batch."""
         if batch.file not in (self._file, None):
-            self._file, self._files = batch.file, self._files + 1
+            self._file, self._files, self._since = batch.file, self._files + 1, _NEVER
+        if self._since == _NEVER and len(timed := np.flatnonzero(batch.valid("time"))):
+            self._since = int(np.clip(batch["time"][timed[0]] // 1_000_000, 0, _NEVER - 1))
         there: Any = batch.validity_of(self._columns["cost"])
         counted = there.masks & self._bits_of(*TOKENS) != 0
         for name in TOKENS:
@@ -177,6 +182,7 @@ class UsageSum:
             return
         read: dict[str, NDArray[Any]] = {name: batch.values(self._columns[name])[rows] for name in _VALUES}
         read |= {"present": there.masks[rows], "counted": counted[rows], "file": np.full(len(rows), self._files)}
+        read["since"] = np.full(len(rows), self._since)
         fits = {name: test.mask(batch)[rows] for name, test in self._tests.items()}
         read["tool_fits"] = fits.pop("tool", np.ones(len(rows), bool))
         read["fits"] = np.logical_and.reduce([*fits.values()]) if fits else np.ones(len(rows), bool)
@@ -249,7 +255,12 @@ class UsageSum:
         wide = max(int(numbers.max()) for numbers in counts.values()) >= 1 << 32
         new = np.empty(size, _WIDE if wide else _NARROW)
         odd = np.logical_or.reduce([has["cost"] & ~good, *(read[name] < 0 for name in _COUNTS)])
-        kept = {"cost": np.where(good, read["cost"], np.nan), "fits": read["fits"], "tool_fits": read["tool_fits"]}
+        kept = {
+            "since": read["since"],
+            "cost": np.where(good, read["cost"], np.nan),
+            "fits": read["fits"],
+            "tool_fits": read["tool_fits"],
+        }
         for name, values in (counts | keys | kept).items():
             new[name] = values
         new["odd"], new["tool"], new["fast"] = odd, said["tool"], said["speed"] != 0
@@ -311,7 +322,7 @@ class UsageSum:
             parts = new["key"] % np.uint64(len(self._kept))
             for place, kept in enumerate(self._kept):
                 rows = np.concatenate([kept, _picked(new, np.flatnonzero(parts == place))])
-                self._kept[place] = _once(rows, np.argsort(rows["key"], kind="stable"))
+                self._kept[place] = _once(rows, np.lexsort((rows["since"], rows["key"])))
 
     def finish(self, by: str, counts: Counts, prices: Mapping[str, Any] | None = None, mode: str = "auto") -> Usage:
         """Returns the result, with the counts of the finished scan. prices, mode: see :func:`usage`."""
@@ -337,7 +348,9 @@ class UsageSum:
             if self._tests:
                 rows = rows[rows["fits"] & rows["tool_fits"]]
             unusable += int(np.count_nonzero(rows["odd"]))
-            groups = dict(zip((name for name in BY if name != "tool"), places[rows["place"]].T, strict=True))
+            groups = dict(
+                zip((*(name for name in BY if name != "tool"), "origin"), places[rows["place"]].T, strict=True)
+            )
             groups["tool"] = rows["tool"]
             tokens, paid, cost, unpriced = self._spent(rows, places, price, mode)
             cost = runs.shared(rows, paid, cost)
@@ -407,8 +420,11 @@ def _without_repeats(kept: list[NDArray[Any]], places: NDArray[np.int64]) -> lis
     again = np.concatenate([rows[rows["rank"] == 3] for rows in kept])
     if not len(again):
         return kept
-    of = [_PLACE.index("wire"), _PLACE.index("conversation")]
-    sessions = np.unique(places[:, of], axis=0, return_inverse=True)[1].ravel()
+    told = places[:, [_PLACE.index(name) for name in ("wire", "conversation", "origin")]]
+    named = {(wire, trace): session for wire, session, trace in told.tolist() if trace != session}
+    numbers: dict[tuple[int, int], int] = {}  # the session of a trace is one that some of its spans name
+    every = [(wire, named.get((wire, session), session)) for wire, session, _ in told.tolist()]
+    sessions = np.array([numbers.setdefault(one, len(numbers)) for one in every])
     best, beyond = np.full(len(sessions), -1.0), {name: np.zeros(len(sessions)) for name in _COUNTS}
     for name, more in beyond.items():
         np.maximum.at(more, sessions[again["place"]], again[name])
@@ -584,8 +600,8 @@ def usage(
     project that it inherits and the first tool of its copies. prices: model -> {"input", "output", "cache_read",
     "cache_write"} in US dollars per million tokens, instead of the packaged ones (``turnwire.formats.prices``, with
     their date and further members). mode: which costs to use, one of ``MODES``. timezone: that of the days, an IANA
-    name or "local". Of repeated responses (``Format.copy_of``), the copy with the most tokens is counted, the first of
-    equals. The cost of a whole run (``Format.totals``) replaces those of its responses, unless ``mode`` is "calculate".
+    name or "local". Of repeated responses (``Format.copy_of``), the copy with the most tokens is counted, of
+    equals that in the file that begins first. The cost of a whole run (``Format.totals``) replaces those of its responses, unless ``mode`` is "calculate".
     Raises the errors of a scan, UnknownName for another ``by`` or ``mode``, and ValueError for invalid prices or an
     unknown time zone.
     """

@@ -96,6 +96,7 @@ TABLE = Format(
             columns={
                 **GEN_AI,
                 "conversation": (*_SESSION, "traceId"),
+                "origin": (_text("turnwire.origin"), "traceId"),
                 "id": "spanId",
                 "parent": "parentSpanId",
                 "subject": "name",
