@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -79,6 +79,8 @@ _LEVEL = "/constitutionalContext/pressureLevel"
 _SIGNALS = ("policyChecks", "violations")
 
 Message = Task | Result | Ack | Nack
+Finding = tuple[str, str, bool]
+"""A clause, words, and whether it is only doubtful."""
 
 
 @dataclass(slots=True)
@@ -118,113 +120,105 @@ class SapChecklist(checklists.RecordChecklist):
         """Checks one object."""
         expect(message, (Task, Result, Ack, Nack), "expected a SAP object or its text")
         self.applied |= _OF_ALL
+        self._tell(self._by_itself(message), line, offset)
+        if isinstance(message, Task):
+            self._tell(self._task(message, line, offset), line, offset)
+            return
+        is_early = not self._answers_one(message)
+        self._tell(self._answer(message), line, offset)
+        if isinstance(message, Result):
+            self._tell(self._follow(message), line, offset)
+        if is_early:
+            self._early.append((line, offset, message))
+
+    def _tell(self, findings: Iterable[Finding], line: int, offset: int | None) -> None:
+        for clause, text, is_doubtful in findings:
+            (self.doubt if is_doubtful else self.fault)(clause, line, text, offset)
+
+    def _by_itself(self, message: Message) -> Iterator[Finding]:
+        """What is found in a message alone."""
         for issue in check(message) if self._issues is None else self._issues:
-            found = self.doubt if _is_doubtful(issue, message) else self.fault
             in_context = issue.severity == "warning" and str(issue.where).startswith("/constitutionalContext/")
             for clause in (*REASONS.get(issue.reason, ()), *(("context",) if in_context else ())):
-                found(clause, line, f"{issue.where}: {issue.text}", offset)
-        if isinstance(message, Task):
-            self._task(message, line, offset)
-        elif isinstance(message, Result):
-            self._result(message, line, offset)
-        else:
-            self._receipt(message, line, offset)
+                yield clause, f"{issue.where}: {issue.text}", _is_doubtful(issue, message)
+        if isinstance(message, Nack):
+            self.applied.add("errors")
+            if not message.reason:
+                yield "errors", "a Nack must have a reason (section 4.3)", False
+        if not isinstance(message, Result):
+            return
+        fields, task = message.fields, message.task_id
+        evidence, ended = fields["constitutionalEvidence"], fields["status"] in TERMINAL
+        self.applied |= _OF_ENDS if ended else _OF_RESULTS
+        if fields["status"] in ("FAILED", "ESCALATED", "PARTIAL") or "error" in fields:
+            self.applied.add("errors")
+        answers = judgement.judged(message)
+        if found := answers.objection or answers.doubt:
+            yield "evidence", f"the result of task {task}: {found}", not answers.objection
+        if ended and self._recorded is not None and task.lower() not in self._recorded:
+            yield "learning", f"no signal of task {task}", False
+        signals = fields.get("metrics") or fields.get("nextActions") or any(map(evidence.get, _SIGNALS))
+        if ended and self._recorded is None and not signals:
+            yield "learning", f"the result of task {task} carries no signal", False
 
-    def _task(self, task: Task, line: int, offset: int | None) -> None:
+    def _task(self, task: Task, line: int, offset: int | None) -> Iterator[Finding]:
         self.applied |= _OF_TASKS
-        self._follow(task, line, offset)
-        self._tick(task)
-        fields = task.fields
-        name = fields["taskId"].lower()
+        yield from self._follow(task)
+        name, correlation = task.task_id.lower(), task.correlation_id.lower()
         if (known := self._tasks.get(name)) is None:
             self._tasks[name] = _Known(task, line, offset)
-            correlation = fields["correlationId"].lower()
             self._correlations[correlation] = None if correlation in self._correlations else name
         else:  # it is sent once more
             known.refused = False
 
-    def _result(self, result: Result, line: int, offset: int | None) -> None:
-        fields = result.fields
-        status = fields["status"]
-        self.applied |= _OF_ENDS if status in TERMINAL else _OF_RESULTS
-        if status in ("FAILED", "ESCALATED", "PARTIAL") or "error" in fields:
-            self.applied.add("errors")
-        answers = judgement.judged(result)
-        for found, text in ((self.fault, answers.objection), (self.doubt, answers.doubt)):
-            if text:
-                found("evidence", line, f"the result of task {result.task_id}: {text}", offset)
-        evidence, task = fields["constitutionalEvidence"], result.task_id
-        if status in TERMINAL and self._recorded is None:
-            if not (fields.get("metrics") or fields.get("nextActions") or any(map(evidence.get, _SIGNALS))):
-                self.fault("learning", line, f"the result of task {task} carries no signal", offset)
-        elif status in TERMINAL and self._recorded is not None and task.lower() not in self._recorded:
-            self.fault("learning", line, f"no signal of task {task}", offset)
-        known = self._tasks.get(fields["taskId"].lower())
-        if known is not None:
-            self._answer(known, result, line, offset)
-        self._follow(result, line, offset)
-        self._tick(result)
-        if known is None:
-            self._early.append((line, offset, result))
+    def _answers_one(self, message: Result | Ack | Nack) -> bool:
+        """True if a message names a task that was seen, or, if it is a receipt, the correlation of one or several."""
+        if isinstance(message, Result):
+            return message.task_id.lower() in self._tasks
+        return message.message_id.lower() in self._tasks or (message.correlation_id or "").lower() in self._correlations
 
-    def _answer(self, known: _Known, result: Result, line: int, offset: int | None) -> None:
-        """Checks a result by its task; nothing changes."""
+    def _answer(self, message: Result | Ack | Nack) -> Iterator[Finding]:
+        """What is found in an answer by its task; nothing, where none was seen, or several have its correlation."""
+        name: str | None = (message.task_id if isinstance(message, Result) else message.message_id).lower()
+        if name not in self._tasks and not isinstance(message, Result):
+            name = self._correlations.get((message.correlation_id or "").lower())
+        if self._answers_one(message):
+            self.applied.add("correlation")
+        if name is None or (known := self._tasks.get(name)) is None:
+            return
+        correlation = message.fields.get("correlationId")
+        if correlation is None or correlation.lower() != known.task.correlation_id.lower():
+            text = f"{message.kind} of {known.task.task_id} has another correlationId than its task"
+            yield "correlation", text, False
+        if isinstance(message, Result):
+            yield from self._outcome(known, message)
+        else:
+            known.acknowledged = True
+            known.refused = known.refused or isinstance(message, Nack)
+
+    def _outcome(self, known: _Known, result: Result) -> Iterator[Finding]:
         task, fields = known.task, result.fields
-        self.applied |= _OF_ANSWERS
+        self.applied.add("cache")
         for text in _cache_faults(task.fields, fields):
-            self.fault("cache", line, text, offset)
-        self._correlate(task, result, line, offset)
+            yield "cache", text, False
         if known.refused:
-            self.fault("status", line, f"task {result.task_id} was rejected by a Nack", offset)
+            yield "status", f"task {result.task_id} was rejected by a Nack", False
         if "output" in fields and "schema" in task.fields.get("outputContract", ()):
             self.applied.add("output")
             for issue in output_issues(fields["output"], task):
-                found = self.doubt if issue.severity == "info" else self.fault
-                found("output", line, f"{issue.where}: {issue.text}", offset)
+                yield "output", f"{issue.where}: {issue.text}", issue.severity == "info"
         deadline = _deadline(task)
         if deadline is not None and fields["status"] in TERMINAL:
             self.applied.add("deadline")
             timed_out = fields.get("error", {}).get("code") == ErrorCode.TIMEOUT
             if (reported := result.time) is not None and reported > deadline and not timed_out:
-                self.fault("deadline", line, f"reported after the deadline of task {result.task_id}", offset)
+                yield "deadline", f"reported after the deadline of task {result.task_id}", False
 
-    def _receipt(self, message: Ack | Nack, line: int, offset: int | None) -> None:
-        if isinstance(message, Nack):
-            self.applied.add("errors")
-            if not message.reason:
-                self.fault("errors", line, "a Nack must have a reason (section 4.3)", offset)
-        if not self._receive(message, line, offset):
-            self._early.append((line, offset, message))
-
-    def _receive(self, message: Ack | Nack, line: int, offset: int | None) -> bool:
-        """Checks a receipt by its task, whose id it has, or whose correlation; whether there is one."""
-        name: str | None = message.message_id.lower()
-        if name not in self._tasks:
-            correlation = (message.correlation_id or "").lower()
-            if correlation not in self._correlations:
-                return False
-            name = self._correlations[correlation]
-        self.applied.add("correlation")
-        if name is None or name not in self._tasks:
-            return True
-        known = self._tasks[name]
-        self._correlate(known.task, message, line, offset)
-        known.acknowledged = True
-        known.refused = known.refused or isinstance(message, Nack)
-        return True
-
-    def _correlate(self, task: Task, message: Result | Ack | Nack, line: int, offset: int | None) -> None:
-        correlation = message.fields.get("correlationId")
-        if correlation is None or correlation.lower() != task.fields["correlationId"].lower():
-            text = f"{type(message).__name__} of {task.task_id} has another correlationId than its task"
-            self.fault("correlation", line, text, offset)
-
-    def _follow(self, message: Task | Result, line: int, offset: int | None) -> None:
+    def _follow(self, message: Task | Result) -> Iterator[Finding]:
+        """What is found in the order of statuses, by the clock of the messages."""
         for issue in self._lifecycle.feed(message):
             if issue.reason in _ORDER:
-                self.fault("status", line, issue.text, offset)
-
-    def _tick(self, message: Task | Result) -> None:
+                yield "status", issue.text, False
         if (moment := message.time) is not None and (self._clock is None or moment > self._clock):
             self._clock = moment
 
@@ -260,11 +254,9 @@ class SapChecklist(checklists.RecordChecklist):
     def end(self) -> None:
         """Checks results by tasks that came later, and what is unfinished."""
         for line, offset, early in self._early:
-            name = early.task_id if isinstance(early, Result) else early.message_id
-            known = self._tasks.get(name.lower())
-            if isinstance(early, Result) and known is not None:
-                self._answer(known, early, line, offset)
-            elif self._tasks and (isinstance(early, Result) or not self._receive(early, line, offset)):
+            self._tell(self._answer(early), line, offset)
+            if self._tasks and not self._answers_one(early):
+                name = early.task_id if isinstance(early, Result) else early.message_id
                 text = f"{early.kind} answers {name}, which is the id of no task here"
                 self.fault("correlation", line, text, offset)
         moment = self._now or self._clock
@@ -304,7 +296,6 @@ _OF_ALL = frozenset(("forms", "required", "version", "values"))
 _OF_TASKS = frozenset(("context", "processing", "secrets"))
 _OF_RESULTS = frozenset(("evidence", "status"))
 _OF_ENDS = _OF_RESULTS | {"learning"}
-_OF_ANSWERS = frozenset(("cache", "correlation"))
 CHECKLIST = Specification(CLAUSES, UNTESTED, SapChecklist, options=("learning", "now"))
 """The specification by which SAP is judged."""
 
