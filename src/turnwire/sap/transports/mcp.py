@@ -22,6 +22,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import BadAnswer, DecodeError, EncodeError, Unanswered, Unreachable, needs
@@ -75,19 +76,8 @@ def server(
         context: the constitutionalContext of tasks for which the caller gives none (default: pressureLevel instant).
         identify: who makes a request, e.g. :func:`by_token`. Without it all callers are ANONYMOUS.
     """
-
-    async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
-        tools = [
-            types.Tool(name=name, description=one.description or None, input_schema=one.schema or {"type": "object"})
-            for name, one in agent.capabilities.items()
-        ]
-        return types.ListToolsResult(tools=tools)
-
-    async def call_tool(request: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        caller = await identified(identify, request)
-        return await _call(agent, request, params, caller, context)
-
-    return Server(name, version=version, on_list_tools=list_tools, on_call_tool=call_tool)
+    tools = _Tools(agent, context, identify)
+    return Server(name, version=version, on_list_tools=tools.list, on_call_tool=tools.call)
 
 
 async def serve_stdio(server: Server[Any]) -> None:
@@ -133,34 +123,75 @@ def by_token(_request: Any) -> Named:
     return None if token is None else token.client_id
 
 
-async def _call(
-    agent: Serving,
-    request: Any,
-    params: types.CallToolRequestParams,
-    caller: Principal | None,
-    context: ContextLike | None,
-) -> types.CallToolResult:
-    meta: Mapping[str, Any] = params.meta or {}
-    for key, action in ((RESULT, Action.READ), (CANCEL, Action.CANCEL)):
-        if isinstance(task_id := meta.get(key), str):
-            return _answered(await asked(agent, action, task_id, caller))
-    try:
-        task = _task_of(agent, params, caller, context, meta)
-    except Refused as refused:
-        return _answered(refused.nack)
-    receiving = asyncio.ensure_future(agent.receive(task, principal=caller, given=True))
-    del task
-    try:
-        job = await asyncio.shield(receiving)
-        if isinstance(job, Nack):
-            return _answered(job)
-        if meta.get(RECEIPT) is True:
-            return _answered(job.ack())
-        await _progress(request, job)
-        return _answered(await job.wait())
-    except asyncio.CancelledError:  # the caller's wish, whatever has become of the task by now
-        receiving.add_done_callback(_cancel)
-        raise
+@dataclass(eq=False)
+class _Tools:
+    agent: Serving
+    context: ContextLike | None
+    identify: Identify | None
+
+    async def list(self, _context: Any, _params: Any) -> types.ListToolsResult:
+        tools = [
+            types.Tool(name=name, description=one.description or None, input_schema=one.schema or {"type": "object"})
+            for name, one in self.agent.capabilities.items()
+        ]
+        return types.ListToolsResult(tools=tools)
+
+    async def call(self, request: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        caller = await identified(self.identify, request)
+        meta: Mapping[str, Any] = params.meta or {}
+        for key, action in ((RESULT, Action.READ), (CANCEL, Action.CANCEL)):
+            if isinstance(task_id := meta.get(key), str):
+                return _answered(await asked(self.agent, action, task_id, caller))
+        try:
+            task = self._task_of(params, caller, meta)
+        except Refused as refused:
+            return _answered(refused.nack)
+        receiving = asyncio.ensure_future(self.agent.receive(task, principal=caller, given=True))
+        del task
+        try:
+            job = await asyncio.shield(receiving)
+            if isinstance(job, Nack):
+                return _answered(job)
+            if meta.get(RECEIPT) is True:
+                return _answered(job.ack())
+            await _progress(request, job)
+            return _answered(await job.wait())
+        except asyncio.CancelledError:  # the caller's wish, whatever has become of the task by now
+            receiving.add_done_callback(_cancel)
+            raise
+
+    def _task_of(self, params: types.CallToolRequestParams, caller: Principal | None, meta: Mapping[str, Any]) -> Task:
+        """The Task that a caller brings, whose body wins over the key of the correlation; else one made of the
+        arguments. Raises Refused."""
+        arguments = dict(params.arguments or {})
+        correlation = meta.get(CORRELATION)
+        correlation = correlation if isinstance(correlation, str) and UUID.fullmatch(correlation) else None
+        if (whole := meta.get(TASK)) is None:
+            named = None if caller is None or caller is ANONYMOUS else caller.name
+            issuer = NOBODY if named is None else Issuer(agent_id=named, agent_kind="agent")
+            given = meta.get(CONTEXT, self.context)
+            return make_task(
+                params.name,
+                arguments,
+                issuer=issuer,
+                context=given if isinstance(given, (Mapping, ConstitutionalContext, type(None))) else {"given": given},
+                agent_id=self.agent.agent_id,
+                correlation_id=correlation,
+                meta={ENVELOPE: "server"},
+            )
+        try:
+            text = json_text.write(whole, WIRE)
+        except EncodeError as error:  # half a surrogate pair
+            raise Refused(unreadable("", error, message_id=params.name, correlation=correlation)) from error
+        task = read_message(Task, text, message_id=params.name, correlation=correlation)
+        fault = ""
+        if task.target.capability != params.name:
+            fault = f"the task is for {task.target.capability}, but the tool is {params.name}"
+        if arguments and arguments != task.payload:
+            fault = "/payload: the arguments are not the payload of the task"
+        if fault:
+            raise Refused(nack(task, ErrorCode.INVALID_TASK, fault))
+        return task
 
 
 def _cancel(receiving: asyncio.Future[Job | Nack]) -> None:
@@ -176,43 +207,6 @@ async def _progress(request: Any, job: Job) -> None:
     await asyncio.wait(waited, return_when="FIRST_COMPLETED")
     if job.begun.done():
         await request.session.report_progress(_PROGRESS[Status.RUNNING], 1.0, str(Status.RUNNING))
-
-
-def _task_of(
-    agent: Serving,
-    params: types.CallToolRequestParams,
-    caller: Principal | None,
-    context: ContextLike | None,
-    meta: Mapping[str, Any],
-) -> Task:
-    """The Task that a caller brings, whose body wins over the key of the correlation; else one made of the arguments.
-    Raises Refused."""
-    arguments = dict(params.arguments or {})
-    correlation = meta.get(CORRELATION)
-    correlation = correlation if isinstance(correlation, str) and UUID.fullmatch(correlation) else None
-    if (whole := meta.get(TASK)) is None:
-        issuer = NOBODY if caller is None or caller is ANONYMOUS else Issuer(agent_id=caller.name, agent_kind="agent")
-        given = meta.get(CONTEXT, context)
-        return make_task(
-            params.name,
-            arguments,
-            issuer=issuer,
-            context=given if isinstance(given, (Mapping, ConstitutionalContext, type(None))) else {"given": given},
-            agent_id=agent.agent_id,
-            correlation_id=correlation,
-            meta={ENVELOPE: "server"},
-        )
-    try:
-        text = json_text.write(whole, WIRE)
-    except EncodeError as error:  # half a surrogate pair
-        raise Refused(unreadable("", error, message_id=params.name, correlation=correlation)) from error
-    task = read_message(Task, text, message_id=params.name, correlation=correlation)
-    if arguments and arguments != task.payload:
-        raise Refused(nack(task, ErrorCode.INVALID_TASK, "/payload: the arguments are not the payload of the task"))
-    if task.target.capability != params.name:
-        text = f"the task is for {task.target.capability}, but the tool is {params.name}"
-        raise Refused(nack(task, ErrorCode.INVALID_TASK, text))
-    return task
 
 
 def _answered(found: Result | Ack | Nack) -> types.CallToolResult:
