@@ -42,9 +42,9 @@ COLUMNS = (
     *(Column(name, "bool", nullable=True) for name in ("failed", "sidechain")),
 )
 """The columns of every format, beside ``inner`` and ``time``. Tokens are counts as the file has them; ``total_tokens``
-is that of a record, ``cache_write_1h_tokens`` a part of ``cache_write_tokens``;
-``origin`` is the session that a copied history comes from, or the trace of a span; ``calls`` counts the ids of calls in a record, ``tools``
-the names of tools; ``cost`` is in US dollars."""
+is that of a record, ``cache_write_1h_tokens`` a part of ``cache_write_tokens``; ``origin`` is the session that a copied
+history comes from, or the trace of a span; ``calls`` counts the ids of calls in a record, ``tools`` the names of tools;
+``cost`` is in US dollars."""
 
 _KINDS_OF = {
     "text": ("string", "null"),

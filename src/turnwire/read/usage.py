@@ -59,11 +59,11 @@ _TEXTS = (*_NAMED, "id", "request_id")
 _VALUES = ("wire", "kind", "time", "total_tokens", "sequence", "sidechain", "cost", *_COUNTS)
 _EMPTY = core.hash_of(b"")
 _SAID = [("key", "u8"), ("first", "u8"), ("place", "i4"), ("tool", "i4"), ("cost", "f8"), ("rank", "u1")]
-_SAID += [("since", "u4")]
-_SAID += [(name, "?") for name in ("fast", "fits", "tool_fits", "odd")]
+_SAID += [("since", "u4"), *((name, "?") for name in ("fast", "fits", "tool_fits", "odd"))]
 _NARROW, _WIDE = (np.dtype([*_SAID, *((name, kind) for name in _COUNTS)]) for kind in ("u4", "i8"))
-"""A counted response, also with counts that no model has. since: the first time in its file, in seconds. rank: 1 in a side conversation, 2 for a message of an API,
-which may be copies of a response of a lower rank, by ``first`` alone; 3 if it is one of ``Format.repeats``."""
+"""A counted response, also with counts that no model has. since: the first time in its file, in seconds. rank: 1 in a
+side conversation, 2 for a message of an API, which may be copies of a response of a lower rank, by ``first`` alone; 3
+if it is one of ``Format.repeats``."""
 
 
 class Usage(NamedTuple):
@@ -600,8 +600,9 @@ def usage(
     project that it inherits and the first tool of its copies. prices: model -> {"input", "output", "cache_read",
     "cache_write"} in US dollars per million tokens, instead of the packaged ones (``turnwire.formats.prices``, with
     their date and further members). mode: which costs to use, one of ``MODES``. timezone: that of the days, an IANA
-    name or "local". Of repeated responses (``Format.copy_of``), the copy with the most tokens is counted, of
-    equals that in the file that begins first. The cost of a whole run (``Format.totals``) replaces those of its responses, unless ``mode`` is "calculate".
+    name or "local". Of repeated responses (``Format.copy_of``), the copy with the most tokens is counted, of equals
+    that in the file that begins first. The cost of a whole run (``Format.totals``) replaces those of its responses,
+    unless ``mode`` is "calculate".
     Raises the errors of a scan, UnknownName for another ``by`` or ``mode``, and ValueError for invalid prices or an
     unknown time zone.
     """
