@@ -568,8 +568,8 @@ def test_patterns_of_paths_match_as_they_did() -> None:
     chance = random.Random(3)
     met = 0
     for _ in range(1500):
-        parts = ["".join(chance.choices("ab.[\n", k=chance.randint(1, 4))) for _ in range(chance.randint(1, 4))]
-        several = ["".join(chance.choices("ab*?.[", k=chance.randint(1, 4))) for _ in range(chance.randint(1, 3))]
+        parts = ["".join(chance.choices("ab.[]\n", k=chance.randint(1, 4))) for _ in range(chance.randint(1, 4))]
+        several = ["".join(chance.choices("ab*?.[]", k=chance.randint(1, 4))) for _ in range(chance.randint(1, 3))]
         several = [chance.choice(("**", one)) for one in several]
         pattern = chance.choice(("", "/")) + "/".join(several) + chance.choice(("", "/"))
         expected = _plainly(pattern).fullmatch("/".join(parts)) is not None
