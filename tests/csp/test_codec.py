@@ -169,6 +169,7 @@ def test_templates_and_preambles():
     assert moded == csp.Template(["x"], [], mode=True)
     assert message == csp.decode(TASK)
     assert csp.parse(csp.encode(csp.parse(text))) == csp.parse(text)
+    assert csp.encode(csp.Preamble({}, {"L1": "x"})) == "LAWS\n- L1: x\n"
 
 
 def test_template_forms_convert_both_ways():

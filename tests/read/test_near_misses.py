@@ -25,13 +25,12 @@ ANSWER = f"Sure, here it is:\n```json\n{BAD}\n```\nand\n{GOOD}\n"
 @pytest.mark.usefixtures("scan_core")
 def test_a_fenced_answer_with_a_wrong_clock() -> None:
     assert [found.message.logical_clock for found in sstp.salvage(ANSWER)] == [2]
-    miss, good = sstp.salvage(ANSWER, rejects=True)
+    miss, good = found = turnwire.extract(ANSWER, rejects=True)
     assert (good.error, good.message.logical_clock) == (None, 2)
     assert miss.message is None and miss.wrapped == "fence" and ANSWER[miss.start : miss.end] == BAD
     assert miss.error is not None
     assert (miss.error.reason, miss.error.path, miss.error.line) == (Reason.WRONG_TYPE, "/header/logical_clock", 3)
     assert ANSWER.encode()[miss.error.offset :].startswith(b'"2"')
-    found = turnwire.extract(ANSWER, rejects=True)
     assert [(one.wire, one.message is None, one.wrapped) for one in found] == [
         ("sstp", True, "fence"),
         ("sstp", False, "prose"),

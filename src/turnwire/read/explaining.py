@@ -16,7 +16,7 @@ _AROUND = 40
 def explain(reject: Any) -> str:
     """Explains a fault to a model, so that it can correct its answer: wire, fault, position, expectation, excerpt.
 
-    reject: a near miss of ``extract(..., rejects=True)``, ``salvage(..., rejects=True)``, ``Scan.errors()`` or
+    reject: a near miss of ``extract(..., rejects=True)``, ``Scan.errors()`` or
     ``finding.located``, or the DecodeError that ``decode`` or a ``Decoder`` raised. Returns a few lines of plain
     text, with the excerpt escaped. Raises TypeError for anything else.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
@@ -183,25 +183,9 @@ class Salvaged(NamedTuple):
     end: int
     how: str
 
-    @property
-    def error(self) -> None:
-        """The error, if the message is damaged, otherwise None."""
-        return None
 
-
-@overload
-def salvage(text: str, *, rejects: Literal[False] = False) -> list[Salvaged]: ...
-
-
-@overload
-def salvage(text: str, *, rejects: bool) -> list[Any]: ...
-
-
-def salvage(text: str, *, rejects: bool = False) -> list[Any]:
-    """Finds every SSTP message in ``text``, in order, and how each was wrapped.
-
-    ``decode`` accepts each message; with ``rejects``, damaged ones are also returned, as
-    ``turnwire.read.extraction.NearMiss``. Nothing is repaired.
-    """
-    found = reading("extraction").extract(text, (WIRE,), rejects=rejects)
-    return [one if one.error else Salvaged(one.message, one.start, one.end, one.wrapped) for one in found]
+def salvage(text: str) -> list[Salvaged]:
+    """Finds every SSTP message in ``text`` that ``decode`` accepts, in order, and how each was wrapped. Nothing is
+    repaired."""
+    found = reading("extraction").extract(text, (WIRE,))
+    return [Salvaged(one.message, one.start, one.end, one.wrapped) for one in found]
