@@ -115,8 +115,7 @@ def records_of(batch: Batch) -> Iterator[Fact]:
     """The facts that any scan tells of each record, whatever columns its wire has beside it."""
     names = (batch[name].tolist() for name in ("wire", "kind"))
     columns = (plain_values(batch, name) for name in (*COMMON, *NUMBERS))
-    messages = (repr(batch.message(row)) for row in range(len(batch)))
-    return zip(*names, *columns, batch.raws(), messages, strict=True)
+    return zip(*names, *columns, batch.raws(), map(batch.message, range(len(batch))), strict=True)
 
 
 def facts_of_all(scan: turnwire.Scan) -> tuple[list[Fact], list[dict[str, Any]]]:
