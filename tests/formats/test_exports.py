@@ -84,6 +84,27 @@ _SPLIT = [
 ]
 
 
+@pytest.mark.once
+def test_blocks_of_anthropic_stay_blocks() -> None:
+    """Images too, in a prompt and in the result of a tool; what the API has no block for is text."""
+    image: dict[str, Any] = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    a, other = {"type": "text", "text": "a"}, {"type": "reference", "id": 1}
+    line: dict[str, Any] = {"type": "user", "sessionId": "s", "uuid": "u", "timestamp": "2025-09-01T10:00:00Z"}
+    contents: list[list[dict[str, Any]]] = [[image], [a, a], [a, image], [a, other]]
+    for content in contents:
+        result = {"type": "tool_result", "tool_use_id": "t", "content": content}
+        for number, blocks in enumerate(([a, image], [result])):
+            told = {**line, "uuid": f"u{number}", "message": {"role": "user", "content": blocks}}
+            [made] = export(samples.text([told]), "anthropic")
+            [*_, last] = json.loads(made.text or "")["content"]
+            assert not any("part:" in name or name == "result" for name in made.dropped)
+            if number:
+                kinds = ["text" if one is other else one["type"] for one in content]
+                assert [one["type"] for one in last["content"]] == kinds and last["content"][0] == content[0]
+            else:
+                assert last == image
+
+
 @pytest.mark.parametrize("log", _SPLIT)
 def test_a_response_in_several_records_counts_once(log: list[str], scan_core: str) -> None:
     text = "\n".join(log).encode()
@@ -139,8 +160,8 @@ def test_a_message_with_several_calls(scan_core: str) -> None:
     assert said["tool_calls"][0]["function"] == {"name": "Read", "arguments": '{"path":"a"}'}
     assert {"part:image", "member:container", "model", "input_tokens"} <= {*told.dropped}
     [said], [told] = lines(log, "anthropic")
-    assert said["content"] == MESSAGE["content"][:3] and said["usage"] == MESSAGE["usage"]  # type: ignore[index]
-    assert told.dropped == ("member:container", "part:image")
+    assert said["content"] == MESSAGE["content"] and said["usage"] == MESSAGE["usage"]
+    assert told.dropped == ("member:container",)
     [said], [told] = lines(log, "jsonl")
     assert [part["kind"] for part in said["parts"]] == ["text", "call", "call", "data"]
 
@@ -440,7 +461,9 @@ def test_no_member_is_lost_in_silence(wire: str, scan_core: str) -> None:
     for vector in samples.vectors(wire):
         if "columns" not in vector:
             continue
-        found = list(export(samples.text([vector["input"]]), "jsonl"))
+        follows = vector["columns"]["kind"] in registry.formats()[wire].table.follows
+        behind = [{"type": "thread.started", "thread_id": "t"}] if follows else []
+        found = list(export(samples.text([*behind, vector["input"]]), "jsonl"))
         said = "\n".join(str(one.text) for one in found)
         named = [name.removeprefix("member:") for one in found for name in one.dropped]
         for path, value in leaves(vector["input"]):

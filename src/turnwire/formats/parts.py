@@ -28,8 +28,8 @@ class Part(NamedTuple):
     """One part of a record. kind: "text", "reasoning", "call", "result", or "data", which is any other.
 
     id: of the call that it is or answers. name: of the tool, or the type of data. arguments: of a call, any JSON value;
-    of data, the value itself. failed: True for the result of an error. block: the numbers that pieces of a longer part
-    share; the arguments of a piece are text.
+    of data, the value itself; of a result, its blocks if it has some. failed: True for the result of an error. block:
+    the numbers that pieces of a longer part share; the arguments of a piece are text.
     """
 
     kind: str
@@ -372,6 +372,8 @@ def _by_rule(value: dict[str, Any], rule: PartRule, reader: Reader, record: Any)
     failed = reader.value(value, rule.failed)
     if rule.kind in ("text", "reasoning") and not text:
         return None
+    if rule.kind == "result" and isinstance(said, list):
+        arguments = said
     arguments = None if arguments is MISSING else arguments if rule.block else _loaded(arguments)
     failed = failed not in (MISSING, None, False, "ok", "success")
     return Part(rule.kind, text, of, name, arguments, failed, tuple(numbers) if rule.block else None)

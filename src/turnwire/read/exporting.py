@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from turnwire.errors import expect_one_of
 from turnwire.formats.anthropic import USAGE
-from turnwire.formats.parts import KINDS_OF_PARTS, Part
+from turnwire.formats.parts import KINDS_OF_PARTS, Part, as_text
 from turnwire.log.scanning import Counts
 from turnwire.read.spans import Span, log_line, span_line, spans, unknown
 from turnwire.read.turns import Turn, Turns, arguments_of, merged, turns, write
@@ -51,6 +52,7 @@ def export(source: Any, to: str, *, wire: str | None = None, conversation: str |
     return Export(turns(source, wire=wire, conversation=conversation, **options), to)
 
 
+_BLOCKS = ("text", "image", "document")
 _TOKENS_OF_ANTHROPIC = {name: path.rpartition("/")[2] for name, path in USAGE.items()}
 _KEPT_BY_ANTHROPIC = ("id", "model", "stop_reason", "cache_write_1h_tokens", *_TOKENS_OF_ANTHROPIC)
 
@@ -95,7 +97,7 @@ def _written(turn: Turn, lines: list[dict[str, Any]], lost: Iterable[str]) -> It
 def _as_anthropic(found: Iterable[Turn]) -> Iterator[Exported]:
     """Messages with blocks; those of a model with its id, model and tokens."""
     for turn in found:
-        blocks = [_block(part) for part in turn.parts if part.kind != "data"]
+        blocks = [_block(part) for part in turn.parts if part.kind != "data" or _is_block(part.arguments)]
         if turn.role in (None, "system") or not blocks:
             yield from _written(turn, [], ())
             continue
@@ -112,10 +114,19 @@ def _as_anthropic(found: Iterable[Turn]) -> Iterator[Exported]:
                 kinds = {"ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": hour}
                 message["usage"]["cache_creation"] = kinds
         kept = _KEPT_BY_ANTHROPIC if turn.role == "assistant" else ()
-        yield from _written(turn, [message], turn.dropped(kept, ("text", "reasoning", "call", "result")))
+        others = [part for part in turn.parts if part.kind != "data" or not _is_block(part.arguments)]
+        yield from _written(turn, [message], replace(turn, parts=others).dropped(kept, KINDS_OF_PARTS[:4]))
 
 
-def _block(part: Part) -> dict[str, Any]:
+def _is_block(value: Any) -> bool:
+    """True if a value is a block of text, an image or a document as Anthropic's API takes them."""
+    member, kind = ("text", str) if isinstance(value, dict) and value.get("type") == "text" else ("source", dict)
+    return isinstance(value, dict) and value.get("type") in _BLOCKS and isinstance(value.get(member), kind)
+
+
+def _block(part: Part) -> Any:
+    if part.kind == "data":
+        return part.arguments
     if part.kind == "text":
         return {"type": "text", "text": part.text}
     if part.kind == "reasoning":
@@ -123,7 +134,10 @@ def _block(part: Part) -> dict[str, Any]:
     if part.kind == "call":
         arguments = part.arguments if isinstance(part.arguments, dict) else {"input": part.arguments}
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": arguments if part.arguments else {}}
-    block = {"type": "tool_result", "tool_use_id": part.id, "content": part.text}
+    said = part.arguments if isinstance(part.arguments, list) else []
+    blocks = [one if _is_block(one) else {"type": "text", "text": as_text(one)} for one in said]
+    plain = len(blocks) < 2 and all(one["type"] == "text" for one in blocks)
+    block = {"type": "tool_result", "tool_use_id": part.id, "content": part.text if plain else blocks}
     return {**block, "is_error": True} if part.failed else block
 
 

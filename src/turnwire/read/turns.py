@@ -73,8 +73,9 @@ class Turn:
         columns = {name: value for name, value in self.columns.items() if value is not None and name not in TOKENS}
         if "time" in columns:
             columns["time"] = f"{np.datetime64(columns['time'], 'us')}Z"
-        parts = [{name: value for name, value in part._asdict().items() if value} for part in joined(self.parts)]
-        return {"role": self.role, **columns, **self.tokens, "parts": parts}
+        parts = [part if part.kind != "result" else part._replace(arguments=None) for part in joined(self.parts)]
+        told = [{name: value for name, value in part._asdict().items() if value} for part in parts]
+        return {"role": self.role, **columns, **self.tokens, "parts": told}
 
     def place(self) -> tuple[str, int]:
         """The file and the line of its first record."""
