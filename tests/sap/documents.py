@@ -58,26 +58,26 @@ RESULT: dict[str, Any] = {
 }
 
 
-def changed(document: dict[str, Any], pointer: str, value: Any) -> dict[str, Any]:
-    """A copy of ``document`` with the value at ``pointer`` set; ``...`` takes it away."""
+def changed(document: dict[str, Any], *changes: Any) -> dict[str, Any]:
+    """A copy of ``document`` with values set, given as pointer, value, pointer, value; ``...`` takes one away."""
     made = copy.deepcopy(document)
-    *steps, last = pointer.split("/")[1:]
-    inner: Any = made
-    for step in steps:
-        inner = inner[int(step)] if isinstance(inner, list) else inner[step]
-    if value is ...:
-        del inner[last]
-    elif isinstance(inner, list):
-        inner[int(last)] = value
-    else:
-        inner[last] = value
+    for pointer, value in zip(changes[::2], changes[1::2], strict=True):
+        *steps, last = pointer.split("/")[1:]
+        inner: Any = made
+        for step in steps:
+            inner = inner[int(step)] if isinstance(inner, list) else inner[step]
+        place = int(last) if isinstance(inner, list) else last
+        if value is ...:
+            del inner[place]
+        else:
+            inner[place] = copy.deepcopy(value)
     return made
 
 
 def _made(document: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    for pointer, value in changes.items():
-        document = changed(document, "/" + pointer.replace("__", "/"), value)
-    return copy.deepcopy(document)
+    return changed(
+        document, *(part for name, value in changes.items() for part in ("/" + name.replace("__", "/"), value))
+    )
 
 
 def task(**changes: Any) -> sap.Task:

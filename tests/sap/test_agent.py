@@ -297,6 +297,7 @@ async def test_a_full_disk_is_said_and_holds_nothing(tmp_path: Path, monkeypatch
             refused = await agent.submit(do(), principal=None)
             assert isinstance(refused, sap.Nack)
             assert (refused.reason or "").startswith("UNAUTHORIZED")
+        assert not agent._used
         ledger.full = False
         assert (await agent.call(one)).status == "SUCCEEDED"
 

@@ -169,7 +169,7 @@ def test_infos() -> None:
         return [(issue.reason, issue.where) for issue in sap.check(sap.decode(json.dumps(document)))]
 
     assert infos(changed(RESULT, "/status", "PARTIAL")) == [(Reason.NO_NEXT_ACTIONS, "/nextActions")]
-    partial = changed(changed(RESULT, "/status", "PARTIAL"), "/nextActions", [{"capability": "a.b"}])
+    partial = changed(RESULT, "/status", "PARTIAL", "/nextActions", [{"capability": "a.b"}])
     assert infos(partial) == []
     assert infos(changed(RESULT, "/error", {"code": "MINE"})) == [(Reason.UNKNOWN_CODE, "/error/code")]
     attached = changed(TASK, "/attachments", [{"uri": "http://u:p@host/x"}, {"uri": "UBOS:x"}, {}])

@@ -259,8 +259,8 @@ def failed(*documents: dict[str, Any]) -> set[str]:
 def test_the_checklist_objects_where_the_table_does(found: Any) -> None:
     for status, alignment in product(TERMINAL, sap.Alignment):
         evidence = {"alignment": alignment.value, "policyChecks": found[0] or PASS, "violations": found[1]}
-        one = changed(changed(RESULT, "/constitutionalEvidence", evidence), "/status", status)
-        one = changed(changed(one, "/error", {"code": "INTERNAL", "message": "m"}), "/nextActions", [{"action": "a"}])
+        one = changed(RESULT, "/constitutionalEvidence", evidence, "/status", status)
+        one = changed(one, "/error", {"code": "INTERNAL", "message": "m"}, "/nextActions", [{"action": "a"}])
         objected = "evidence" in failed(TASK, one)
         assert objected is bool(judge(status, alignment.value, found[0], found[1]).objection), (status, alignment)
 
@@ -269,7 +269,7 @@ def test_the_checklist_objects_where_the_table_does(found: Any) -> None:
 def test_a_failure_with_an_empty_message_does_not_say_why(message: str) -> None:
     for code in ("CACHE_MISS", "INTERNAL", None):
         error = {"message": message} if code is None else {"code": code, "message": message}
-        one = changed(changed(RESULT, "/status", "FAILED"), "/error", error)
+        one = changed(RESULT, "/status", "FAILED", "/error", error)
         one = changed(one, "/constitutionalEvidence/alignment", "ESCALATE")
         assert "errors" in failed(TASK, one)
         for each in (sap.Result.from_dict(one), sap.decode(json.dumps(one))):
@@ -285,7 +285,7 @@ def test_a_failure_with_an_empty_message_does_not_say_why(message: str) -> None:
 
 
 def test_empty_lists_are_no_signal() -> None:
-    bare = changed(changed(RESULT, "/metrics", ...), "/constitutionalEvidence", {"alignment": "VALID"})
+    bare = changed(RESULT, "/metrics", ..., "/constitutionalEvidence", {"alignment": "VALID"})
     for name in ("policyChecks", "violations"):
         assert failed(TASK, changed(bare, f"/constitutionalEvidence/{name}", [])) == {"learning"}
     for name, empty in (("metrics", {}), ("nextActions", [])):
