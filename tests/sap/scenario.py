@@ -100,24 +100,12 @@ def scenario() -> list[sap.Task]:
     ]
 
 
+FAILED = ("CACHE_MISS", "TIMEOUT", "TIMEOUT", "UNPROCESSABLE", "INTERNAL", "INTERNAL", "NON_CONSTITUTIONAL")
 EXPECTED = [
-    ("SUCCEEDED", None),
-    ("SUCCEEDED", None),
-    ("SUCCEEDED", None),
-    ("SUCCEEDED", None),
-    ("SUCCEEDED", None),
-    ("FAILED", "CACHE_MISS"),
-    ("FAILED", "TIMEOUT"),
-    ("FAILED", "TIMEOUT"),
-    ("FAILED", "UNPROCESSABLE"),
-    ("FAILED", "INTERNAL"),
-    ("FAILED", "INTERNAL"),
-    ("FAILED", "NON_CONSTITUTIONAL"),
-    ("ESCALATED", None),
-    ("SUCCEEDED", None),
-    ("NACK", "FORBIDDEN"),
-    ("NACK", "UNAUTHORIZED"),
-    ("NACK", "NOT_FOUND"),
+    *[("SUCCEEDED", None)] * 5,
+    *(("FAILED", code) for code in FAILED),
+    *(("ESCALATED", None), ("SUCCEEDED", None)),
+    *(("NACK", code) for code in ("FORBIDDEN", "UNAUTHORIZED", "NOT_FOUND")),
     ("SUCCEEDED", None),
 ]
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.sap.scenario import task
-from tests.sap.test_agent import do, offering, run
+from tests.sap.test_agent import Gate, do, offering, reason
 from turnwire import sap
 from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS
@@ -33,8 +33,7 @@ async def test_refusals_hold_nothing_and_cost_no_row(tmp_path: Path) -> None:
         for who in ("mallory", None, "é" * 200, "🙂" * 200):
             big = do({"text": "x" * 100_000}, issuer={"agentId": "é" * 5000, "agentKind": "agent"})
             receipt = await agent.submit(big, principal=who)
-            assert isinstance(receipt, sap.Nack)
-            assert (receipt.reason or "").startswith("UNAUTHORIZED: ")
+            assert reason(receipt).startswith("UNAUTHORIZED: ")
             assert receipt.correlation_id == big.correlation_id
         assert not agent._jobs and not agent._ended
         assert len(ledger) == 0
@@ -49,8 +48,7 @@ async def test_what_strict_writing_refuses_is_a_nack_with_a_pointer() -> None:
         ):
             one = do(**change)
             receipt = await agent.submit(one)
-            assert isinstance(receipt, sap.Nack)
-            assert (receipt.reason or "").startswith(f"INVALID_TASK: {pointer}: ")
+            assert reason(receipt).startswith(f"INVALID_TASK: {pointer}: ")
             assert receipt.correlation_id == one.correlation_id
 
 
@@ -131,66 +129,47 @@ async def test_two_agents_that_share_a_transcript_execute_a_task_once(tmp_path: 
 
 
 @pytest.mark.parametrize("redeliver", ["again", "fail"])
-def test_a_task_that_was_started_and_never_finished(tmp_path: Path, redeliver: str) -> None:
+async def test_a_task_that_was_started_and_never_finished(tmp_path: Path, redeliver: str) -> None:
     ledger = Ledger(tmp_path / "t")
     one = do()
     attempts: list[int] = []
 
-    async def what(agent: sap.Agent) -> sap.Result:
+    async with offering(
+        lambda _, context: attempts.append(context.attempt), redeliver=redeliver, transcript=ledger
+    ) as agent:
         dead = Transcript(ledger, lease=0.1)
         await dead.append((TASK_KIND, sap.encode(one), one.task_id))
         assert (await dead.claim(one.task_id)).mine
         dead.close()
-        return await agent.call(one)
-
-    def do_it(_task: sap.Task, context: sap.Context) -> str:
-        attempts.append(context.attempt)
-        return "done"
-
-    result = run(offering(do_it, redeliver=redeliver, transcript=ledger), what)
+        result = await agent.call(one)
     assert attempts == ([2] if redeliver == "again" else [])
     assert result.status == ("SUCCEEDED" if redeliver == "again" else "FAILED")
     assert result.error is None or "not finished" in (result.error.message or "")
 
 
-def test_a_task_that_its_agent_lets_go_is_another_ones_at_once(tmp_path: Path) -> None:
+async def test_a_task_that_its_agent_lets_go_is_another_ones_at_once(tmp_path: Path) -> None:
     """Not when the time is over for which it was the first one's: that is an hour."""
-    begun = asyncio.Event()
-
-    async def hangs(_task: sap.Task, _context: sap.Context) -> None:
-        begun.set()
-        await asyncio.sleep(3600)
-
-    async def main() -> sap.Result:
-        ledger, one = Ledger(tmp_path / "t"), do()
-        first = offering(hangs, transcript=ledger, lease=3600)
-        second = offering(lambda _task, context: context.attempt, transcript=ledger, lease=3600)
-        await first.__aenter__()
-        assert isinstance(await first.submit(one, kept=True), sap.Ack)
-        await begun.wait()
-        async with second:
-            calling = asyncio.ensure_future(second.call(one))
-            while not second._jobs or not next(iter(second._jobs.values())).claimed:
-                await asyncio.sleep(0.01)
-            await first.__aexit__()
-            return await calling
-
-    assert asyncio.run(asyncio.wait_for(main(), 120)).output == 2
+    ledger, one, hangs = Ledger(tmp_path / "t"), do(), Gate()
+    first = offering(hangs, transcript=ledger, lease=3600)
+    await first.__aenter__()
+    assert isinstance(await first.submit(one, kept=True), sap.Ack)
+    await hangs.begun.wait()
+    async with offering(lambda _task, context: context.attempt, transcript=ledger, lease=3600) as second:
+        calling = asyncio.ensure_future(second.call(one))
+        while not second._jobs or not next(iter(second._jobs.values())).claimed:
+            await asyncio.sleep(0.01)
+        await first.__aexit__()
+        assert (await calling).output == 2
 
 
-def test_results_are_found_after_a_restart(tmp_path: Path) -> None:
+async def test_results_are_found_after_a_restart(tmp_path: Path) -> None:
     one = do(telemetry={"trace": True})
-
-    async def first(agent: sap.Agent) -> sap.Result:
-        return await agent.call(one, principal="A-prime")
-
-    async def second(agent: sap.Agent) -> Any:
+    async with offering(lambda *_: 1, transcript=Ledger(tmp_path / "t")) as agent:
+        made = await agent.call(one, principal="A-prime")
+    async with offering(lambda *_: 1, transcript=Ledger(tmp_path / "t")) as agent:
         with pytest.raises(KeyError):
             await agent.look_up(one.task_id)
-        return await agent.look_up(one.task_id, principal="A-prime")
-
-    made = run(offering(lambda task, context: 1, transcript=Ledger(tmp_path / "t")), first)
-    assert run(offering(lambda task, context: 1, transcript=Ledger(tmp_path / "t")), second) == made
+        assert await agent.look_up(one.task_id, principal="A-prime") == made
 
 
 def test_what_waits_goes_in_its_order_whatever_is_taken_out():
@@ -268,46 +247,30 @@ def test_a_capability_is_allowed_by_any_rule_that_knows_its_issuer() -> None:
         assert denial is not None and str(denial[0]) == "UNAUTHORIZED"
 
 
-def test_a_traced_task_that_is_sent_again_is_queued_once(tmp_path: Path) -> None:
+async def test_a_traced_task_that_is_sent_again_is_queued_once(tmp_path: Path) -> None:
     """It was accepted before, by an agent that has ended."""
-    ledger = Ledger(tmp_path / "t")
-    one = do(telemetry={"trace": True})
+    ledger, one, got = Ledger(tmp_path / "t"), do(telemetry={"trace": True}), list[str]()
 
-    async def main() -> list[str]:
-        got: list[str] = []
-        begun, gate = asyncio.Event(), asyncio.Event()
+    async def note(result: sap.Result) -> None:
+        got.append(str(result.status))
 
-        async def wait(_task: sap.Task, _context: sap.Context) -> None:
-            begun.set()
-            await gate.wait()
-
-        async def note(result: sap.Result) -> None:
-            got.append(str(result.status))
-
+    for _ in range(3):
+        wait = Gate()
         async with offering(wait, transcript=ledger) as agent:
             await agent.submit(one, note, kept=True)
-            await begun.wait()
-        return got
-
-    assert [asyncio.run(asyncio.wait_for(main(), 120)) for _ in range(3)] == [["QUEUED", "RUNNING"]] + [["RUNNING"]] * 2
+            await wait.begun.wait()
+    assert got == ["QUEUED"] + ["RUNNING"] * 3
 
 
 async def test_who_waits_for_another_agent_may_be_cancelled(tmp_path: Path) -> None:
     """It has the task, and goes on; of one that both have there is one Result."""
-    one, ledger = do(), Ledger(tmp_path / "t")
-
-    begun, gate = asyncio.Event(), asyncio.Event()
-
-    async def wait(_task: sap.Task, _context: sap.Context) -> None:
-        begun.set()
-        await gate.wait()
-
+    one, ledger, wait = do(), Ledger(tmp_path / "t"), Gate()
     async with offering(wait, transcript=ledger) as first, offering(wait, transcript=ledger) as second:
         await first.submit(one)
-        await begun.wait()
+        await wait.begun.wait()
         await second.submit(one)
         assert str((await second.cancel(one.task_id)).status) == "CANCELLED"
-        gate.set()
+        wait.open.set()
         assert str((await first.call(one)).status) == "CANCELLED"
 
 
@@ -334,14 +297,10 @@ asyncio.run(main())
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not tell which process is gone")
-def test_the_task_of_a_killed_process_is_another_ones_at_once(tmp_path: Path) -> None:
+async def test_the_task_of_a_killed_process_is_another_ones_at_once(tmp_path: Path) -> None:
     """Not when its lease is over: that is an hour."""
     one = do()
     killed = subprocess.run([sys.executable, "-c", DIES, tmp_path / "t", one.task_id])
     assert killed.returncode == -9
-
-    async def what(agent: sap.Agent) -> sap.Result:
-        return await agent.call(one)
-
-    result = run(offering(lambda _task, context: context.attempt, transcript=Ledger(tmp_path / "t")), what)
-    assert result.output == 2
+    async with offering(lambda _task, context: context.attempt, transcript=Ledger(tmp_path / "t")) as agent:
+        assert (await agent.call(one)).output == 2

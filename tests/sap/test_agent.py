@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,21 @@ def offering(handler: Callable[..., Any], name: str = "work.do", **settings: Any
     return agent
 
 
-def run(agent: sap.Agent, what: Callable[[sap.Agent], Awaitable[Any]]) -> Any:
-    async def main() -> Any:
-        async with agent:
-            return await what(agent)
+class Gate:
+    """A handler that tells when it begins, and waits until it may end."""
 
-    return asyncio.run(asyncio.wait_for(main(), 120))
+    def __init__(self) -> None:
+        self.begun, self.open = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, *_: Any) -> None:
+        self.begun.set()
+        await self.open.wait()
+
+
+def reason(receipt: Any) -> str:
+    """The reason of a Nack."""
+    assert isinstance(receipt, sap.Nack)
+    return receipt.reason or ""
 
 
 def do(payload: dict[str, Any] | None = None, **changes: Any) -> sap.Task:
@@ -226,7 +235,7 @@ OWN = ("Agent.", "Batching.")
 """Whose work a handler cancels; that of the test, and of the loop around both, is nobody's to mend."""
 
 
-def test_an_agent_outlives_a_handler_that_cancels_everything(tmp_path: Path) -> None:
+async def test_an_agent_outlives_a_handler_that_cancels_everything(tmp_path: Path) -> None:
     async def handler(one: sap.Task, _context: sap.Context) -> Any:
         if one.payload.get("cancel"):
             for other in asyncio.all_tasks() - {asyncio.current_task()}:
@@ -234,15 +243,13 @@ def test_an_agent_outlives_a_handler_that_cancels_everything(tmp_path: Path) -> 
                     other.cancel()
         return 1
 
-    async def what(agent: sap.Agent) -> None:
+    ledger = Ledger(tmp_path / "t")
+    async with offering(handler, workers=2, transcript=ledger) as agent:
         for trace in (False, True, False):
             result = await agent.call(do({"cancel": True}, telemetry={"trace": trace}))
             assert result.status in TERMINAL
         assert (await agent.call(do())).status == "SUCCEEDED"
         assert agent.running
-
-    ledger = Ledger(tmp_path / "t")
-    run(offering(handler, workers=2, transcript=ledger), what)
     terminal = [row.key for row in ledger if row.kind == RESULT_KIND and sap.decode(row.body)["status"] in TERMINAL]
     assert len(terminal) == len(set(terminal)) == 4
 
@@ -291,12 +298,8 @@ async def test_a_full_disk_is_said_and_holds_nothing(tmp_path: Path, monkeypatch
         one = do()
         ledger.full = True
         for _ in range(3):
-            answer = await agent.submit(one)
-            assert isinstance(answer, sap.Nack)
-            assert answer.reason == "INTERNAL: the task could not be recorded: OSError"
-            refused = await agent.submit(do(), principal=None)
-            assert isinstance(refused, sap.Nack)
-            assert (refused.reason or "").startswith("UNAUTHORIZED")
+            assert reason(await agent.submit(one)) == "INTERNAL: the task could not be recorded: OSError"
+            assert reason(await agent.submit(do(), principal=None)).startswith("UNAUTHORIZED")
         assert not agent._used
         ledger.full = False
         assert (await agent.call(one)).status == "SUCCEEDED"
@@ -419,12 +422,7 @@ async def test_a_handler_has_the_context_of_whoever_runs_the_agent() -> None:
 
 async def test_places_of_the_line_come_back_when_an_agent_is_entered_again() -> None:
     """Those of tasks that waited when it was closed, too."""
-    gate = asyncio.Event()
-
-    async def wait(_task: sap.Task, _context: sap.Context) -> None:
-        await gate.wait()
-
-    agent = offering(wait, workers=1, queue=2)
+    agent = offering(Gate(), workers=1, queue=2)
     for _ in range(3):
         async with agent:
             tasks = [do() for _ in range(3)]
@@ -439,13 +437,7 @@ async def test_places_of_the_line_come_back_when_an_agent_is_entered_again() -> 
 @pytest.mark.parametrize("second", [False, True])
 async def test_a_task_is_kept_where_any_of_its_senders_keeps_it(first: bool, second: bool) -> None:
     """Then it has no Result when its agent is closed: it will be sent again."""
-
-    gate = asyncio.Event()
-
-    async def wait(_task: sap.Task, _context: sap.Context) -> None:
-        await gate.wait()
-
-    agent, one = offering(wait), do()
+    agent, one = offering(Gate()), do()
     async with agent:
         jobs = [await agent.receive(one, kept=kept) for kept in (first, second)]
     assert isinstance(jobs[0], Job) and jobs[0] is jobs[1]

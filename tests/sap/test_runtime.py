@@ -22,7 +22,7 @@ import turnwire
 from tests.ledger.intruder import rewrite
 from tests.sap.hosts import OVER, Broker, reached, serve
 from tests.sap.scenario import CHECKS, task
-from tests.sap.test_agent import do, offering
+from tests.sap.test_agent import do, offering, reason
 from tests.sap.test_principals import KEYS, PUBLIC
 from turnwire import sap
 from turnwire.errors import Unanswered
@@ -63,8 +63,7 @@ async def test_calls_that_overran_hold_the_places_of_their_capability_alone() ->
         codes = [result.error.code for result in results if result.error is not None]
         assert codes == ["TIMEOUT"] * 3 + ["RATE_LIMIT"], "the last one was accepted before the others overran"
         refused = await agent.submit(task("work.hang", {}, **BRIEF))
-        assert isinstance(refused, sap.Nack)
-        assert (refused.reason or "").startswith("RATE_LIMIT: all 3 places for handlers of work.hang ")
+        assert reason(refused).startswith("RATE_LIMIT: all 3 places for handlers of work.hang ")
         assert (await agent.call(task("work.quick", {"a": 1}))).output == {"a": 1}
         gate.set()
 
@@ -383,7 +382,7 @@ def test_a_locked_transcript_is_a_nack_within_the_tasks_time(transport: str, tmp
         try:
             for each, code in ((one, "INTERNAL"), (foreign, "UNAUTHORIZED")):
                 receipt = await client.send(each)
-                assert isinstance(receipt, sap.Nack) and (receipt.reason or "").startswith(f"{code}: ")
+                assert reason(receipt).startswith(f"{code}: ")
         finally:
             other.execute("ROLLBACK")
             other.close()

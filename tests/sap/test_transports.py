@@ -15,7 +15,7 @@ import pytest
 
 from tests.sap.hosts import reached
 from tests.sap.scenario import EXPECTED, make_agent, play, summary, task
-from tests.sap.test_agent import do, offering
+from tests.sap.test_agent import do, offering, reason
 from turnwire import sap
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
 from turnwire.sap.transports import bus, mcp
@@ -203,17 +203,13 @@ async def test_hints_choose_among_providers_on_every_transport(transport: str, t
 async def test_strangers_and_a_bus_that_is_not_entered_are_refused_in_words(tmp_path: Path) -> None:
     bus = two(tmp_path)
     one = task("work.where", {}, target={"capability": "work.where"})
-    closed = await bus.receive(one)
-    assert isinstance(closed, sap.Nack)
-    assert (closed.reason or "").startswith("INTERNAL")
+    assert reason(await bus.receive(one)).startswith("INTERNAL")
     async with bus:
         for name in ("work.none", "work.where"):
             unknown = task(name, {}, target={"capability": name})
             stranger = await bus.receive(unknown, principal=None)
             assert not isinstance(stranger, sap.Nack) or (stranger.reason or "").startswith("UNAUTHORIZED")
-            told = await bus.acting(None).send(unknown)
-            assert isinstance(told, sap.Nack)
-            assert told.reason == "UNAUTHORIZED: the credentials are unknown"
+            assert reason(await bus.acting(None).send(unknown)) == "UNAUTHORIZED: the credentials are unknown"
         with pytest.raises(KeyError):
             await bus.look_up(one.task_id)
 
@@ -283,8 +279,7 @@ async def test_mcp_gives_receipts_and_progress_before_the_work_is_done_and_cance
             (do(issuer={"agentId": "X", "agentKind": "agent"}), "UNAUTHORIZED"),
             (task("work.none", {}), "NOT_FOUND"),
         ):
-            nack = await client.send(refused)
-            assert isinstance(nack, sap.Nack) and (nack.reason or "").startswith(code)
+            assert reason(await client.send(refused)).startswith(code)
         calling = asyncio.create_task(client._client.call_tool("work.do", {"seconds": 30}))
         while not (jobs := [job for job in agent._jobs.values() if job.task.payload["seconds"] == 30]):
             await asyncio.sleep(0)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import raised
 from tests.sap.scenario import CHECKS, task
-from tests.sap.test_agent import do, offering, run
+from tests.sap.test_agent import do, offering
 from turnwire import sap
 from turnwire.errors import BadAnswer, CallError, Unanswered, Unreachable
 from turnwire.ledger import Ledger
@@ -88,7 +88,7 @@ async def test_who_said_what(
             assert result.output == "out"
 
 
-def test_vetters_of_the_agent_come_first_and_take_the_tasks_time() -> None:
+async def test_vetters_of_the_agent_come_first_and_take_the_tasks_time() -> None:
     asked: list[str] = []
 
     def first(_task: sap.Task, _result: sap.Result) -> None:
@@ -99,14 +99,11 @@ def test_vetters_of_the_agent_come_first_and_take_the_tasks_time() -> None:
         await asyncio.sleep(10)
         return "VALID"
 
-    async def what(agent: sap.Agent) -> None:
-        agent.vet = (first,)
-        result = await agent.call(do(telemetry={"budget": {"seconds": 0.7}}))
-        assert result.error is not None and result.error.code == "TIMEOUT"
-
     agent = sap.Agent("B", vet=first)
     agent.capability("work.do", vet=second)(lambda task, context: 1)
-    run(agent, what)
+    async with agent:
+        result = await agent.call(do(telemetry={"budget": {"seconds": 0.7}}))
+        assert result.error is not None and result.error.code == "TIMEOUT"
     assert asked == ["agent", "capability"]
 
 
