@@ -85,6 +85,19 @@ _SPLIT = [
 
 
 @pytest.mark.once
+def test_a_line_that_waits_is_named(tmp_path: Path) -> None:
+    """While it has no end; one that is a whole object needs none."""
+    log, begun = tmp_path / "a.jsonl", samples.text([{"type": "thread.started", "thread_id": "t"}])
+    for more, waits in ((b'{"type":"turn.st', 16), (b'{"type":"turn.started"}', 0), (b'{"type":"turn.st\n', 0)):
+        log.write_bytes(begun + more)
+        made = command("ledger", "ingest", tmp_path / f"{len(more)}.db", log)
+        with Ledger(str(tmp_path / f"api{len(more)}.db")) as ledger:
+            found = ingest(ledger, log)
+        assert found.waits == (((str(log), len(begun), waits),) if waits else ())
+        assert (f"{waits} bytes" in made.err) is bool(waits)
+
+
+@pytest.mark.once
 def test_blocks_of_anthropic_stay_blocks() -> None:
     """Images too, in a prompt and in the result of a tool; what the API has no block for is text."""
     image: dict[str, Any] = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}

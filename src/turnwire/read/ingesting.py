@@ -15,11 +15,13 @@ POSITION, REJECT = "position", "reject"
 
 
 class Ingested(NamedTuple):
-    """The result of :func:`ingest`. entries: records and rejects; last: the number of the last entry of the ledger."""
+    """The result of :func:`ingest`. entries: records and rejects; last: the number of the last entry of the ledger;
+    waits: the unfinished last lines that wait for their ends: (file, offset, bytes)."""
 
     entries: int
     last: int
     counts: Counts
+    waits: tuple[tuple[str, int, int], ...]
 
 
 def ingest(ledger: Ledger, source: Any, *, wire: str | None = None, **options: Any) -> Ingested:
@@ -50,7 +52,12 @@ def ingest(ledger: Ledger, source: Any, *, wire: str | None = None, **options: A
         last = ledger.append_many([*entries, place], expect=last)[-1]
         total += len(entries)
         entries.clear()
-    return Ingested(total, last, found.counts)
+    waits = [
+        (one["name"], one["offset"], one["size"] - one["offset"])
+        for one in found.position["files"]  # of compressed ones nothing is known
+        if one["tail_bytes"] and one["offset"] < one["size"] and one["given"] is None
+    ]
+    return Ingested(total, last, found.counts, tuple(waits))
 
 
 def _records(batch: Any) -> Iterable[tuple[str, bytes, str]]:

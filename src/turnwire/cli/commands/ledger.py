@@ -79,6 +79,8 @@ def ingest(file: str, sources: tuple[str, ...], wire: str | None) -> int:
     except sqlite3.Error as error:
         raise _refused(error, file) from error
     complain(f"{found.counts.records:,} records and {found.counts.rejects:,} rejects appended to {inputs.shown(file)}")
+    for name, place, size in found.waits:
+        complain(f"{inputs.shown(name)}: the last line, {size:,} bytes from byte {place:,} on, waits for its end")
     return BAD_RECORDS if found.counts.rejects else GOOD
 
 
