@@ -81,7 +81,7 @@ STORMS = [*itertools.product(KINDS, (False, True), (100,)), *((kind, False, 2) f
 
 @pytest.mark.parametrize(("kind", "banner", "keep"), [one for one in STORMS if one[2] > 2 or one[0] in RENAMED])
 def test_following_through_a_storm(kind: str, banner: bool, keep: int, tmp_path: Path) -> None:
-    follow_a_storm(tmp_path, kind, banner, keep, 8, random.Random(f"{kind} {banner}"))
+    follow_a_storm(tmp_path, kind, banner, keep, 5, random.Random(f"{kind} {banner}"))
 
 
 @pytest.mark.parametrize(("kind", "banner", "keep"), STORMS)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.log.engines import GOOD, UPSTREAM, VECTORS
-from tests.log.found import add_up as check_sums, everything as with_raw, plain_values
+from tests.log.found import plain_values
 from tests.nslip.twins import core_of, plain
 from turnwire import Batch, DecodeError, Reason, Scan, csp, nslip, scan
 from turnwire.nslip.spec import Slot
@@ -37,11 +37,6 @@ def everything(found: Scan) -> tuple[Any, ...]:
     return table(found), found.rejects.rows(), found.counts
 
 
-def add_up(data: bytes, scan: Scan) -> None:
-    """Every byte belongs to exactly one record, reject or text."""
-    check_sums(data, with_raw(scan), "nslip")
-
-
 def test_the_upstream_lines_are_what_decoding_one_by_one_gives() -> None:
     data = UPSTREAM.read_bytes()
     lines = data.split(b"\n")[:-1]
@@ -60,16 +55,6 @@ def test_the_upstream_lines_are_what_decoding_one_by_one_gives() -> None:
     for slot in Slot:
         assert columns[slot.name.lower()] == [message.slots.get(slot) for message in messages]
     assert set(columns["file"]) == {str(UPSTREAM)}
-
-
-def test_messages_among_other_text() -> None:
-    data = b"2026-05-04 INFO planner: " + GOOD + b" sent; " + GOOD + GOOD + b"# done\nmail bob@example.com @@@ @z1\n"
-    found = scan_nslip(data)
-    add_up(data, found)
-    (batch,) = list(scan_nslip(data))
-    assert len(batch) == 3
-    assert [bytes(batch.raw(row)) for row in range(3)] == [GOOD] * 3
-    assert batch["line"].tolist() == [1, 1, 1]
 
 
 def test_errors_skip_and_raise() -> None:
@@ -172,13 +157,6 @@ def test_a_batch_as_columns() -> None:
     assert batch.raw(-1) == wires[1].encode()
     with pytest.raises(TypeError):
         batch.raw(0)[0] = 0
-
-
-def test_escapes_in_text() -> None:
-    for text in ("\\", '"', '\\"', '"\\', "\\\\", '\\\\"', 'a\\"b\\\\c"', "\\n", "\\\\n"):
-        message = nslip.SlipMessage(1, 2, 3, 4, 5, 4, {Slot.TAG: text, Slot.STATUS: "x" + text})
-        (batch,) = scan_nslip(nslip.encode(message).encode())
-        assert (batch["tag"][0], batch["status"][0]) == (text, "x" + text)
 
 
 def test_nothing_comes_of_nothing() -> None:

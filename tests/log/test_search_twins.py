@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -127,26 +126,6 @@ def test_cores_agree_in_carriers(first: int) -> None:
         chance = random.Random(number)
         data = carried(chance)
         agreed(data, batch_bytes=chance.randrange(1, len(data) + 2))
-
-
-@pytest.mark.parametrize("wire", ["nslip", "csp"])
-def test_own_columns_in_strings_and_streams(wire: str) -> None:
-    messages = {
-        "nslip": b'@aA|f2|c9|S1|d2|T3|k1|pS|r2|qA|u"o\\"k"|t"tag"#\n@T3|d2|S1|c9|f1|a0|g5#\n'
-        b"@a0|f0|c1|S1|d1|TLygHa16AHYF#\n",
-        "csp": b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\nPRIORITY P1\n\n"
-        b"CSP/1\nFROM B\nTO A\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS PARTIAL\nDATA\n<<<\nmany\n>>>\n\n",
-    }
-    said = messages[wire]
-    time = "2026-01-02T10:00:01.1Z"
-    carried = b"".join(f"{time} stdout F ".encode() + line + b"\n" for line in said.splitlines())
-    docker = b"".join(
-        json.dumps({"log": line.decode(), "stream": "stdout", "time": time}).encode() + b"\n"
-        for line in said.splitlines(keepends=True)
-    )
-    data = b"text\n".join([said * 40, json.dumps({"msg": said.decode()}).encode() + b"\n", carried, docker, said])
-    for size in (100, 1 << 20):
-        assert len(agreed(data, wire, batch_bytes=size)[0]["raw"]) == 44 * (3 if wire == "nslip" else 2)
 
 
 @pytest.mark.parametrize("number", [0, 4, 8, 26])
