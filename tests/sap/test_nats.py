@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,27 +63,20 @@ async def emptied(client: nats.Client) -> None:
         await asyncio.sleep(0.01)
 
 
-def played(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(work(), 120))
-
-
-def test_a_worker_that_ends_gives_its_tasks_to_another(broker: Broker) -> None:
-    async def main() -> None:
-        (first, seen, _never), (second, also, go) = noting(), noting()
-        names: dict[str, Any] = {"queue": "b", "prefix": "given"}
-        async with nats.Client(broker.url, **names) as client, first, second:
-            for number in range(5):
-                await client.send(named(str(number)))
-            async with nats.Worker(first, broker.url, at_once=2, **names):
-                while first.unfinished < 2:
-                    await asyncio.sleep(0.01)
-            go.set()
-            async with nats.Worker(second, broker.url, ack_wait=30, **names):
-                await emptied(client)
-        assert not seen
-        assert sorted(also) == ["0", "1", "2", "3", "4"]
-
-    played(main)
+async def test_a_worker_that_ends_gives_its_tasks_to_another(broker: Broker) -> None:
+    (first, seen, _never), (second, also, go) = noting(), noting()
+    names: dict[str, Any] = {"queue": "b", "prefix": "given"}
+    async with nats.Client(broker.url, **names) as client, first, second:
+        for number in range(5):
+            await client.send(named(str(number)))
+        async with nats.Worker(first, broker.url, at_once=2, **names):
+            while first.unfinished < 2:
+                await asyncio.sleep(0.01)
+        go.set()
+        async with nats.Worker(second, broker.url, ack_wait=30, **names):
+            await emptied(client)
+    assert not seen
+    assert sorted(also) == ["0", "1", "2", "3", "4"]
 
 
 async def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,36 +95,34 @@ async def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pyte
     assert all(each.cancelled() for each in some)
 
 
-def test_permissions_say_who_publishes(tmp_path: Path) -> None:
-    prefix = "may"
-    started = Broker(tmp_path, PERMISSIONS.format(prefix))
+@pytest.fixture
+def permitting(tmp_path: Path) -> Iterator[Broker]:
+    started = Broker(tmp_path, PERMISSIONS.format("may"))
+    yield started
+    started.kill()
 
-    async def main() -> None:
-        agent, _seen, go = noting()
-        go.set()
-        names: dict[str, Any] = {"queue": "b", "prefix": prefix}
-        login = {"user": "worker", "password": "w"}
-        worker = nats.Worker(agent, started.url, identify=nats.by_subject, options=login, **names)
-        told: list[Exception] = []
 
-        async def tell(error: Exception) -> None:
-            told.append(error)
+async def test_permissions_say_who_publishes(permitting: Broker) -> None:
+    agent, _seen, go = noting()
+    go.set()
+    names: dict[str, Any] = {"queue": "b", "prefix": "may"}
+    login: dict[str, Any] = {"user": "worker", "password": "w"}
+    worker = nats.Worker(agent, permitting.url, identify=nats.by_subject, options=login, **names)
+    told: list[Exception] = []
 
-        login = {"user": "one", "password": "o", "error_cb": tell}
-        async with agent, worker:
-            async with nats.Client(started.url, principal="A-prime", options=login, **names) as client:
-                some = [named(f"{n}", issuer={"agentId": "A-prime", "agentKind": "agent"}) for n in range(4)]
-                results = await asyncio.gather(*map(client.call, some))
-                assert {str(result.status) for result in results} == {"SUCCEEDED"}
-            async with nats.Client(started.url, principal="Other", options=login, **names) as stranger:
-                with pytest.raises(Unreachable, match="does not let this client publish"):
-                    await stranger.call(named("x"))
-        assert not told
+    async def tell(error: Exception) -> None:
+        told.append(error)
 
-    try:
-        played(main)
-    finally:
-        started.kill()
+    login = {"user": "one", "password": "o", "error_cb": tell}
+    async with agent, worker:
+        async with nats.Client(permitting.url, principal="A-prime", options=login, **names) as client:
+            some = [named(f"{n}", issuer={"agentId": "A-prime", "agentKind": "agent"}) for n in range(4)]
+            results = await asyncio.gather(*map(client.call, some))
+            assert {str(result.status) for result in results} == {"SUCCEEDED"}
+        async with nats.Client(permitting.url, principal="Other", options=login, **names) as stranger:
+            with pytest.raises(Unreachable, match="does not let this client publish"):
+                await stranger.call(named("x"))
+    assert not told
 
 
 async def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:

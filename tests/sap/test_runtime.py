@@ -9,7 +9,6 @@ import sqlite3
 import sys
 import threading
 import uuid
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,14 +36,6 @@ BRIEF = {"telemetry": {"budget": {"seconds": 0.3}}}
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
 
 
-def over(transport: str, agent: sap.Agent, what: Callable[[Any], Awaitable[Any]], url: str, **options: Any) -> Any:
-    async def main() -> Any:
-        async with reached(transport, agent, url, **options) as client:
-            return await what(client)
-
-    return asyncio.run(asyncio.wait_for(main(), GUARD))
-
-
 def quick(agent: sap.Agent) -> sap.Agent:
     agent.capability("work.quick")(lambda one, context: one.payload)
     return agent
@@ -70,22 +61,17 @@ async def test_calls_that_overran_hold_the_places_of_their_capability_alone() ->
 
 @pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize("transport", ["bus", "nats"])
-def test_calls_without_an_end_and_those_behind_them_hold_nobody_else(transport: str, nats_url: str) -> None:
+async def test_calls_without_an_end_and_those_behind_them_hold_nobody_else(transport: str, nats_url: str) -> None:
     gate = threading.Event()
     agent = quick(sap.Agent("B", queue=16, workers=2))
     agent.capability("work.hang")(lambda one, context: gate.wait(GUARD) and "done")
 
-    async def what(client: Any) -> None:
+    async with reached(transport, agent, nats_url) as client:
         hanging = [task("work.hang", {}, replyTo={"expectAck": False}) for _ in range(30)]
         receipts = await asyncio.gather(*(client.send(one) for one in hanging))
         assert any(isinstance(receipt, sap.Ack) for receipt in receipts)
         for number in range(5):
             assert await client.call("work.quick", {"a": number}) == {"a": number}
-        gate.set()
-
-    try:
-        over(transport, agent, what, nats_url)
-    finally:
         gate.set()
 
 
@@ -175,7 +161,7 @@ def _children() -> list[Any]:
 
 @pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize("transport", ["bus", "http", "nats"])
-def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_url: str) -> None:
+async def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_url: str) -> None:
     """Tasks beyond that are refused, or stay in their queue, and none that was acknowledged is lost."""
     gate = asyncio.Event()
     agent = quick(sap.Agent("B", memory=1_000_000, queue=1000, workers=1))
@@ -185,7 +171,7 @@ def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_url: str
         await gate.wait()
         return len(one.payload["text"])
 
-    async def what(client: Any) -> None:
+    async with reached(transport, agent, nats_url) as client:
         some = [task("work.wait", {"text": "x" * 90_000}, replyTo={"expectAck": False}) for _ in range(30)]
         receipts = [await client.send(one) for one in some]
         assert agent._used <= 1_000_000
@@ -198,8 +184,6 @@ def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_url: str
             assert (await client.call(one, retries=9)).output == 90_000
         assert await client.call("work.quick", {"text": "x" * 90_000}, retries=9) == {"text": "x" * 90_000}
         assert agent._used <= 1_000_000
-
-    over(transport, agent, what, nats_url)
 
 
 @pytest.mark.usefixtures("quiet_logs")
@@ -370,13 +354,15 @@ async def test_a_handler_that_makes_its_result_is_told_what_to_return() -> None:
 
 @pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize("transport", ["bus", "nats"])
-def test_a_locked_transcript_is_a_nack_within_the_tasks_time(transport: str, tmp_path: Path, nats_url: str) -> None:
+async def test_a_locked_transcript_is_a_nack_within_the_tasks_time(
+    transport: str, tmp_path: Path, nats_url: str
+) -> None:
     path, rules = tmp_path / "t", sap.Access([sap.Rule("A-*", ("work.*",))])
     agent = quick(sap.Agent("B", transcript=Ledger(path, timeout=10 * GUARD), access=rules))
     one = task("work.quick", {}, **BRIEF)
     foreign = task("work.quick", {}, issuer={"agentId": "X", "agentKind": "agent"}, **BRIEF)
 
-    async def what(client: Any) -> None:
+    async with reached(transport, agent, nats_url) as client:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         try:
@@ -387,8 +373,6 @@ def test_a_locked_transcript_is_a_nack_within_the_tasks_time(transport: str, tmp
             other.execute("ROLLBACK")
             other.close()
         assert (await client.call(task("work.quick", {}))).status == "SUCCEEDED"
-
-    over(transport, agent, what, nats_url)
 
 
 # ---------------------------------------------------------------- cancelling

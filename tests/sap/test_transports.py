@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,25 +27,15 @@ pytestmark = [
 ]
 
 
-def run(
-    folder: Path, transport: str, what: Callable[[Any], Awaitable[Any]], url: str = "", **settings: Any
-) -> tuple[Any, sap.Agent]:
-    async def main() -> tuple[Any, sap.Agent]:
-        agent = make_agent(folder, **settings)
-        async with reached(transport, agent, url) as client:
-            return await what(client), agent
-
-    folder.mkdir(exist_ok=True)
-    return asyncio.run(main())
-
-
-def test_the_same_scenario_gives_the_same_results_on_every_transport(tmp_path: Path, nats_url: str) -> None:
-    transports = ("bus", "http", "mcp over http", "nats")
-    made = {name: run(tmp_path / name, name, play, nats_url)[0] for name in transports}
+async def test_the_same_scenario_gives_the_same_results_on_every_transport(tmp_path: Path, nats_url: str) -> None:
+    made = {}
+    for name in ("bus", "http", "mcp over http", "nats"):
+        (tmp_path / name).mkdir()
+        async with reached(name, make_agent(tmp_path / name), nats_url) as client:
+            made[name] = await play(client)
+        assert made[name] == made["bus"], name
     assert summary(made["bus"]) == EXPECTED
     assert [one["kept"] for one in made["bus"] if "kept" in one] == [True] * 3
-    for name in transports:
-        assert made[name] == made["bus"], name
     assert made["bus"][0]["metrics"] == made["bus"][1]["metrics"] == {"calls": 1, "traced": False}
     missed = made["bus"][3]["constitutionalEvidence"]["cache"]
     assert (missed.pop("hit"), missed) == (False, {"cacheKey": mock.ANY})
@@ -56,40 +45,28 @@ def test_the_same_scenario_gives_the_same_results_on_every_transport(tmp_path: P
     assert "secret detail" not in json.dumps(made["bus"])
 
 
-def test_the_transcript_holds_tasks_and_results_and_the_history_conforms(tmp_path: Path) -> None:
-    one = task("work.add", {"a": 1, "b": 2}, telemetry={"trace": True})
-
-    async def what(line: Any) -> None:
-        await line.call(one)
-
-    _, agent = run(tmp_path, "bus", what)
-    assert agent.transcript is not None
-    kinds = [entry.kind for entry in agent.transcript]
-    assert kinds == [TASK_KIND, RESULT_KIND, STARTED_KIND, RESULT_KIND, RESULT_KIND]
-    rows = [entry for entry in agent.transcript if entry.kind != STARTED_KIND]
-    logged = [(entry.kind, sap.decode(entry.body)) for entry in rows]
-    assert logged[0][1] == one
-    assert [str(result.status) for _, result in logged[1:]] == ["QUEUED", "RUNNING", "SUCCEEDED"]
-    assert agent.transcript.verify()
-    checklist = sap.conformance(*(message for _, message in logged), learning=agent.learning)
-    assert checklist, str(checklist)
-
-
-def test_reply_to_and_trace_on_the_bus(tmp_path: Path) -> None:
-    async def what(line: bus.Bus) -> list[str]:
+async def test_the_transcript_holds_tasks_and_results_and_the_history_conforms(tmp_path: Path) -> None:
+    """Each Result goes to replyTo as well."""
+    agent, states = make_agent(tmp_path), ["QUEUED", "RUNNING", "SUCCEEDED"]
+    async with reached("bus", agent) as line:
         mailbox = line.subscribe("bus:inproc:prime")
         one = task("work.add", {"a": 1, "b": 2}, telemetry={"trace": True}, replyTo={"endpoint": "bus:inproc:prime"})
         assert isinstance(await line.send(one), sap.Ack)
-        envelopes = [await mailbox.get() for _ in range(3)]
-        assert {envelope.correlation_id for envelope in envelopes} == {one.correlation_id}
-        return [str(envelope.result.status) for envelope in envelopes]
+        envelopes = [await mailbox.get() for _ in states]
+    assert {envelope.correlation_id for envelope in envelopes} == {one.correlation_id}
+    assert [str(envelope.result.status) for envelope in envelopes] == states
+    assert agent.transcript is not None and agent.transcript.verify()
+    kinds = [entry.kind for entry in agent.transcript]
+    assert kinds == [TASK_KIND, RESULT_KIND, STARTED_KIND, RESULT_KIND, RESULT_KIND]
+    logged = [sap.decode(entry.body) for entry in agent.transcript if entry.kind != STARTED_KIND]
+    assert logged[0] == one
+    assert [str(result.status) for result in logged[1:]] == states
+    checklist = sap.conformance(*logged, learning=agent.learning)
+    assert checklist, str(checklist)
 
-    statuses, _ = run(tmp_path, "bus", what)
-    assert statuses == ["QUEUED", "RUNNING", "SUCCEEDED"]
 
-
-def test_the_bus_refuses_what_may_not_be_written(tmp_path: Path) -> None:
-    async def what(line: bus.Bus) -> None:
+async def test_the_bus_refuses_what_may_not_be_written(tmp_path: Path) -> None:
+    async with reached("bus", make_agent(tmp_path)) as line:
         broken = task("work.add", {"a": 1, "b": 2})
         del broken.constitutional_context.pressure_level
         with pytest.raises(sap.codec.EncodeError):
@@ -100,8 +77,6 @@ def test_the_bus_refuses_what_may_not_be_written(tmp_path: Path) -> None:
         assert (await line.call(anywhere)).output == {"sum": 2}
         with pytest.raises(ValueError, match="bus:"):
             line.subscribe("elsewhere")
-
-    run(tmp_path, "bus", what)
 
 
 async def test_mcp_lists_capabilities_and_refuses_strange_calls(tmp_path: Path) -> None:
