@@ -172,17 +172,17 @@ async def test_results_are_found_after_a_restart(tmp_path: Path) -> None:
         assert await agent.look_up(one.task_id, principal="A-prime") == made
 
 
-def test_what_waits_goes_in_its_order_whatever_is_taken_out():
-    async def main(seed: int) -> None:
+async def test_what_waits_goes_in_its_order_whatever_is_taken_out():
+    for seed in range(40):
         chance = random.Random(seed)
         line = Line(sap.Capability("work.do", lambda *_: None, "", None, queue=0, workers=1))
         keys, came, left = {}, [], []
 
-        async def life(job: Job) -> None:
+        async def life(job: Job, line: Line = line, came: Any = came, left: Any = left) -> None:
             async with line.turn(job, None) as its_turn:
                 (came if its_turn else left).append(job)
 
-        def begin(priority: str) -> tuple[Job, asyncio.Task[None]]:
+        def begin(priority: str, life: Any = life) -> tuple[Job, asyncio.Task[None]]:
             one = do(telemetry={"priority": priority})
             job = Job(one, sap.encode(one), ANONYMOUS)
             return job, asyncio.create_task(life(job))
@@ -204,9 +204,6 @@ def test_what_waits_goes_in_its_order_whatever_is_taken_out():
         await asyncio.gather(*lives)
         assert [job for job in came if job in keys] == sorted(keys, key=keys.__getitem__)
         assert not line.waiting and not line.working
-
-    for seed in range(100):
-        asyncio.run(main(seed))
 
 
 @pytest.mark.parametrize("keys", [["a"], ["a", "b"], ["a", "a"], ["a", "b", "a"], ["a", "a", "a", "b"]])

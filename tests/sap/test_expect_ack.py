@@ -131,35 +131,21 @@ async def test_nats_queues_without_a_worker_and_a_server_that_stopped(broker: Br
 
 
 @pytest.mark.parametrize("transport", ["bus", "http", "mcp", "nats"])
-def test_an_agent_whose_transcript_stands_still(transport: str, tmp_path: Path, broker: Broker) -> None:
+async def test_an_agent_whose_transcript_stands_still(transport: str, tmp_path: Path, broker: Broker) -> None:
     """Whoever expects an Ack hears that there is none; the task goes its way, and is executed once."""
-    goes_on = threading.Event()
-    done: list[str] = []
-
-    async def main() -> None:
-        agent = sap.Agent("B", transcript=Ledger(tmp_path / "t"))
-
-        @agent.capability("work.note")
-        async def note(one: sap.Task, _context: sap.Context) -> str:
-            done.append(one.task_id)
-            return "done"
-
-        patient = {} if transport == "bus" else {"timeout": PATIENT}
-        async with reached(transport, agent, broker.url, ack_seconds=SOON, **patient) as client:
-            assert agent._transcript is not None
-            agent._transcript._thread.submit(goes_on.wait, PATIENT)  # a disk that answers to nothing
-            some = [expecting(), expecting()]
-            for one, work in zip(some, (client.send, lambda one: listened(client, one)), strict=True):
-                if work is not client.send and transport == "mcp":
-                    continue  # its states come as notifications, and its Result is bounded by the timeout
+    goes_on, done = threading.Event(), list[str]()
+    agent = sap.Agent("B", transcript=Ledger(tmp_path / "t"))
+    agent.capability("work.note")(lambda one, _context: done.append(one.task_id))
+    patient = {} if transport == "bus" else {"timeout": PATIENT}
+    async with reached(transport, agent, broker.url, ack_seconds=SOON, **patient) as client:
+        assert agent._transcript is not None
+        agent._transcript._thread.submit(goes_on.wait, GUARD)  # a disk that answers to nothing
+        some = [expecting(), expecting()]
+        for one, work in zip(some, (client.send, lambda one: listened(client, one)), strict=True):
+            if work is client.send or transport != "mcp":  # where statuses are notifications, bounded by the timeout
                 with pytest.raises(Unanswered):
                     await work(one)
-            goes_on.set()
-            results = [await answered(client, one) for one in some]
-        assert [str(result.status) for result in results] == ["SUCCEEDED"] * 2
-        assert sorted(done) == sorted(one.task_id for one in some)
-
-    try:
-        asyncio.run(asyncio.wait_for(main(), GUARD))
-    finally:
         goes_on.set()
+        results = [await answered(client, one) for one in some]
+    assert [str(result.status) for result in results] == ["SUCCEEDED"] * 2
+    assert sorted(done) == sorted(one.task_id for one in some)

@@ -93,24 +93,21 @@ class Streaming(httpx.AsyncBaseTransport):
         return httpx.Response(200, headers={"Content-Type": LINES}, content=self._chunks)
 
 
-def test_a_line_of_a_stream_ends_with_a_line_feed_alone() -> None:
+async def test_a_line_of_a_stream_ends_with_a_line_feed_alone() -> None:
     """U+2028 and others end lines of Python, and stand in texts of JSON."""
     one = task("work.who", {})
     output = "a\u2028b\u2029c\x85d"
     texts = [sap.encode(sap.result_for(one, sap.Outcome(output, status=status), "B")) for status in ("RUNNING", None)]
     data = "\n".join(texts).encode()  # the last one without its end
 
-    async def main(size: int) -> None:
-        async def chunks() -> AsyncIterator[bytes]:
-            for at in range(0, len(data), size):
-                yield data[at : at + size]
-
-        async with httpx.AsyncClient(transport=Streaming(chunks())) as raw:
-            found = [result async for result in http.Client("http://b", client=raw).statuses(one)]
-        assert [(result.status, result.output) for result in found] == [("RUNNING", output), ("SUCCEEDED", output)]
+    async def chunks(size: int) -> AsyncIterator[bytes]:
+        for at in range(0, len(data), size):
+            yield data[at : at + size]
 
     for size in (1, 7, len(texts[0]) + 1, len(data)):
-        asyncio.run(main(size))
+        async with httpx.AsyncClient(transport=Streaming(chunks(size))) as raw:
+            found = [result async for result in http.Client("http://b", client=raw).statuses(one)]
+        assert [(result.status, result.output) for result in found] == [("RUNNING", output), ("SUCCEEDED", output)]
 
 
 async def test_a_stream_of_results_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,21 +376,18 @@ STATUSES = {
 
 
 @pytest.mark.parametrize("code", ErrorCode)
-def test_each_code_has_a_status_and_what_belongs_to_it(code: ErrorCode) -> None:
+async def test_each_code_has_a_status_and_what_belongs_to_it(code: ErrorCode) -> None:
     """RFC 9110 wants WWW-Authenticate with a 401; who may come again is told when."""
 
     class Refusing:
         def refusal(self, one: sap.Task, principal: Any = None, /) -> Any:
             return code, "no"
 
-    async def main() -> httpx.Response:
-        agent = offering(lambda one, context: 1, access=Refusing())
-        transport = httpx.ASGITransport(http.app(agent))
-        async with agent, httpx.AsyncClient(transport=transport, base_url="http://t") as client:
-            headers = {"Content-Type": "application/json", "Prefer": "respond-async"}
-            return await client.post("/tasks", content=sap.encode(do()), headers=headers)
-
-    answer = asyncio.run(main())
+    agent = offering(lambda one, context: 1, access=Refusing())
+    transport = httpx.ASGITransport(http.app(agent))
+    async with agent, httpx.AsyncClient(transport=transport, base_url="http://t") as client:
+        headers = {"Content-Type": JSON, "Prefer": "respond-async"}
+        answer = await client.post("/tasks", content=sap.encode(do()), headers=headers)
     assert answer.status_code == answer.json()["status"] == STATUSES.get(code, 500)
     assert ("retry-after" in answer.headers) is (answer.status_code in (429, 503))
     assert ("www-authenticate" in answer.headers) is (answer.status_code == 401)
