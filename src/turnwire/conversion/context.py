@@ -162,8 +162,8 @@ class Names:
         self._next = dict.fromkeys(_MAPPINGS, 1)
         self._given = dict.fromkeys(_MAPPINGS, 0)
         self._learned: list[tuple[str, str]] = []  # names that were given ids since ``keep``
-        self.mappers: dict[str, Any] = {}
-        """Wire -> its fields and their facts by these names (``facts.mapper``)."""
+        self.mappers: dict[Any, Any] = {}
+        """Wire, or class of messages -> its fields and their facts by these names (``facts.mapper``)."""
 
     @cached_property
     def plain(self) -> Names:
@@ -179,7 +179,8 @@ class Names:
     def back(self, mapping: str, value: Any) -> Any:
         """The name that is mapped to a value, or ABSENT."""
         table = self._back[mapping]
-        return table.get(value if type(value) is int else _folded(value), ABSENT) if table else ABSENT
+        found = table.get(value, ABSENT) if table else ABSENT
+        return found if found is not ABSENT or not table else table.get(_folded(value), ABSENT)
 
     def number(self, mapping: str, name: str) -> Any:
         """The number of a name: as mapped, or what a decimal text says; ABSENT if neither holds."""
@@ -254,3 +255,6 @@ def _folded(value: Any) -> Any:
     if not isinstance(value, str) or len(value) != 36:
         return value
     return value.lower() if value[8] == value[13] == value[18] == value[23] == "-" else value
+
+
+NO_CONTEXT = Context()

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from turnwire import registry
 from turnwire.checklists import ClauseFault, Recent, RecordChecklist
+from turnwire.conversion.carrying import restored
 from turnwire.conversion.context import Context, Names
-from turnwire.conversion.converting import Converted, ConvertOptions, converted, names_of, reader_of, restored, written
-from turnwire.conversion.facts import Mapper, is_known, mapper
+from turnwire.conversion.converting import Converted, ConvertOptions, converted, names_of, reader_of, written
+from turnwire.conversion.facts import Mapper, Pair, is_known, mapper
 from turnwire.conversion.shapes import ABSENT, Facts, Fields, Shape
 from turnwire.errors import ConvertError, Issue, Reason, expect, expect_number
 from turnwire.registry import reading
@@ -36,6 +37,10 @@ class Closing(NamedTuple):
 _WORK = object()
 _Key = tuple[str | None, str]
 """(conversation, name) of a task; no conversation where all tasks of a wire are in one history."""
+
+
+_Naming = tuple[_Key, str, Any, str, int]
+"""A task, its name in the target's history, how that is written, and the name and number that gave it."""
 
 
 class _Task(NamedTuple):
@@ -100,7 +105,6 @@ class Converter:
         self._counts = Recent(remember)  # turns and clocks
         self._own: OrderedDict[_Key, tuple[str, Any]] = OrderedDict()  # -> the name there, and how that is written
         self._taken: set[Any] = set()  # names as they are written
-        self._naming: tuple[_Key, str, Any, str, int] | None = None  # of the message that is fed, until it is admitted
         self._numbers = Recent(remember)  # name -> the number that its last namesake got
         self._state: str | None = None  # that the target's own messages have led to
         self._asked: dict[tuple[str | None, str | None], OrderedDict[_Key, None]] = {}
@@ -117,8 +121,7 @@ class Converter:
 
     def be_terse(self) -> None:
         """Names only one dropped field of each message from now on: naming all takes longer."""
-        if not self._options.terse:
-            self._options = self._options._replace(terse=True)
+        self._options = self._options._replace(terse=True)
 
     @property
     def context(self) -> Context:
@@ -129,7 +132,6 @@ class Converter:
         """Converts the next message. Raises what :func:`convert` raises, and ConvertError(not_conforming) for a
         message that does not fit the history, with the clause of the target's checklist in ``path``; it then
         changes nothing."""
-        self._naming = None
         self._names.keep()
         try:
             return self._fed(message)
@@ -142,35 +144,39 @@ class Converter:
         return converted(message, self.to, self._names, self._options)
 
     def _fed(self, message: Any) -> Converted:
-        target, changes, issues = self._mapper, dict[tuple[Any, ...], int](), None
-        reader = reader_of(message, self.to, self._names) or target
+        target, options = self._mapper, self._options
+        reader = reader_of(message, self.to, self._names)
+        if reader is None:
+            return self._kept(Converted(message, ()))
         fields = reader.shape.split(message)
-        made = Converted(message, ()) if reader is target else restored(reader, fields, target, self._options)
-        if own := made is not None:
-            if reader is not target:
-                reader, message, fields = target, made.message, target.shape.split(made.message)
-            facts = said = target.facts(fields)
-            task = self._task(self._target, facts)
-        else:
-            facts, changes, task = self._adapted(reader.shape, reader.facts(fields))
-            made, said, issues = written(reader, fields, target, self._as_written(facts), self._options)
-            self._refuse_requester(facts, task)
-        self._admit(made.message, said, own or "task" in facts, issues)
-        if own:
-            self._take_in(fields, facts)
-        elif self._naming is not None:
-            key, known, written_as, name, number = self._naming
-            self._name(key, known, written_as)
-            if number:
-                self._numbers[name] = number
-        if task is not None and _ends(facts, reader, message):
-            if task.is_told(facts):
-                self._answered(task, task.assignee)
-            else:
-                self._done(task.key)
-        self._note(reader.shape, facts)
-        for key, count in changes.items():
-            self._counts[key] = count
+        if options.restore and (found := restored(reader, fields, target, options.nearest, options.key)) is not None:
+            return self._kept(Converted(*found))
+        facts = reader.facts(fields)
+        task, count = self._adapt(reader.shape, facts)
+        told, naming = self._as_written(facts)
+        made, said, issues = written(reader, fields, target, told, options)
+        if self._target.by_others and task is not None and task.is_told(facts):
+            # Said to a question of who does the work, say, and the target would take it for the answer.
+            text = f"{task.requester} requested {task.name} and cannot answer it"
+            raise self._refused(ClauseFault(self._target.by_others, 0, text))
+        self._admit(made.message, said, "task" in facts, issues)
+        if naming is not None:
+            self._name(*naming[:3])
+            if naming[4]:
+                self._numbers[naming[3]] = naming[4]
+        self._note(reader, message, facts, task)
+        if count is not None:
+            self._counts[count] = facts["sequence"]
+        return made
+
+    def _kept(self, made: Converted) -> Converted:
+        """A message of the target, or one that was carried, which stays as it is."""
+        fields = self._target.split(made.message)
+        facts = self._mapper.facts(fields)
+        task = self._task(self._target, facts)
+        self._admit(made.message, facts, True, None)
+        self._take_in(fields, facts)
+        self._note(self._mapper, made.message, facts, task)
         return made
 
     @property
@@ -189,38 +195,39 @@ class Converter:
 
     # --- what a message lacks because others have said it
 
-    def _adapted(self, shape: Shape, facts: Facts) -> tuple[Facts, dict[tuple[Any, ...], int], _Task | None]:
-        """The facts as the target says them in a conversation, the counters that they use up, and the task that they
-        answer."""
-        act = facts.get("act")
-        said = facts.get("conversation", facts.get("message", self._spoke.get(facts.get("sender"))))
+    def _adapt(self, shape: Shape, facts: Facts) -> tuple[_Task | None, tuple[Any, Any] | None]:
+        """Makes the facts what the target says in a conversation; the task that they answer, and what counts them."""
+        target, act, sender = self._target, facts.get("act"), facts.get("sender")
+        said = facts.get("conversation")
+        if said is None:
+            said = facts.get("message", self._spoke.get(sender))
         if said is not None:
             facts["conversation"] = self._aliases.get(said, said)
         task = self._task(shape, facts)
         if task is not None:
-            facts |= {"conversation": task.conversation} if task.conversation is not None else {}
+            if task.conversation is not None:
+                facts["conversation"] = task.conversation
             to = task.assignee if task.is_told(facts) else task.requester
             for name, end in (("receiver", to), ("sender", task.assignee)):
                 if end is not None and not is_known(facts, name):
                     facts[name] = end
-            if (task.said or self._counted) and self._mapper.task_form(facts) is not None:
-                facts.setdefault("task", task.name)
-        elif act in _ASKS and "task" not in facts and self._counted and self._mapper.task_form(facts) is not None:
-            facts["task"] = f"{_UNNAMED}{self._work + 1}"
-        changes: dict[tuple[Any, ...], int] = {}
-        if self._target.counts:
-            key = (facts.get("conversation"), facts.get("sender") if self._target.counts == "sender" else None)
-            facts["sequence"] = changes[key] = self._counts.get(key, 0) + 1
-        return facts, changes, task
+        named = (task is not None and task.said) or (self._counted and (task is not None or act in _ASKS))
+        if named and "task" not in facts and self._mapper.task_form(facts) is not None:
+            facts["task"] = f"{_UNNAMED}{self._work + 1}" if task is None else task.name
+        if not target.counts:
+            return task, None
+        key = facts.get("conversation"), facts.get("sender") if target.counts == "sender" else None
+        facts["sequence"] = self._counts.get(key, 0) + 1
+        return task, key
 
     def _task(self, shape: Shape, facts: Facts) -> _Task | None:
         """The task that an answer is about: the one that it names, else the oldest that its sender was asked for."""
         if facts.get("act") not in _ANSWERS:
             return None
-        conversation, name, sender = (facts.get(fact) for fact in ("conversation", "task", "sender"))
+        conversation, name = facts.get("conversation"), facts.get("task")
         if name is not None:
             return self._tasks.get((None if shape.stateful else conversation, name))
-        waiting = self._asked.get((conversation, sender))
+        waiting = self._asked.get((conversation, facts.get("sender")))
         return self._tasks[next(iter(waiting))] if waiting else None
 
     def _done(self, key: _Key) -> None:
@@ -242,21 +249,26 @@ class Converter:
         self._unanswered -= len(task.waiting.intersection(waiting))
         task.waiting.difference_update(waiting)
 
-    def _as_written(self, facts: Facts) -> Facts:
-        """The facts with the names that the target's history has for them."""
-        target = self._target
-        if target.tasks_alone:
-            facts = self._own_task(facts)
+    def _as_written(self, facts: Facts) -> tuple[Facts, _Naming | None]:
+        """The facts with the names that the target's history has for them, and what names the task there from now."""
+        target, told, naming = self._target, facts, None
+        name = facts.get("task") if target.tasks_alone else None
+        if name is not None and (form := self._mapper.task_form(facts)) is not None:
+            key = facts.get("conversation"), name
+            naming = None if key in self._own else self._naming(key, form)
+            told = {**facts, "task": self._own[key][0] if naming is None else naming[1]}
         if target.stateful:  # what it names is a state, which only messages of the target change
-            facts = facts | {"conversation": self._head()}
+            told = {**told, "conversation": self._head()}
         if target.opens and facts.get("act") == "ask" and facts.get("conversation") not in self._begun:
-            facts = {"message" if fact == "conversation" else fact: value for fact, value in facts.items()}
-        return facts
+            told = {"message" if fact == "conversation" else fact: value for fact, value in told.items()}
+        return told, naming
 
     def _head(self) -> str:
         """The state that the target's history is in."""
+        if self._state:
+            return self._state
         default = self._names.default(self.to, "", self._target.state_path)
-        return self._state or (default if isinstance(default, str) else "") or self._target.stateful
+        return (default if isinstance(default, str) else "") or self._target.stateful
 
     def _take_in(self, fields: Fields, facts: Facts) -> None:
         """A message of the target leads from one state to another, and its tasks have the names that they have."""
@@ -269,21 +281,14 @@ class Converter:
         if form is not None and "task" in facts:
             self._name((None, facts["task"]), facts["task"], form.write(facts["task"], self._names, self.to))
 
-    def _own_task(self, facts: Facts) -> Facts:
-        """The facts with a name of the task's own: where all tasks are in one history, those of two conversations must
-        not bear the same."""
-        name, form = facts.get("task"), self._mapper.task_form(facts)
-        if name is None or form is None:
-            return facts
-        key = (facts.get("conversation"), name)
-        if key in self._own:
-            return {**facts, "task": self._own[key][0]}
-        name = name.removeprefix(_UNNAMED)
+    def _naming(self, key: _Key, form: Pair) -> _Naming:
+        """A name of the task's own: where all tasks are in one history, those of two conversations must not bear the
+        same."""
+        name = key[1].removeprefix(_UNNAMED)
         number = self._numbers.get(name, 0)  # those before it were taken
         while (written := form.write(known := _numbered(name, number), self._names, self.to)) in self._taken:
             number += 1
-        self._naming = key, known, written, name, number
-        return {**facts, "task": known}
+        return key, known, written, name, number
 
     def _name(self, key: _Key, known: str, written: Any) -> None:
         """Remembers what a task is called in the target's history."""
@@ -293,13 +298,18 @@ class Converter:
             while len(self._own) > self._room:
                 self._taken.discard(self._own.popitem(last=False)[1][1])
 
-    def _note(self, shape: Shape, facts: Facts) -> None:
-        """Remembers who speaks in which conversation, and what was asked of whom."""
-        conversation = facts.get("conversation")
-        ends = facts.get("sender"), facts.get("receiver")
-        for end in ends:
-            if end is not None and conversation is not None:
-                self._spoke[end] = conversation
+    def _note(self, reader: Mapper, message: Any, facts: Facts, task: _Task | None) -> None:
+        """Remembers which task a message ends, who speaks in which conversation, and what was asked of whom."""
+        if task is not None and _ends(facts, reader, message):
+            if task.is_told(facts):
+                self._answered(task, task.assignee)
+            else:
+                self._done(task.key)
+        conversation, ends = facts.get("conversation"), (facts.get("sender"), facts.get("receiver"))
+        if conversation is not None:
+            for end in ends:
+                if end is not None:
+                    self._spoke[end] = conversation
         if facts.get("act") not in _ASKS:
             return
         if "message" in facts and conversation is not None:
@@ -307,7 +317,7 @@ class Converter:
         unnamed = f"{_UNNAMED}{self._work + 1}"
         name = facts.get("task", unnamed)
         self._work += name == unnamed
-        key = (None if shape.stateful else conversation, name)
+        key = (None if reader.shape.stateful else conversation, name)
         known = self._tasks.get(key)
         if known is not None and facts["act"] == "ask" and _WORK in known.waiting:  # a question about work that goes on
             if ends[0] not in known.waiting:
@@ -329,17 +339,16 @@ class Converter:
     def _admit(self, message: Any, facts: Facts, names: bool, issues: list[Issue] | None) -> None:
         """Writes a message of the target, which says these facts. names: whether its source says which work it is
         about. issues: those of the message, if they are known."""
-        asks = facts.get("act") in _ASKS
         if self._judge is not None:
-            fault = self._unasked(facts, names) or self._judge.admits(message, self._written + 1, issues)
+            fault = self._unasked(facts, names) if self._target.asked_first else None
+            fault = fault or self._judge.admits(message, self._written + 1, issues)
             if fault is not None:
                 raise self._refused(fault)
             self._judge.forget(self._room)
         self._written += 1
-        conversation = facts.get("conversation", facts.get("message") if self._target.opens else None)
-        if conversation is not None:
-            self._begun[conversation] = None
-        if asks:
+        if self._target.opens and (said := facts.get("conversation", facts.get("message"))) is not None:
+            self._begun[said] = None
+        if self._target.asked_first and facts.get("act") in _ASKS:
             self._requested[facts.get("task")] = None
 
     def _refused(self, fault: ClauseFault) -> ConvertError:
@@ -347,20 +356,12 @@ class Converter:
         text = f"this violates the requirements of {self.to} for a history: {fault.text}"
         return ConvertError(Reason.NOT_CONFORMING, text, wire=self.to, path=fault.clause, missing=[fault.clause])
 
-    def _refuse_requester(self, facts: Facts, task: _Task | None) -> None:
-        """Refuses what whoever asked for a piece of work says about it (to a question of who does it, say), where the
-        target would take it for the answer."""
-        clause = self._target.by_others
-        if clause and task is not None and task.is_told(facts):
-            text = f"{task.requester} requested {task.name} and cannot answer it"
-            raise self._refused(ClauseFault(clause, 0, text))
-
     def _unasked(self, facts: Facts, names: bool) -> ClauseFault | None:
         """The fault of an answer that has no place here: it names work that was not asked for, among other work that
         was, or its source names none, so that nothing that follows can ask for it. Where nothing was asked for so far,
         the beginning may be missing, and the request may follow: at the end the checklist tells."""
-        clause, task = self._target.asked_first, facts.get("task")
-        if not clause or facts.get("act") not in _ANSWERS or task in self._requested:
+        task = facts.get("task")
+        if facts.get("act") not in _ANSWERS or task in self._requested:
             return None
         if not names:
             text = "it answers no task that its source names, and no request was seen"
@@ -368,14 +369,12 @@ class Converter:
             text = f"it answers {task}, which was not requested, or longer ago than remember allows"
         else:
             return None
-        return ClauseFault(clause, self._written + 1, text)
+        return ClauseFault(self._target.asked_first, self._written + 1, text)
 
 
 def _numbered(name: str, number: int) -> str:
     """The name of a namesake: the first as it is, others with a number."""
-    if not number:
-        return name
-    return f"{name}0{number}" if name[-1:].isdigit() else f"{name}{number}"
+    return f"{name}{'0' * name[-1:].isdigit()}{number}" if number else name
 
 
 def _ends(facts: Facts, reader: Mapper, message: Any) -> bool:

@@ -7,12 +7,11 @@ from typing import Any
 from turnwire.conversion.shapes import Fields, Path, Shape
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.csp.codec import write
-from turnwire.csp.messages import AnyBlock, CspMessage, Error, FileOp, Generic, Patch, Result, Task
+from turnwire.csp.messages import AnyBlock, CspMessage, Patch, made_block
 from turnwire.csp.spec import BLOCK_WORD, Intent
 from turnwire.errors import Issue, Reason
 
 _OWN = own_acts("csp")
-_BLOCKS: dict[str, type[Task | Result | Error]] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _HEADERS: tuple[Path, ...] = (("sender",), ("receiver",), ("ctx",), ("intent",))
 _WORD, _LINE, _ISSUES, _ID = ("block", "kind"), ("line",), ("issues",), ("block", "id")
 
@@ -22,33 +21,28 @@ def split(message: CspMessage) -> Fields:
 
     ``block.kind`` is there only where it differs from the intent's; a repeated key is ``block.KEY.2``, and so on.
     """
-    fields: Fields = {}
-    for path, value in zip(_HEADERS, (message.sender, message.receiver, message.ctx, message.intent), strict=True):
-        if value is not None:
-            fields[path] = str(value)
+    values = message.sender, message.receiver, message.ctx, message.intent
+    fields: Fields = dict(zip(_HEADERS, map(str, values), strict=True))
+    if None in values:
+        fields = {path: text for path, text in fields.items() if getattr(message, path[0]) is not None}
     block: Any = message.block
     if block is not None and block.kind != BLOCK_WORD.get(message.intent or ""):
-        fields["block", "kind"] = _plain(block.kind)
+        fields["block", "kind"] = str(block.kind)
     for name in () if block is None else block.__match_args__:
         if name == "fields":
             seen: dict[str, int] = {}
             for key, text in block.fields:
                 seen[key] = number = seen.get(key, 0) + 1
-                fields[("block", key) if number == 1 else ("block", key, str(number))] = _plain(text)
+                fields[("block", key) if number == 1 else ("block", key, str(number))] = str(text)
         elif name == "ops":
             fields |= {("block", "ops", str(place)): op for place, op in enumerate(block.to_dict()["ops"])}
         elif name != "kind" and (value := getattr(block, name)) is not None:
-            fields["block", name] = _plain(value)
+            fields["block", name] = str(value)
     if message.line != 1:
         fields["line",] = message.line
     if message.issues:
         fields["issues",] = [[str(issue.reason), *issue[1:]] for issue in message.issues]
     return fields
-
-
-def _plain(value: Any) -> Any:
-    """A text of no class of its own."""
-    return str(value) if isinstance(value, str) else value
 
 
 def join(fields: Fields) -> CspMessage:
@@ -70,10 +64,7 @@ def _block(word: str, fields: Fields) -> AnyBlock:
         ops = [value for path, value in inner.items() if path[0] == "ops"]
         return Patch(name, inner.get(("base",)), ops, inner.get(("apply",)))
     op = inner.pop(("op",), "")
-    pairs = [(path[0], value) for path, value in inner.items()]
-    if word == "FILEOP":
-        return FileOp(name, op, pairs)
-    return _BLOCKS[word](name, pairs) if word in _BLOCKS else Generic(word, name, pairs)
+    return made_block(word, name, [(path[0], value) for path, value in inner.items()], op)
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:

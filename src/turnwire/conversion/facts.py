@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import lru_cache
 from itertools import count
-from typing import Any, NamedTuple
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
 from turnwire.contract import Wire
@@ -21,15 +23,20 @@ from turnwire.nslip.spec import SHORT_STRING
 from turnwire.sap.times import UUID, read_time, write_time
 from turnwire.sstp.spec import PLACEHOLDERS
 
+if TYPE_CHECKING:
+    from turnwire.conversion.tables import Place
+
 Function = Callable[[Any, Names, str], Any]
 """(value, names, wire) -> value, or ABSENT: a fact that has no exact form there, a value without a meaning."""
 
 
 class Pair(NamedTuple):
-    """write: fact -> value of the field; read: value of the field -> fact."""
+    """write: fact -> value of the field; read: value of the field -> fact. fits: true for the texts that are written as
+    they are, where nothing else is written; None for other forms."""
 
     write: Function
     read: Function
+    fits: Callable[[str], Any] | None = None
 
 
 _TOKEN = re.compile(r"[^\x00-\x20\x7f]+")
@@ -63,7 +70,7 @@ def _text(value: Any, names: Names, wire: str) -> Any:
 
 def _when(fits: Callable[[str], Any]) -> Pair:
     """Texts that fit."""
-    return Pair(lambda value, names, wire: value if isinstance(value, str) and fits(value) else ABSENT, _text)
+    return Pair(lambda value, names, wire: value if isinstance(value, str) and fits(value) else ABSENT, _text, fits)
 
 
 def _or_as_it_is(form: Pair) -> Pair:
@@ -168,43 +175,31 @@ def _list(value: Any, names: Names, wire: str) -> Any:
 
 
 def _only(value: Any, names: Names, wire: str) -> Any:
-    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) else ABSENT
+    return value[0] if _list(value, names, wire) is value and len(value) == 1 else ABSENT
 
 
-def _object(text: str) -> Any:
-    """The JSON object that ``text`` is the one way to write, or None."""
+def _object(text: str, other: Any) -> Any:
+    """The JSON object that ``text`` is the one way to write, or something else."""
     if not text.startswith("{"):
-        return None
+        return other
     try:
         value = json_text.read_object(text, "")
-        return value if json_text.write(value) == text else None
+        return value if json_text.write(value) == text else other
     except WireError:
-        return None
+        return other
 
 
-def _to_payload(value: Any, names: Names, wire: str) -> Any:
-    found = _object(value)
-    return {"text": value} if found is None else found
-
-
-def _from_payload(value: Any, names: Names, wire: str) -> Any:
-    if not isinstance(value, dict):
-        return ABSENT
-    only = value.get("text") if len(value) == 1 else None
-    return only if isinstance(only, str) else json_text.write(value)
-
-
-def _to_json(value: Any, names: Names, wire: str) -> Any:
-    found = _object(value)
-    return value if found is None else found
-
-
-def _from_json(value: Any, names: Names, wire: str) -> Any:
+def _json(value: Any, names: Names, wire: str) -> Any:
     return value if isinstance(value, str) else json_text.write(value) if isinstance(value, dict) else ABSENT
 
 
+def _payload(value: Any, names: Names, wire: str) -> Any:
+    only = isinstance(value, dict) and len(value) == 1 and isinstance(value.get("text"), str)
+    return value["text"] if only else ABSENT if isinstance(value, str) else _json(value, names, wire)
+
+
 FORMS: dict[str, Pair] = {
-    "text": Pair(_text, _text),
+    "text": _when(_any),
     "filled": _when(_filled),
     "not_blank": _when(str.strip),
     "name": _when(_name),
@@ -230,8 +225,8 @@ FORMS: dict[str, Pair] = {
     "priority": _words("priority", PRIORITIES, frozenset(), frozenset()),
     "texts": Pair(_list, _list),
     "only_one": Pair(lambda value, names, wire: [value] if _filled(value) else ABSENT, _only),
-    "payload": Pair(_to_payload, _from_payload),
-    "json": Pair(_to_json, _from_json),
+    "payload": Pair(lambda value, names, wire: _object(value, {"text": value}), _payload),
+    "json": Pair(lambda value, names, wire: _object(value, value), _json),
     "content": _when(_any),  # made and read as a whole in kick.py
 }
 """Name in the tables -> how a fact is written and read."""
@@ -248,25 +243,118 @@ UNREAD = "unread"
 known all the same, so that nothing else may stand for it."""
 
 
-_Step = tuple[Path, str, Function, Any, bool, Callable[[], Any] | None]
-"""How a field is written: its path and fact, how, the caller's values for what a source says, whether no message can do
-without it, and what gives it where the source says nothing of it."""
+def _missed(facts: Facts, fact: str, value: Any) -> None:
+    """A field has a value without a meaning."""
+    if value not in _NOTHING:
+        facts.setdefault(UNREAD, {})[fact] = value
 
 
-class _Plan(NamedTuple):
-    """The places of one kind of message, made ready: of those that say something, (path, fact, how it is read); the
-    steps that write a message, those of them that have a fact, and path -> fact of both; the form of the task that it
-    must name."""
+_FUNCTIONS = """
+def read(fields):
+ get, facts = fields.get, {{}}{read}
+ return facts
+def make(facts, fields, needed):
+ get, unread = facts.get, facts.get(UNREAD, NONE){make}
+def back(facts, fields, needed):
+ get, unread = facts.get, facts.get(UNREAD, NONE){back}
+"""
+_READ = """
+ value = get(path{n})
+ if value is not None:
+  if {reads}: facts[{fact!r}] = value
+  else: missed(facts, {fact!r}, {said})"""
+"""What reads a place. The last place comes first: of several that say one fact, the first is heard."""
+_WRITE = """
+ value = get({fact!r})
+ if value is not None:
+  if {writes}: fields[path{n}] = value
+  else: {lacks}
+ elif {fact!r} in unread:
+  if (value := values{n}.get(as_key(unread[{fact!r}]), ABSENT)) is not ABSENT: fields[path{n}] = value
+  else: {lacks}
+ elif {given}: {gives}
+ else: {lacks}"""
+"""What writes a fact: by the caller's values for it or its form, or by these values for what stands for it in the
+source; else what the context gives."""
 
-    read: list[tuple[Path, str, Function]]
-    written: list[_Step]
-    said: list[_Step]
-    facts: dict[Path, str]
-    task: Pair | None
+
+class _Code:
+    """The functions of one kind of message, made from its places as source text, so that each place costs only what
+    its form and its context ask for.
+
+    read(fields) -> facts. make(facts, fields, needed) writes the fields of a message, with what the context gives, and
+    lists the paths that it lacks; back(facts, fields, needed) writes those that the facts alone give. facts: path ->
+    fact of what is written. task: the form of the task that the message must name, if it has one.
+    """
+
+    read: Callable[[Fields], Facts]
+    make: Callable[[Facts, Fields, list[Path]], None]
+    back: Callable[[Facts, Fields, list[Path]], None]
+
+    def __init__(self, mapper: Mapper, kind: str) -> None:
+        names, shape, values = mapper.names, mapper.shape, mapper.names.context.values.get(mapper.wire, _NONE)
+        places, known = tuple(shape.places[kind]), {"names": names, "plain": names.plain, "wire": mapper.wire}
+        (forms, self.facts), gives = _forms(places), []
+        self.task: Pair | None = None
+        for n, place in enumerate(places):
+            known[f"values{n}"] = mapped = values.get(place.path, _NONE)
+            fresh = (kind, forms[f"path{n}"]) in shape.fresh
+            known[f"given{n}"], asked = given = mapper.supply(kind, place.path, place.form in _TIMES, fresh)
+            gives.append((bool(mapped), given[0] is not ABSENT, asked))
+            must = place.fact == "task" and place.need == "must" and self.task is None
+            if must and f"{kind}:{place.path}" not in shape.numbered:
+                self.task = FORMS[place.form]
+        exec(_compiled(places, tuple(gives)), forms | known, vars(self))
 
 
-class Mapper:
-    """One wire, with the names of a context: the facts of its fields, and the fields of facts."""
+@lru_cache(256)
+def _forms(places: tuple[Place, ...]) -> tuple[dict[str, Any], dict[Path, str]]:
+    """What the functions of these places use, by name; and path -> fact of those that are written."""
+    used: dict[str, Any] = {"ABSENT": ABSENT, "GRAVE": GRAVE, "UNREAD": UNREAD, "as_key": as_key, "missed": _missed}
+    used["NONE"], facts = _NONE, {}
+    for n, place in enumerate(places):
+        used[f"path{n}"] = path = parsed(place.path)
+        used |= {f"{name}{n}": function for name, function in FORMS[place.form]._asdict().items()}
+        if place.need != "read":
+            facts[path] = "" if place.form == "content" else place.fact
+    return used, facts
+
+
+@lru_cache(256)
+def _compiled(places: tuple[Place, ...], given: tuple[tuple[bool, bool, bool], ...]) -> CodeType:
+    """The code of these places. given: of each, whether the caller has values for it, whether the context gives it,
+    and whether by a function."""
+    read = make = back = ""
+    for n, (place, (mapped, gives, asked)) in enumerate(zip(places, given, strict=True)):
+        form, fact, must = FORMS[place.form], place.fact, place.need == "must"
+        if place.form == "content":
+            fact, must = "", False
+        if fact and form.read is _text:
+            read = _READ.format(n=n, fact=fact, reads="isinstance(value, str)", said="value") + read
+        elif fact:
+            reads = f"(value := read{n}(said := value, names, wire)) is not ABSENT"
+            read = _READ.format(n=n, fact=fact, reads=reads, said="said") + read
+        if place.need == "read":
+            continue
+        lacks = f"needed.append(path{n})" if must else "pass"
+        give = f"fields[path{n}] = given{n}{'()' * asked}" if gives else lacks
+        if not fact:
+            make += f"\n {give}"
+            continue
+        writes = f"(value := write{n}({'said' if mapped else 'value'}, {{0}}, wire)) is not ABSENT"
+        if mapped:
+            writes = f"(value := values{n}.get(as_key(said := value), ABSENT)) is not ABSENT or {writes}"
+        elif form.fits is not None:
+            writes = "isinstance(value, str)" if form.fits is _any else f"isinstance(value, str) and fits{n}(value)"
+        # What a grave act does says how far the work is: no default may say something else.
+        told = "get('act') not in GRAVE" if fact == "status" else "True"
+        make += _WRITE.format(n=n, fact=fact, writes=writes.format("names"), lacks=lacks, given=told, gives=give)
+        back += _WRITE.format(n=n, fact=fact, writes=writes.format("plain"), lacks="pass", given="False", gives="pass")
+    return compile(_FUNCTIONS.format(read=read, make=make, back=back), "<conversion>", "exec")
+
+
+class Mapper(dict[str, _Code]):
+    """One wire, with the names of a context: the facts of its fields, and the fields of facts; kind -> its code."""
 
     def __init__(self, wire: Wire, names: Names) -> None:
         self.described = wire
@@ -275,129 +363,67 @@ class Mapper:
         self.shape = shape_of(wire.name)
         self.kinds = {act: row[self.wire] for act, row in ACTS.items() if self.wire in row}
         """Act -> the wire's own kind for it, or the nearest one. Wires that stand in no table choose themselves."""
+        self.acts: Collection[str] = self.kinds or ACTS
+        """The acts for which the wire has a kind, its own or a near one."""
         self.named_kinds = sorted({form.kind for form in self.kinds.values() if form.own})
         self.progress = frozenset[str]().union(*(rule.progress for rule in wire.pairs))
         """The kinds of answers that only report progress."""
-        self._plans: dict[str, _Plan] = {}
-        self._chosen: dict[tuple[Any, ...], list[_Step]] = {}  # by kind and the facts that are there
         self._numbers: defaultdict[str, count[int]] = defaultdict(lambda: count(1))  # of ids, by their letters
 
-    def _plan(self, kind: str) -> _Plan:
-        found = self._plans.get(kind)
-        if found is not None:
-            return found
-        read, written, task = [], [], None
-        for place in self.shape.places[kind]:
-            path, form, whole = parsed(place.path), FORMS[place.form], place.form == "content"
-            if place.fact and not whole:
-                read.append((path, place.fact, form.read))
-            if place.need == "read":
-                continue
-            must, fact = place.need == "must" and not whole, "" if whole else place.fact
-            values = self.names.context.values.get(self.wire, {}).get(place.path)
-            supply = self._supply(kind, place.path, place.form in _TIMES, (kind, path) in self.shape.fresh)
-            if fact or must or supply is not None:  # no message has it otherwise
-                written.append((path, fact, form.write, values, must, supply))
-            if fact == "task" and must and task is None and f"{kind}:{place.path}" not in self.shape.numbered:
-                task = form
-        said = [step for step in written if step[1]]
-        found = self._plans[kind] = _Plan(read, written, said, {step[0]: step[1] for step in written}, task)
-        return found
+    def __missing__(self, kind: str) -> _Code:
+        code = self[kind] = _Code(self, kind)
+        return code
 
-    def _steps(self, kind: str, facts: Facts, supply: bool) -> list[_Step]:
-        """The steps that can write something, or find it missing, where these facts are there."""
-        key = (kind, supply, *facts)
-        found = self._chosen.get(key)
-        if found is None:
-            if len(self._chosen) >= _SHAPES:
-                self._chosen.clear()
-            plan = self._plan(kind)
-            steps = plan.written if supply else plan.said
-            can = [step for step in steps if step[1] in facts or (supply and (step[4] or step[5] is not None))]
-            found = self._chosen[key] = can if UNREAD not in facts else steps
-        return found
-
-    def _supply(self, kind: str, path: str, timed: bool, fresh: bool) -> Callable[[], Any] | None:
-        """The function that gives a field of which the source says nothing, by the context; None if it has none."""
+    def supply(self, kind: str, path: str, timed: bool, fresh: bool) -> tuple[Any, bool]:
+        """What gives a field of which the source says nothing, by the context, and whether it is a function that is
+        asked; ABSENT if nothing does."""
         context, given = self.names.context, self.names.unasked(self.wire, kind, path)
+        if given is ABSENT and self.names.room and (letter := self.shape.numbered.get(f"{kind}:{path}")) is not None:
+            numbers = self._numbers[letter]
+            return (lambda: f"{letter}{next(numbers)}"), True
         if given is ABSENT:
-            if self.names.room and (letter := self.shape.numbered.get(f"{kind}:{path}")) is not None:
-                numbers = self._numbers[letter]
-                return lambda: f"{letter}{next(numbers)}"
-            given = context.now if timed else context.new_id if fresh else None
-            if given is None:
-                return None
-        return given if callable(given) else lambda: given
-
-    def knows(self, facts: Facts) -> bool:
-        """True if the wire has a kind for what a message does, its own or a near one."""
-        act = facts.get("act")
-        return act is not None and (act in self.kinds or not self.kinds)
+            made = context.now if timed else context.new_id if fresh else None
+            given = ABSENT if made is None else made
+        return given, callable(given)
 
     def facts(self, fields: Fields) -> Facts:
         """The facts that the fields of a message say."""
         act, kind = self.shape.kind(fields)
-        facts: Facts = {} if act is None else {"act": act}
-        unread: dict[str, Any] = {}
-        names, wire = self.names, self.wire
-        for path, fact, read in self._plan(kind).read:
-            if (value := fields.get(path)) is not None and fact not in facts:
-                found = value if read is _text and type(value) is str else read(value, names, wire)
-                if found is not ABSENT:
-                    facts[fact] = found
-                elif value not in _NOTHING:
-                    unread.setdefault(fact, value)
-        facts |= self.shape.facts(fields, kind, names)
-        if unread:
-            unread = {fact: value for fact, value in unread.items() if fact not in facts}
-        return {**facts, UNREAD: unread} if unread else facts
+        facts = self[kind].read(fields)
+        if act is not None:
+            facts["act"] = act
+        if more := self.shape.facts(fields, kind, self.names):
+            facts |= more
+        if UNREAD in facts:
+            unread = {fact: value for fact, value in facts.pop(UNREAD).items() if fact not in facts}
+            if unread:
+                facts[UNREAD] = unread
+        return facts
 
-    def draft(self, facts: Facts, supply: bool = True) -> tuple[Fields, list[Path]]:
-        """The fields of a message, and in order the paths that it lacks. The context gives what the facts do not say,
-        and nothing else; without ``supply`` it is not asked."""
-        act, wire = facts["act"], self.wire
-        form = self.kinds.get(act)
+    def _written(self, facts: Facts, alone: bool) -> tuple[Fields, list[Path], str]:
+        """The fields of a message, in order the paths that it lacks, and its kind. alone: by the facts alone."""
+        form = self.kinds.get(facts["act"])
         if form is not None and form.status is not None:
             facts = {**facts, "status": form.status}
-        kind, fixed = self.shape.begin(act, facts)
-        names = self.names if supply else self.names.plain
-        fields, needed = dict(fixed), []
-        unread = facts.get(UNREAD, _NONE)
-        for path, fact, write, values, must, supplied in self._steps(kind, facts, supply):
-            if path in fields:
-                continue
-            if fact in facts:
-                value = facts[fact]
-                if values is not None and (found := values.get(as_key(value), ABSENT)) is not ABSENT:
-                    value = found
-                elif write is not _text or type(value) is not str:
-                    value = write(value, names, wire)
-            elif fact in unread:
-                value = ABSENT if values is None else values.get(as_key(unread[fact]), ABSENT)
-            elif supply and supplied is not None and (fact != "status" or act not in GRAVE):
-                # What a grave act does says how far the work is: no default may say something else.
-                value = supplied()
-            else:
-                value = ABSENT
-            if value is not ABSENT:
-                fields[path] = value
-            elif must:
-                needed.append(path)
-        needed += self.shape.finish(fields, facts, names)
-        return fields, [path for path in needed if path not in fields]
+        kind, fixed = self.shape.begin(facts["act"], facts)
+        code, fields, needed = self[kind], dict(fixed), list[Path]()
+        (code.back if alone else code.make)(facts, fields, needed)
+        fields |= fixed
+        needed += self.shape.finish(fields, facts, self.names.plain if alone else self.names)
+        return fields, needed and [path for path in needed if path not in fields], kind
 
     def survivors(self, facts: Facts) -> Fields:
         """The fields that the facts alone give, as far as they reach; nothing is asked of the caller."""
-        return self.draft(facts, supply=False)[0] if self.knows(facts) else {}
+        return self._written(facts, True)[0] if facts.get("act") in self.acts else {}
 
     def lost(self, fields: Fields, said: Facts, all: bool = True) -> tuple[str, ...]:
         """The fields that are lost or changed in converting back from the facts that a message says; of several, where
         not all are wanted, one is enough."""
         shape = self.shape
         unseen = shape.unseen
-        if not all and shape.finishes is not None and self.knows(said):
+        if not all and shape.finishes is not None and said.get("act") in self.acts:
             kind, fixed = shape.begin(said["act"], said)
-            facts, unread = self._plan(kind).facts, said.get(UNREAD, _NONE)
+            facts, unread = self[kind].facts, said.get(UNREAD, _NONE)
             for path in fields:
                 fact = facts.get(path)
                 if fact and (fact in said or fact in unread or fact == "status"):
@@ -409,11 +435,10 @@ class Mapper:
 
     def whole(self, facts: Facts) -> Fields:
         """The fields of a whole message. Raises ConvertError(missing_field) with all that is missing."""
-        fields, needed = self.draft(facts)
+        fields, needed, kind = self._written(facts, False)
         if not needed:
             return fields
-        kind = self.shape.begin(facts["act"], facts)[0]
-        said = self._plan(kind).facts
+        said = self[kind].facts
         facts = facts.get(UNREAD, {}) | facts
         known = {shown(path): facts[said[path]] for path in needed if said.get(path) in facts}
         paths = [shown(path) for path in needed]
@@ -426,9 +451,25 @@ class Mapper:
     def task_form(self, facts: Facts) -> Pair | None:
         """The form in which a message with these facts writes the task that it must name; None if it need not, or is
         numbered by itself."""
-        if not self.knows(facts):
+        act: Any = facts.get("act")
+        return self[self.shape.begin(act, facts)[0]].task if act in self.acts else None
+
+    def near(self, made: Fields, facts: Facts, said: Facts) -> str | None:
+        """The kind of a message that means something else than the facts say, or None if it means the same. said: the
+        facts that the message says."""
+        shape = self.shape
+        if not self.kinds and shape.begin(facts["act"], facts) == ("", {}):  # it does not state its act, only loses it
+            return None if facts["act"] not in GRAVE else shape.kind_name(made)
+        near = shape.near(made)
+        if near is not None:
+            return near
+        if said.get("act") == facts["act"] and said.get("status") == facts.get("status") and UNREAD not in facts | said:
             return None
-        return self._plan(self.shape.begin(facts["act"], facts)[0]).task
+        meant = meaning(facts)
+        alike = meaning(said) == meant
+        if not alike and "status" not in facts:  # where there is one, the context gave it
+            alike = meaning({fact: value for fact, value in said.items() if fact != "status"}) == meant
+        return None if alike else shape.kind_name(made)
 
 
 def differing(fields: Fields, others: Fields) -> list[Path]:
@@ -472,12 +513,6 @@ def meaning(facts: Facts) -> tuple[str | None, str | None]:
     return (act, status) if told else (act, None)
 
 
-_SHAPES = 1000
-"""Sets of facts whose steps are remembered."""
-_SHOWN = 60
-"""Characters of a value that an error shows."""
-
-
 def _excerpt(value: Any) -> str:
     text = repr(value if isinstance(value, (str, int)) else json_text.write(value))
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= 60 else f"{text[:60]}…"

@@ -8,7 +8,7 @@ from typing import Any
 
 from turnwire.conversion.context import Names
 from turnwire.conversion.facts import FORMS
-from turnwire.conversion.shapes import ABSENT, Fields, Path, Shape, flat
+from turnwire.conversion.shapes import ABSENT, Fields, Path, Shape, flat, nested
 from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.kick.codec import Envelope
 from turnwire.kick.envelope_methods import channel_parts
@@ -46,7 +46,7 @@ _TYPES = {"command": "Command", "report": "Info", "alert": "Alert", "query": "Qu
 
 def split(message: Envelope) -> Fields:
     """The fields and the unknown keys by name, and what was carried, cut off from the content."""
-    fields = flat(message.to_dict(), ())
+    fields = flat(message.to_dict(), {(): ()})
     main, mark, rest = fields[_CONTENT].rpartition(_CARRY)
     if mark and rest.find("\n") == len(rest) - 1:
         fields[_CONTENT] = main
@@ -56,10 +56,10 @@ def split(message: Envelope) -> Fields:
 
 def join(fields: Fields) -> Envelope:
     """The envelope of its fields."""
-    values = {path[0]: value for path, value in fields.items() if path != CARRY}
     if CARRY in fields:
-        values["content"] = f"{fields[_CONTENT]}{_CARRY}{fields[CARRY]}\n"
-    return Envelope.from_dict(values)
+        fields = {**fields, _CONTENT: f"{fields[_CONTENT]}{_CARRY}{fields[CARRY]}\n"}
+        del fields[CARRY]
+    return Envelope.from_dict(nested(fields))
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:
@@ -216,4 +216,5 @@ SHAPE = Shape(
     opens=True,
     tells=(_CHANNEL,),
     near=near,
+    finishes=frozenset({_TYPE, _CHANNEL, _CONTENT}),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
+from itertools import groupby, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
@@ -71,29 +72,37 @@ def same(left: Any, right: Any) -> bool:
     return type(left) is type(right) and (left == right) and repr(left) == repr(right)
 
 
-def flat(values: Mapping[str, Any], opened: Collection[Path], above: Path = (), into: Fields | None = None) -> Fields:
-    """Returns the members of an object as fields. Members of the objects in ``opened`` become separate fields; any
-    other value, even an empty object, is one field."""
-    fields: Fields = {} if into is None else into
+def flat(values: dict[str, Any], opened: Mapping[Path, Collection[str]], above: Path = ()) -> Fields:
+    """Returns the members of an object as fields. opened: path of an object -> those of its members that are objects
+    whose members are fields of their own; any other value, even an empty object, is one field."""
+    into = opened[above]
+    if not any(map(values.__contains__, into)):
+        return dict(zip(zip(*map(repeat, above), values), values.values()))  # noqa: B905 (the names above have no end)
+    fields: Fields = {}
     for name, value in values.items():
-        path = (*above, name) if above else (name,)
-        if value and isinstance(value, dict) and path in opened:
-            flat(value, opened, path, fields)
+        if name in into and value and isinstance(value, dict):
+            fields |= flat(value, opened, (*above, name))
         else:
-            fields[path] = value
+            fields[(*above, name)] = value
     return fields
 
 
 def nested(fields: Fields) -> dict[str, Any]:
     """Returns the object with these fields, the reverse of ``flat``."""
     whole: dict[str, Any] = {}
-    for path, value in fields.items():
+    values = iter(fields.values())
+    for above, names in _members(tuple(fields)):
         inner = whole
-        for name in path[:-1]:
-            found = inner.get(name)
-            inner = inner.setdefault(name, {}) if found is None else found
-        inner[path[-1]] = value
+        for name in above:
+            inner = inner.setdefault(name, {})
+        inner.update(zip(names, values))  # noqa: B905 (the values go on)
     return whole
+
+
+@lru_cache(256)
+def _members(paths: tuple[Path, ...]) -> list[tuple[Path, list[str]]]:
+    """The paths of objects and the names of their members, of paths in a row."""
+    return [(above, [path[-1] for path in row]) for above, row in groupby(paths, lambda path: path[:-1])]
 
 
 class Shape(NamedTuple):

@@ -19,7 +19,7 @@ _FIXED: dict[str, Fields] = {
 
 def split(message: Message) -> Fields:
     """``header.X``, ``payload.X`` and the other keys of the object."""
-    return flat(message.to_dict(), (("header",), ("payload",)))
+    return flat(message.to_dict(), {(): ("header", "payload"), ("header",): (), ("payload",): ()})
 
 
 def join(fields: Fields) -> Message:
