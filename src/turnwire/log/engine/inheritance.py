@@ -69,7 +69,7 @@ class Inheritance:
                 mine = found.arrays["wire"][: found.rows] == code
                 others = mine & ~np.isin(found.arrays["kind"][: found.rows], [*map(KINDS.index, table.follows)])
                 kept &= ~mine | others | np.logical_or.accumulate(others)
-            if table.borrows[0] in self._finder.wires:
+            if table.borrows[0] in self._finder.wires and {table.name} & (found.wires | found.state.inherited).keys():
                 changed |= _Rows(found, self._finder).borrow(code, table)
         return kept if changed or not kept.all() else None
 
@@ -95,8 +95,9 @@ class Inheritance:
 
 _ASKED, _MOST_ASKED = "asked", 256
 """Ids of requests that wait, beside the columns that a wire inherits, and how many of them are known."""
-_HEAD, _MOST_HEADS = 8, 16
-"""Bytes of the head of a line, which its first colon ends, and how many different ones of an input are known."""
+_HEAD, _MOST_HEADS, _FIRST = 8, 16, 1 << 20
+"""Bytes of the head of a line, which its first colon ends; how many different ones of an input are known, and the bytes
+of it in which they are."""
 _IN_HEAD = re.compile(r'\{[^\n:]*"[^\n:]*:?')
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_HEAD + 1)], np.uint64)
 
@@ -119,18 +120,21 @@ class Damage:
         """The first bytes at some places, as numbers."""
         last = len(self._data) - _HEAD
         every: NDArray[np.uint64] = np.ndarray(last + 1, "<u8", self._data, strides=(1,))
+        if len(places) and places.max() <= last:
+            return every[places]
         return every[np.minimum(places, last)] >> (8 * np.maximum(places - last, 0)).astype(np.uint64)
 
     def _heads(self) -> dict[int, tuple[int, int, int]]:
         """The heads of records, as numbers: the size of each, the number of its wire, and the row behind which it is
         known. Adds those of the block to its state."""
-        told = dict(self._found.state.inherited.get(FORMATS, {}))
-        known = {_number(head): (len(head), registry.codes().index(wire), -1) for head, wire in told.items()}
-        if not len(self._records) or len(known) >= _MOST_HEADS:
+        told, codes = dict(self._found.state.inherited.get(FORMATS, {})), registry.codes()
+        known = {_number(head): (len(head), codes.index(wire), -1) for head, wire in told.items()}
+        first = self._records[: np.searchsorted(self._records, _FIRST - self._base)]
+        if not len(first) or len(known) >= _MOST_HEADS:
             return known
-        begun = self._begun(self._records)
-        new = self._data[self._records - 1] == 0x0A
-        new[0] |= not (self._records[0] or self._mid)
+        begun = self._begun(first)
+        new = self._data[first - 1] == 0x0A
+        new[0] |= not (first[0] or self._mid)
         for head, (size, *_) in known.items():
             new &= begun & _MASKS[size] != head
         rows = np.flatnonzero(new)
@@ -138,7 +142,7 @@ class Damage:
             match = _IN_HEAD.match(int(begun[row]).to_bytes(_HEAD, "little").decode("latin-1"))
             if match is not None and match[0] not in told and len(told) < _MOST_HEADS:
                 code = int(self._found.arrays["wire"][row])
-                told[match[0]] = registry.codes()[code]
+                told[match[0]] = codes[code]
                 known[_number(match[0])] = len(match[0]), code, row
                 self._found.state.inherited[FORMATS] = told
         return known
@@ -146,9 +150,13 @@ class Damage:
     def rejects(self, line: int, search: Callable[[], Tables]) -> Tables:
         """The rejects of the block with these, as its tables are. line: that at the beginning of the block; search: all
         that is damaged in it."""
-        known = self._found.rejects
+        known, lengths = self._found.rejects, self._found.arrays["length"][: self._found.rows]
         if len(self._data) < _HEAD or not (heads := self._heads()):
             return known
+        if not known and len(lengths):  # mostly nothing else is there
+            gaps = np.append(self._records[1:], len(self._data)) - self._records - lengths
+            if self._records[0] <= 2 and gaps.min() >= 0 and gaps.max() <= 2:
+                return known
         starts, sizes = (
             np.concatenate([self._found.arrays[name][: self._found.rows], *(one[name] for one, _ in known)])
             for name in ("offset", "length")
