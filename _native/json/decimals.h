@@ -27,6 +27,9 @@ static inline void tw_put_eight(uint8_t *to, uint64_t digits)
 
 static size_t tw_put_decimal(uint8_t *to, uint64_t number);
 
+/* The text of each number of at most three digits, and how long it is: most numbers of agents and turns are such. Filled at import. */
+static uint8_t tw_few_digits[1000][4];
+
 /* The same for a number of more than eight digits. */
 static TW_APART size_t tw_put_long_decimal(uint8_t *to, uint64_t number)
 {
@@ -38,6 +41,10 @@ static TW_APART size_t tw_put_long_decimal(uint8_t *to, uint64_t number)
 /* A number as decimal text at `to`, where TW_DECIMAL_ROOM bytes are: how long it is. */
 static inline size_t tw_put_decimal(uint8_t *to, uint64_t number)
 {
+    if (number < 1000 && tw_few_digits[number][3]) {
+        memcpy(to, tw_few_digits[number], 4);
+        return to[3];
+    }
     if (number >= 100000000) return tw_put_long_decimal(to, number);
     uint64_t digits = tw_eight_decimals((uint32_t)number);
     unsigned leading = (unsigned)tw_low_zeros(digits | (uint64_t)1 << 56) & ~7u; /* the last zero is a digit */

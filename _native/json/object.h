@@ -132,7 +132,8 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
         return p + 1;
     }
     uint64_t starts, large;
-    for (unsigned passed; x->end - p >= 64 && (uint8_t)(*p - '0') < 10 && (passed = tw_small_numbers(p, &starts, &large)); p += passed) { /* a journal's bytes */
+    for (unsigned passed; x->hard - p >= 64 && (uint8_t)(*p - '0') < 10; p += passed) { /* a journal's bytes */
+        if (!(passed = tw_small_numbers(p, &starts, &large)) || passed > x->end - p) break;
         seen |= TW_IS_COUNT;
         *count += (uint32_t)tw_ones_64(starts);
     }

@@ -288,7 +288,7 @@ static int tw_string_place(const tw_lines *k, tw_region *r, size_t at, size_t *q
 static size_t tw_say(const tw_lines *k, const tw_region *outer, const tw_stretch *one, uint8_t *out)
 {
     const uint8_t *s = tw_text(k, outer), *p = s + one->outer, *end = s + one->until;
-    if (one->written == TW_AS_NUMBERS) return tw_bytes_said(p, end, out);
+    if (one->written == TW_AS_NUMBERS) return tw_bytes_said(p, end, s + tw_hard(k, outer), out);
     if (one->written == TW_WITH_ESCAPES) return tw_said(p, end, s + tw_hard(k, outer), out);
     memcpy(out, p, (size_t)(end - p));
     return (size_t)(end - p);

@@ -62,12 +62,10 @@ static int64_t tw_sections(const uint8_t *p, const uint8_t *end)
     else if (end - p >= 6 && p[0] == '\\' && p[1] == 'u' && tw_hex4(p + 2, end) == 0xFEFF) p += 6;
     for (;;) {
         count += tw_is_sigil(p, end) != 0;
-        int newline = 0;
-        while (!newline) {
+        for (int newline = 0; !newline;) {
             uint8_t said[4];
-            p = (const uint8_t *)memchr(p, '\\', (size_t)(end - p));
-            if (!p) return count;
-            newline = tw_unescape_one(&p, end, said) == 1 && said[0] == '\n';
+            if ((p = tw_slash(p, end)) == end) return count;
+            newline = p[1] == 'u' ? tw_unescape_one(&p, end, said) == 1 && said[0] == '\n' : (p += 2)[-1] == 'n';
         }
     }
 }

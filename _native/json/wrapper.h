@@ -92,8 +92,10 @@ static TW_UNUSED const uint8_t *tw_member_time(const uint8_t *p, const uint8_t *
 }
 
 /* Where the array of bytes stands that the key `MESSAGE` with its closing quote at p has: its bracket in *open, its first
- * number in *first, its closing bracket is returned. NULL where its value is anything else in front of `end`. */
-static TW_UNUSED const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t *end, const uint8_t **open, const uint8_t **first)
+ * number in *first, its closing bracket is returned. NULL where its value is anything else in front of `end`. Up to `hard` may be
+ * read. */
+static TW_UNUSED const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t *end, const uint8_t *hard, const uint8_t **open,
+                                                 const uint8_t **first)
 {
     int value = -1;
     p = tw_skip(p + 1, end);
@@ -101,7 +103,7 @@ static TW_UNUSED const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t
     *open = p;
     *first = p = tw_skip(p + 1, end);
     uint64_t starts, large;
-    for (unsigned passed; end - p >= 64 && (passed = tw_small_numbers(p, &starts, &large)); p += passed)
+    for (unsigned passed; hard - p >= 64 && (passed = tw_small_numbers(p, &starts, &large)); p += passed)
         for (; large; large &= large - 1)
             if (tw_small_number(p + tw_low_zeros(large)) > 255) return NULL;
     for (; p < end; p++) {
@@ -125,12 +127,12 @@ static inline const uint8_t *tw_next_byte(const uint8_t *p, const uint8_t *end, 
     return p;
 }
 
-/* All bytes of the array whose numbers are [p, end), into out: how many. */
-static size_t tw_bytes_said(const uint8_t *p, const uint8_t *end, uint8_t *out)
+/* All bytes of the array whose numbers are [p, end), into out: how many. Its bracket stands at `end`; up to `hard` may be read. */
+static size_t tw_bytes_said(const uint8_t *p, const uint8_t *end, const uint8_t *hard, uint8_t *out)
 {
     uint8_t *first = out;
     uint64_t starts, large;
-    for (unsigned passed; end - p >= 64 && (passed = tw_small_numbers(p, &starts, &large)); p += passed)
+    for (unsigned passed; hard - p >= 64 && (passed = tw_small_numbers(p, &starts, &large)); p += passed)
         for (; starts; starts &= starts - 1) *out++ = (uint8_t)tw_small_number(p + tw_low_zeros(starts));
     while (p < end) p = tw_next_byte(p, end, out++);
     return (size_t)(out - first);

@@ -315,7 +315,7 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end, siz
             continue;
         } else if (one.what == TW_PART_ARRAY) {
             result = tw_look_into_list(w, r, q, end, part + 1, &behind);
-        } else if (one.what == TW_PART_KEY && tw_is_key(first, one.size, "MESSAGE") && (last = tw_message_bytes(close, s + end, &bracket, &first))) {
+        } else if (one.what == TW_PART_KEY && tw_is_key(first, one.size, "MESSAGE") && (last = tw_message_bytes(close, s + end, s + tw_hard(k, r), &bracket, &first))) {
             behind = (size_t)(last - s) + 1;
             said = (tw_stretch){ .outer = (size_t)(first - s), .until = behind - 1, .quote = (size_t)(bracket - s), .written = TW_AS_NUMBERS };
             result = tw_search_said(w, r, &said, 1);
@@ -964,7 +964,7 @@ static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
             const uint8_t *close = tw_closing_quote(s + p + 1, s + tw_hard(k, r)), *bracket, *first;
             tw_stretch said = { .outer = p + 1, .until = (size_t)(close - s), .quote = p, .written = TW_WITH_ESCAPES };
             p = said.until + 1;
-            if (tw_is_key(s + said.outer, said.until - said.outer, "MESSAGE") && tw_message_bytes(close, s + stop, &bracket, &first)) return TW_ASK;
+            if (tw_is_key(s + said.outer, said.until - said.outer, "MESSAGE") && tw_message_bytes(close, s + stop, s + tw_hard(k, r), &bracket, &first)) return TW_ASK;
             if (r->depth < TW_DEEPEST_STRING && tw_is_worth(s + said.outer, close, s + tw_hard(k, r))) result = tw_search_said(w, r, &said, 1);
         } else if (s[p] == '{') {
             size_t behind = p;

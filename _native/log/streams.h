@@ -86,7 +86,7 @@ static int tw_said_by(const uint8_t *s, const uint8_t *p, const uint8_t *hard, c
     } else if (journald && *p == '[' && (last = tw_behind_space(p + 1), *last == ']')) {
         piece->said.outer = (size_t)(last - s);
         piece->said.written = TW_AS_IT_IS;
-    } else if (journald && (last = tw_message_bytes(closing_of_key, hard, &bracket, &first))) {
+    } else if (journald && (last = tw_message_bytes(closing_of_key, hard, hard, &bracket, &first))) {
         piece->said.outer = (size_t)(first - s);
         piece->said.written = TW_AS_NUMBERS;
     } else {
