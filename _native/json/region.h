@@ -346,9 +346,11 @@ static size_t tw_behind_line(const uint8_t *s, size_t at, size_t end)
 static size_t tw_behind_feed(const uint8_t *s, size_t from, size_t at)
 {
 #ifdef TW_SSE2
-    for (; at - from >= 16; at -= 16) {
-        unsigned feeds = tw_are(_mm_loadu_si128((const __m128i *)(const void *)(s + at - 16)), '\n');
-        if (feeds) return at - (size_t)(tw_high_zeros(feeds) - 48);
+    while (at > from && at >= 16) {
+        const size_t size = at - from < 16 ? at - from : 16;
+        unsigned feeds = tw_are(_mm_loadu_si128((const __m128i *)(const void *)(s + at - 16)), '\n') >> (16 - size);
+        if (feeds) return at - size + (size_t)(64 - tw_high_zeros(feeds));
+        at -= size;
     }
 #endif
     while (at > from && s[at - 1] != '\n') at--;

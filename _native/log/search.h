@@ -15,7 +15,7 @@
 #include "_native/json/torn.h"
 
 enum { TW_ASK = 3, TW_GOES_ON = 4 };            /* beside TW_FINE, TW_FULL, TW_STOPPED */
-enum { TW_MOST_PREFIX = 1024, TW_LONGEST_LINE = 1 << 12 };
+enum { TW_MOST_PREFIX = 1024, TW_LONGEST_LINE = 1 << 12, TW_SHORTEST = 3 }; /* SHORTEST: no text of fewer bytes is searched */
 enum { TW_CSP_ROWS = 16, TW_CSP_ROW = 24, TW_CSP_KINDS = 9 };
 
 /* The match of a line that says CSP/1: see csp/match.pxi. */
@@ -295,7 +295,7 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end, siz
         size_t q = r->object + one.at;
         if (q < behind) continue;
         if (q >= end) break;
-        tw_mark before = tw_mark_here(k);
+        const size_t found = k->rows.count + k->rejects.count;
         tw_stretch said = { .outer = q, .until = q + one.size, .quote = q - 1, .written = one.escaped ? TW_WITH_ESCAPES : TW_AS_IT_IS };
         if (one.what == TW_PART_OBJECT) {
             tw_tried t = { 0 };
@@ -305,7 +305,7 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end, siz
             if (t.what == TW_TRIED_RECORD) {
                 result = tw_emit(k, r, q, &t);
             } else if (t.what == TW_TRIED_REJECT) {
-                if ((result = tw_look_inside(w, r, q, t.end, part + 1)) == TW_FINE && !tw_is_more(k, &before))
+                if ((result = tw_look_inside(w, r, q, t.end, part + 1)) == TW_FINE && k->rows.count + k->rejects.count == found)
                     result = tw_refuse(w, r, q, t.end, t.fault, k->plan->wires[t.wire].code, t.reason);
             } else {
                 continue;
@@ -319,11 +319,11 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end, siz
             behind = (size_t)(last - s) + 1;
             said = (tw_stretch){ .outer = (size_t)(first - s), .until = behind - 1, .quote = (size_t)(bracket - s), .written = TW_AS_NUMBERS };
             result = tw_search_said(w, r, &said, 1);
-        } else if (tw_is_worth(first, close, s + tw_hard(k, r))) {
+        } else if (one.size >= TW_SHORTEST && tw_is_worth(first, close, s + tw_hard(k, r))) {
             behind = said.until + 1;
             result = tw_search_said(w, r, &said, 1);
         }
-        if (tw_is_more(k, &before)) tw_set_here(r, one.what > TW_PART_KEY ? q : q - 1, behind);
+        if (k->rows.count + k->rejects.count > found) tw_set_here(r, one.what > TW_PART_KEY ? q : q - 1, behind);
     }
     return result;
 }
@@ -332,7 +332,7 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end, siz
 static int tw_inside_good(tw_search *w, tw_region *r, size_t at, size_t end, int *met)
 {
     tw_lines *k = &w->k;
-    size_t rows = k->rows.count, rejects = k->rejects.count;
+    const size_t found = k->rows.count + k->rejects.count;
     r->around = 1;
     r->object = at;
     r->first_part = k->json.part_base;
@@ -341,7 +341,7 @@ static int tw_inside_good(tw_search *w, tw_region *r, size_t at, size_t end, int
     k->json.part_base = r->first_part;
     k->json.parted = 1;
     r->around = 0;
-    *met = rows != k->rows.count || rejects != k->rejects.count;
+    *met = k->rows.count + k->rejects.count != found;
     return result;
 }
 
