@@ -101,7 +101,7 @@ def reader_of(message: Any, to: str, names: Names) -> Mapper | None:
     """The mapper of the wire of a message, None for a message of ``to``. Raises ConvertError: wrong_type for what is no
     message, no_counterpart where its wire does not say what its fields mean."""
     found: Mapper | None = names.mappers.get(type(message))
-    if found is None:
+    if found is None or registry.wire(found.wire) is not found.described:
         source = wire_of(message)
         wire = None if source is None else registry.wire(source)
         if wire is None or not isinstance(message, wire.message):
