@@ -393,5 +393,6 @@ class BulkScanner(NamedTuple):
     refusal: Callable[[bytes], Refusal | None] | None = None
     doubtful: tuple[int, tuple[str, ...]] = (0, ())
 
-    __hash__ = object.__hash__  # what is known of one is cached
-    __eq__ = object.__eq__
+
+BulkScanner.__hash__ = object.__hash__  # type: ignore[method-assign] # what is known of one is cached
+BulkScanner.__eq__ = object.__eq__  # type: ignore[method-assign]
