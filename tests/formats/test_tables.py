@@ -233,6 +233,14 @@ def test_damage_is_named_by_the_lines_around_it(name: str, batch_bytes: int, sca
                 assert sum(map(len, alone)) == 0
 
 
+def test_statistics_say_how_long_each_tool_took(scan_core: str) -> None:
+    rows = [one for one in stats(samples.text(samples.claude_code(12)), wire=FORMATS).rows() if one["stat"] == "tool"]
+    assert {(one["tool"], one["calls"], one["p50"], one["p95"]) for one in rows} == {
+        ("Bash", 6, 6.0, 6.0),
+        ("Read", 6, 6.0, 6.0),
+    }
+
+
 @pytest.mark.parametrize("options", [{}, {"batch_bytes": 150}, {"threads": 2, "batch_bytes": 150}])
 def test_an_error_is_of_the_format_of_its_request(options: dict[str, Any], scan_core: str) -> None:
     """Of A2A if the last request with its id is, else of MCP; for each connection anew."""

@@ -104,13 +104,15 @@ class Unnamed:
 
 class Told(NamedTuple):
     """New calls with an id, and answers to them: the rows of their records, the numbers of calls and of the names of
-    tools (0 for none), which are answers, and which stand in one record with what they answer, or with their answer."""
+    tools (0 for none), which are answers, which stand in one record with what they answer, or with their answer, and
+    the rows of the counts of tools."""
 
     rows: NDArray[np.int64]
     calls: NDArray[np.uint64]
     tools: NDArray[np.uint64]
     results: NDArray[np.bool_]
     together: NDArray[np.bool_]
+    counted: NDArray[np.int64]
 
 
 class Calls:
@@ -121,6 +123,7 @@ class Calls:
         self._tools: dict[tuple[str, str], int] = {}  # wire and tool -> the row of its counts
         self._counts: list[list[int]] = []  # calls, answered, failed
         self._names: list[int] = []  # the numbers of the names of tools
+        self.latencies: dict[int, Any] = {}  # row of counts -> how long answers took, where that is measured
         self._ids: dict[str, CallIds] = {}
         self._open: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> a call that waits -> its tool
         self._unnamed: dict[str, Unnamed] = defaultdict(Unnamed)
@@ -181,7 +184,8 @@ class Calls:
         if len(several):
             _, which, times = np.unique(mixed(places, numbers), return_inverse=True, return_counts=True)
             together = times[which] > 1
-        return Told(rows[places], numbers, np.array(self._names, np.uint64)[tools[new]], results, together)
+        counted = tools[new]
+        return Told(rows[places], numbers, np.array(self._names, np.uint64)[counted], results, together, counted)
 
     def _number(self, wire: str, tool: str | None) -> int:
         """The row of a tool in the counts."""
@@ -236,7 +240,9 @@ class Calls:
         order = sorted(counts.items(), key=lambda one: (-one[1][2], -one[1][0], one[0]))
         for (wire, tool), (calls, answered, failed) in order[:most]:
             sums = {"calls": calls, "answered": answered, "failed": failed}
-            yield {"stat": "tool", "wire": wire, "tool": tool or None, **sums}
+            took, shares = self.latencies.get(self._tools[wire, tool]), (("p50", 0.5), ("p95", 0.95))
+            seconds = {name: None if took is None else took.quantile(share) / 1e6 for name, share in shares}
+            yield {"stat": "tool", "wire": wire, "tool": tool or None, **sums, **seconds}
         for wire, parents in self._parents.items():
             if parents:
                 yield {"stat": "tree", "wire": wire, **_tree(parents)}

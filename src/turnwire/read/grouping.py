@@ -32,7 +32,7 @@ from turnwire.read.coding import (
     table_of,
     texts_of_codes,
 )
-from turnwire.read.pairing import OPEN, Latencies, Pairing, Pairs
+from turnwire.read.pairing import OPEN, Latencies, Pairing, Pairs, by_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,9 +155,7 @@ class Groups:
 
     def answered(self, settled: NDArray[np.int64]) -> None:
         """Adds answers. settled: rows of (key of the request's group, microseconds that the answer took)."""
-        settled = settled[np.argsort(settled[:, 0], kind="stable")]
-        keys, starts = np.unique(settled[:, 0], return_index=True)
-        for key, some in zip(keys.view(np.uint64).tolist(), np.split(settled[:, 1], starts[1:]), strict=False):
+        for key, some in by_key(settled):
             self._latencies[key].add(some)
 
 

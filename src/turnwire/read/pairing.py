@@ -77,6 +77,13 @@ class Latencies:
         return {"count": self.count, **{name: None if one is None else one / 1e6 for name, one in values.items()}}
 
 
+def by_key(settled: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Each key in rows of (key, microseconds), and the microseconds with it."""
+    settled = settled[np.argsort(settled[:, 0], kind="stable")]
+    keys, starts = np.unique(settled[:, 0], return_index=True)
+    return zip(keys.view(np.uint64).tolist(), np.split(settled[:, 1], starts[1:]), strict=False)
+
+
 COUNTS = ("requests", "answered", "waiting", "given_up", "backwards", "progress", "orphans", "ahead", "further")
 
 
@@ -202,7 +209,7 @@ class Pairs:
             return
         size = len(told.rows)
         nothing, kinds = np.zeros(size, np.uint64), told.results.view(np.uint8)
-        keys: Any = nothing.copy() if tags is None else tags[told.rows]
+        keys: Any = told.counted.astype(np.uint64) if tags is None else tags[told.rows]
         if of_tools:
             core.mixed(told.tools, np.full(size, code, np.uint8), keys)
         times, timed = (column[told.rows] for column in columns.times)
@@ -210,7 +217,10 @@ class Pairs:
         bits, only = np.full(size, core.FINAL | core.ASKS, np.uint8), np.full(size, 255, np.uint8)
         of_parts = bits, kinds, _OF_PARTS, only, times, timed.view(np.uint8), keys.view(np.int64)
         pairing = self.found[wire.name, wire.pairs[0].name]
-        yield pairing.take(np.arange(size), (nothing,) * (len(FIELDS) - 2), told.calls, nothing, *of_parts)
+        asked, settled = pairing.take(np.arange(size), (nothing,) * (len(FIELDS) - 2), told.calls, nothing, *of_parts)
+        for tool, took in by_key(settled) if tags is None else ():
+            self.calls.latencies.setdefault(tool, Latencies()).add(took)
+        yield asked, settled
 
     def _take(
         self, name: str, tables: list[NDArray[np.uint8]], columns: TextColumns, rows: Any, tags: Any
