@@ -130,6 +130,7 @@ def returning(made: Any, said: str) -> tuple[Callable[..., Any], str]:
         *map(raising, (SystemExit(1), KeyboardInterrupt(), Odd(), GeneratorExit(), StopIteration(), TimeoutError())),
         *(raising(error, True) for error in (SystemExit(1), KeyboardInterrupt(), Odd(), asyncio.CancelledError())),
         raising(asyncio.CancelledError()),
+        (raising(sap.Refusal("MINE", "no", what={1, 2}))[0], "could not be recorded"),
         (inner_cancelled, "CancelledError"),
         *(
             returning(sap.Outcome(1, status=status), "not a terminal status")

@@ -602,15 +602,16 @@ class Agent:
     async def _finish(self, job: Job, made: Awaitable[str] | Refusal) -> None:
         """Makes the one terminal Result of a job, or that of a refusal, fixes it and sends it. Never raises but for a
         cancellation."""
+        done: str | Outcome
         try:
-            text = self._text_of(job, made.outcome) if isinstance(made, Refusal) else await made
+            done = made.outcome if isinstance(made, Refusal) else await made
         except Refusal as refusal:
-            text = self._text_of(job, refusal.outcome)
+            done = refusal.outcome
         except Exception as error:  # a full disk, say
             _log.exception("task %s could not be executed", job.task_id)
-            text = self._text_of(job, Refusal(ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}").outcome)
+            done = Refusal(ErrorCode.INTERNAL, f"{self.agent_id}: {said(error)}").outcome
         try:
-            text = self._frozen(job, text)
+            text = self._frozen(job, done if isinstance(done, str) else self._text_of(job, done))
             if self._transcript is not None:
                 text = await self._transcript.settle(job.key, text)
         except Exception as error:  # whoever waits for the task hears of a full disk, too
