@@ -56,15 +56,16 @@ def test_a_format_is_a_folder(name: str) -> None:
 def test_an_object_is_a_record_with_its_columns(
     name: str, made: dict[str, Any], expected: dict[str, Any], scan_core: str
 ) -> None:
-    """Compact or over many lines, alone or in a list, by a scan of its format and by one of all; those that programs of
-    others write, too, behind a record of the format."""
+    """Compact or over many lines, alone or in a list, by a scan of its format and by one of all: that takes those that
+    programs of others write, too, only behind a record of the format."""
     follows = expected["kind"] in registry.formats()[name].table.follows
     behind = samples.text([first(name, "item")]) if follows else b""
     compact = json.dumps(made, separators=(",", ":")).encode()
     for data in (compact + b"\n", json.dumps(made, indent=2).encode(), b"[" + compact + b", " + compact + b"]\n"):
         for wire in (name, FORMATS):
             found = rows(behind + data, wire)[bool(behind) :]
-            assert len(found) == 1 + (data[:1] == b"[") and (not behind or not rows(data, wire))
+            assert len(found) == 1 + (data[:1] == b"[")
+            assert not behind or bool(rows(data, wire)) == (wire == name)
             for row in found:
                 assert row["wire"] == name
                 assert {column: value for column, value in row.items() if column not in BESIDE} == expected

@@ -154,24 +154,24 @@ class Format(NamedTuple):
     copy_of: the columns that together identify a response; records with the same values are copies, and sums count only
     the one with the most tokens, the first of equals. A record without a value in the first column is not a copy. keys:
     paths of members that identify a record: an equal record with one of them is its copy; pieces: path -> the words of
-    records that are parts of a longer answer, and so no copies. echoes: the subjects of records that repeat the
-    text of a record with another subject near them. totals: kinds of records whose cost is that of all responses of
-    their session so far. repeats: kinds of records whose tokens are those of responses in their session. follows: kinds
-    of objects that other programs write, too: records behind another one in their input. borrows: another format, and
-    kinds of its records that are of this one where they answer, by ``call_id``, a request of this one in their input.
-    ids_restart: whether the ids of calls begin anew with each connection, of each side; back: the
-    subjects of requests that the other side makes, and the kinds of the answers to them. carried: the text columns that
-    a record inherits from the one before it in its input, unless it is of one of the kinds ``begins``; archive: the
-    ending of archives whose files are one input for this. gathered: the columns of texts and integers of which a record
-    of the kind "usage" has the first value since the usage or the beginning before it. exit_code: the exit code in the
-    text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens`` includes cached
-    tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home: an
-    environment variable that may name other parent folders. asks, answers: the kinds of records that make and that
-    answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record. messages: rules for
-    the messages in a record that holds several. enclosing: the members around records, each an array of objects, the
-    outermost first; what else is in these objects is about all records in them.
-    provider: OpenTelemetry's name for the provider, if the format contains only its models. embeds: True if its records
-    hold those of other formats, whose signs are in damaged ones, too.
+    records that are parts of a longer answer, and so no copies. echoes: the subjects of records that repeat the text of
+    a record with another subject near them. totals: kinds of records whose cost is that of all responses of their
+    session so far. repeats: kinds of records whose tokens are those of responses in their session. follows: kinds of
+    objects that other programs write, too: where all formats are read, records only behind another one in their input.
+    borrows: another format, and kinds of its records that are of this one where they answer, by ``call_id``, a request
+    of this one in their input. ids_restart: whether the ids of calls begin anew with each connection, of each side;
+    back: the subjects of requests that the other side makes, and the kinds of the answers to them. carried: the text
+    columns that a record inherits from the one before it in its input, unless it is of one of the kinds ``begins``;
+    archive: the ending of archives whose files are one input for this. gathered: the columns of texts and integers of
+    which a record of the kind "usage" has the first value since the usage or the beginning before it. exit_code: the
+    exit code in the text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens``
+    includes cached tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's
+    files; home: an environment variable that may name other parent folders. asks, answers: the kinds of records that
+    make and that answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record.
+    messages: rules for the messages in a record that holds several. enclosing: the members around records, each an
+    array of objects, the outermost first; what else is in these objects is about all records in them. provider:
+    OpenTelemetry's name for the provider, if the format contains only its models. embeds: True if its records hold
+    those of other formats, whose signs are in damaged ones, too.
     """
 
     name: str

@@ -65,7 +65,8 @@ class Inheritance:
         a format borrows become its own."""
         changed, kept = False, np.ones(found.rows, bool)
         for code, table, *_ in self._rules:
-            if table.follows and table.name in found.wires and table.name not in found.state.inherited:
+            several = self._finder.code is None  # who names the format says whose its lines are
+            if several and table.follows and table.name in found.wires and table.name not in found.state.inherited:
                 mine = found.arrays["wire"][: found.rows] == code
                 others = mine & ~np.isin(found.arrays["kind"][: found.rows], [*map(KINDS.index, table.follows)])
                 kept &= ~mine | others | np.logical_or.accumulate(others)
