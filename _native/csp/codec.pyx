@@ -43,7 +43,6 @@ cdef extern from "_native/common/draft.h" nogil:
     bint tw_is_ascii(const char *text, size_t size)
 
 cdef extern from "_native/csp/lines.h" nogil:
-    uint64_t csp_load(const uint8_t *data)
     uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end)
     int csp_key_length(uint64_t word, int64_t length, const uint8_t *line)
     uint64_t csp_prefix(uint64_t word, int length)

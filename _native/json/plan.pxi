@@ -170,8 +170,6 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t start, size, outer, until
         int64_t time
         uint8_t written, timed
-    ctypedef struct tw_cursor:
-        int met
     ctypedef struct csp_closings:
         int listed
     ctypedef struct tw_fence:
@@ -183,7 +181,6 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t start, end
         const tw_stretch *stretches
         size_t stretch_count
-        tw_cursor first, last
         int in_string, final, tail
         tw_fence fence
         tw_spans taken, hopeless
@@ -225,7 +222,6 @@ cdef extern from "_native/json/scan.h" nogil:
     void tw_check_templates(tw_json *x)
     void tw_json_free(tw_json *x)
     uint64_t tw_name_hash(const uint8_t *p, size_t n)
-    size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
 
 cdef extern from "_native/json/token_runs.h" nogil:
     enum:

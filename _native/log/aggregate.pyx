@@ -83,7 +83,6 @@ cdef extern from "_native/log/tables.h" nogil:
         int all_at_once
         uint32_t stride
         size_t most
-        size_t open
         tw_recent ended
         tw_recent early
         int64_t *counts
