@@ -23,7 +23,7 @@ PLACES = {
 }
 """The line of the first fault in the log that breaks a clause."""
 BESIDE = {("csp", "agents"): "answers", ("sap", "context"): "required", ("sap", "errors"): "required"}
-"""What else such a log breaks."""
+"""The other clause that such a log breaks."""
 JUDGED = [name for name in registry.names() if registry.wire(name).checklist is not None]
 
 

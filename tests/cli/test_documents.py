@@ -42,7 +42,7 @@ VERDICTS = {
     "info": ["⫻end/", "⫻data/obj:", "⫻data/spec: Overview of it", "⫻context/file:a/b/c.py", "⫻a/b/c"],
     "error warning": ["⫻a/b:c d", "⫻a/b ", "⫻ a", "⫻a⫻", "⫻/b", "⫻"],
 }
-"""What validate says of headers, by its severity."""
+"""Severities -> headers of which validate tells something so."""
 
 
 @pytest.mark.parametrize(("severities", "header"), [(said, one) for said, some in VERDICTS.items() for one in some])

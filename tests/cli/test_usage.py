@@ -237,7 +237,7 @@ WRONG: dict[str, str] = {
         for name in ("deep.json", "null.json", "false.json", "list.json", "empty.json", "half.json", "half")
     },
 }  # fmt: skip
-"""What wrong use is -> words of the line that names it."""
+"""Wrong use -> words of the line that names it."""
 
 
 @pytest.fixture

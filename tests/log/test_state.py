@@ -1,5 +1,5 @@
-"""What is open where a scan ends, or a block: it goes on from there as if there were no cut, also from a position that
-was kept as JSON."""
+"""Texts that are open where a scan ends, or a block: it goes on from there as if there were no cut, also from a
+position that was kept as JSON."""
 
 from __future__ import annotations
 

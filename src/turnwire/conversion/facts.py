@@ -263,7 +263,7 @@ _READ = """
  if value is not None:
   if {reads}: facts[{fact!r}] = value
   else: missed(facts, {fact!r}, {said})"""
-"""What reads a place. The last place comes first: of several that say one fact, the first is heard."""
+"""The function that reads a place. The last place comes first: of several that say one fact, the first is heard."""
 _WRITE = """
  value = get({fact!r})
  if value is not None:
@@ -274,8 +274,8 @@ _WRITE = """
   else: {lacks}
  elif {given}: {gives}
  else: {lacks}"""
-"""What writes a fact: by the caller's values for it or its form, or by these values for what stands for it in the
-source; else what the context gives."""
+"""The function that writes a fact: by the caller's values for it or its form, or by these values for what stands for it
+in the source; else what the context gives."""
 
 
 class _Code:
@@ -309,7 +309,7 @@ class _Code:
 
 @lru_cache(256)
 def _forms(places: tuple[Place, ...]) -> tuple[dict[str, Any], dict[Path, str]]:
-    """What the functions of these places use, by name; and path -> fact of those that are written."""
+    """The values that the functions of these places use, by name; and path -> fact of those that are written."""
     used: dict[str, Any] = {"ABSENT": ABSENT, "GRAVE": GRAVE, "UNREAD": UNREAD, "as_key": as_key, "missed": _missed}
     used["NONE"], facts = _NONE, {}
     for n, place in enumerate(places):
@@ -375,8 +375,8 @@ class Mapper(dict[str, _Code]):
         return code
 
     def supply(self, kind: str, path: str, timed: bool, fresh: bool) -> tuple[Any, bool]:
-        """What gives a field of which the source says nothing, by the context, and whether it is a function that is
-        asked; ABSENT if nothing does."""
+        """The code that gives a field of which the source says nothing, by the context, and whether it is a function
+        that is asked; ABSENT if nothing does."""
         context, given = self.names.context, self.names.unasked(self.wire, kind, path)
         if given is ABSENT and self.names.room and (letter := self.shape.numbered.get(f"{kind}:{path}")) is not None:
             numbers = self._numbers[letter]

@@ -105,7 +105,7 @@ class Checkpoint(NamedTuple):
         return public == self.key and _good(public, self.signature, self._bytes(_SIGNED_AS))
 
     def _bytes(self, purpose: bytes) -> bytes:
-        """What is signed for this purpose."""
+        """The bytes that are signed for this purpose."""
         return purpose + self._replace(signature=None, witnesses=()).to_json().encode()
 
 

@@ -369,7 +369,7 @@ class Agent:
             return nack(job.task, ErrorCode.INTERNAL, f"the task could not be recorded: {said(error)}")
 
     async def _known(self, key: str, text: str | None = None) -> KnownTask:
-        """What the transcript has of a task, where there is one."""
+        """The rows of a task in the transcript, where there is one."""
         return KnownTask() if self._transcript is None else await self._transcript.known(key, text)
 
     async def _again(self, known: Job, job: Job) -> Job | Nack:

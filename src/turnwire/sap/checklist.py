@@ -136,7 +136,7 @@ class SapChecklist(checklists.RecordChecklist):
             (self.doubt if is_doubtful else self.fault)(clause, line, text, offset)
 
     def _by_itself(self, message: Message) -> Iterator[Finding]:
-        """What is found in a message alone."""
+        """The findings of a message alone."""
         for issue in check(message) if self._issues is None else self._issues:
             in_context = issue.severity == "warning" and str(issue.where).startswith("/constitutionalContext/")
             for clause in (*REASONS.get(issue.reason, ()), *(("context",) if in_context else ())):
@@ -178,7 +178,7 @@ class SapChecklist(checklists.RecordChecklist):
         return message.message_id.lower() in self._tasks or (message.correlation_id or "").lower() in self._correlations
 
     def _answer(self, message: Result | Ack | Nack) -> Iterator[Finding]:
-        """What is found in an answer by its task; nothing, where none was seen, or several have its correlation."""
+        """The findings of an answer by its task; none where no task was seen, or several have its correlation."""
         name: str | None = (message.task_id if isinstance(message, Result) else message.message_id).lower()
         if name not in self._tasks and not isinstance(message, Result):
             name = self._correlations.get((message.correlation_id or "").lower())
@@ -215,7 +215,7 @@ class SapChecklist(checklists.RecordChecklist):
                 yield "deadline", f"reported after the deadline of task {result.task_id}", False
 
     def _follow(self, message: Task | Result) -> Iterator[Finding]:
-        """What is found in the order of statuses, by the clock of the messages."""
+        """The findings in the order of statuses, by the clock of the messages."""
         for issue in self._lifecycle.feed(message):
             if issue.reason in _ORDER:
                 yield "status", issue.text, False

@@ -1,5 +1,5 @@
-"""What records of formats pass on to later ones of their input, block by block, in order: values of columns, and how
-lines begin, by which damage is known."""
+"""Inheritance: records of formats pass values of columns on to later ones of their input, block by block, and the heads
+of their lines, by which damage is known."""
 
 from __future__ import annotations
 
