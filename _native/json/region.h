@@ -9,7 +9,7 @@
 
 enum { TW_FINE, TW_FULL, TW_STOPPED };
 enum { TW_TRIED_RECORD, TW_TRIED_REJECT, TW_TRIED_OTHER, TW_TRIED_BROKEN };
-enum { TW_DEEPEST_STRING = 8, TW_STRING_REJECTS = 512 };
+enum { TW_DEEPEST_STRING = 8, TW_STRING_REJECTS = 512, TW_NEAR_END = 32 };
 
 typedef struct {
     int64_t *offset, *length, *line, *fault, *own_bytes;
@@ -146,6 +146,22 @@ static size_t tw_stretch_at(tw_region *r, size_t at)
     return r->near = low ? low - 1 : 0;
 }
 
+/* The place in [first, end), text with escapes, behind which it says `left` bytes; NULL where only a walk from its start tells, since
+ * the last of them may be said by \u or stand behind half an escape. */
+static const uint8_t *tw_place_before(const uint8_t *first, const uint8_t *end, size_t left)
+{
+    if (end - first > 8 * TW_NEAR_END) first = end - 8 * TW_NEAR_END;
+    for (; left && end > first; left--) {
+        const uint8_t *last = end - (end[-1] != '\\'), *run = last;
+        while (run > first && run[-1] == '\\') run--;
+        int escaped = (last - run) & 1;
+        if (run == first) return NULL;
+        if (last == end ? escaped : escaped ? !tw_letters[*last] : tw_is_hex(*last) && (end - first < 6 || memchr(end - 6, '\\', 5))) return NULL;
+        end -= last == end || escaped ? 2 : 1;
+    }
+    return left ? NULL : end;
+}
+
 /* As tw_place_in, where it must be looked for. */
 static TW_APART size_t tw_place_within(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
 {
@@ -159,7 +175,10 @@ static TW_APART size_t tw_place_within(const tw_lines *k, const tw_region *r, tw
         for (; c->seen < at && p < end; c->seen++) p = tw_next_byte(p, end, &said);
         return c->written = (size_t)(p - s);
     }
-    size_t left = at - c->seen;
+    size_t left = one->start + one->size - at;
+    const uint8_t *near = left < TW_NEAR_END && 16 * left < at - c->seen ? tw_place_before(p, end, left) : NULL;
+    if (near) return (size_t)(near - s);     /* most records end near the end of their string */
+    left = at - c->seen;
     p = tw_walk(p, end, hard, &left);
     c->seen = at - left;
     c->written = (size_t)(p - s);
