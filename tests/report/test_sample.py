@@ -135,7 +135,8 @@ def test_blocks_of_csp(block: str, wanted: dict[str, str]) -> None:
 
 def test_a_template_of_csp_has_fields_too() -> None:
     (template,) = csp.parse("CSP/1;R;NO_CHAT\nTASK REQ:x\n").records
-    assert dict(fields(template)) == {"flags[0]": "R", "flags[1]": "NO_CHAT", "lines[0]": "TASK REQ:x"}
+    said = {"flags[0]": "R", "flags[1]": "NO_CHAT", "lines[0]": "TASK REQ:x", "mode": "false"}
+    assert dict(fields(template)) == said
 
 
 class Long(Made):
