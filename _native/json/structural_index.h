@@ -235,7 +235,7 @@ TW_JSON_AVX2 static void tw_unescape_avx2(const uint8_t **p, const uint8_t *end,
                 places = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(from + i)), places);
                 _mm_storel_epi64((__m128i *)(void *)to, places);
                 to += tw_ones_64(first);
-                _mm_storeh_pd((double *)(void *)to, _mm_castsi128_pd(places));
+                _mm_storel_epi64((__m128i *)(void *)to, _mm_unpackhi_epi64(places, places));
                 to += tw_ones_64(second);
             }
         }

@@ -120,15 +120,15 @@ static TW_UNUSED const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t
 /* The next number of the array of bytes at p, which ends at `end`: into *said; returns where the one behind it starts. */
 static inline const uint8_t *tw_next_byte(const uint8_t *p, const uint8_t *end, uint8_t *said)
 {
-    int value = 0;
-    while (p < end && (uint8_t)(*p - '0') < 10) value = value * 10 + (*p++ - '0');
+    unsigned value = 0;
+    while (p < end && (uint8_t)(*p - '0') < 10) value = value * 10 + (unsigned)(*p++ - '0');
     while (p < end && (uint8_t)(*p - '0') >= 10) p++;
     *said = (uint8_t)value;
     return p;
 }
 
 /* All bytes of the array whose numbers are [p, end), into out: how many. Its bracket stands at `end`; up to `hard` may be read. */
-static size_t tw_bytes_said(const uint8_t *p, const uint8_t *end, const uint8_t *hard, uint8_t *out)
+static inline size_t tw_bytes_said(const uint8_t *p, const uint8_t *end, const uint8_t *hard, uint8_t *out)
 {
     uint8_t *first = out;
     uint64_t starts, large;
