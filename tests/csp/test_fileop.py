@@ -446,6 +446,8 @@ def test_what_recounting_does_not_mend(tmp_path, diff):
         ("--- lib/src/f\n+++ lib/src/f\n", False),
         ("--- a/f 2026-01-01 10:00:00\n+++ b/f 2026-01-01 10:00:00 +0200\n", True),
         ("diff --git x/f y/f\n", True),
+        ("rename from the old scheme\n\ndiff --git a/f b/f\n--- a/f\n+++ b/f\n", True),  # the text of a mail
+        ("diff --git a/f b/f\nrename from g\n--- a/f\n+++ b/f\n", False),
         ('diff --git "x/f" "y/\\147"\n', False),
         ("--- a/f\n", False),
         ("--- a/other\n+++ b/f\n", True),

@@ -233,6 +233,17 @@ def test_damage_is_named_by_the_lines_around_it(name: str, batch_bytes: int, sca
                 assert sum(map(len, alone)) == 0
 
 
+@pytest.mark.parametrize("put", ["{0}{0}\0\n{0}", "{0}{1}\0\n{0}", "{0}{0}\0", "\ufeff{0}{2}\n{0}", "{0}{2}\n{0}"])
+def test_damage_depends_on_no_cut(put: str, scan_core: str) -> None:
+    """NUL bytes no longer than the end of a line, a first record behind a byte order mark; blocks of a few bytes."""
+    line = samples.text(samples.lines("claude_code")[3:4]).decode()
+    data = put.format(line, line[:-1], line[:60]).encode()
+    for size in (1 << 20, *range(len(line) - 2, len(line) + 3), len(line) // 2, 16):
+        scan = turnwire.scan(data, wire="claude_code", batch_bytes=size)
+        assert sum(map(len, scan)) == data.count(b"\n") - ("\0\n" in put or "{2}" in put) + ("{1}" in put)
+        assert [bytes(one["raw"]) for one in scan.rejects.rows()] == [b"\0" if "\0" in put else line[:60].encode()]
+
+
 def test_statistics_say_how_long_each_tool_took(scan_core: str) -> None:
     rows = [one for one in stats(samples.text(samples.claude_code(12)), wire=FORMATS).rows() if one["stat"] == "tool"]
     assert {(one["tool"], one["calls"], one["p50"], one["p95"]) for one in rows} == {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import os
+import pickle
 import sqlite3
 import sys
 import threading
 import uuid
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +31,7 @@ from turnwire import sap
 from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger
 from turnwire.sap.builders import Refused
+from turnwire.sap.handlers import DeadlineExceeded
 from turnwire.sap.signing import verify_message
 from turnwire.sap.transports import http
 
@@ -93,6 +97,8 @@ def isolated(name: str = "B") -> sap.Agent:
             raise ZeroDivisionError("secret detail")
         if how == "refuse":
             raise sap.Refusal("UNPROCESSABLE", "not that", what=[1])
+        if how == "refuse in part":
+            raise sap.Refusal("UNPROCESSABLE", "not that", what=threading.Lock())
         if how == "nothing":
             return sap.Outcome(alignment="VALID", policy_checks=CHECKS)
         if how == "unwritable":
@@ -120,6 +126,7 @@ async def test_an_isolated_handler_is_ended() -> None:
             ("exit", "INTERNAL", "exit code 7"),
             ("raise", "INTERNAL", "ZeroDivisionError"),
             ("refuse", "UNPROCESSABLE", "not that"),
+            ("refuse in part", "UNPROCESSABLE", "not that"),
             ("unwritable", "INTERNAL", "TypeError"),
         ):
             result = await client.call(task("work.apart", {"how": how}))
@@ -131,6 +138,13 @@ async def test_an_isolated_handler_is_ended() -> None:
         assert nothing.constitutional_evidence.alignment == "VALID"
         pids = {(await client.call(name, {"how": "well"}))["pid"] for name in ("work.apart", "work.apart.coroutine")}
         assert len(pids) == 2 and os.getpid() not in pids
+
+
+@pytest.mark.parametrize("same", [lambda one: pickle.loads(pickle.dumps(one)), copy.copy, copy.deepcopy])
+def test_a_refusal_is_pickled_and_copied(same: Callable[[sap.Refusal], sap.Refusal]) -> None:
+    for one in (sap.Refusal("UNPROCESSABLE", "not that", what=[1]), DeadlineExceeded("late")):
+        other = same(one)
+        assert (type(other), str(other), other.outcome) == (type(one), str(one), one.outcome)
 
 
 @pytest.mark.usefixtures("quiet_logs")

@@ -372,7 +372,7 @@ _DIFF_LINE = re.compile(rb"[-+ @\\]|diff ")
 """No text behind the last hunk begins so: a line that no hunk counts, or a further file."""
 _GIT = b"diff --git "
 _NO_FILE = re.compile(rb"/dev/null(?:\s|\Z)|[^\t]*\t19(?:70-01-01|69-12-31) ")
-"""No file by its name, or by its time, as GNU diff writes it."""
+"""No file by its name, or by a time of the days around 1970, as GNU diff writes it in any zone."""
 _QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
 _NAME_END = re.compile(rb"[\t\r\n]| (?:[0-9]{2}){1,2}(?:-[0-9]{2}){2} [0-9]{2}(?::[0-9]{2}){2}[-+.: 0-9]*\n?\Z")
 """A tab, or a time that a blank parts from a name."""
@@ -484,11 +484,11 @@ def _check_header(header: list[bytes], path: str) -> None:
     it need not have one. The file is that of the line ``+++``; behind ``diff --git`` that of ``---`` as well. A diff
     may have no names, or those of such a line alone.
     """
-    for line in filter(_NOT_APPLIED.match, header):
+    git = [number for number, line in enumerate(header) if line.startswith(_GIT)]
+    for line in filter(_NOT_APPLIED.match, header[git[0] :] if git else header[-2:]):
         words = line.split(b"\n")[0].decode("utf-8", "replace")
         raise _Fault(f"a PATCH can only change the text of one file: {words}")
     said = [line for line in header if line.startswith((b"--- ", b"+++ "))]
-    git = [number for number, line in enumerate(header) if line.startswith(_GIT)]
     own = [line for line in header[git[0] + 1 :] if not line.startswith(b"index ")] if git else header[-2:]
     if [line[:4] for line in said] not in ([], [b"--- ", b"+++ "]) or ((said or git) and own != said):
         raise _Fault("the names of one file, --- and +++, must directly precede the first hunk")

@@ -245,7 +245,8 @@ _PATH = re.compile(r"(?:[^/\[\]]+|\[[^/\[\]]+\])(?:/(?:[^/\[\]]+|\[[^/\[\]]+\]))
 def _faults(table: Format) -> Iterator[str]:
     """The faults in the words and paths of a table."""
     rules = [*table.parts, *(part for rule in table.messages for part in rule.parts)]
-    kinds = {*table.totals, *table.repeats, *table.begins, *table.asks, *table.answers, *table.follows}
+    kinds = {*table.totals, *table.repeats, *table.begins, *table.asks, *table.answers}
+    kinds |= {*table.follows, *table.borrows[1]}
     paths = [*table.keys, *table.pieces, *(path for rule in table.messages for path in rule.columns.values())]
     for part in rules:
         texts = (part.text,) if isinstance(part.text, str) else part.text

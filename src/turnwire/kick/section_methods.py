@@ -112,7 +112,7 @@ def _respelled(section: Section, built: Section) -> str | None:
     if raw is None or _STUFFABLE.search(built.content) or _SURROGATE.search(built.content):
         return None
     line, newline, rest = raw.partition("\n")
-    ending = "\r\n" if line.endswith("\r") else "\n"
+    ending = "\r\n" if newline and line.endswith("\r") else "\n"
     if parts_of(built)[:6] != parts_of(section)[:6]:
         line = header_text(built)
         if judge(line[1:]) >= 0:

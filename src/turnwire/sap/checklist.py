@@ -257,7 +257,7 @@ class SapChecklist(checklists.RecordChecklist):
             self._tell(self._answer(early), line, offset)
             if self._tasks and not self._answers_one(early):
                 name = early.task_id if isinstance(early, Result) else early.message_id
-                text = f"{early.kind} answers {name}, which is the id of no task here"
+                text = f"a{'n' * (early.kind == 'Ack')} {early.kind} answers {name}, which is the id of no task here"
                 self.fault("correlation", line, text, offset)
         moment = self._now or self._clock
         for name, known in self._tasks.items():

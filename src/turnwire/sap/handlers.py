@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import copyreg
 import inspect
 import logging
 import os
@@ -90,6 +91,9 @@ class Refusal(Exception):
         self.code = str(code)
         self.message = message
         self.details = details
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (type(self), self.message), vars(self)  # type: ignore[attr-defined]
 
     @property
     def outcome(self) -> Outcome:
@@ -371,7 +375,10 @@ def _serve(call: Callable[..., Any], values: tuple[Any, ...], going: Any) -> Non
         made = call(*values)
         going.send((asyncio.run(awaited(made)) if inspect.isawaitable(made) else made, None, ""))
     except Refusal as refusal:
-        going.send((None, (refusal.code, refusal.message, refusal.details), ""))
+        try:
+            going.send((None, (refusal.code, refusal.message, refusal.details), ""))
+        except Exception:  # what does not pickle stays here
+            going.send((None, (refusal.code, refusal.message, {}), traceback.format_exc()))
     except BaseException as error:
         text = f"{type(error).__name__} in an isolated handler"
         going.send((None, (ErrorCode.INTERNAL, text, {}), traceback.format_exc()))

@@ -139,8 +139,8 @@ class KnownTask(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """The claim on a task. mine: this agent has it. attempt: how often it was begun, this time included. until: Unix
-    seconds. holder: whose the task is, granted or not. result: the text of its Result, where it has one."""
+    """The claim on a task. mine: this agent has it. attempt: how often it was begun, this time included. until, holder:
+    whose it is, and up to which Unix second, where it is not granted. result: the text of its Result, if it has one."""
 
     mine: bool = False
     attempt: int = 0
@@ -151,18 +151,21 @@ class Claim(NamedTuple):
 
 @cache
 def _machine() -> str:
-    """Names this machine since it was started, and its processes' numbers. Raises OSError where no system tells."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
-    return sha256(boot + os.readlink("/proc/self/ns/pid").encode()).hexdigest()[:16]
+    """Names this machine since it was started, and its processes' numbers; "" where the system does not tell."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+        return sha256(boot + os.readlink("/proc/self/ns/pid").encode()).hexdigest()[:16]
+    except OSError:
+        return ""
 
 
 def _process(number: int | str) -> str:
     """Names a process by machine, number and start, so that no later one has its name; "" if there is none."""
     try:
         state, *fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-        return "" if state in "ZX" else f"{_machine()} {number} {fields[18]}"
     except OSError:
         return ""
+    return "" if state in "ZX" or not _machine() else f"{_machine()} {number} {fields[18]}"
 
 
 def _is_gone(holder: str) -> bool:

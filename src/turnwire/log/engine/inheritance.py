@@ -16,6 +16,7 @@ from turnwire.log.engine.all_wires import of_formats
 from turnwire.log.engine.columns import REASONS
 from turnwire.log.output.texts import span_of
 from turnwire.log.search.rows import REJECT_DTYPES
+from turnwire.log.search.texts import BOM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,8 +120,9 @@ class Damage:
 
     def _begun(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The first bytes at some places, as numbers."""
-        last = len(self._data) - _HEAD
-        every: NDArray[np.uint64] = np.ndarray(last + 1, "<u8", self._data, strides=(1,))
+        data = self._data if len(self._data) >= _HEAD else np.append(self._data, np.zeros(_HEAD, np.uint8))
+        last = len(data) - _HEAD
+        every: NDArray[np.uint64] = np.ndarray(last + 1, "<u8", data, strides=(1,))
         if len(places) and places.max() <= last:
             return every[places]
         return every[np.minimum(places, last)] >> (8 * np.maximum(places - last, 0)).astype(np.uint64)
@@ -134,8 +136,8 @@ class Damage:
         if not len(first) or len(known) >= _MOST_HEADS:
             return known
         begun = self._begun(first)
-        new = self._data[first - 1] == 0x0A
-        new[0] |= not (first[0] or self._mid)
+        new = (first > 0) & (self._data[first - 1] == 0x0A)
+        new[0] |= not self._mid and bytes(self._data[: first[0]]) in (b"", BOM)
         for head, (size, *_) in known.items():
             new &= begun & _MASKS[size] != head
         rows = np.flatnonzero(new)
@@ -148,16 +150,23 @@ class Damage:
                 self._found.state.inherited[FORMATS] = told
         return known
 
+    def _are_lines(self, ends: NDArray[np.int64], starts: NDArray[np.int64]) -> bool:
+        """True if behind each of these ends is no more than the end of a line, up to the start of the next."""
+        gaps = starts - ends
+        return (
+            bool(gaps.min() >= 0 and gaps.max() <= 2)
+            and bool(self._data[ends[gaps > 0]].all())
+            and bool(self._data[ends[gaps > 1] + 1].all())
+        )
+
     def rejects(self, line: int, search: Callable[[], Tables]) -> Tables:
         """The rejects of the block with these, as its tables are. line: that at the beginning of the block; search: all
         that is damaged in it."""
-        known, lengths = self._found.rejects, self._found.arrays["length"][: self._found.rows]
-        if len(self._data) < _HEAD or not (heads := self._heads()):
+        known, stops = self._found.rejects, self._records + self._found.arrays["length"][: self._found.rows]
+        if not len(self._data) or not (heads := self._heads()):
             return known
-        if not known and len(lengths):  # mostly nothing else is there
-            gaps = np.append(self._records[1:], len(self._data)) - self._records - lengths
-            if self._records[0] <= 2 and gaps.min() >= 0 and gaps.max() <= 2:
-                return known
+        if not known and self._are_lines(np.append(0, stops), np.append(self._records, len(self._data))):
+            return known  # mostly nothing else is there
         starts, sizes = (
             np.concatenate([self._found.arrays[name][: self._found.rows], *(one[name] for one, _ in known)])
             for name in ("offset", "length")
@@ -165,7 +174,7 @@ class Damage:
         order, size = np.argsort(starts, kind="stable"), len(self._data)
         ends = np.append(0, np.maximum.accumulate((starts + sizes)[order] - self._base))
         starts = np.append(starts[order] - self._base, size)
-        if not (starts - ends > 2).any():
+        if self._are_lines(ends, starts):
             return known
         lines = np.flatnonzero(self._data == 0x0A) + 1
 
