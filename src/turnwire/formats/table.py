@@ -158,8 +158,7 @@ class Format(NamedTuple):
     a record with another subject near them. totals: kinds of records whose cost is that of all responses of their
     session so far. repeats: kinds of records whose tokens are those of responses in their session. follows: kinds of
     objects that other programs write, too: where all formats are read, records only behind another one in their input.
-    borrows: another format, and kinds of its records that are of this one where they answer, by ``call_id``, a request
-    of this one in their input. ids_restart: whether the ids of calls begin anew with each connection, of each side;
+    ids_restart: whether the ids of calls begin anew with each connection, of each side;
     back: the subjects of requests that the other side makes, and the kinds of the answers to them. carried: the text
     columns that a record inherits from the one before it in its input, unless it is of one of the kinds ``begins``;
     archive: the ending of archives whose files are one input for this. gathered: the columns of texts and integers of
@@ -185,7 +184,6 @@ class Format(NamedTuple):
     totals: tuple[str, ...] = ()
     repeats: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
-    borrows: tuple[str, tuple[str, ...]] = ("", ())
     echoes: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
     begins: tuple[str, ...] = ("session",)
@@ -245,8 +243,7 @@ _PATH = re.compile(r"(?:[^/\[\]]+|\[[^/\[\]]+\])(?:/(?:[^/\[\]]+|\[[^/\[\]]+\]))
 def _faults(table: Format) -> Iterator[str]:
     """The faults in the words and paths of a table."""
     rules = [*table.parts, *(part for rule in table.messages for part in rule.parts)]
-    kinds = {*table.totals, *table.repeats, *table.begins, *table.asks, *table.answers}
-    kinds |= {*table.follows, *table.borrows[1]}
+    kinds = {*table.totals, *table.repeats, *table.begins, *table.asks, *table.answers, *table.follows}
     paths = [*table.keys, *table.pieces, *(path for rule in table.messages for path in rule.columns.values())]
     for part in rules:
         texts = (part.text,) if isinstance(part.text, str) else part.text

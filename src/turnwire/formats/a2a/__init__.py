@@ -118,8 +118,7 @@ TABLE = Format(
     keys=("messageId", "params/message/messageId", "result/messageId"),
     ids_restart=True,
     asks=("request",),
-    answers=("task", "message", "status", "artifact", "response", "error"),
-    borrows=("mcp", ("error",)),
+    answers=("task", "message", "status", "artifact", "response"),
     parts=tuple(
         rule
         for start in ("", "message/", "result/", "result/message/", "params/message/", *_ARTIFACTS)

@@ -55,25 +55,21 @@ class Inheritance:
             table = found.table
             carried, gathered = ([one for one in of if every or one in asked] for of in (table.carried, table.gathered))
             judged = table.exit_code is not None and "failed" in asked
-            if carried or gathered or judged or table.follows or table.borrows[0]:
+            if carried or gathered or judged or table.follows:
                 self._rules.append((registry.codes().index(wire), table, carried, gathered, judged))
                 names |= {"kind", *carried, *gathered, *(("text", "failed") if judged else ())}
-                names |= {"call_id"} if table.borrows[0] else set()
         self.columns = tuple(column for column in finder.columns if column.name in names)
 
     def belonging(self, found: BlockResult) -> Mask | None:
-        """The records that are some by what came before them (``Format.follows``), None for all as they are: those that
-        a format borrows become its own."""
-        changed, kept = False, np.ones(found.rows, bool)
+        """The records that are some by what came before them (``Format.follows``), None for all."""
+        kept = np.ones(found.rows, bool)
         for code, table, *_ in self._rules:
             several = self._finder.code is None  # who names the format says whose its lines are
             if several and table.follows and table.name in found.wires and table.name not in found.state.inherited:
                 mine = found.arrays["wire"][: found.rows] == code
                 others = mine & ~np.isin(found.arrays["kind"][: found.rows], [*map(KINDS.index, table.follows)])
                 kept &= ~mine | others | np.logical_or.accumulate(others)
-            if table.borrows[0] in self._finder.wires and {table.name} & (found.wires | found.state.inherited).keys():
-                changed |= _Rows(found, self._finder).borrow(code, table)
-        return kept if changed or not kept.all() else None
+        return None if kept.all() else kept
 
     def fill(self, found: BlockResult) -> None:
         """Adds to the records of a block what they inherit, and moves ``found.state.inherited`` to the end of it."""
@@ -95,8 +91,6 @@ class Inheritance:
             found.arrays["arena"] = b"".join(rows.texts)  # type: ignore[assignment] # the arena is no column
 
 
-_ASKED, _MOST_ASKED = "asked", 256
-"""Ids of requests that wait, beside the columns that a wire inherits, and how many of them are known."""
 _HEAD, _MOST_HEADS, _FIRST = 8, 16, 1 << 20
 """Bytes of the head of a line, which its first colon ends; how many different ones of an input are known, and the bytes
 of it in which they are."""
@@ -153,11 +147,10 @@ class Damage:
     def _are_lines(self, ends: NDArray[np.int64], starts: NDArray[np.int64]) -> bool:
         """True if behind each of these ends is no more than the end of a line, up to the start of the next."""
         gaps = starts - ends
-        return (
-            bool(gaps.min() >= 0 and gaps.max() <= 2)
-            and bool(self._data[ends[gaps > 0]].all())
-            and bool(self._data[ends[gaps > 1] + 1].all())
-        )
+        if gaps.min() < 0 or gaps.max() > 2:
+            return False
+        between = self._data[np.append(ends[gaps > 0], ends[gaps > 1] + 1)]
+        return bool(((between == 0x0A) | (between == 0x0D)).all())
 
     def rejects(self, line: int, search: Callable[[], Tables]) -> Tables:
         """The rejects of the block with these, as its tables are. line: that at the beginning of the block; search: all
@@ -198,6 +191,7 @@ class Damage:
                 at = table["offset"] - self._base
                 behind = starts[np.searchsorted(starts[:-1], at, "right")]
                 fits = np.isin(at, places) & (table["inner"] < 0) & (at + table["length"] <= behind)
+                fits &= table["length"] > 2  # so much of a head is asked for above
                 told = {name: array[fits] for name, array in table.items()}
                 tables.append(told | {name: told[name] - self._base for name in ("offset", "fault")})
         if not tables:
@@ -232,30 +226,6 @@ class _Rows:
         self._at = np.flatnonzero(self._arrays["wire"][: self._count] == code)
         self._mine: Any = slice(self._count) if len(self._at) == self._count else self._at
         self.kinds: NDArray[np.uint8] = self._arrays["kind"][self._mine]
-
-    def borrow(self, code: int, table: Any) -> bool:
-        """Makes records of another format those of a wire: see ``Format.borrows``. True if there are some."""
-        (lender, kinds), codes = table.borrows, self._arrays["wire"][: self._count]
-        asks, other = (table.asks, *registry.formats()[lender].table.asks), registry.codes().index(lender)
-        inherited = self._found.state.inherited.get(table.name, {})
-        waiting = dict.fromkeys(filter(None, inherited.get(_ASKED, "").split("\n")))
-        borrowed = False
-        self._at = np.flatnonzero(np.isin(codes, (code, other)) if waiting or (codes == code).any() else codes < 0)
-        for number, row in enumerate(self._at.tolist()):
-            if (call := self._text(number, "call_id")) is None or "\n" in call:
-                continue
-            kind, mine, known = KINDS[self._arrays["kind"][row]], codes[row] == code, call in waiting
-            waiting.pop(call, None)
-            if mine and kind in table.asks:
-                waiting[call] = None
-            elif known and not mine and kind in kinds:
-                codes[row], borrowed = code, True
-            elif known and not mine and kind not in asks:  # an answer to another request
-                waiting[call] = None
-        if len(self._at):
-            asked = {_ASKED: "\n".join([*waiting][-_MOST_ASKED:])}
-            self._found.state.inherited[table.name] = {**inherited, **asked}
-        return borrowed
 
     def _bits(self, name: str) -> list[Any]:
         """The bits of rows that have a value in a column, and of texts with escapes."""
