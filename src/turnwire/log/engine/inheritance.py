@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 def handed_on(inherited: dict[str, dict[str, str]], before: str | None, now: str | None) -> dict[str, dict[str, str]]:
     """The part of ``inherited`` that passes to the next input, named ``now``: both are in one ``Format.archive``."""
     found = {}
-    for wire in inherited.keys() & registry.formats().keys():
-        end = f"{registry.formats()[wire].table.archive}/"
+    for wire in inherited.keys() - {FORMATS}:
+        described: Any = registry.wire(wire)
+        end = f"{described.table.archive}/"
         if before and now and len(end) > 1 and end in now and before.partition(end)[0] == now.partition(end)[0]:
             found[wire] = dict(inherited[wire])
     return found
