@@ -135,8 +135,8 @@ class UsageSum:
         for batch in chain(found, [None]):
             rejects = [one for one in found.rejects.since(0) if one["wire"] in self._tables]
             found.rejects.forget()
-            spoilt = [one["raw"] for one in rejects if one["reason"] == Reason.LONE_SURROGATE]
             self._quoted = np.False_
+            spoilt = [one["raw"] for one in rejects if one["reason"] == Reason.LONE_SURROGATE]
             if spoilt:
                 data = _HALF.sub(lambda said: rb"\ufffd" if said[1] else said[0], b"\n".join(spoilt))
                 yield from scan(data, wire=self._wire, columns=self.columns, errors="skip")
@@ -145,7 +145,7 @@ class UsageSum:
                 if one["reason"] != Reason.LONE_SURROGATE:
                     ends[one["file"], one["offset"] + one["length"]] = one["wire"]
                     ids += [(one["wire"], text.decode("utf-8", "replace")) for text in self._ids.findall(one["raw"])]
-            if batch is not None:
+            if rejects and batch is not None:
                 mine = [one for one in rejects if one["file"] == batch.file]
                 self._quoted = _quoted(batch, [one for one in mine if one["inner"] is None])
                 codes, names, offsets = batch.codes("wire"), batch.column("wire").names, batch["offset"]
@@ -154,7 +154,8 @@ class UsageSum:
                     wire, before = names[codes[row]], ends.get((batch.file, int(offsets[row])))
                     if wire in known and before not in (wire, None):  # the message of a session's record
                         ids.append((wire, known[wire][row] or ""))
-            self._damage(ids)
+            if ids:
+                self._damage(ids)
             if batch is not None:
                 yield batch
 
@@ -173,14 +174,15 @@ class UsageSum:
             self._since = int(np.clip(batch["time"][timed[0]] // 1_000_000, 0, _NEVER - 1))
         there: Any = batch.validity_of(self._columns["cost"])
         counted = there.masks & self._bits_of(*TOKENS) != 0
+        values = {name: batch.values(self._columns[name]) for name in _VALUES}
         for name in TOKENS:
-            counted |= batch.values(self._columns[name]) < 0  # -1: no such count
+            counted |= values[name] < 0  # -1: no such count
         counted &= ~self._quoted
         wanted = counted | (there.masks & self._bits_of("cost") != 0)
         rows = np.flatnonzero(wanted)
         if not len(rows):
             return
-        read: dict[str, NDArray[Any]] = {name: batch.values(self._columns[name])[rows] for name in _VALUES}
+        read: dict[str, NDArray[Any]] = {name: column[rows] for name, column in values.items()}
         read |= {"present": there.masks[rows], "counted": counted[rows], "file": np.full(len(rows), self._files)}
         read["since"] = np.full(len(rows), self._since)
         fits = {name: test.mask(batch)[rows] for name, test in self._tests.items()}

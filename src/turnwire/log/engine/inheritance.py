@@ -95,7 +95,7 @@ class Inheritance:
 _HEAD, _MOST_HEADS, _FIRST = 8, 16, 1 << 20
 """Bytes of the head of a line, which its first colon ends; how many different ones of an input are known, and the bytes
 of it in which they are."""
-_IN_HEAD = re.compile(r'\{[^\n:]*"[^\n:]*:?')
+_HEAD_OF_LINE = re.compile(r'\{ ?"[^\n:]*:?')
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_HEAD + 1)], np.uint64)
 
 
@@ -131,18 +131,19 @@ class Damage:
         if not len(first) or len(known) >= _MOST_HEADS:
             return known
         begun = self._begun(first)
-        new = (first > 0) & (self._data[first - 1] == 0x0A)
-        new[0] |= not self._mid and bytes(self._data[: first[0]]) in (b"", BOM)
+        new = self._data[first - 1] == 0x0A
+        at_start = not self._mid and bytes(self._data[: min(first[0], len(BOM) + 1)]) in (b"", BOM)
+        new[0] = (first[0] > 0 and new[0]) or at_start
+        new &= (begun & _MASKS[2] == _number('{"')) | (begun & _MASKS[3] == _number('{ "'))
         for head, (size, *_) in known.items():
             new &= begun & _MASKS[size] != head
-        rows = np.flatnonzero(new)
-        for row in rows[np.sort(np.unique(begun[rows], return_index=True)[1])].tolist():
-            match = _IN_HEAD.match(int(begun[row]).to_bytes(_HEAD, "little").decode("latin-1"))
-            if match is not None and match[0] not in told and len(told) < _MOST_HEADS:
-                code = int(self._found.arrays["wire"][row])
-                told[match[0]] = codes[code]
-                known[_number(match[0])] = len(match[0]), code, row
-                self._found.state.inherited[FORMATS] = told
+        while len(told) < _MOST_HEADS and new[row := int(new.argmax())]:
+            [head] = _HEAD_OF_LINE.findall(int(begun[row]).to_bytes(_HEAD, "little").decode("latin-1"))
+            code = int(self._found.arrays["wire"][row])
+            told[head] = codes[code]
+            known[_number(head)] = len(head), code, row
+            new &= begun & _MASKS[len(head)] != _number(head)
+            self._found.state.inherited[FORMATS] = told
         return known
 
     def _are_lines(self, ends: NDArray[np.int64], starts: NDArray[np.int64]) -> bool:
