@@ -161,7 +161,7 @@ mutate: $(VENV)/.extra-mutate build/.native-$(TAG) ## change codecs and rules wi
 lint: $(VENV)/.extra-lint ## ruff: rules and format; import-linter: who may import whom
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	@! grep -rnE '"""(What|Whether|Where)\b' --include='*.py' --include='*.p[xy][xid]' src tests benchmarks _native _build packaging examples setup.py
+	@! grep -rnE '("""|/\* )(What|Whether|Where)\b' --include='*.py' --include='*.p[xy][xid]' --include='*.h' src tests benchmarks _native _build packaging examples setup.py
 	PYTHONPATH=src $(VENV)/bin/lint-imports --no-cache --no-logo
 
 typecheck: $(VENV)/.extra-lint build/.native-$(TAG) ## mypy --strict, and the stubs against the compiled modules

@@ -9,7 +9,7 @@ enum { TW_ARGUMENTS = 9 };
 
 static PyObject *tw_argument_names;          /* of the one class of a module */
 
-/* Whether all arguments have a place and leave none out: values get them in order. Borrowed. */
+/* True if all arguments have a place and leave none out: values get them in order. Borrowed. */
 static int tw_in_places(PyObject *const *args, Py_ssize_t count, PyObject *named, PyObject **values)
 {
     Py_ssize_t more = named ? PyTuple_GET_SIZE(named) : 0, most = PyTuple_GET_SIZE(tw_argument_names);

@@ -10,7 +10,7 @@
 /* The run of a fence: its sign, and how many there are; none for no fence. */
 typedef struct { uint8_t sign; size_t run; } tw_fence;
 
-/* Whether s[p .. end) begins as such a line does: up to three spaces, then three backticks or tildes. */
+/* True if s[p .. end) begins as such a line does: up to three spaces, then three backticks or tildes. */
 static inline int tw_is_fence(const uint8_t *s, size_t p, size_t end)
 {
     size_t first = p;

@@ -24,7 +24,7 @@ static inline int tw_is_white(uint8_t c) { return c == ' ' || (c >= '\t' && c <=
 static inline int tw_is_json_blank(uint8_t c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 static inline int tw_is_letter(uint8_t c) { return (uint8_t)((c | 32) - 'a') < 26; }
 
-/* Whether a string that begins with the sigil of KickLang, U+2AFB as UTF-8 or as an escape, is the value of the key that ends
+/* True if a string that begins with the sigil of KickLang, U+2AFB as UTF-8 or as an escape, is the value of the key that ends
  * at p. */
 static int tw_sigil_follows(const uint8_t *p, const uint8_t *end)
 {

@@ -80,7 +80,7 @@ static inline size_t tw_time_prefix(const uint8_t *p, size_t size, int64_t *micr
  * which it begins. The next time of a log is mostly in the same minute; then only its seconds are read. */
 typedef struct { uint8_t text[17]; int64_t moment; } tw_minute;
 
-/* Whether [p, p + size) is a time of that minute that ends with "Z" behind its seconds and their fraction; it is put into
+/* True if [p, p + size) is a time of that minute that ends with "Z" behind its seconds and their fraction; it is put into
  * *micros. */
 static inline int tw_of_minute(const tw_minute *minute, const uint8_t *p, size_t size, int64_t *micros)
 {
@@ -107,7 +107,7 @@ static inline void tw_keep_minute(tw_minute *minute, const uint8_t *p, size_t si
     minute->moment = micros - ((p[17] - '0') * 10 + p[18] - '0') * (int64_t)1000000;
 }
 
-/* Whether [p, p + size) is surely a time of RFC 3339 (section 5.6), and which. No for rare ones: leap seconds, and the years
+/* True if [p, p + size) is surely a time of RFC 3339 (section 5.6), and which. No for rare ones: leap seconds, and the years
  * 0, 1 and 9999. */
 static inline int tw_is_rfc3339(const uint8_t *p, size_t size, int64_t *micros)
 {
@@ -120,7 +120,7 @@ static inline int tw_is_rfc3339(const uint8_t *p, size_t size, int64_t *micros)
     return tw_time_prefix(p, size, micros) == size;
 }
 
-/* Whether a text to which tw_is_rfc3339 says no may be one of those rare times. */
+/* True if a text to which tw_is_rfc3339 says no may be one of those rare times. */
 static inline int tw_may_be_rfc3339(const uint8_t *p, size_t size)
 {
     if (size < 20 || tw_two(p) < 0 || tw_two(p + 2) < 0) return 0;
@@ -128,7 +128,7 @@ static inline int tw_may_be_rfc3339(const uint8_t *p, size_t size)
     return p[17] == '6' || year < 2 || year > 9998;
 }
 
-/* Whether the line [p, p + size) begins with a time, which is put into *micros. White space and one of ( [ < " ' may stand before
+/* True if the line [p, p + size) begins with a time, which is put into *micros. White space and one of ( [ < " ' may stand before
  * it. */
 static inline int tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
 {

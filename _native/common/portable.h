@@ -31,7 +31,7 @@
 #define TW_BIG_ENDIAN 1
 #endif
 
-/* What functions and data are besides their types. Only code for vectors has TW_ALIGNED and TW_TARGET. */
+/* Attributes of functions and data besides their types. Only code for vectors has TW_ALIGNED and TW_TARGET. */
 #ifdef TW_GNU
 #define TW_ALWAYS static inline __attribute__((always_inline))
 #define TW_APART __attribute__((noinline))
@@ -116,7 +116,7 @@ static inline void tw_cpuid(uint32_t leaf, uint32_t part, uint32_t found[4]) /* 
     __asm__ volatile("cpuid" : "=a"(found[0]), "=b"(found[1]), "=c"(found[2]), "=d"(found[3]) : "a"(leaf), "c"(part));
 }
 
-/* Whether the processor has what a string names, and the system keeps its registers. The compilers' own answer comes from
+/* True if the processor has what a string names, and the system keeps its registers. The compilers' own answer comes from
  * a library that is not linked with on Windows; asked by hand there. */
 #if !defined(_MSC_VER) && !defined(TW_ASK_BY_HAND)
 #define TW_PROCESSOR_HAS(feature) (__builtin_cpu_supports(feature) != 0)

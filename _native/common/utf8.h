@@ -46,7 +46,7 @@ static const uint8_t TW_SECOND_HIGH[16] = {
     TW_BOTH | TW_OVERLONG_3 | TW_PAST_LAST_1000 | TW_OVERLONG_4, TW_BOTH | TW_OVERLONG_3 | TW_PAST_LAST,
     TW_BOTH | TW_SURROGATE | TW_PAST_LAST, TW_BOTH | TW_SURROGATE | TW_PAST_LAST, TW_TOO_SHORT, TW_TOO_SHORT,
     TW_TOO_SHORT, TW_TOO_SHORT};
-/* What the last bytes of a block of 32 may be at most, or it ends inside a character. */
+/* The greatest last bytes that a block of 32 may have, or it ends inside a character. */
 static const uint8_t TW_MOST[32] = {
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
     255, 255, 255, 255, 255, 255, 255, 0xF0 - 1, 0xE0 - 1, 0xC0 - 1};

@@ -134,14 +134,14 @@ static int64_t tw_alike(const uint8_t *prefix, size_t size, const uint8_t *s, si
     return (int64_t)(p - from);
 }
 
-/* Whether a line is an operation of CSP/1 that may begin as the prefix of a log does. */
+/* True if a line is an operation of CSP/1 that may begin as the prefix of a log does. */
 static inline int csp_is_operation(const uint8_t *s, size_t p, size_t end)
 {
     return end - p >= 7 && (s[p] == '+' || s[p] == '~' || s[p] == '-') && !memcmp(s + p + 1, " DEF ", 5) &&
            ((uint8_t)(s[p + 6] - 'A') < 26 || s[p + 6] == '_');
 }
 
-/* Whether s[p .. end) begins as a line of the log does that has the message behind the prefix of its first line. */
+/* True if s[p .. end) begins as a line of the log does that has the message behind the prefix of its first line. */
 static int csp_begins_as_log(const csp_around *a, const uint8_t *s, size_t p, size_t end)
 {
     size_t blank = 0;
@@ -149,7 +149,7 @@ static int csp_begins_as_log(const csp_around *a, const uint8_t *s, size_t p, si
     return blank < a->size && !csp_is_operation(s, p, end) && tw_alike(a->prefix, a->size, s, p, end) != TW_NOT_ALIKE;
 }
 
-/* Whether a message of another wire may begin with the line s[p .. end). */
+/* True if a message of another wire may begin with the line s[p .. end). */
 static int csp_opens_another(const uint8_t *s, size_t p, size_t end)
 {
     size_t first;
@@ -163,7 +163,7 @@ static int csp_opens_another(const uint8_t *s, size_t p, size_t end)
     return first < p && p < end && p - first <= 11 && s[p] == '|';
 }
 
-/* Whether a fence closes the one in which the message stands. Behind a prefix on each line nobody knows that one: a fence with nothing
+/* True if a fence closes the one in which the message stands. Behind a prefix on each line nobody knows that one: a fence with nothing
  * behind its run closes it. */
 static int csp_closes_fence(const csp_around *a, const uint8_t *s, size_t p, size_t end)
 {
@@ -175,7 +175,7 @@ static int csp_closes_fence(const csp_around *a, const uint8_t *s, size_t p, siz
     return rest == end;
 }
 
-/* Whether the line s[p .. end), outside a heredoc, ends the message before it. */
+/* True if the line s[p .. end), outside a heredoc, ends the message before it. */
 static TW_UNUSED int csp_ends_in_log(const csp_around *a, const uint8_t *s, size_t p, size_t end)
 {
     int64_t moment;

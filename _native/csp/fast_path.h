@@ -5,7 +5,7 @@
 
 #include "window.h"
 
-/* What a value must be: any text, one of an enum, or a heredoc. */
+/* The kinds of values: any text, one of an enum, or a heredoc. */
 enum { CSP_ANY, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC, CSP_NO_KEY };
 
 typedef struct {
@@ -29,7 +29,7 @@ typedef struct {
 
 enum { CSP_SLOW = -1, CSP_CUT_OFF = -2 };  /* no usual message; or the window ends in the middle of it */
 
-/* Where reading stands; places are counted from the base of the window. */
+/* The state of reading; places are counted from the base of the window. */
 typedef struct {
     const csp_window *w;
     const uint8_t *text;            /* the first byte of the window */
@@ -53,7 +53,7 @@ typedef struct {
         CSP_LINE_END_AT_HAND(c, found);                   \
     } while (0)
 
-/* Whether a word begins with the letters of a literal. */
+/* True if a word begins with the letters of a literal. */
 #define CSP_BEGINS(word, literal) \
     (csp_prefix((word) ^ csp_load((const uint8_t *)literal "\0\0\0\0\0\0\0"), (int)sizeof(literal) - 1) == 0)
 
@@ -67,7 +67,7 @@ TW_ALWAYS int csp_is_status(uint64_t word, int length) {
            (length == 7 && (word & 0xffffffffffffffULL) == 0x4c414954524150ULL);
 }
 
-/* Whether the bytes are digits, at least one. CSP_SLACK bytes can be read from the start of the line on. */
+/* True if the bytes are digits, at least one. CSP_SLACK bytes can be read from the start of the line on. */
 TW_ALWAYS int csp_digits(const uint8_t *text, int start, int stop) {
     const uint64_t tops = 0xF0F0F0F0F0F0F0F0ULL, zeros = 0x3030303030303030ULL;
     if (start >= stop) return 0;
@@ -105,7 +105,7 @@ TW_ALWAYS int csp_fast_heredoc(csp_cursor *c, int32_t *span) {
     return CSP_CUT_OFF;
 }
 
-/* Whether a line is an operation: "+ DEF N = v", "~ DEF N := v" or "- DEF N". */
+/* True if a line is an operation: "+ DEF N = v", "~ DEF N := v" or "- DEF N". */
 TW_ALWAYS int csp_fast_change(const uint8_t *text, int start, int stop) {
     uint8_t sign = text[start];
     int at = start + 6;
@@ -157,7 +157,7 @@ TW_ALWAYS int csp_fast_generic(csp_cursor *c) {
     }
 }
 
-/* Whether a value in one line is of its kind. */
+/* True if a value in one line is of its kind. */
 TW_ALWAYS int csp_fast_value(const uint8_t *text, int value, int stop, int way) {
     if (way == CSP_STATUS) return csp_is_status(csp_load(text + value), stop - value);
     return way == CSP_PRIORITY && stop - value == 2 && text[value] == 'P' && text[value + 1] >= '1' && text[value + 1] <= '3';
@@ -250,7 +250,7 @@ TW_ALWAYS int csp_fast_header(csp_cursor *c, const csp_keys *k, int32_t *row) {
     return intent;
 }
 
-/* What csp_fast is told, and where it leaves off. */
+/* The input of csp_fast, and the place where it leaves off. */
 typedef struct {
     const csp_keys *keys;
     const uint8_t *data;

@@ -42,7 +42,7 @@ TW_ALWAYS uint64_t csp_prefix(uint64_t word, int length) {
     return length >= 8 ? word : word & ((1ULL << (8 * length)) - 1);
 }
 
-/* Whether the bytes are one token: at least one byte, none a space, a control or DEL. */
+/* True if the bytes are one token: at least one byte, none a space, a control or DEL. */
 TW_ALWAYS int csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end) {
     const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
     if (start >= stop) return 0;
@@ -74,7 +74,7 @@ static inline int64_t csp_opening(const uint8_t *data, int64_t start, int64_t st
     return at - start >= 3 && (at == stop || *chomped) ? at - start : 0;
 }
 
-/* Whether a line says "CSP/1" or nearly so: blanks around its parts, small letters, a BOM, another digit. */
+/* True if a line says "CSP/1" or nearly so: blanks around its parts, small letters, a BOM, another digit. */
 static inline int csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop) {
     if (stop - at >= 3 && data[at] == 0xEF && data[at + 1] == 0xBB && data[at + 2] == 0xBF) at += 3;
     while (at < stop && (data[at] == ' ' || data[at] == '\t')) at++;

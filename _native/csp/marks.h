@@ -21,7 +21,7 @@ static const struct { const char *word; char letter; } csp_blocks[CSP_BLOCKS] = 
     { "PLAN", 0 }, { "QUERY", 0 }, { "MEM", 0 },
 };
 
-/* Whether a line has the title of the Compact Symbol Protocol. */
+/* True if a line has the title of the Compact Symbol Protocol. */
 static int csp_has_title(const uint8_t *data, int64_t start, int64_t stop) {
     const int64_t size = (int64_t)sizeof csp_title - 1;
     while (stop - start >= size) {
@@ -42,7 +42,7 @@ static int64_t csp_word_at(const uint8_t *data, int64_t at, int64_t stop, const 
     return stop - at >= size && memcmp(data + at, word, (size_t)size) == 0 ? size : 0;
 }
 
-/* Whether a key of the header stands at `at`, and then the end, a space or a lone CR. */
+/* True if a key of the header stands at `at`, and then the end, a space or a lone CR. */
 static int csp_header_word(const uint8_t *data, int64_t at, int64_t stop) {
     for (int i = 0; i < CSP_HEADERS; i++) {
         int64_t size = csp_word_at(data, at, stop, csp_headers[i]);
@@ -69,7 +69,7 @@ static int64_t csp_behind_signs(const uint8_t *data, int64_t start, int64_t stop
     return at;
 }
 
-/* Whether a line looks like one of the header: a key with anything behind it; or, in lower case or with a capital at
+/* True if a line looks like one of the header: a key with anything behind it; or, in lower case or with a capital at
    its beginning, with one word; `marked`: also with one word where signs of Markdown stand around the key. */
 static int csp_header_like(const uint8_t *data, int64_t start, int64_t stop, int marked) {
     while (start < stop && csp_is_space(data[start])) start++;
@@ -130,7 +130,7 @@ static int csp_look_key(const uint8_t *data, int64_t start, int64_t stop) {
     return 0;
 }
 
-/* What begins with the line at `first`, which is of one of the three kinds. */
+/* The kind of record that begins with the line at `first`, which is of one of the three kinds. */
 static TW_UNUSED int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind) {
     const int64_t bound = first + CSP_LOOK_BYTES;
     int64_t place = first;

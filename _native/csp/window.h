@@ -110,7 +110,7 @@ static inline void csp_fill(csp_window *w, csp_lister list, const uint8_t *data,
     while (w->usable && base + w->feeds[w->usable - 1] + 1 + CSP_SLACK > readable) w->usable--;
 }
 
-/* Whether the bytes from start to the line feed at stop, both counted from base, are one token: at least one byte, none
+/* True if the bytes from start to the line feed at stop, both counted from base, are one token: at least one byte, none
    a space, a control or DEL. */
 TW_ALWAYS int csp_is_token_at(const csp_window *w, const uint8_t *text, int start, int stop) {
 #ifndef TW_BIG_ENDIAN
@@ -123,7 +123,7 @@ TW_ALWAYS int csp_is_token_at(const csp_window *w, const uint8_t *text, int star
     return csp_is_token(text, start, stop, stop);
 }
 
-/* Whether a byte of data[start:stop] may be no ASCII: the window knows, or it says yes. */
+/* True if a byte of data[start:stop] may be no ASCII: the window knows, or it says yes. */
 TW_ALWAYS int csp_may_be_high(const csp_window *w, int64_t start, int64_t stop) {
     int64_t first = (start - w->base) >> 6, blocks = ((stop - 1 - w->base) >> 6) - first + 1;
     if (start < w->base || stop > w->stop || blocks > 8) return 1;

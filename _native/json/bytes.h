@@ -26,7 +26,7 @@ static inline uint32_t json_character(const unsigned char **p) {
     return (uint32_t)(at[0] & 0x07) << 18 | (uint32_t)(at[1] & 0x3F) << 12 | (uint32_t)(at[2] & 0x3F) << 6 | (at[3] & 0x3F);
 }
 
-/* What the good escape at *p says. Moves *p behind it. */
+/* The character of the good escape at *p. Moves *p behind it. */
 static inline uint32_t json_escaped(const unsigned char **p) {
     const unsigned char *at = *p;
     uint32_t code;

@@ -118,7 +118,7 @@ static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
     return 1;
 }
 
-/* What a source gives: all ones where its value is of these kinds, else 0; *v: the value. */
+/* The mask of a source: all ones where its value is of these kinds, else 0; *v: the value. */
 static inline uint64_t tw_is_there(const tw_source *from, uint32_t stamp, unsigned kinds, const tw_value **v)
 {
     *v = from->v->stamp == stamp ? from->v : from->other;

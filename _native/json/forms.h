@@ -84,7 +84,7 @@ static inline int tw_is_channel(const uint8_t *p, size_t size)
     return slash > 3 && slash + 1 < size;
 }
 
-/* Whether a text is surely no channel. */
+/* True if a text is surely no channel. */
 static inline int tw_is_no_channel(const uint8_t *p, size_t size)
 {
     if (size < 3 || memcmp(p, "\xE2\xAB\xBB", 3)) return 1;

@@ -59,7 +59,7 @@ static size_t tw_other_next(const uint8_t *s, size_t p, size_t to, size_t end, s
 }
 
 #ifdef TW_X86
-/* Whether the record at `at`, which is tw_usual, is read by AVX2: what columns are made of goes into o->values and
+/* True if the record at `at`, which is tw_usual, is read by AVX2: what columns are made of goes into o->values and
  * o->fields. s[at - TW_BEFORE .. at + TW_READ) must be readable. */
 TW_AVX2 static int tw_other_usual(tw_among *o, const uint8_t *s, size_t at, size_t end)
 {
@@ -88,7 +88,7 @@ TW_AVX2 static int tw_other_usual(tw_among *o, const uint8_t *s, size_t at, size
 }
 #endif
 
-/* What the bytes at `at` of a text that ends at `hard` are, up to `end`: a code, and where that ends in o->fields. Of s, `readable`
+/* The kind of the bytes at `at` of a text that ends at `hard` are, up to `end`: a code, and where that ends in o->fields. Of s, `readable`
  * bytes may be read. */
 static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, size_t hard, size_t readable)
 {

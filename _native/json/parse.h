@@ -8,7 +8,7 @@
 #include "why.h"
 #include "_native/common/keyed_hash.h"
 
-/* What a value is: the bits of tw_value.is. */
+/* The kinds of values: the bits of tw_value.is. */
 enum {
     TW_IS_STRING = 1, TW_IS_OBJECT = 2, TW_IS_ARRAY = 4, TW_IS_BOOLEAN = 8, TW_IS_NULL = 16,
     TW_IS_COUNT = 32,                        /* an integer without a minus */
@@ -46,7 +46,7 @@ typedef struct {
     int node_words;                          /* words of 64 bits for a bit of each node */
 } tw_shape;
 
-/* What a value is (TW_IS_...), the number of the word that it is, whether a string has escapes, and whether it says a
+/* The kind of a value (TW_IS_...), the number of the word that it is, whether a string has escapes, and whether it says a
  * time: without escapes, of TW_FORM_TIME and good; of a node with `every`, whether one of its values is an integer. */
 typedef struct { uint16_t is; uint8_t word, escaped; uint32_t timed; } tw_brief;
 typedef struct {
@@ -63,7 +63,7 @@ typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
 
 enum { TW_MOST_NODES = 1024, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_TEMPLATES = 16,
        TW_MOST_SLOTS = 48 };
-/* What the reader met in an object, in order: its keys and other strings, and the objects and arrays in it. at: its place in the object
+/* All that the reader met in an object, in order: its keys and other strings, and the objects and arrays in it. at: its place in the object
  * (of a string, that of its inside); depth: of the object of a key, 3 for more. */
 enum { TW_PART_TEXT, TW_PART_KEY, TW_PART_OBJECT, TW_PART_ARRAY };
 typedef struct { uint32_t at, size; uint8_t what, escaped, depth; } tw_part;
@@ -273,13 +273,13 @@ static inline int tw_same_name(const tw_name *a, const tw_name *b)
 
 static uint64_t tw_names_key[2];             /* of the table of names, secret */
 
-/* Where in the table a name of an object is looked for first. */
+/* The place in the table where a name of an object is looked for first. */
 static inline uint64_t tw_known_cell(const tw_json *x, uint64_t hash, uint32_t object)
 {
     return (hash ^ object * 0x9E3779B97F4A7C15u) & (x->known_room - 1);
 }
 
-/* Whether a cell is taken: not by an object of a message before, or a large table would be cleared for each. */
+/* True if a cell is taken: not by an object of a message before, or a large table would be cleared for each. */
 static inline int tw_is_taken(const tw_json *x, uint64_t cell) { return x->known[cell].object > x->objects_before; }
 
 static void tw_put_known(tw_json *x, tw_known entry)
@@ -367,7 +367,7 @@ static inline const uint8_t *tw_json_colon(tw_json *x, const uint8_t *p)
 
 /* --- values --- */
 
-/* What an integer with a minus is whose digits are at p. */
+/* The value of an integer with a minus whose digits are at p. */
 static inline uint16_t tw_negative(const uint8_t *p)
 {
     return *p == '0' ? TW_IS_NEGATIVE | TW_IS_MINUS_ZERO : TW_IS_NEGATIVE;
@@ -457,7 +457,7 @@ static inline const uint8_t *tw_json_behind(tw_json *x, const uint8_t *p, uint8_
     return p + 1;
 }
 
-/* What a string says: where, and *size; in `scratch` where it has escapes, NULL if it has more than `most` bytes then. */
+/* The text of a string: its place, and *size; in `scratch` where it has escapes, NULL if it has more than `most` bytes then. */
 static inline const uint8_t *tw_unescaped(const tw_value *v, uint8_t *scratch, size_t most, size_t *size)
 {
     *size = v->size;
@@ -467,7 +467,7 @@ static inline const uint8_t *tw_unescaped(const tw_value *v, uint8_t *scratch, s
     return scratch;
 }
 
-/* Whether a string has the form that its node asks for. */
+/* True if a string has the form that its node asks for. */
 static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
 {
     uint8_t scratch[TW_MOST_ESCAPED];

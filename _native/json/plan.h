@@ -18,7 +18,7 @@ typedef struct {
     uint64_t words[TW_WORD_SETS];
 } tw_need;
 
-/* What fills a column: the first of two nodes that is there. numbers: what each word of TW_FILL_NUMBERED stands for. */
+/* The source of a column: the first of two nodes that is there. numbers: what each word of TW_FILL_NUMBERED stands for. */
 enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER, TW_FILL_TIME, TW_FILL_COUNT,
        TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY, TW_FILL_DIGITS, TW_FILL_EPOCH, TW_FILL_TRUTH, TW_FILL_PRESENT, TW_FILL_NUMERAL,
        TW_FILL_TIMES, TW_FILL_SUM, TW_FILL_BETWEEN, TW_FILL_ITEM, TW_FILL_SECONDS, TW_FILL_NUMBERED };
@@ -100,14 +100,14 @@ static inline int tw_index_needs(const tw_need *needs, tw_variant *variant)
     return 1;
 }
 
-/* Whether the object around a node that is not there is; without it nothing is asked of the node. */
+/* True if the object around a node that is not there is; without it nothing is asked of the node. */
 static inline int tw_asked(const tw_json *x, const tw_need *need)
 {
     const tw_value *v = need->parent == TW_NO_NODE ? NULL : tw_noted(x, need->parent);
     return need->parent == TW_NO_NODE || (v && v->b.is & TW_IS_OBJECT);
 }
 
-/* Whether a value that is a string is one of the words that are wanted. */
+/* True if a value that is a string is one of the words that are wanted. */
 static inline int tw_has_word(const tw_need *need, const tw_value *v)
 {
     return !(v->b.is & TW_IS_STRING) || (v->b.word != TW_NO_WORD && need->words[v->b.word >> 6] >> (v->b.word & 63) & 1);
@@ -152,7 +152,7 @@ static int tw_variant_of(const tw_json *x, const tw_wire *wire)
     }
 }
 
-/* Whether an object may be a message of a wire, good or not: whether it is worth asking. */
+/* True if an object may be a message of a wire, good or not: whether it is worth asking. */
 static int tw_may_be(const tw_json *x, const tw_wire *wire)
 {
     for (int i = 0; i < wire->clue_count; i++) {
@@ -163,7 +163,7 @@ static int tw_may_be(const tw_json *x, const tw_wire *wire)
     return 0;
 }
 
-/* Whether only decode can tell whether an object is a message of a wire, by more than what the plan knows. */
+/* True if only decode can tell whether an object is a message of a wire, by more than what the plan knows. */
 static int tw_doubtful(const tw_json *x, const tw_wire *wire)
 {
     for (int i = 0; i < wire->doubt_count; i++)
@@ -171,7 +171,7 @@ static int tw_doubtful(const tw_json *x, const tw_wire *wire)
     return 0;
 }
 
-/* Whether one of the tokens stands in [p, end). */
+/* True if one of the tokens stands in [p, end). */
 static int tw_any_token(const tw_token *tokens, int count, const uint8_t *p, const uint8_t *end)
 {
     for (const uint8_t *at = p; at < end; at++) {

@@ -52,7 +52,7 @@ static inline int tw_put_real_number(tw_put *w, double real)
     return json_real(&w->draft, real);
 }
 
-/* Whether a value is a dict whose members are those that PyDict_Next gives. */
+/* True if a value is a dict whose members are those that PyDict_Next gives. */
 static inline int tw_put_is_dict(const tw_put *w, PyObject *value)
 {
     return PyDict_CheckExact(value) ||
@@ -65,7 +65,7 @@ static inline int tw_put_is_array(const tw_put *w, PyObject *value)
     return PyList_CheckExact(value) || (w->loose && PyTuple_CheckExact(value));
 }
 
-/* Whether a value is a str, equal to what its characters are equal to. */
+/* True if a value is a str, equal to what its characters are equal to. */
 static inline int tw_put_is_text(const tw_put *w, PyObject *value)
 {
     return PyUnicode_CheckExact(value) ||
@@ -108,7 +108,7 @@ static inline int tw_put_place(tw_rules *t, PyObject *key, int last)
     return tw_rule_named(t, name, size, last);
 }
 
-/* Whether a str is what its rule wants. */
+/* True if a str is what its rule wants. */
 static inline int tw_put_is_good(tw_put *w, PyObject *value, const tw_rule *rule)
 {
     const size_t size = (size_t)PyUnicode_GET_LENGTH(value);
@@ -206,7 +206,7 @@ static int tw_put_array(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssiz
     return tw_put_letter(w, ']');
 }
 
-/* Whether surely nothing below a value, so many containers deep at most, looks like a secret. */
+/* True if surely nothing below a value, so many containers deep at most, looks like a secret. */
 static int tw_put_quiet(PyObject *value, Py_ssize_t left)
 {
     PyObject *key, *inner;
@@ -315,7 +315,7 @@ static int tw_put_whole(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nest
     return w->choice >= 0 && w->agreed == w->choice ? tw_put_record(w, w->later, w->chosen[w->choice], w->left) : JSON_DOUBT;
 }
 
-/* Whether an object surely follows the rules. Behind it w->calm, w->choice and w->writable are known. */
+/* True if an object surely follows the rules. Behind it w->calm, w->choice and w->writable are known. */
 static TW_UNUSED int tw_put_follows(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nesting, PyObject *items)
 {
     w->draft.items = items;

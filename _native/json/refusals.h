@@ -14,7 +14,7 @@ enum { TW_SURELY, TW_REFUSED, TW_MAYBE, TW_NOT };
 /* TW_SURELY: a message of this wire (its place in the plan) and variant; TW_REFUSED: of this wire, refused for this reason. */
 typedef struct { int wire, variant, reason; const uint8_t *fault; } tw_judged;
 
-/* Where a noted value starts, its quote included. */
+/* The start of a noted value, its quote included. */
 static inline const uint8_t *tw_value_start(const tw_value *v) { return v->p - (v->b.is & TW_IS_STRING ? 1 : 0); }
 
 /* --- values in arrays and objects --- */
@@ -96,7 +96,7 @@ static int tw_count_members(const uint8_t *p, const uint8_t *end, const uint8_t 
 
 /* --- why a wire refuses --- */
 
-/* Whether a text has surely not the form that its node asks for, for `decode` either. */
+/* True if a text has surely not the form that its node asks for, for `decode` either. */
 static int tw_is_misformed(const tw_node *node, const tw_value *v)
 {
     uint8_t scratch[TW_MOST_ESCAPED];
@@ -110,7 +110,7 @@ static int tw_is_misformed(const tw_node *node, const tw_value *v)
     }
 }
 
-/* Whether one of the texts in the message itself is no object, as it would be in a schema of the message. */
+/* True if one of the texts in the message itself is no object, as it would be in a schema of the message. */
 static int tw_has_text(const tw_json *x, const tw_plan *plan, const tw_variant *variant)
 {
     const tw_need *need = plan->needs + variant->first_need, *last = need + variant->needs;
@@ -167,7 +167,7 @@ static int tw_why_refused(const tw_json *x, const tw_plan *plan, const tw_wire *
 
 /* --- whose it is --- */
 
-/* Whether a value begins with a text: that of a string, of which a closing quote is the end; or "{", of an object. */
+/* True if a value begins with a text: that of a string, of which a closing quote is the end; or "{", of an object. */
 static int tw_begins_with(const tw_value *v, const tw_token *opening, int cased)
 {
     uint8_t said[4];
@@ -188,7 +188,7 @@ static int tw_begins_with(const tw_value *v, const tw_token *opening, int cased)
     return 1;
 }
 
-/* Whether the good object [p, end) has all signs of one alternative of a wire. */
+/* True if the good object [p, end) has all signs of one alternative of a wire. */
 static int tw_is_claimed(const tw_json *x, const tw_plan *plan, const tw_wire *wire, const uint8_t *p, const uint8_t *end)
 {
     const tw_claim *sign = plan->claims + wire->first_claim, *last = sign + wire->claims;
@@ -209,7 +209,7 @@ static int tw_is_claimed(const tw_json *x, const tw_plan *plan, const tw_wire *w
     return 0;
 }
 
-/* What the good object [p, end), which was read last, is. TW_MAYBE: ask the wires themselves; TW_NOT: nobody's. */
+/* The verdict on the good object [p, end), which was read last. TW_MAYBE: ask the wires themselves; TW_NOT: nobody's. */
 static int tw_judge(const tw_json *x, const tw_plan *plan, const uint8_t *p, const uint8_t *end, tw_judged *found)
 {
     int near = 0;

@@ -63,7 +63,7 @@ typedef struct tw_region {
 } tw_region;
 
 typedef struct { int what, wire, variant, reason, cut; size_t end, fault; } tw_tried;
-/* What the wires' own reading says: what (TW_TRIED_*, OTHER for nobody's), the place of the wire, reason and fault. */
+/* The result of the wires' own reading: what (TW_TRIED_*, OTHER for nobody's), the place of the wire, reason and fault. */
 typedef struct { int what, wire, reason; size_t fault; } tw_verdict;
 
 typedef struct tw_lines {
@@ -102,7 +102,7 @@ typedef struct tw_lines {
     void *others;                            /* what the hooks need */
 } tw_lines;
 
-/* Whether a signal ended the search, as Ctrl-C does: asked at each 65,536th step, which are some 20 ms of one line, and more
+/* True if a signal ended the search, as Ctrl-C does: asked at each 65,536th step, which are some 20 ms of one line, and more
  * than a block of usual lines has. */
 static inline int tw_stopped_by_signal(tw_lines *k)
 {
@@ -266,7 +266,7 @@ static size_t tw_place_found(tw_lines *k, tw_region *r, size_t start, size_t sto
     return own;
 }
 
-/* Where the outermost string around the byte at `at` begins in k->s, and how far into what it says the byte stands; 0 where none is. */
+/* The place in k->s of the outermost string around the byte at `at`, and how far into what it says the byte stands; 0 without one. */
 static int tw_string_place(const tw_lines *k, tw_region *r, size_t at, size_t *quote, size_t *inner)
 {
     int found = 0;
@@ -284,7 +284,7 @@ static int tw_string_place(const tw_lines *k, tw_region *r, size_t at, size_t *q
     return found;
 }
 
-/* What a stretch says that stands in the text `outer`, into memory with 128 bytes to spare: how many bytes. */
+/* The text of a stretch that stands in the text `outer`, into memory with 128 bytes to spare: how many bytes. */
 static size_t tw_say(const tw_lines *k, const tw_region *outer, const tw_stretch *one, uint8_t *out)
 {
     const uint8_t *s = tw_text(k, outer), *p = s + one->outer, *end = s + one->until;

@@ -8,7 +8,7 @@
 #include "forms.h"
 #include "secrets.h"
 
-/* What a value has to be. json/codec.pyx names these in the same order. */
+/* The forms of values. json/codec.pyx names these in the same order. */
 enum { TW_RULE_ANY, TW_RULE_TEXT, TW_RULE_UUID, TW_RULE_TIME, TW_RULE_VERSION, TW_RULE_BOOLEAN, TW_RULE_COUNT,
        TW_RULE_OBJECT, TW_RULE_OBJECTS, TW_RULE_TEXTS, TW_RULE_NUMBERS, TW_RULE_PRESSURE, TW_RULE_WORD, TW_RULE_RECORD,
        TW_RULE_RECORDS, TW_RULE_DIGEST, TW_RULE_QUANTITY,
@@ -23,7 +23,7 @@ enum { TW_RULE_ANY, TW_RULE_TEXT, TW_RULE_UUID, TW_RULE_TIME, TW_RULE_VERSION, T
        TW_RULE_LENT,                         /* TW_RULE_SPOKEN, which the chosen object (`lent` of its rules) has not then */
        TW_RULE_DOUBT };
 
-/* What makes it worth a closer look, though it be good: its being there, an "@" in it, what may be a secret. */
+/* Reasons for a closer look, though it be good: its being there, an "@" in it, what may be a secret. */
 enum { TW_MARK_LOOK = 1, TW_MARK_AT = 2, TW_MARK_SECRETS = 4,
        TW_MARK_WRITING = 8 };                /* a value without which strict writing refuses a message, though it be good */
 
@@ -476,7 +476,7 @@ static int tw_walk_later(tw_walk *w)
     return good;
 }
 
-/* Whether a text is one object that follows the rules, with nothing but white space around it. */
+/* True if a text is one object that follows the rules, with nothing but white space around it. */
 static TW_UNUSED int tw_follows(tw_walk *w, const uint8_t *p, size_t size, tw_rules *t)
 {
     w->end = p + size;

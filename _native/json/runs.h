@@ -197,7 +197,7 @@ static inline void json_widen_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize_t si
     while (size-- > 0) to[size] = from[size];
 }
 
-/* What json_copy_11 does, for characters of any two widths, the second at least the first. */
+/* As json_copy_11, for characters of any two widths, the second at least the first. */
 static inline Py_ssize_t json_copy(int kind, const void *from, int wide, void *to, Py_ssize_t size) {
     if (kind == 1) {
         if (wide == 1) return json_copy_11((Py_UCS1 *)to, (const Py_UCS1 *)from, size);
@@ -214,7 +214,7 @@ static inline Py_ssize_t json_copy(int kind, const void *from, int wide, void *t
 /* --- UTF-8 that is known to be good --- */
 
 #ifdef TW_SSE2
-/* Where sixteen bytes are ASCII the next place does not wait for the mask; the last sixteen are written at once, over what
+/* If sixteen bytes are ASCII, the next place does not wait for the mask; the last sixteen are written at once, over what
    stands there already. */
 #define JSON_UNPACK_FAST(UNIT, WIDEN)                                                             \
     while (behind - out >= 16) {                                                                  \
@@ -295,7 +295,7 @@ static inline Py_ssize_t json_count(const unsigned char *p, const unsigned char 
     return count;
 }
 
-/* Whether all bytes are ASCII; looks no further than 64 bytes behind the first that is not. */
+/* True if all bytes are ASCII; looks no further than 64 bytes behind the first that is not. */
 static inline int json_is_ascii(const unsigned char *p, const unsigned char *end) {
 #ifdef TW_SSE2
     for (; end - p >= 64; p += 64) {

@@ -26,7 +26,7 @@ static int tw_wrapper_time(const tw_json *x, size_t part, size_t last, const uin
     return best < TW_NO_TIME;
 }
 
-/* Whether the object around what is read in a region gives a time. */
+/* True if the object around what is read in a region gives a time. */
 static int tw_around(tw_lines *k, tw_region *r, int64_t *micros)
 {
     if (r->around == 1) {
@@ -177,7 +177,7 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
     return TW_FINE;
 }
 
-/* Where reject `n` stands among rows, and in a string. */
+/* The place of reject `n` among rows, and in a string. */
 static inline void tw_place_reject(tw_lines *k, size_t n, int64_t inner)
 {
     if (k->rejects.inner) k->rejects.inner[n] = inner;

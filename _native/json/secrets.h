@@ -19,7 +19,7 @@ static inline int tw_same_letters(const uint8_t *text, const char *wanted, int l
     return 1;
 }
 
-/* Whether a name may be that of a secret. */
+/* True if a name may be that of a secret. */
 static inline int tw_telling_name(const uint8_t *text, size_t length)
 {
     for (size_t at = 0; at < length; at++) {
@@ -44,7 +44,7 @@ static inline int tw_telling_name(const uint8_t *text, size_t length)
     return 0;
 }
 
-/* Whether what stands before the at sign at `at` may be the user and the password of a URL: back to a slash, and another
+/* True if what stands before the at sign at `at` may be the user and the password of a URL: back to a slash, and another
  * (in JSON, perhaps escaped). Each byte is looked at for one sign only. */
 static inline int tw_telling_user(const uint8_t *text, size_t at)
 {
@@ -57,7 +57,7 @@ static inline int tw_telling_user(const uint8_t *text, size_t at)
     return 0;
 }
 
-/* Whether a secret's opening ends with the byte at `at`, which is the third or a later one. */
+/* True if a secret's opening ends with the byte at `at`, which is the third or a later one. */
 static inline int tw_telling_at(const uint8_t *text, size_t at)
 {
     const uint8_t *p = text + at;
@@ -74,7 +74,7 @@ static inline int tw_telling_at(const uint8_t *text, size_t at)
     return 0;
 }
 
-/* Whether a text may be a secret by its form. */
+/* True if a text may be a secret by its form. */
 static inline int tw_telling_text(const uint8_t *text, size_t length)
 {
     size_t at = 2;

@@ -57,7 +57,7 @@ static void tw_to_front(tw_step *step, tw_step *met)
     step->first = met;
 }
 
-/* Whether a key is a known one that has a bit of its own; any other is told from those before it by its name. */
+/* True if a key is a known one that has a bit of its own; any other is told from those before it by its name. */
 static inline int tw_has_bit(const tw_key_entry *entry) { return entry && entry->bit < 64; }
 
 /* The step behind `step` with this glue, in which the key stands; NULL where there is no room for it. */

@@ -167,10 +167,10 @@ static inline int tw_put_character(uint8_t *out, int code)
     return 4;
 }
 
-/* What a letter behind a backslash says by itself. */
+/* The character of a letter behind a backslash. */
 static const uint8_t tw_letters[256] = { ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = 8, ['f'] = 12, ['n'] = 10, ['r'] = 13, ['t'] = 9 };
 
-/* What the escape at *p says, in at most four bytes: how many. Moves *p behind it. What is no escape stays what it is:
+/* The character of the escape at *p, in at most four bytes: how many. Moves *p behind it. What is no escape stays what it is:
  * a backslash with the byte behind it; half of a surrogate pair becomes the three bytes that no UTF-8 reader takes. */
 static inline int tw_unescape_one(const uint8_t **p, const uint8_t *end, uint8_t *out)
 {
@@ -211,7 +211,7 @@ static TW_APART TW_UNUSED size_t tw_unescape_in(const uint8_t *p, const uint8_t 
 
 static inline size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out) { return tw_unescape_in(p, end, end, out); }
 
-/* What stands behind the backslash where writing escapes a character of a string by one letter; else 0. */
+/* The letter behind the backslash where writing escapes a character of a string by one letter; else 0. */
 static inline int tw_short_escape(uint32_t letter)
 {
     static const char controls[] = "btn\0fr";
@@ -219,7 +219,7 @@ static inline int tw_short_escape(uint32_t letter)
     return letter >= 8 && letter <= 13 ? controls[letter - 8] : 0;
 }
 
-/* Whether n bytes are the same; for short ones, where a call would cost more. */
+/* True if n bytes are the same; for short ones, where a call would cost more. */
 static inline int tw_same_bytes(const uint8_t *p, const uint8_t *q, size_t n)
 {
     uint64_t a, b;
@@ -278,7 +278,7 @@ static inline uint64_t tw_name_hash(const uint8_t *p, size_t n)
     "5730270069855571366959622842914819860834936475292719074168444365510704342711559699508093042880177904" \
     "174497792"
 
-/* Whether the number in [p, end), which starts with a digit and has a point or an exponent, is within a double. */
+/* True if the number in [p, end), which starts with a digit and has a point or an exponent, is within a double. */
 static inline int tw_is_finite(const uint8_t *p, const uint8_t *end)
 {
     int64_t exponent = -1, shift = 0;        /* the first digit that is not zero stands for 10^exponent */

@@ -102,7 +102,7 @@ TW_JSON_AVX2 TW_ALWAYS int tw_utf8_good_avx2(const tw_utf8_avx2 *u)
     return _mm256_testz_si256(u->faults, u->faults);
 }
 
-/* Whether the glue of a step (all bytes from behind one value to the next, with the key between them) stands at p. */
+/* True if the glue of a step (all bytes from behind one value to the next, with the key between them) stands at p. */
 TW_JSON_AVX2 TW_ALWAYS int tw_is_glue_avx2(const uint8_t *p, const tw_step *step)
 {
     __m256i a = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)p), _mm256_loadu_si256((const __m256i *)step->glue));
@@ -115,7 +115,7 @@ TW_JSON_AVX2 TW_ALWAYS int tw_is_glue_avx2(const uint8_t *p, const tw_step *step
     return !((uint32_t)(step->mask >> 32) & ~high);
 }
 
-/* Whether n bytes at p and at `text` are equal. 64 more bytes may be read behind `text`. */
+/* True if n bytes at p and at `text` are equal. 64 more bytes may be read behind `text`. */
 TW_JSON_AVX2 TW_ALWAYS int tw_is_text_avx2(const uint8_t *p, const uint8_t *text, size_t n)
 {
     size_t i = 0;
@@ -134,7 +134,7 @@ TW_JSON_AVX2 TW_ALWAYS int tw_is_text_avx2(const uint8_t *p, const uint8_t *text
 /* Keeps a mask out of the registers of masks, which are slower to count with. */
 #define TW_IN_REGISTER(mask) __asm__("" : "+r"(mask))
 
-/* Whether long strings are read in vectors of 64 bytes. */
+/* True if long strings are read in vectors of 64 bytes. */
 static int tw_json_wide;
 
 /* The same as tw_long_string_avx2 of json/object.h: behind the string, or NULL where it is bad or too near to the end of what may

@@ -89,7 +89,7 @@ static int tw_leaves_of(const uint8_t *p, size_t size, tw_leaf *leaves)
     return count;
 }
 
-/* Whether an object differs from that of a template in its leaves only, and there in no kind. */
+/* True if an object differs from that of a template in its leaves only, and there in no kind. */
 static int tw_same_shape(const tw_template *template, const uint8_t *p, size_t size, const tw_leaf *leaves, int count)
 {
     size_t here = 0, there = 0;
@@ -106,7 +106,7 @@ static int tw_same_shape(const tw_template *template, const uint8_t *p, size_t s
     return 0;
 }
 
-/* What differs between two objects of one shape becomes a slot of `leaves`. */
+/* Each difference between two objects of one shape becomes a slot of `leaves`. */
 static void tw_join_leaves(const tw_template *template, const uint8_t *p, tw_leaf *leaves)
 {
     for (int i = 0; i < template->leaves; i++) {
@@ -130,7 +130,7 @@ static void tw_sort_by_key(tw_by_key *by, const tw_leaf *leaves, int count)
     }
 }
 
-/* What stands under the same key as a slot of another template becomes a slot of `leaves`. */
+/* The value under the same key as a slot of another template becomes a slot of `leaves`. */
 static void tw_mark_variable_slots(const tw_template *template, const uint8_t *p, tw_leaf *leaves, const tw_by_key *by)
 {
     for (int i = 0; i < template->leaves; i++) {
@@ -205,7 +205,7 @@ static int tw_make_slots(tw_template *m, const uint8_t *p, size_t size)
     return 1;
 }
 
-/* Whether a key is known somewhere in the objects of a table. */
+/* True if a key is known somewhere in the objects of a table. */
 static int tw_known_within(const tw_json *x, int table, const tw_name *name)
 {
     const tw_table *keys = &x->shape->tables[table];

@@ -12,7 +12,7 @@
 
 enum { TW_RUN = 64 };                        /* records that are read before their rows are filled */
 
-/* What is known of the records of a run that does not go into the columns as it is. */
+/* Facts of the records of a run that do not go into the columns as it is. */
 typedef struct {
     uint64_t head[TW_HEADERS][TW_RUN];       /* those of TW_ACT and TW_FRAME stay unused */
     uint16_t present[TW_RUN];
@@ -57,7 +57,7 @@ static int tw_run_lanes;                    /* the code of nslip/avx512.h is in 
 TW_READ_RUNS(tw_read_run_avx2, TW_AVX2, TW_INLINE_AVX2, tw_row_avx2, tw_any_row_avx2, size_t, (size_t))
 TW_READ_RUNS(tw_read_run_lanes, TW_LANES, TW_INLINE_LANES, tw_row_lanes, tw_any_row_lanes, tw_kept, tw_keep_lanes)
 
-/* Where a row of numbers goes: into its column, or where nobody asked for it into `spare`. */
+/* The target of a row of numbers: into its column, or where nobody asked for it into `spare`. */
 static inline uint64_t *tw_run_numbers(const tw_column *c, size_t row, uint64_t *spare)
 {
     return c && c->values ? (uint64_t *)c->values + row : spare;

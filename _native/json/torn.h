@@ -30,7 +30,7 @@ typedef struct tw_torn_table {
     uint8_t reasons[TW_WHYS];                /* by TW_WHY_...: the code of the reason in rejects; TW_NO_REASON: none */
 } tw_torn_table;
 
-/* Whether the bytes are equal but for the case of letters. */
+/* True if the bytes are equal but for the case of letters. */
 static int tw_same_letters(const uint8_t *p, const uint8_t *q, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -60,7 +60,7 @@ static void tw_find_signs(const tw_torn_table *t, const uint8_t *p, const uint8_
         }
 }
 
-/* Whether all signs of one alternative are there, of those from one number to another. */
+/* True if all signs of one alternative are there, of those from one number to another. */
 static int tw_is_signed(const tw_torn_table *t, const uint64_t *found, int sign, int until)
 {
     for (int there = 1; sign < until; sign++) {

@@ -25,7 +25,7 @@ static const uint8_t *tw_word_behind(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* Whether the line s[from .. end) begins with a string or an array, and has nothing in it but the tokens of JSON, each value
+/* True if the line s[from .. end) begins with a string or an array, and has nothing in it but the tokens of JSON, each value
  * followed by a sign or the end. It may be one line of many: brackets need no partner; 2 for an array whose brackets all match. */
 static int tw_are_values(const uint8_t *s, size_t from, size_t end)
 {

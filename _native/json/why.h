@@ -153,7 +153,7 @@ static int tw_why_opening(const uint8_t *start, const uint8_t *p, const uint8_t 
     return tw_why(TW_WHY_PROSE, p, reason, place);
 }
 
-/* Whether an object opens where the text [p, end) begins. */
+/* True if an object opens where the text [p, end) begins. */
 static inline int tw_is_opened(const uint8_t *p, const uint8_t *end)
 {
     const uint8_t *at = tw_skip(p, end);

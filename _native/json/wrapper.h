@@ -91,7 +91,7 @@ static TW_UNUSED const uint8_t *tw_member_time(const uint8_t *p, const uint8_t *
     return tw_epoch(first, size, micros) ? last + text : NULL;
 }
 
-/* Where the array of bytes stands that the key `MESSAGE` with its closing quote at p has: its bracket in *open, its first
+/* The place of the array of bytes that the key `MESSAGE` with its closing quote at p has: its bracket in *open, its first
  * number in *first, its closing bracket is returned. NULL where its value is anything else in front of `end`. Up to `hard` may be
  * read. */
 static TW_UNUSED const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t *end, const uint8_t *hard, const uint8_t **open,

@@ -34,7 +34,7 @@ enum { TW_ASK = -1, TW_NOT_PLAIN = 0, TW_IS_PLAIN = 1 };
 TW_PLAIN(2, Py_UCS2)
 TW_PLAIN(4, Py_UCS4)
 
-/* Whether a content is plain, is surely not (TW_NOT_PLAIN), or must be asked about. */
+/* True if a content is plain, is surely not (TW_NOT_PLAIN), or must be asked about. */
 static inline int tw_plain_content(PyObject *text) {
     size_t size = (size_t)PyUnicode_GET_LENGTH(text);
     switch (PyUnicode_KIND(text)) {
@@ -161,7 +161,7 @@ static inline int tw_part_of(tw_part *part, PyObject *text)
     return 0;
 }
 
-/* Whether a part without escapes is a text whose bytes tw_part_of has asked for. */
+/* True if a part without escapes is a text whose bytes tw_part_of has asked for. */
 static inline int tw_part_is(const tw_part *part, PyObject *text)
 {
     tw_part other;
@@ -203,7 +203,7 @@ static inline int tw_part_is_plain(const tw_part *part)
     return p > start && (p == end || p[1] == 'n');
 }
 
-/* Whether the fields of which no policy says anything are surely good. */
+/* True if the fields of which no policy says anything are surely good. */
 static int tw_envelope_is_plain(const tw_part *parts, int count)
 {
     return tw_part_is_uuid4(&parts[TW_ID]) && tw_is_short_time(parts[TW_TIMESTAMP].from, tw_part_size(&parts[TW_TIMESTAMP])) &&

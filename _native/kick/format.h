@@ -47,7 +47,7 @@ static inline size_t tw_mark(const uint8_t *d, size_t n) {
     return n >= 3 && memcmp(d, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
-/* Where the line that holds `from` ends: its newline, or n. */
+/* The end of the line that holds `from`: its newline, or n. */
 static size_t tw_line_end(const uint8_t *d, size_t from, size_t n) {
     const uint8_t *found = (const uint8_t *)memchr(d + from, '\n', n - from);
     return found ? (size_t)(found - d) : n;
@@ -139,7 +139,7 @@ static int tw_split(const uint8_t *d, size_t a, size_t b, tw_header *h) {
     return h->issues;
 }
 
-/* Where the content of the body [a, b) ends: behind its last line that is not blank, without that line's ending. */
+/* The end of the content of the body [a, b): behind its last line that is not blank, without that line's ending. */
 static size_t tw_content_end(const uint8_t *d, size_t a, size_t b) {
     size_t i = b;
     int width;

@@ -122,7 +122,7 @@ static int tw_take(tw_spans *t, const tw_span *lines, size_t count, size_t done)
     return 1;
 }
 
-/* What was stored so far, to which a step goes back that cannot end. */
+/* The amount stored so far, to which a step goes back that cannot end. */
 typedef struct { size_t rows, rejects, kept, reaches, firsts; } tw_mark;
 
 static tw_mark tw_mark_here(const tw_lines *k)
@@ -708,7 +708,7 @@ static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
 
 /* --- nSLIP --- */
 
-/* What begins with a candidate, before `bound`. */
+/* Matches what begins with a candidate, before `bound`. */
 static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t bound)
 {
     tw_lines *k = &w->k;

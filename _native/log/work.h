@@ -1,4 +1,4 @@
-/* What records say of a piece of work (turnwire.pairs.Work), as the `work` of each wire reads it: the task and the id as spans,
+/* Facts of a piece of work in records (turnwire.pairs.Work), as the `work` of each wire reads it: the task and the id as spans,
  * and bits. What is not read here is odd: the wire's own `work` reads it. */
 #ifndef TURNWIRE_WORK_H
 #define TURNWIRE_WORK_H

@@ -24,7 +24,7 @@ enum { TW_USUAL = 9, TW_AT_ONCE = 12 };
 
 typedef tw_bits_128 tw_bits;
 
-/* Where the fields of a record stand: field i (conv_id, src, dst, turn, then the slots) ends in front of place[i]. */
+/* The places of the fields of a record: field i (conv_id, src, dst, turn, then the slots) ends in front of place[i]. */
 typedef struct {
     uint32_t place[64 + 64];
     uint32_t slots, present;
@@ -137,7 +137,7 @@ static void tw_simd_tables(void)
     }
 }
 
-/* Whether a record of the usual shape may start at s[0]: "@a", one digit, "|f", one digit, "|c". */
+/* True if a record of the usual shape may start at s[0]: "@a", one digit, "|f", one digit, "|c". */
 static inline int tw_usual(const uint8_t *s)
 {
     uint64_t begin;
@@ -190,7 +190,7 @@ TW_INLINE_AVX2 uint32_t tw_record_avx2(const uint8_t *s, tw_found *f)
     return wrong ? 0 : place[count - 1] + 1;
 }
 
-/* What is added to an ASCII digit for its value, by its upper four bits; a zero byte stays zero. */
+/* The number added to an ASCII digit for its value, by its upper four bits; a zero byte stays zero. */
 #define TW_SHIFTS 0, 0, 0, -48, -55, -55, -61, -61, 0, 0, 0, 0, 0, 0, 0, 0
 
 /* The digits s[from..to), at most eight, at the upper end of eight bytes. */
@@ -320,7 +320,7 @@ TW_INLINE_AVX2 uint32_t tw_row_avx2(const tw_columns *c, const uint8_t *s, size_
  * zeros, integers of eleven digits, and, where they are kept, one unknown slot and unknown frames. One loop over the fields
  * without a branch for their kinds --- */
 
-/* What is known of such a record. Field i begins with the separator at place[i] and has the number number[i]; field: by kind
+/* The facts of such a record. Field i begins with the separator at place[i] and has the number number[i]; field: by kind
  * which one it is, or TW_NO_FIELD; seen: a bit for each kind; escaped: not 0 where there is a backslash. */
 enum { TW_NO_FIELD = TW_KINDS };
 typedef struct {
@@ -440,7 +440,7 @@ TW_INLINE_AVX2 uint32_t tw_shorter(const tw_any *f, int least)
     return bits;
 }
 
-/* Whether a field has a string, as its first and last byte say. */
+/* True if a field has a string, as its first and last byte say. */
 static inline uint32_t tw_any_quoted(const uint8_t *s, const tw_any *f, uint32_t field)
 {
     return (s[f->place[field] + 2] == '"') & (s[f->place[field + 1] - 1] == '"');
@@ -490,7 +490,7 @@ TW_INLINE_AVX2 uint32_t tw_any_record(const uint8_t *s, size_t room, int keep, t
     return f->length;
 }
 
-/* What a row is made of: by kind its number, 0 where there is none; the texts, from the '@' on, and TW_STATUS_ESCAPED and
+/* The parts of a row: by kind its number, 0 where there is none; the texts, from the '@' on, and TW_STATUS_ESCAPED and
  * TW_TAG_ESCAPED; a bit for each kind. */
 typedef struct {
     uint64_t value[TW_KINDS];

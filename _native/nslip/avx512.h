@@ -71,7 +71,7 @@ static TW_UNUSED void tw_lane_tables(void)
     memset(tw_lanes.ten, 10, 16);
 }
 
-/* What a loop keeps in registers of these. */
+/* The part of these that a loop keeps in registers. */
 typedef struct {
     __m512i kinds[2], digits[2], iota, from, to, two, before, corner, edge, eight;
     __m512i bar, quote, hash, inside, outside, high, quoted;
@@ -152,7 +152,7 @@ TW_INLINE_LANES __m512i tw_numbers_lanes(const tw_kept *k, __m512i places, int f
     return numbers;
 }
 
-/* What is known of a record before it is stored: places: of the separators, from that behind the frame on, and of the
+/* The facts of a record before it is stored: places: of the separators, from that behind the frame on, and of the
  * '#', a byte each; slots: by field its slot, TW_OTHER behind the last; status, tag: the bit of that field; count: fields
  * behind the frame; length: bytes; wide: an integer has more than eight digits. */
 typedef struct {

@@ -52,7 +52,7 @@ typedef struct {
 
 /* Values of base62 digits; 255 is not a digit. */
 static uint8_t tw_digit[256];
-/* What a prefix stands for: a slot, a field of the header, TW_OTHER for another letter, TW_KINDS for nothing. */
+/* The meaning of a prefix: a slot, a field of the header, TW_OTHER for another letter, TW_KINDS for nothing. */
 enum { TW_A = TW_SLOTS, TW_F, TW_C, TW_S, TW_D, TW_T, TW_OTHER, TW_KINDS };
 static uint8_t tw_kind[256];
 static const char TW_SLOT_PREFIXES[] = "gkprqsuet";
@@ -83,7 +83,7 @@ static inline int tw_candidate(const uint8_t *s, size_t p, size_t end)
     return 0;
 }
 
-/* Whether s[p..end) begins with the header of the legacy form: a f c s d t in that order, all with bare digits.
+/* True if s[p..end) begins with the header of the legacy form: a f c s d t in that order, all with bare digits.
  * TW_LEGACY_ENDS: it does if nothing follows; TW_LEGACY_CUT: it may, depending on what follows. */
 enum { TW_NOT_LEGACY, TW_LEGACY, TW_LEGACY_ENDS, TW_LEGACY_CUT };
 
@@ -121,7 +121,7 @@ static inline int tw_lowest_byte(uint64_t found)
 #endif
 }
 
-/* Where the next '"' or '\\' (in a log also newline) stands in s[p..end), or end. Sets *high where a byte in front of it
+/* The place of the next '"' or '\\' (in a log also newline) in s[p..end), or end. Sets *high where a byte in front of it
  * is not ASCII. */
 TW_ALWAYS size_t tw_string_stop(const uint8_t *s, size_t p, size_t end, int log, int *high)
 {

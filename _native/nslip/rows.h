@@ -17,7 +17,7 @@ typedef struct {
 
 enum { TW_STATUS_ESCAPED = 1 << 9, TW_TAG_ESCAPED = 1 << 10, TW_KEPT = 1 << 11, TW_FRAME_KNOWN = 1 << 12 };
 
-/* What a message says into row n; `shift` is added to the places of its texts. */
+/* Writes the values of a message into row n; `shift` is added to the places of its texts. */
 static inline void tw_store_fields(const tw_columns *c, size_t n, const tw_fields *f, size_t shift)
 {
     const tw_values *v = f->v;
@@ -39,7 +39,7 @@ static inline void tw_store_fields(const tw_columns *c, size_t n, const tw_field
     }
 }
 
-/* What is asked for, in bits: header numbers, integer slots, text slots. */
+/* The columns asked for, in bits: header numbers, integer slots, text slots. */
 enum {
     TW_WANTED_HEAD = 1, TW_WANTED_INTS = 2, TW_WANTED_TEXTS = 4, TW_WANTED_ALL = 8,
     TW_WANTED_SLOTS = TW_WANTED_INTS | TW_WANTED_TEXTS
