@@ -98,7 +98,7 @@ def test_advice_a_price_and_a_page(good: Path, tmp_path: Path) -> None:
     text = done.out.decode()
     assert done.code == 0 and "USD" in text
     [refused] = [line for line in text.splitlines() if "not tried" in line]
-    assert "nslip as csp, sstp, sap, kick" in refused and "--context" in refused
+    assert "nslip as csp, nslip as sstp, nslip as sap, nslip as kick" in refused and "--context" in refused
     assert all(name in text for name in ("once", "growing", "uncached"))
     assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
     row, advice = turnwire("tokens", good, "--wire", "nslip", "--advise", "--json").records

@@ -115,7 +115,6 @@ class Advice(Report):
         found = []
         for tokenizer, provenance in self.facts["tokenizers"].items():
             costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
-            bars = [(cost.tokens, "all" if cost.round_trip else "") for cost in costs]
             currency = next((cost.currency for cost in costs if cost.once is not None), "")
             lines = [ESTIMATED] if any(cost.estimated for cost in costs) else []
             lines += [CACHED] if any(cost.cached for cost in costs) else []
@@ -127,36 +126,26 @@ class Advice(Report):
                 saved = f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})"
                 lines.append(f"{saved}  {change.log}: {change.text}")
             rows = list(map(_cells, costs))
-            found.append(Section(f"{tokenizer} ({provenance})", COLUMNS, rows, NUMBERS, bars, [*lines, ""]))
+            found.append(Section(f"{tokenizer} ({provenance})", COLUMNS, rows, NUMBERS, [*lines, ""]))
         return found
 
     def _lines(self) -> list[str]:
-        return [f"not tried: {line}" for line in untried(self.absent, bool(self.facts["context"]))]
+        wanting = [
+            name
+            for name, why in self.absent.items()
+            if not self.facts["context"] and why.startswith(Reason.MISSING_FIELD)
+        ]
+        lines = [f"not tried: {name}: {why}" for name, why in self.absent.items() if name not in wanting]
+        if wanting:
+            why = "they need what this log lacks; pass a Context (--context FILE) with it"
+            lines.append(f"not tried: {', '.join(wanting)}: {why}")
+        return lines
 
     def _title(self) -> tuple[str, str]:
         counts = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["messages"].items())
         messages = sum(self.facts["messages"].values())
         title = f"The cost of {counted(messages, 'message')} cost{'s' if messages == 1 else ''}"
         return title, f"{counts}; {counted(self.facts['damaged'], 'damaged record')} not counted."
-
-
-def untried(absent: Mapping[str, str], context: bool) -> list[str]:
-    """Lines of what was not tried ("nslip as csp"), and why; without a context, one line for all that require one."""
-    wanting: dict[str, list[str]] = {}
-    lines = []
-    for name, why in absent.items():
-        log, _, wire = name.partition(" as ")
-        if context or not why.startswith(Reason.MISSING_FIELD):
-            lines.append(f"{name}: {why}")
-        else:
-            wanting.setdefault(log, []).append(wire)
-    if wanting:
-        pairs = "; ".join(f"{log} as {', '.join(wires)}" for log, wires in wanting.items())
-        every = {*wanting, *(wire for wires in wanting.values() for wire in wires)}
-        if len(wanting) > 1 and all({log, *wires} == every for log, wires in wanting.items()):
-            pairs = f"{', '.join(wanting)} as each other"
-        lines.append(f"{pairs}: they need what this log lacks; pass a Context (--context FILE) with it")
-    return lines
 
 
 def _cells(cost: Cost) -> list[str]:

@@ -88,9 +88,8 @@ class Comparison(Report):
         found = []
         for tokenizer, provenance in self.facts["tokenizers"].items():
             rows = self.sorted(tokenizer)
-            bars = [(row.total, "all" if row.round_trip else "") for row in rows]
             title = f"{tokenizer} ({provenance}), per {self.facts['per']}"
-            found.append(Section(title, COLUMNS, list(map(_cells, rows)), NUMBERS, bars))
+            found.append(Section(title, COLUMNS, list(map(_cells, rows)), NUMBERS))
         return found
 
     def _lines(self) -> list[str]:
@@ -99,7 +98,7 @@ class Comparison(Report):
     def _title(self) -> tuple[str, str]:
         wires = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["wires"].items())
         versions = ", ".join(f"{name} {version}" for name, version in self.facts["versions"].items())
-        intro = f"{wires}. Only formats that carry every message in full are ranked (blue bars)."
+        intro = f"{wires}. Only formats that carry every message in full are ranked."
         title = f"Tokens of {counted(self.facts['messages'], 'message')}"
         return title, f"{intro} Formats: {versions}." if versions else intro
 

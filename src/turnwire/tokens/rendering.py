@@ -14,7 +14,7 @@ from turnwire.errors import needs
 if TYPE_CHECKING:
     from turnwire.tokens.comparison import Comparison
 
-_HEAD = """<!DOCTYPE html>
+_PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -22,25 +22,19 @@ _HEAD = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-:root {{ color-scheme: light dark; --ink: #1c1f24; --dim: #626a75; --paper: #fff; --line: #d9dde3;
-  --all: #2f6fb4; --part: #b9c0c9; }}
-@media (prefers-color-scheme: dark) {{
-  :root {{ --ink: #e6e9ee; --dim: #9aa3af; --paper: #15181c; --line: #333a43; --all: #5a9ce0; --part: #4b535e; }}
-}}
-body {{ margin: 2rem auto; max-width: 70rem; padding: 0 1rem; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, sans-serif; }}
-h1 {{ font-size: 1.5rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }} p {{ color: var(--dim); }}
-div.wide {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; width: 100%; }}
-th, td {{ text-align: left; padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }}
-td.number, th.number {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }}
-td.bar {{ min-width: 9rem; }}
-td.bar span {{ display: block; height: .9rem; margin-top: .3rem; background: var(--part); border-radius: 2px; }}
-td.bar span.all {{ background: var(--all); }}
+:root {{ color-scheme: light dark; }}
+body {{ margin: 2rem auto; max-width: 70rem; padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif; }}
+table {{ border-collapse: collapse; margin-top: 2rem; font-variant-numeric: tabular-nums; }}
+caption {{ text-align: left; font-weight: 600; }}
+th, td {{ text-align: left; padding: .3rem .7rem .3rem 0; border-bottom: 1px solid #8886; vertical-align: top; }}
 </style>
 </head>
 <body>
 <h1>{title}</h1>
+<p>{intro}</p>
+{tables}
+</body>
+</html>
 """
 ALL, PART, LEGEND = "#2f6fb4", "#b9c0c9", "#8db6de"
 
@@ -63,14 +57,12 @@ def shown(text: str) -> str:
 
 
 class Section(NamedTuple):
-    """A table of a report under a title. bars: for each row a number that is drawn before it, and "all" (blue)
-    or "". lines: what is said below the table."""
+    """A table of a report under a title. lines: what is said below the table."""
 
     title: str
     names: Sequence[str]
     rows: Sequence[Sequence[str]]
     numbers: frozenset[str]
-    bars: Sequence[tuple[int, str]] | None = None
     lines: Sequence[str] = ()
 
 
@@ -97,7 +89,10 @@ class Report:
 
         parts = []
         for one in self._sections():
-            parts += [table(one.title, one.names, one.rows), *(f"<p>{shown(line)}</p>" for line in one.lines if line)]
+            kept = _said(one.names, one.rows)
+            rows = ([row[place] for place in kept] for row in one.rows)
+            parts += [table(one.title, [one.names[place] for place in kept], rows)]
+            parts += [f"<p>{shown(line)}</p>" for line in one.lines if line]
         return "".join(parts)
 
     def table(self, layout: Layout = plain_table) -> str:
@@ -115,31 +110,10 @@ class Report:
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained page without scripts, completely or not at all. Raises OSError."""
-        title, intro = self._title()
-        parts = [_HEAD.format(title=shown(title)), f"<p>{shown(intro)}</p>\n"]
-        for one in self._sections():
-            parts += [f"<h2>{shown(one.title)}</h2>\n", _html_table(one)]
-            parts += [f"<p>{shown(line)}</p>\n" for line in one.lines if line]
-        parts += [f"<p>{shown(line)}</p>\n" for line in self._lines()]
+        title, intro = map(shown, self._title())
+        tables = "\n".join([self._repr_html_(), *(f"<p>{shown(line)}</p>" for line in self._lines())])
         with AtomicFile(path) as file:
-            file.write("".join([*parts, "</body>\n</html>\n"]).encode())
-
-
-def _html_table(section: Section) -> str:
-    """The table of HTML; columns that say nothing in any row are left out."""
-    names, rows = section.names, section.rows
-    kept = [(place, ' class="number"' if names[place] in section.numbers else "") for place in _said(names, rows)]
-    lines = ["".join(f"<th{kind}>{shown(names[place])}</th>" for place, kind in kept)]
-    lines += ["".join(f"<td{kind}>{shown(row[place])}</td>" for place, kind in kept) for row in rows]
-    if section.bars is not None:
-        most = max((number for number, _ in section.bars), default=0) or 1
-        drawn = [
-            f'<td class="bar"><span class="{kind}" style="width: {100 * number / most:.1f}%"></span></td>'
-            for number, kind in section.bars
-        ]
-        lines = [f"{bar}{line}" for bar, line in zip(["<th></th>", *drawn], lines, strict=True)]
-    head, *body = (f"<tr>{line}</tr>\n" for line in lines)
-    return f'<div class="wide"><table>\n<thead>{head}</thead>\n<tbody>\n{"".join(body)}</tbody>\n</table></div>\n'
+            file.write(_PAGE.format(title=title, intro=intro, tables=tables).encode())
 
 
 def plot(comparison: Comparison, path: str | os.PathLike[str]) -> None:
