@@ -15,9 +15,9 @@ from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason
 
 if TYPE_CHECKING:
-    from turnwire.log import Batch
+    from turnwire.log import Batch, Scan
 
-_COLUMNS = ("offset", "length", "line", "wire", "inner")
+COLUMNS = ("offset", "length", "line", "wire", "inner")
 _UNCLOSED = "inside_unclosed_heredoc"
 
 
@@ -62,13 +62,13 @@ class ScannedPiece(NamedTuple):
     batch: Batch | None
     rejects: list[Located]
 
-    def of(self, wire: str | None = None) -> Iterator[Located]:
-        """The records and the rejects, of a wire or of all, in the order of the input."""
+    def of(self, wire: str | None = None, rows: Any = None) -> Iterator[Located]:
+        """The records and the rejects, of a wire or of all, in the order of the input. rows: only these records."""
         rejects = [one for one in self.rejects if wire is None or one.wire == wire]
         if self.batch is None:
             return iter(rejects)
         before = [one for one in rejects if one.file != self.batch.file]
-        here, ones = rejects[len(before) :], _of_batch(self.batch, wire)
+        here, ones = rejects[len(before) :], _of_batch(self.batch, wire, rows)
         return chain(before, sorted([*here, *ones], key=attrgetter("place")) if here else ones)
 
 
@@ -93,9 +93,14 @@ def pieces(
     """
     from turnwire.log.scanning import scan
 
-    wanted = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
+    wanted = (*COLUMNS, _UNCLOSED) if wire == "csp" else COLUMNS
     errors = "collect" if rejects else "skip"
     found = scan(source, wire=wire, columns=wanted, unknown=unknown, limits=limits, fences=fences, errors=errors)
+    return pieces_of(found, unknown, rejects)
+
+
+def pieces_of(found: Scan, unknown: str = "error", rejects: bool = True) -> Iterator[ScannedPiece]:
+    """The same of a scan with the columns ``COLUMNS`` at least."""
     done = 0
     for batch in chain(found, (None,)):
         new = [_of_reject(one, unknown) for one in found.rejects.since(done)] if rejects else []
@@ -103,12 +108,13 @@ def pieces(
         yield ScannedPiece(batch, new)
 
 
-def _of_batch(batch: Batch, wire: str | None) -> Iterator[Located]:
-    """The records of a batch, of a wire or of all."""
+def _of_batch(batch: Batch, wire: str | None, rows: Any) -> Iterator[Located]:
+    """The records of a batch, of a wire, in some rows, or all."""
     codes = batch.codes("wire")
-    rows = (codes >= 0 if wire is None else codes == registry.names().index(wire)).nonzero()[0]
+    if rows is None:
+        rows = (codes >= 0 if wire is None else codes == registry.names().index(wire)).nonzero()[0]
     file = batch.file
-    numbers = {name: batch[name][rows].tolist() for name in _COLUMNS}
+    numbers = {name: batch[name][rows].tolist() for name in COLUMNS}
     decoders = {name: batch.decoder(name) for name in set(numbers["wire"])}
     inside = zip(numbers.pop("inner"), batch.valid("inner")[rows].tolist(), strict=True)
     inners = [inner if there else None for inner, there in inside]

@@ -18,9 +18,11 @@ from turnwire.contract import FORMATS
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.phrases import counted
 from turnwire.progress import Progress
+from turnwire.read.located import COLUMNS, pieces_of
 
 if TYPE_CHECKING:
     from turnwire.log import Batch, Counts, Scan
+    from turnwire.read.located import Located
 
 Check = Callable[[Any], list[Issue]]
 ERROR, WARNING = "error", "warning"
@@ -90,7 +92,7 @@ class RecordValidator:
         """The scan of the logs that are validated."""
         import turnwire
 
-        columns = ["offset", "length", "line", "wire", "kind"]
+        columns = [*COLUMNS, "kind"]
         choices: dict[str, Any] = {"unknown": self.unknown, "fences": self.fences, "progress": progress}
         return turnwire.scan(list(names), wire=self.wire, columns=columns, **choices)
 
@@ -156,55 +158,26 @@ def _summarize(wire: str | None, counts: Counts, severities: Counter[str]) -> No
 
 
 def findings(scan: Scan, validator: RecordValidator) -> Iterator[Finding]:
-    """The faults and issues of the logs that a scan reads, in the order of the input."""
-    from turnwire.log.output.rejects import explained, fault_line
-
-    done = 0
-
-    def faults() -> list[Finding]:
-        """The rejects that came since the last time."""
-        nonlocal done
-        found = list(scan.rejects.since(done))
-        done += len(found)
-        return [
-            Finding(
-                *(one["file"], fault_line(one), one["fault"], one["wire"]),
-                *(_severity(one["reason"]), one["reason"]),
-                explained(one["wire"], one["reason"], one["raw"], one["inner"], validator.unknown)[0],
-            )
-            for one in found
-        ]
-
-    for batch in scan:
-        found = faults()
-        yield from (finding for finding in found if finding.file != batch.file)
-        here = [finding for finding in found if finding.file == batch.file]
-        yield from sorted([*here, *_issues_of_batch(batch, validator)], key=lambda finding: finding.offset)
-    yield from faults()
+    """The faults and issues of the logs that a scan reads, in the order of the input. Of records that need no look no
+    message is made."""
+    for piece in pieces_of(scan, validator.unknown):
+        for one in piece.of(rows=None if piece.batch is None else validator.doubtful(piece.batch)):
+            yield from _findings_of(one, validator)
 
 
-def _issues_of_batch(batch: Batch, validator: RecordValidator) -> Iterator[Finding]:
-    """The issues of the records that can be doubted, wire by wire; no message is made of any other."""
-    doubted = validator.doubtful(batch)
-    codes = batch.codes("wire")[doubted]
-    for code in sorted({*codes.tolist()}):
-        yield from _issues_of_rows(batch, doubted[codes == code], registry.names()[code], validator)
-
-
-def _issues_of_rows(batch: Batch, rows: Any, wire: str, validator: RecordValidator) -> Iterator[Finding]:
-    file = batch.file or ""
-    decode, check, own = batch.decoder(wire), validator.checks[wire], registry.wire(wire).documents
-    for row, raw in zip(rows, batch.raws(rows), strict=True):
-        message = decode(raw)
-        issues = check(message)
-        offset, line = int(batch["offset"][row]), int(batch["line"][row])
-        if own is None or not isinstance(message, own.message):
-            for issue in issues:
-                place = f"{issue.where}: " if isinstance(issue.where, str) and issue.where else ""
-                yield Finding(file, line, offset, wire, issue.severity, str(issue.reason), place + issue.text)
-            continue
-        for one in document_findings(raw, own.faults(raw, fences=validator.fences), issues):
-            yield one._replace(file=file, wire=wire, line=line + one.line - 1, offset=offset + one.offset)
+def _findings_of(one: Located, validator: RecordValidator) -> Iterator[Finding]:
+    file, wire = one.file or "", one.wire
+    if (error := one.error) is not None:
+        yield Finding(file, error.line or 1, error.offset or 0, wire, _severity(error.reason), error.reason, error.text)
+        return
+    issues, own = validator.checks[wire](one.message), registry.wire(wire).documents
+    if own is None or not isinstance(one.message, own.message):
+        for issue in issues:
+            place = f"{issue.where}: " if isinstance(issue.where, str) and issue.where else ""
+            yield Finding(file, one.line, one.offset, wire, issue.severity, str(issue.reason), place + issue.text)
+        return
+    for found in document_findings(one.raw, own.faults(one.raw, fences=validator.fences), issues):
+        yield found._replace(file=file, wire=wire, line=one.line + found.line - 1, offset=one.offset + found.offset)
 
 
 def document_findings(raw: bytes, faults: list[DecodeError], issues: list[Issue]) -> list[Finding]:
