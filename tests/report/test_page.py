@@ -96,10 +96,6 @@ def test_every_damaged_range_is_shown_with_its_bytes(page: Page) -> None:
     assert "bad_digit" in page.text("#rejects .reject")
 
 
-def messages(page: Page) -> list[str]:
-    return page.texts("#messages tbody tr")
-
-
 def choose(page: Page, field: str, label: str) -> None:
     """Chooses the option of a list that says this."""
     value = page.run(f"[...document.getElementById('{field}').options].find(one => one.text === {label!r}).value")
@@ -112,9 +108,10 @@ def holds(page: Page, wanted: list[Entry]) -> None:
     assert figure(page, "records") == f"{len(wanted):,}"
     kinds = Counter(int(value.split()[0]) for value in page.texts("#kinds .value"))
     assert kinds == Counter(Counter((entry.wire, entry.kind) for entry in wanted).values())
-    assert len(messages(page)) == min(50, len(wanted))
-    assert page.run("document.querySelector('#messages .pager span')?.textContent.split(' of ')[1] ?? null") == (
-        f"{len(wanted):,}" if len(wanted) > 50 else None
+    talks = {entry.conversation for entry in wanted}
+    assert len(page.texts("#talks .talk-list li")) == min(12, len(talks))
+    assert page.run("document.querySelector('#talks .pager span')?.textContent.split(' of ')[1] ?? null") == (
+        f"{len(talks):,}" if len(talks) > 12 else None
     )
 
 
@@ -144,7 +141,7 @@ def test_filters_by_conversation_and_text(page: Page) -> None:
     holds(page, [entry for entry in TRAFFIC.sound if "rechnungen" in entry.text.lower()])
     page.type("text", "no such text anywhere")
     page.until("document.getElementById('shown').textContent === '0'")
-    assert page.text("#messages .empty") == "No message in this page matches these filters."
+    assert page.text("#talks .empty") == "No message in this page matches these filters."
     assert page.text("#kinds .empty") == "No records match these filters."
 
 
@@ -214,16 +211,11 @@ def test_a_conversation_is_drawn_and_its_messages_are_decoded(page: Page, wire: 
     assert fields[name] == value
 
 
-def test_messages_are_turned_page_by_page_and_opened(page: Page) -> None:
-    first = messages(page)
-    page.click("#messages .pager button:last-of-type")
-    page.until("document.querySelector('#messages .pager span').textContent.startsWith('Messages 51')")
-    assert len(first) == 50 and messages(page) != first
-    page.click("#messages .open")
-    page.until("document.querySelector('#messages tr.more') !== null")
-    assert page.text("#messages tr.more .raw").strip() == TRAFFIC.sound[50].text.strip()
-    page.click("#messages .open")
-    page.until("document.querySelector('#messages tr.more') === null")
+def test_conversations_are_turned_page_by_page(page: Page) -> None:
+    first = page.texts("#talks .talk-list li")
+    page.click("#talks .pager button:last-of-type")
+    page.until("document.querySelector('#talks .pager span').textContent.startsWith('Conversations 13')")
+    assert len(first) == 12 and page.texts("#talks .talk-list li") != first
 
 
 def test_latencies_are_those_between_question_and_answer(page: Page) -> None:

@@ -22,7 +22,7 @@ SCRIPTS = (
     "matrix.js",
     "answers.js",
     "sequence.js",
-    "tables.js",
+    "rejects.js",
     "main.js",
 )
 """In the order in which they need each other; together they are one function of their own."""

@@ -15,7 +15,6 @@ const parts = [
   [card("tokens", "Token budget", "Tokens that a language model reads for the records of each wire."), drawTokens],
   [card("answers", "Latencies", "Time from each request to its answer, paired by the rules of its wire."), drawAnswers],
   [card("talks", "Conversations", "Choose a conversation, then a message to see its decoded fields and its text as written."), drawConversations],
-  [card("messages", "Messages", "Messages in log order."), drawMessages],
 ];
 
 function draw() {

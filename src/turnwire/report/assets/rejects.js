@@ -1,32 +1,5 @@
-// Messages one by one, and the damaged ranges with their bytes.
-const ROWS = 50, CARDS = 15, REJECTS = 10;
-const rowsInView = () => (matchMedia("(max-width: 560px)").matches ? CARDS : ROWS); // on a phone each is a card
-
-function drawMessages(holder, view) {
-  if (!view.messages.length) return holder.replaceChildren(empty(messages.length ? "No message in this page matches these filters." : "There are no messages."));
-  const heads = [...["Time (UTC)", "Wire", "Kind", "From", "To", "Conversation", "About"].map((name) => ({ name })), { name: "Line", number: true }, { name: "Details" }];
-  paged(holder, view.messages, rowsInView(), "Messages", (part, place) => {
-    const made = table("", heads, part.map(messageRow));
-    made.classList.add("one-by-one");
-    place.append(scroller("Table of messages", made));
-  });
-  if (!complete) holder.append(note(`${count(messages.length)} of ${plural(D.totals.records, "message")} of the log are in this page.`));
-}
-
-function messageRow(message) {
-  const clipped = (text) => el("span", { class: "clip", title: text === null ? null : visible(text) }, saidOr(text, "–"));
-  const button = el("button", { type: "button", class: "open", "aria-expanded": "false", "aria-label": `Show the message on line ${count(message.line)}`, onclick: () => {
-    const open = button.getAttribute("aria-expanded") === "true", row = button.closest("tr");
-    if (open) row.nextSibling.remove();
-    else row.after(el("tr", { class: "more" }, el("td", { colspan: "9" }, messageDetail(message))));
-    button.setAttribute("aria-expanded", String(!open));
-    button.setAttribute("aria-label", `${open ? "Show" : "Hide"} the message on line ${count(message.line)}`);
-    button.replaceChildren(open ? "Show" : "Hide");
-  } }, "Show");
-  return [saidOr(message.time === null ? null : moment(message.time), "–"), badge(wireName(message.talk.wire)), clipped(message.kind), clipped(message.sender),
-    clipped(message.receiver), clipped(message.talk.id), clipped(message.subject), count(message.line), button];
-}
-
+// The damaged ranges with their bytes.
+const REJECTS = 10;
 const chosenReasons = new Set();
 
 function drawRejects(holder, view) {
