@@ -26,6 +26,7 @@ from turnwire.formats.prices import PRICES as PACKAGED, price_of
 from turnwire.log import stats
 from turnwire.read.turns import turns
 from turnwire.read.usage import BY, MODES, Usage, known_folders, usage
+from turnwire.report import report
 
 SESSIONS = [samples.claude_code(seed=seed) for seed in (1, 2)]
 TOTALS = samples.claude_totals(line for lines in SESSIONS for line in lines)
@@ -411,6 +412,15 @@ def test_known_folders_are_those_of_the_variables(tmp_path: Path, monkeypatch: p
 def test_a_model_has_the_price_of_its_name(model: str, expected: Any) -> None:
     price = price_of(model, PACKAGED)
     assert (price and (price.input, price.fast)) == expected
+
+
+def test_a_report_names_the_costliest_session(folder: Path) -> None:
+    """By the tokens of its responses, each once, and counts no others."""
+    dearest = usage(folder, "session").rows[0]
+    data = report(folder, wire="formats").data
+    assert data["totals"]["tokenizer"] is None
+    [said] = [text for text, *_ in data["findings"] if "costliest" in text]
+    assert f"{dearest['session']} (claude_code): {dearest['tokens']:,} tokens" in said
 
 
 def test_counts_of_any_size_add_up() -> None:

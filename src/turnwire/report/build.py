@@ -14,6 +14,7 @@ from turnwire.log.engine.all_wires import of_formats
 from turnwire.phrases import counted
 from turnwire.read.calls import COLUMNS as CALL_COLUMNS
 from turnwire.read.grouping import tokens_of
+from turnwire.read.usage import usage
 from turnwire.report.cube import Cube
 from turnwire.report.figures import ANSWER_COLUMNS, Answers, meter
 from turnwire.report.findings import findings
@@ -77,7 +78,8 @@ def report(
         wire: only the records of this wire; None for all wires.
         title: the heading of the page; by default the name of the log.
         tokenizer: a tokenizer of ``turnwire.tokens``; "default" is o200k_base if the extra is installed, otherwise
-            tokens are not counted; None counts no tokens.
+            tokens are not counted; None counts no tokens. Formats tell the tokens of their responses: "default" counts
+            no others, and ``turnwire.read.usage`` names the costliest conversation.
         max_messages: messages shown in full, from the largest and the faulty conversations. Figures always cover all
             records.
         now: the creation time that the page shows; the current time by default.
@@ -90,7 +92,7 @@ def report(
     import turnwire
 
     expect_number(max_messages, "max_messages", 1)
-    counter, why_not = meter(tokenizer)
+    counter, why_not = meter(tokenizer, wire)
     cube, answers, conversations, quarantine = Cube(), Answers(), Conversations(), Quarantine()
     columns = (*COLUMNS, *CALL_COLUMNS) if of_formats(wire) else COLUMNS
     with twice(source) as again:
@@ -111,6 +113,9 @@ def report(
         quarantine.add(list(scan.rejects.since(told)))
         measure = "bytes" if counter is None else "tokens"
         extremes = {"slowest": answers.slowest, "dearest": conversations.most(measure)}
+        costs = usage(again, "session", wire=wire).rows if wire and of_formats(wire) and not stopped else []
+        if dearest := conversations.costliest(costs):
+            measure, extremes["dearest"] = "tokens", dearest
         sample = MessageSample(conversations.chosen(max_messages, extremes.values()), counter)
         sample.read(_chunks(turnwire.scan(again, wire=wire, columns=columns, errors="skip")))
     counts = scan.counts

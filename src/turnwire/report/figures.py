@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire.errors import MissingDependency
+from turnwire.log.engine.all_wires import of_formats
 from turnwire.read.pairing import COUNTS, Pairs
 
 if TYPE_CHECKING:
@@ -49,14 +50,16 @@ def _answers(wire: str, pairing: Any) -> list[Any]:
     return [wire, pairing.rule.name, asks, *counts, times.count, times.least, *quantiles, times.most]
 
 
-def meter(tokenizer: str | None) -> tuple[Any, str | None]:
-    """A tokenizer by its name, or None and why: "default" takes the usual one where it is installed, None measures
-    nothing.
+def meter(tokenizer: str | None, wire: str | None = None) -> tuple[Any, str | None]:
+    """A tokenizer by its name, or None and why: "default" takes the usual one where it is installed, and none for
+    formats, whose records tell what they used; None measures nothing.
 
     Raises MissingDependency or ValueError for a tokenizer that was named and is not there.
     """
     if tokenizer is None:
         return None, "tokens were not requested"
+    if tokenizer == "default" and of_formats(wire):
+        return None, "these records tell their own tokens, which turnwire usage adds up"
     from turnwire.tokens.loading import DEFAULT, load
 
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cached_property
 from shutil import copyfileobj
@@ -117,6 +117,16 @@ class Conversations:
         """The number of the conversation with the most "bytes" or "tokens"."""
         named = (key for key, ((_, name), _) in self.found.items() if name is not None)
         return max(named, key=lambda key: getattr(self.found[key][1], measure), default=None)
+
+    def costliest(self, costs: Iterable[Mapping[str, Any]]) -> int | None:
+        """The number of the first conversation of these rows of ``usage``; its tokens become theirs."""
+        keys = {name: key for key, ((_, name), _) in self.found.items() if name is not None}
+        for row in costs:
+            if (key := keys.get(row["session"])) is not None:
+                name, one = self.found[key]
+                self.found[key] = name, one._replace(tokens=row["tokens"])
+                return key
+        return None
 
     def chosen(self, most: int, first: Iterable[int | None] = ()) -> dict[int, Conversation]:
         """The conversations that are to be shown, with ``most`` messages together: ``first``, then those with a fault,
