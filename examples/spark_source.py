@@ -16,7 +16,7 @@ import pyarrow
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 import turnwire
-from turnwire.log import Block, plan, read_block
+from turnwire.log import plan, read_block
 
 SPARK_TYPES = {pyarrow.uint64(): pyarrow.decimal128(20, 0), pyarrow.uint8(): pyarrow.int16()}
 """Spark has no unsigned numbers: the next type that holds them all."""
@@ -45,11 +45,11 @@ class TurnwireReader(DataSourceReader):  # type: ignore[misc] # pyspark is not h
         """One partition for each block."""
         size = int(self.options.get("block_bytes", 64 << 20))
         blocks = plan(self.options["path"], wire=self.options["wire"], block_bytes=size)
-        return [InputPartition(block.to_dict()) for block in blocks]
+        return [InputPartition(block) for block in blocks]
 
     def read(self, partition: Any) -> Iterator[Any]:
         """The record batches of a block."""
-        scan = read_block(Block.from_dict(partition.value))
+        scan = read_block(partition.value)
         schema = spark_schema(scan)
         for batch in scan:
             yield from pyarrow.Table.from_batches([pyarrow.record_batch(batch)]).cast(schema).to_batches()

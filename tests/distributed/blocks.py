@@ -15,11 +15,11 @@ from turnwire.log.output.outputs import FileOutput
 MARKER = "pid"
 
 
-def killed_once(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
+def killed_once(block: Block, out: str, index: int) -> dict[str, Any]:
     """The first worker that gets block 1 says its pid, with a file half written, and waits to be killed."""
     marker = Path(out).parent / MARKER
     if index == 1 and not marker.exists():
-        found = read_block(Block.from_dict(block))
+        found = read_block(block)
         with FileOutput(Path(out, "records", "any.parquet"), found.columns, "parquet") as output:
             output.take(next(iter(found)))
             ready = marker.with_suffix(".new")
@@ -29,21 +29,21 @@ def killed_once(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
     return run_block(block, out, index)
 
 
-def poison(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
+def poison(block: Block, out: str, index: int) -> dict[str, Any]:
     """Block 2 kills every worker."""
     if index == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     return run_block(block, out, index)
 
 
-def counting(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
+def counting(block: Block, out: str, index: int) -> dict[str, Any]:
     """Leaves a file that says which block was run."""
     (Path(out).parent / f"ran-{index}").touch()
     return run_block(block, out, index)
 
 
-def planned_with_others(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
+def planned_with_others(block: Block, out: str, index: int) -> dict[str, Any]:
     """The files of all blocks but the first are not those that were planned with."""
     if index:
-        block["files"][0]["mtime_ns"] = 0
+        block = block._replace(files=(block.files[0]._replace(mtime_ns=0), *block.files[1:]))
     return run_block(block, out, index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import turnwire
 from tests.formats import samples
 from turnwire.ledger import Ledger
 from turnwire.log import group_by, stats
-from turnwire.log.cluster_plan import Block, plan, read_block
+from turnwire.log.cluster_plan import plan, read_block
 from turnwire.read.exporting import export
 from turnwire.read.ingesting import ingest
 from turnwire.read.turns import turns
@@ -91,7 +92,7 @@ def planned(path: Path) -> Iterator[Any]:
     path.write_bytes(SESSION)
     blocks = plan(path, wire="codex", columns=COLUMNS, block_bytes=3000)
     assert len(blocks) > 3
-    said = [Block.from_dict(json.loads(json.dumps(block.to_dict()))) for block in blocks]
+    said = [pickle.loads(pickle.dumps(block)) for block in blocks]
     read = {block.start: list(read_block(block)) for block in reversed(said)}
     for block in said:
         yield from read[block.start]

@@ -99,7 +99,7 @@ def _summarize(manifest: Any) -> None:
     missing = [row for row in manifest.rows if row["state"] != "done"]
     for row in missing[:SHOWN]:
         block = row["block"]
-        place = f"{block['files'][0]['name']}: bytes {block['start']} to {block['stop']}"
+        place = f"{block['files'][0]}: bytes {block['start']} to {block['stop']}"
         complain(f"{row['state']}: {place}: {row['error']}")
     if missing:
         complain(f"{counted(len(missing), 'block')} missing; --resume {manifest.path} tries again")

@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from turnwire.distributed.manifest import Manifest, run_block
+from turnwire.distributed.manifest import Manifest, named, run_block
 from turnwire.errors import UnknownName, needs
 from turnwire.log.cluster_plan import BLOCK_BYTES, Block, planned
 from turnwire.log.output.writers import arrow
@@ -165,7 +165,7 @@ class _Run:
         for index, block in sorted(self._killers(todo), key=lambda suspect: suspect[0]):
             if self._killers(iter([(index, block)])):
                 text = "every worker that ran this block died, even when the block ran alone"
-                self._ended({**_unfinished(index, block), "state": "quarantined", "error": text})
+                self._ended({**named(block, index), "state": "quarantined", "error": text})
 
     def _killers(self, todo: Iterator[tuple[int, Block]]) -> list[tuple[int, Block]]:
         """Runs blocks; returns those that were there when workers died too often."""
@@ -185,14 +185,14 @@ class _Run:
                         self._ended(outcome)
                     else:
                         text = f"{type(outcome).__name__}: {outcome}"
-                        self._ended({**_unfinished(index, block), "state": "failed", "error": text})
+                        self._ended({**named(block, index), "state": "failed", "error": text})
         finally:
             if running:
                 self._client.cancel(list(running))
 
     def _submitted(self, index: int, block: Block) -> Any:
         key = f"turnwire-{self._name}-{index}-{token_hex(4)}"
-        arguments = block.to_dict(), str(self._manifest.out), index
+        arguments = block, str(self._manifest.out), index
         return self._client.submit(self._run, *arguments, key=key, pure=False, retries=RETRIES)
 
     def _threads(self) -> int:
@@ -225,7 +225,3 @@ class _Run:
         self._manifest.add(row)
         if self._progress is not None:
             self._progress(self._manifest)
-
-
-def _unfinished(index: int, block: Block) -> dict[str, Any]:
-    return {"block": block.to_dict(), "key": block.key, "index": index}

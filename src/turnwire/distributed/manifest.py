@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
@@ -31,17 +30,16 @@ def file_name(index: int, key: str) -> str:
     return f"{index:06d}-{key}.parquet"
 
 
-def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, Any]:
+def run_block(block: Block, out: str, index: int) -> dict[str, Any]:
     """Scans one block and writes its records and its rejects as two Parquet files below the directory ``out``.
 
-    block: a block of :func:`turnwire.log.plan`, or its ``to_dict()``; index: its position in the plan. Each file is
+    block: a block of :func:`turnwire.log.plan`; index: its position in the plan. Each file is
     written completely or not at all, under a name that depends only on these two, so a block can safely run again.
 
     Returns the row of the manifest: block, key, index, state "done", the sums of ``scan.counts`` (of which ``selected``
     are written), wires, reasons, and output and quarantine, each with file (below ``out``), size and sha256. Raises the
     errors of the scan and the disk.
     """
-    block = block if isinstance(block, Block) else Block.from_dict(block)
     key = block.key
     name = file_name(index, key)
     found = read_block(block)
@@ -55,9 +53,7 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
             quarantine.take(found.rejects)
     counts = found.counts
     return {
-        "block": block.to_dict(),
-        "key": key,
-        "index": index,
+        **named(block, index),
         "state": "done",
         **{name: getattr(counts, name) for name in TALLIES},
         "wires": counts.wires,
@@ -65,6 +61,12 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
         "output": described(out, RECORDS, name),
         "quarantine": described(out, REJECTS, name),
     }
+
+
+def named(block: Block, index: int) -> dict[str, Any]:
+    """The members of each row of the manifest: the part of which files a block is, its key and its position."""
+    part = {"files": [one.name for one in block.files], "start": block.start, "stop": block.stop}
+    return {"block": part, "key": block.key, "index": index}
 
 
 def described(out: str, folder: str, name: str) -> dict[str, Any]:
@@ -133,24 +135,6 @@ class Manifest:
     def paths(self, what: str = "output") -> list[Path]:
         """Returns the Parquet files of the records ("output") or of the rejects ("quarantine"), in order."""
         return [self.out / row[what]["file"] for row in self.of_state("done")]
-
-    def batches(self, what: str = "output") -> Iterator[Any]:
-        """Yields the records (or rejects) of all blocks as pyarrow record batches, in the order of one scan; the column
-        ``record`` counts through all blocks."""
-        import pyarrow
-        import pyarrow.compute as compute
-        from pyarrow.parquet import ParquetFile
-
-        for row in self.of_state("done"):
-            first = row.get("first_record") or 0
-            with ParquetFile(self.out / row[what]["file"]) as file:
-                for batch in file.iter_batches():
-                    place = batch.schema.get_field_index("record")
-                    if first and place >= 0:
-                        field = batch.schema.field(place)
-                        numbers = compute.add(batch.column(place), pyarrow.scalar(first, field.type))
-                        batch = batch.set_column(place, field, numbers)
-                    yield batch
 
     def add(self, row: dict[str, Any]) -> None:
         """Appends a row to the file immediately, so that an interrupted run can continue. Raises an OSError that names

@@ -7,62 +7,22 @@ line: the plan finds its end by that search, and who reads the block searches th
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import time
 import warnings
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from turnwire.contract import Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
 from turnwire.log.input.bookmarks import HEAD, digest
 from turnwire.log.input.rotated_names import TICK
 from turnwire.log.input.signatures import format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan, steps
-from turnwire.log.search.state import SearchState
-
-_FORMS: dict[str, tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "set": ((set, frozenset), lambda value: sorted(map(plain, value), key=repr), lambda said: set(map(restored, said))),
-    "limits": (Limits, lambda value: dict(value._asdict()), lambda said: Limits(**said)),
-    "tuple": (tuple, lambda value: list(map(plain, value)), lambda said: tuple(map(restored, said))),
-    "bytes": ((bytes, bytearray, memoryview), lambda value: b64encode(value).decode(), b64decode),
-    "time": (datetime, datetime.isoformat, datetime.fromisoformat),
-    "dict": (
-        dict,
-        lambda value: {key: plain(one) for key, one in value.items()},
-        lambda said: {key: restored(one) for key, one in said.items()},
-    ),
-    "name": ((), lambda value: b64encode(os.fsencode(value)).decode(), lambda said: os.fsdecode(b64decode(said))),
-}
-"""Values that JSON has no form for: their types, and the functions that write and read them. ``name`` is a file name,
-which may not be UTF-8."""
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it."""
-    if isinstance(value, list):
-        return list(map(plain, value))
-    kind = next((kind for kind, (types, *_) in _FORMS.items() if isinstance(value, types)), None)
-    if isinstance(value, str) and any("\ud800" <= sign <= "\udfff" for sign in value):
-        kind = "name"
-    return value if kind is None else {kind: _FORMS[kind][1](value)}
-
-
-def restored(value: Any) -> Any:
-    """The value of :func:`plain`."""
-    if isinstance(value, dict):
-        ((kind, said),) = value.items()
-        return _FORMS[kind][2](said)
-    return list(map(restored, value)) if isinstance(value, list) else value
-
 
 __all__ = ["BLOCK_BYTES", "Block", "plan", "read_block"]
 BLOCK_BYTES = 64 << 20
@@ -107,26 +67,6 @@ class Block(NamedTuple):
     left: dict[str, Any] | None = None
     ahead: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Returns this block as JSON values."""
-        files = [{**one._asdict(), "name": plain(one.name), "inode": list(one.inode)} for one in self.files]
-        return {**self._asdict(), "files": files, "options": plain(self.options)}
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """Restores a block from the result of :meth:`to_dict`. Raises ValueError for a missing or unknown field."""
-        expect(fields, dict, "the fields of a block must be a dict")
-        missing = set(cls._fields) - fields.keys() - cls._field_defaults.keys()
-        if missing or fields.keys() - set(cls._fields):
-            raise ValueError(f"a block has the fields {', '.join(cls._fields)}")
-        files = [{**one, "name": restored(one["name"]), "inode": tuple(one["inode"])} for one in fields["files"]]
-        options = restored(fields["options"])
-        block = cls(**{**fields, "files": tuple(FileState(**one) for one in files), "options": options})
-        for state in (block.carried, block.left):
-            if state is not None:
-                SearchState.restored(state)
-        return block
-
     @property
     def file(self) -> str:
         """The name of the file, or of the first file."""
@@ -143,8 +83,19 @@ class Block(NamedTuple):
         from hashlib import sha256
 
         files = tuple(one._replace(inode=(0, *one.inode[1:])) for one in self.files)  # devices get other numbers
-        text = json.dumps(self._replace(files=files).to_dict(), sort_keys=True)
-        return sha256(text.encode()).hexdigest()[:32]
+        return sha256(_said(self._replace(files=files)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _said(value: Any) -> str:
+    """A value as text, the same in every process."""
+    if isinstance(value, dict):
+        several = sorted(f"{key!r}: {_said(one)}" for key, one in value.items())
+    elif isinstance(value, (set, frozenset, list, tuple)):
+        several = list(map(_said, value))
+        several = sorted(several) if isinstance(value, (set, frozenset)) else several
+    else:
+        return repr(bytes(value) if isinstance(value, memoryview) else value)
+    return f"{type(value).__name__}({', '.join(several)})"
 
 
 def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES, **options: Any) -> list[Block]:
