@@ -21,6 +21,7 @@ from turnwire.sap.builders import unreadable
 from turnwire.sap.bulk import PLAN
 from turnwire.sap.codec import kind_of
 from turnwire.sap.messages import JsonObject
+from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.spec import RESULT_MARKS, TASK_MARKS
 from turnwire.sap.times import read_time, write_time
 
@@ -101,6 +102,21 @@ def test_the_ids_of_what_cannot_be_read_are_those_of_the_body_then_those_of_the_
     found = unreadable(data, DecodeError("bad_json", "x"), message_id=header or "", correlation=header)  # type: ignore[arg-type]
     assert found.message_id == (ONE if body == ONE else header or "")
     assert found.correlation_id == (ONE if body == ONE else OTHER if header == OTHER else None)
+
+
+def test_a_signature_does_not_sign_the_one_before_it() -> None:
+
+    pytest.importorskip("cryptography")
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    keys = {name: Ed25519PrivateKey.from_private_bytes(bytes([number] * 32)) for number, name in enumerate("ab", 1)}
+    public = {name: key.public_key().public_bytes_raw() for name, key in keys.items()}
+    for document in (TASK, {**TASK, "meta": {}}, {name: value for name, value in TASK.items() if name != "meta"}):
+        message = sap.Task.from_dict(copy.deepcopy(document))
+        once = signed_message(message, "a", keys["a"])
+        twice = signed_message(once, "b", keys["b"])
+        assert [verify_message(each, public) for each in (once, twice)] == ["a", "b"]
+        assert signed_message(twice, "a", keys["a"]) == once
 
 
 DAYS = ("2025-09-28", "2024-02-29", "2023-02-29", "0001-01-01", "9999-12-31", "2025-00-10", "2025-13-01", "2025-06-31")

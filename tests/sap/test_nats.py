@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,14 +17,15 @@ from tests.sap.documents import RESULT, TASK
 from tests.sap.hosts import Broker, reached
 from tests.sap.scenario import make_agent, task
 from tests.sap.test_agent import do, offering
-from tests.sap.test_principals import agent_in
+from tests.sap.test_principals import KEYS, PUBLIC, agent_in
 from turnwire import sap
 from turnwire.errors import BadAnswer, Unanswered, Unreachable
 from turnwire.ledger import Ledger
 from turnwire.sap.agent import cancel_and_wait
+from turnwire.sap.signing import sign, signed_message
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND
 from turnwire.sap.transports import nats
-from turnwire.sap.transports.nats import INBOX, TASK_ID
+from turnwire.sap.transports.nats import INBOX, SIGNATURE, SIGNER, TASK_ID
 
 pytestmark = [
     pytest.mark.once,
@@ -225,19 +227,44 @@ def result_of(one: sap.Task, producer: str, output: Any) -> sap.Result:
     return made
 
 
-async def test_a_task_is_done_once_however_often_it_is_put_back(tmp_path: Path, nats_url: str) -> None:
+async def test_a_signed_task_cannot_be_changed_and_is_done_once_however_often_it_is_put_back(
+    tmp_path: Path, nats_url: str
+) -> None:
     prefix, agent = f"put{id(tmp_path)}", agent_in(tmp_path)
-    worker = nats.Worker(agent, nats_url, queue="b", prefix=prefix)
+    worker = nats.Worker(agent, nats_url, queue="b", prefix=prefix, identify=nats.signed(PUBLIC))
     async with agent, worker, nats.Client(nats_url, queue="b", prefix=prefix) as broker:
         link = broker._link
         inbox = link.connection.new_inbox()
         answers = await link.connection.subscribe(inbox)
-        one = task("work.who", {})
-        for _ in range(4):
-            headers = {TASK_ID: one.task_id, INBOX: inbox}
+
+        async def put(one: sap.Task, name: str, signature: str) -> str:
+            headers = {TASK_ID: one.task_id, INBOX: inbox, SIGNER: name}
+            headers[SIGNATURE] = signature
             await link.publish(f"{prefix}.tasks.b", sap.encode(one).encode(), headers)
-            assert isinstance(sap.decode((await answers.next_msg(timeout=300)).data), sap.Ack)
+            answer = sap.decode((await answers.next_msg(timeout=300)).data)
+            return "Ack" if isinstance(answer, sap.Ack) else json.dumps(answer.to_dict())
+
+        one = task("work.who", {})
+        good = sign(sap.encode(one).encode(), KEYS["A-prime"])
+        for other in (
+            one.replace(payload={"x": 1}),
+            one.replace(task_id=one.task_id[:-1] + ("1" if one.task_id[-1] == "0" else "0")),
+            task("work.who", {}),
+        ):
+            assert "UNAUTHORIZED" in await put(other, "A-prime", good)
+        mine = sign(sap.encode(one).encode(), KEYS["M-allory"])
+        for name, signature in (
+            ("A-prime", mine),
+            ("A-prime", ""),
+            ("M-allory", mine),
+            ("nobody", good),
+            ("", good),
+        ):
+            assert "UNAUTHORIZED" in await put(one, name, signature), name
         assert agent.transcript is not None
+        assert not [entry for entry in agent.transcript if entry.kind == STARTED_KIND], "nothing was done"
+        told = [await put(one, "A-prime", good) for _ in range(4)]
+        assert set(told) == {"Ack"}
         while RESULT_KIND not in [entry.kind for entry in agent.transcript]:
             await asyncio.sleep(0.01)
         assert [entry.kind for entry in agent.transcript].count(STARTED_KIND) == 1
@@ -247,13 +274,22 @@ async def test_a_kept_result_is_taken_from_nobody_but_who_made_it(nats_url: str)
     """Also where nobody waits for it: `result` asks the broker for what it keeps."""
 
     one = task("work.who", {})
-    real, forged = result_of(one, "B", "real"), result_of(one, "M", "forged")
+    real = signed_message(result_of(one, "B", "real"), "B", KEYS["A-prime"])
+    forged = {
+        "no signature": result_of(one, "B", "forged"),
+        "the signature does not match": real.replace(output="forged"),
+        "the signer of the message is unknown": signed_message(result_of(one, "B", "forged"), "x", KEYS["x"]),
+        "M signed a Result of B": signed_message(result_of(one, "B", "forged"), "M", KEYS["M-allory"]),
+        "M answered": signed_message(result_of(one, "M", "forged"), "M", KEYS["M-allory"]),
+    }
+    keys = {"B": PUBLIC["A-prime"], "M": PUBLIC["M-allory"]}
     prefix = f"kept{id(one)}"
-    async with nats.Client(nats_url, queue="b", prefix=prefix, producer="B") as client:
+    async with nats.Client(nats_url, queue="b", prefix=prefix, keys=keys, producer="B") as client:
         assert await client.result(one.task_id) is None
-        await client._link.publish(f"{prefix}.results.{one.task_id.lower()}", sap.encode(forged).encode(), {})
-        with pytest.raises(BadAnswer, match="M answered"):
-            await client.result(one.task_id)
+        for said, result in forged.items():
+            await client._link.publish(f"{prefix}.results.{one.task_id.lower()}", sap.encode(result).encode(), {})
+            with pytest.raises(BadAnswer, match=said):
+                await client.result(one.task_id)
         await client._link.publish(f"{prefix}.results.{one.task_id.lower()}", sap.encode(real).encode(), {})
         kept = await client.result(one.task_id)
         assert kept is not None and kept.output == "real"

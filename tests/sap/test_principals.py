@@ -9,18 +9,26 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.conftest import raised
-from tests.sap.hosts import OVER, Broker
+from tests.sap.hosts import OVER, Broker, serve
 from tests.sap.scenario import task
 from turnwire import sap
+from turnwire.errors import BadAnswer, RuleError
 from turnwire.ledger import Ledger
 from turnwire.sap.access import LONGEST_NAME, principal_of
+from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
-from turnwire.sap.transports import identified
+from turnwire.sap.transports import http, identified
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
+KEYS = {
+    name: Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32)
+    for number, name in enumerate(("A-prime", "M-allory", "x"))
+}
+PUBLIC = {name: key.public_key().public_bytes_raw() for name, key in KEYS.items()}
 
 
 def agent_in(folder: Path, **more: Any) -> sap.Agent:
@@ -73,3 +81,20 @@ def test_names() -> None:
     assert sap.authorise(None, "read") is not None
     assert sap.authorise("a", "read") is None
     raised(TypeError, sap.authorise, "a", "submit")
+
+
+async def test_results_are_signed_and_clients_see_by_whom(tmp_path: Path) -> None:
+    agent = agent_in(tmp_path, access=None, signer=KEYS["A-prime"])
+    async with agent, serve(http.app(agent)) as url:
+        async with http.Client(url, keys={"B": PUBLIC["A-prime"]}) as client:
+            result = await client.call(task("work.who", {}))
+            assert verify_message(result, {"B": PUBLIC["A-prime"]}) == "B"
+            for change in ({"output": 2}, {"correlation_id": result.task_id}):
+                raised(RuleError, verify_message, result.replace(**change), {"B": PUBLIC["A-prime"]})
+        async with http.Client(url, keys={"B": PUBLIC["x"]}) as client:
+            with pytest.raises(BadAnswer, match="does not match"):
+                await client.call(task("work.who", {}))
+    bare = task("work.who", {})
+    with pytest.raises(RuleError, match="no signature"):
+        verify_message(bare, PUBLIC)
+    assert verify_message(signed_message(bare, "x", KEYS["x"]), PUBLIC) == "x"

@@ -26,11 +26,13 @@ from tests.sap.documents import RESULT
 from tests.sap.hosts import OVER, Broker, reached, serve
 from tests.sap.scenario import CHECKS, task
 from tests.sap.test_agent import do, offering, reason
+from tests.sap.test_principals import KEYS, PUBLIC
 from turnwire import sap
 from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger
 from turnwire.sap.builders import Refused
 from turnwire.sap.handlers import DeadlineExceeded
+from turnwire.sap.signing import verify_message
 from turnwire.sap.transports import http
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -240,7 +242,9 @@ async def test_a_result_without_room_fails_in_words_and_old_ones_give_way() -> N
 @pytest.mark.usefixtures("quiet_logs")
 @pytest.mark.parametrize("transport", ["bus", "http", "mcp over http"])
 async def test_a_result_has_a_bound_on_every_transport(transport: str) -> None:
-    agent = sap.Agent("B", transcript=Ledger(":memory:"), cache=sap.Cache(":memory:"), max_result=4000)
+    agent = sap.Agent(
+        "B", transcript=Ledger(":memory:"), cache=sap.Cache(":memory:"), max_result=4000, signer=KEYS["x"]
+    )
     agent.capability("work.size")(
         lambda one, _: sap.Outcome("ä" * one.payload["size"], alignment="VALID", policy_checks=CHECKS)
     )
@@ -249,7 +253,7 @@ async def test_a_result_has_a_bound_on_every_transport(transport: str) -> None:
             one = task("work.size", {"size": size}, **PREFER)
             result = await client.call(one)
             assert (str(result.status), len(sap.encode(result).encode()) <= 4000) == (status, True)
-            assert await client.call(one) == result
+            assert await client.call(one) == result and verify_message(result, {"B": PUBLIC["x"]}) == "B"
             if status == "FAILED":
                 assert result.error.details["limit"] == 4000 and "bytes" in result.error.message
                 assert result.constitutional_evidence.alignment == "ESCALATE"
@@ -442,10 +446,10 @@ async def test_a_task_that_is_still_in_the_queue_ends_when_its_turn_comes(nats_u
 
 
 @pytest.mark.usefixtures("quiet_logs")
-async def test_a_wish_ends_a_task_of_its_principal_and_that_of_another_does_not(nats_url: str) -> None:
+async def test_a_signed_wish_ends_a_task_and_one_with_another_signature_does_not(nats_url: str) -> None:
     from turnwire.sap.transports import nats
 
-    where: dict[str, Any] = {"queue": "b", "prefix": f"c{uuid.uuid4().hex[:8]}"}
+    names: dict[str, Any] = {"queue": "b", "prefix": f"c{uuid.uuid4().hex[:8]}", "principal": "A-prime"}
     begun: list[str] = []
 
     agent = sap.Agent("B")
@@ -455,11 +459,13 @@ async def test_a_wish_ends_a_task_of_its_principal_and_that_of_another_does_not(
         begun.append(one.task_id)
         await asyncio.sleep(GUARD)
 
+    where = {key: names[key] for key in ("queue", "prefix")}
+    identify = nats.signed({"A-prime": PUBLIC["A-prime"]})
     async with (
         agent,
-        nats.Worker(agent, nats_url, identify=nats.by_subject, **where),
-        nats.Client(nats_url, principal="A-prime", **where) as prime,
-        nats.Client(nats_url, principal="M-allory", timeout=0.3, **where) as forger,
+        nats.Worker(agent, nats_url, identify=identify, **where),
+        nats.Client(nats_url, signer=KEYS["A-prime"], **names) as prime,
+        nats.Client(nats_url, signer=KEYS["x"], timeout=0.3, **names) as forger,
     ):
         one = task("work.wait", {})
         calling = asyncio.ensure_future(prime.call(one))

@@ -92,6 +92,7 @@ class Agent:
         workers: how many tasks of one capability are executed at a time.
         handlers: how many timed-out calls of one capability may still run; beyond that, its tasks are rejected with a
             Nack.
+        signer: an Ed25519 private key, or its 32 raw bytes, that signs the terminal Results (extra ``sign``).
         seconds: time limit for tasks without deadline and budget; None for no limit.
         lease: seconds after which another agent may take a task of a silent agent from a shared transcript.
         remembered: how many finished tasks are remembered for redelivery, besides those in the transcript.
@@ -115,6 +116,7 @@ class Agent:
     queue: int = 64
     workers: int = 4
     handlers: int = 32
+    signer: Any = None
     seconds: float | None = 3600.0
     lease: float = 10.0
     remembered: int = 10_000
@@ -620,12 +622,21 @@ class Agent:
         self._end(job, text)
 
     def _frozen(self, job: Job, text: str) -> str:
-        """The Result as it leaves: it fails where it is larger than the limit, or than the agent's memory."""
+        """The Result as it leaves: signed; it fails where it is larger than the limit, or than the agent's memory."""
         limit = self.max_result if job.limit is None else min(job.limit, self.max_result)
-        size = len(text.encode())
-        if size <= limit and size_of_result(text) <= self.room():
+        signed = self._signed(text)
+        size = len(signed.encode())
+        if size <= limit and size_of_result(signed) <= self.room():
+            return signed
+        return self._signed(encode(too_large(thaw(text), size, min(limit, max(0, self.room())))))
+
+    def _signed(self, text: str) -> str:
+        if self.signer is None:
             return text
-        return encode(too_large(thaw(text), size, min(limit, max(0, self.room()))))
+        from turnwire.sap.signing import signed_message
+
+        result: Result = thaw(text)
+        return encode(signed_message(result, result.producer.agent_id, self.signer))
 
     async def _learn(self, task: Task, text: str) -> None:
         learning = self.learning

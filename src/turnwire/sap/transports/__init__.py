@@ -10,7 +10,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, overload
 
-from turnwire.errors import BadAnswer, DecodeError, Reason, Unanswered, Unreachable
+from turnwire.errors import BadAnswer, DecodeError, Reason, RuleError, Unanswered, Unreachable
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, principal_of
 from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, code_of, make_task, said, unreadable
 from turnwire.sap.codec import decode
@@ -84,6 +84,7 @@ class CallerOptions(TypedDict, total=False):
 
     issuer: str | Issuer | None
     producer: str | None
+    keys: Mapping[str, bytes] | None
 
 
 class Caller:
@@ -92,11 +93,13 @@ class Caller:
     Args:
         issuer: the issuer of tasks that :meth:`task` and :meth:`call` create: an agentId, or an Issuer.
         producer: the agentId that Results must come from if the task names no agent; None accepts any.
+        keys: agentId -> Ed25519 public key (32 raw bytes): Results must be signed by their producer (extra ``sign``).
     """
 
     def __init__(self, **options: Unpack[CallerOptions]) -> None:
         self._issuer = options.get("issuer") or NOBODY
         self._producer = options.get("producer")
+        self._keys = options.get("keys")
 
     def task(self, capability: str, payload: Mapping[str, Any], /, **fields: Unpack[TaskFields]) -> Task:
         """Creates a Task of the client's issuer; ``fields`` are those of :func:`turnwire.sap.make_task`."""
@@ -122,7 +125,8 @@ class Caller:
 
     async def result(self, task_id: str) -> Result | None:
         """Returns the final Result of a task sent before, or None while there is none. Raises KeyError for an unknown
-        task, and BadAnswer for a Result of another task or one that contradicts the client's ``producer``."""
+        task, and BadAnswer for a Result of another task or one that contradicts the client's ``producer`` or
+        ``keys``."""
         found = self.answer_to(task_id, await self._told(Action.READ, task_id))
         return found if found is not None and is_final(found) else None
 
@@ -210,8 +214,8 @@ class Caller:
         return self._vouched(answer, task_id) if isinstance(answer, (Nack, Result)) else None
 
     def _vouched(self, answer: Any, task_id: str, asked: str | None = None) -> Result:
-        """The Result of a task, if it comes from who was asked, or else from the client's ``producer``. Raises Refused,
-        BadAnswer."""
+        """The Result of a task, if it comes from who was asked, or else from the client's ``producer``, and, if it is
+        final, has the signature of who made it where the client has ``keys``. Raises Refused, BadAnswer."""
         if isinstance(answer, Nack):
             raise Refused(answer)
         if not isinstance(answer, Result):
@@ -222,6 +226,15 @@ class Caller:
         asked = asked or self._producer
         if asked is not None and producer != asked:
             raise BadAnswer(f"{producer} answered task {task_id}, but {asked} was asked")
+        if self._keys is not None and is_final(answer):
+            from turnwire.sap.signing import verify_message
+
+            try:
+                signer = verify_message(answer, self._keys)
+            except RuleError as error:
+                raise BadAnswer(f"the Result of task {task_id}: {error}") from error
+            if signer != producer:
+                raise BadAnswer(f"{signer} signed a Result of {producer}")
         return answer
 
 

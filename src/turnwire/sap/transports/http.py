@@ -350,7 +350,7 @@ class Client(Caller):
         ack_seconds: for a receipt, and for the begin of a stream of Results.
         max_body: bytes an answer may have.
         token: sent as ``Authorization: Bearer``.
-        issuer, producer: as in :class:`turnwire.sap.Caller`.
+        issuer, producer, keys: as in :class:`turnwire.sap.Caller`.
     """
 
     def __init__(

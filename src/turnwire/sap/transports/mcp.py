@@ -234,7 +234,7 @@ class Client(Caller):
     Args:
         where: what the SDK's Client takes: a URL, the parameters of a stdio server, or a Server in this process.
         timeout: seconds for an answer. ack_seconds: how long :meth:`send` waits for a receipt.
-        issuer, producer: as in :class:`turnwire.sap.Caller`.
+        issuer, producer, keys: as in :class:`turnwire.sap.Caller`.
     """
 
     def __init__(

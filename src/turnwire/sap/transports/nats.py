@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 CORRELATION = "X-Correlation-Id"
 TASK_ID = "Sap-Task-Id"
 INBOX = "Sap-Inbox"
+SIGNER, SIGNATURE = "Sap-Principal", "Sap-Signature"
 CONNECT_SECONDS = 5.0
 """Seconds for which a server is looked for at the beginning; one that is lost later is looked for as long as it
 takes."""
@@ -92,6 +93,23 @@ def by_subject(message: Any) -> Named:
     elsewhere."""
     steps = message.subject.split(".")
     return steps[3] if len(steps) == 4 and is_name(steps[3]) else None
+
+
+def signed(keys: Mapping[str, bytes]) -> Identify:
+    """The principal whose Ed25519 signature of the message is in its headers, None if it does not fit.
+
+    keys: name of each principal -> its public key, 32 raw bytes. Extra ``sign``.
+    """
+    from turnwire.sap.signing import verify
+
+    def identify(message: Any) -> Named:
+        headers = message.headers or {}
+        name, signature = headers.get(SIGNER, ""), headers.get(SIGNATURE, "")
+        if name not in keys:
+            return None
+        return name if verify(message.data, signature, keys[name]) else None
+
+    return identify
 
 
 @dataclass(eq=False)
@@ -205,7 +223,8 @@ class Worker:
     Args:
         url: of the server, e.g. ``nats://127.0.0.1:4222``.
         queue: name of the queue; several workers may share it. prefix: of all subjects and streams.
-        identify: who sent a message, e.g. :func:`by_subject`; None is refused. Without it all senders are ANONYMOUS.
+        identify: who sent a message, e.g. :func:`by_subject` or ``signed(keys)``; None is refused. Without it all
+            senders are ANONYMOUS.
         waiting: how many tasks this queue holds; publishing one more fails at the client, as a Nack.
         at_once: how many tasks are with the agent at a time; default: of each capability as many as may wait there,
             and no fewer than 16.
@@ -415,7 +434,8 @@ class Client(Caller):
         timeout: seconds for a Result. ack_seconds: for an Ack, where a task does not say ``expectAck`` false; default:
             the timeout.
         principal: as whom the worker knows this client, with ``identify=by_subject``; tasks go to a subject of its own.
-        issuer, producer: as in :class:`turnwire.sap.Caller`; default issuer: the principal.
+        signer: an Ed25519 private key, or its 32 raw bytes, for ``identify=signed(keys)`` (extra ``sign``).
+        issuer, producer, keys: as in :class:`turnwire.sap.Caller`; default issuer: the principal.
     """
 
     def __init__(
@@ -427,6 +447,7 @@ class Client(Caller):
         timeout: float = 60.0,
         ack_seconds: float | None = None,
         principal: str | None = None,
+        signer: Any = None,
         waiting: int = 1000,
         options: Mapping[str, Any] | None = None,
         **caller: Unpack[CallerOptions],
@@ -437,6 +458,7 @@ class Client(Caller):
         self._timeout = timeout
         self._ack_seconds = timeout if ack_seconds is None else ack_seconds
         self._principal = ANONYMOUS if principal is None else Principal(principal)
+        self._signer = signer
 
     async def __aenter__(self) -> Self:
         await self._link.open()
@@ -480,7 +502,7 @@ class Client(Caller):
             wish = self._link.subject("cancels", self._link.queue, self._principal)
             end, take = _clock() + self._timeout, partial(self._vouched, task_id=task_id)
             while True:  # a wish that no worker hears yet is lost: it is said again
-                await self._link.connection.publish(wish, text)
+                await self._link.connection.publish(wish, text, headers=self._signature(text) or None)
                 left = end - _clock()
                 try:
                     found = await self._next(task_id, results, take, min(left, PATIENCE), self._link.losses)
@@ -490,6 +512,14 @@ class Client(Caller):
                 else:
                     if found is not None and is_final(found):
                         return found
+
+    def _signature(self, text: bytes) -> dict[str, str]:
+        """The headers by which a worker knows who sent a message, where this client has a key."""
+        if self._signer is None:
+            return {}
+        from turnwire.sap.signing import sign
+
+        return {SIGNER: self._principal.name, SIGNATURE: sign(text, self._signer)}
 
     @contextlib.asynccontextmanager
     async def _listening(self, subject: str) -> AsyncIterator[Any]:
@@ -554,6 +584,7 @@ class Client(Caller):
         # Not Nats-Msg-Id: the server would swallow a task that is sent again, and the worker can answer it again.
         text = encode(task).encode()
         headers = {CORRELATION: task.correlation_id, TASK_ID: uuid_key(task.task_id), INBOX: inbox}
+        headers.update(self._signature(text))
         try:
             await self._link.publish(self._link.subject("tasks", self._link.queue, self._principal), text, headers)
         except APIError as error:
