@@ -306,8 +306,6 @@ TW_ALWAYS int csp_fast_of(const csp_window *w, csp_reading *r, int32_t *rows, in
         row[1] = stop - start;
         row[2] = (int32_t)(r->number + (next - (w->feeds + r->next)));
         row[3] = intent;
-        /* Wanted for the next window: memory is slow, and has nothing to do while messages are read. */
-        for (int64_t at = start; at < stop; at += 64) TW_SOON(c.text + at + CSP_WINDOW);
         start = ++c.place;  /* behind the blank line */
         next = c.next;
     }

@@ -65,6 +65,7 @@ static void csp_list_avx2(const uint8_t *text, int first, int blocks, csp_window
                   del = _mm256_set1_epi8(0x7f);
     __m256i returns = _mm256_setzero_si256();
     for (int b = first; b < first + blocks; b++, text += 64) {
+        TW_SOON(text + CSP_WINDOW);  /* of the next window, while messages of this one are read */
         __m256i low = _mm256_loadu_si256((const __m256i *)text), top = _mm256_loadu_si256((const __m256i *)(text + 32));
         csp_list(w, CSP_MASK32(_mm256_cmpeq_epi8(low, feed), _mm256_cmpeq_epi8(top, feed)), 64 * b);
         w->breaks[b] = CSP_MASK32(

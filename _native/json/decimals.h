@@ -30,6 +30,16 @@ static size_t tw_put_decimal(uint8_t *to, uint64_t number);
 /* The text of each number of at most three digits, and how long it is: most numbers of agents and turns are such. Filled at import. */
 static uint8_t tw_few_digits[1000][4];
 
+static TW_UNUSED void tw_decimal_tables(void)
+{
+    uint8_t text[TW_DECIMAL_ROOM];
+    for (unsigned number = 0; number < 1000; number++) {
+        uint8_t size = (uint8_t)tw_put_decimal(text, number);
+        memcpy(tw_few_digits[number], text, size);
+        tw_few_digits[number][3] = size;
+    }
+}
+
 /* The same for a number of more than eight digits. */
 static TW_APART size_t tw_put_long_decimal(uint8_t *to, uint64_t number)
 {

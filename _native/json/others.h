@@ -33,12 +33,7 @@ static int tw_other_avx2;                    /* this processor runs the code of 
 /* After tw_nslip_tables. */
 static void tw_other_tables(void)
 {
-    uint8_t text[TW_DECIMAL_ROOM];
-    for (unsigned number = 0; number < 1000; number++) {
-        uint8_t size = (uint8_t)tw_put_decimal(text, number);
-        memcpy(tw_few_digits[number], text, 3);
-        tw_few_digits[number][3] = size;
-    }
+    tw_decimal_tables();
 #ifdef TW_X86
     tw_simd_tables();
     tw_other_avx2 = tw_has_avx2();

@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "_native/common/portable.h"
+#include "_native/json/decimals.h"
 
-enum { TW_VIEW = 16, TW_INLINE_TEXT = 12, TW_FETCHED = 32, TW_DECIMAL = 20 };
+enum { TW_VIEW = 16, TW_INLINE_TEXT = 12, TW_FETCHED = 32 };
 
 /* struct ArrowArray of the Arrow C data interface. */
 typedef struct tw_array {
@@ -204,7 +204,7 @@ static inline int tw_some_views(const tw_texts *t, size_t row, size_t count, uin
         }
         return points;
     }
-    memset(out + TW_VIEW * row, 0, TW_VIEW * count);
+    if (there != ~(uint64_t)0 >> (64 - count)) memset(out + TW_VIEW * row, 0, TW_VIEW * count);
     if (t->rows) return there ? tw_packed_views(t, row, there, out) : 0;
     if (!t->arena_size)
         for (uint64_t left = there; left; left &= left - 1) tw_fetch(t->s, t->offsets[row + (size_t)tw_low_zeros(left)]);
@@ -237,48 +237,37 @@ static inline void tw_text_columns(tw_texts *columns, size_t number, size_t coun
             tw_text_rows(columns + place, row, count - row < 64 ? count - row : 64, count);
 }
 
-/* A number in decimal digits, the last of them before `end`; where they begin. */
-static inline uint8_t *tw_decimal(uint64_t number, uint8_t *end)
-{
-    do *--end = (uint8_t)('0' + number % 10);
-    while (number /= 10);
-    return end;
-}
-
-/* The eight decimal digits of a number below 10^8, the first lowest: halves, pairs and digits are divided in one word. */
-static inline uint64_t tw_eight_digits(uint64_t number)
-{
-    uint64_t word = number / 10000 | number % 10000 << 32, high;
-    high = (word * 10486) >> 20 & 0x0000007F0000007F;
-    word = high | (word - 100 * high) << 16;
-    high = (word * 103) >> 10 & 0x000F000F000F000F;
-    return high | (word - 10 * high) << 8;
-}
-
 /* The view of a number below 10^12, made in registers: what is stored in bytes and then loaded as a vector has to wait. */
 static inline void tw_number_view(uint64_t number, uint8_t *view)
 {
-    const uint64_t signs = 0x3030303030303030, upper = number / 100000000;
-    uint64_t first = tw_eight_digits(upper ? upper : number), zeros = first ? (uint64_t)tw_low_zeros(first) / 8 : 7;
-    uint64_t length = 8 - zeros, text = (first | signs) >> 8 * zeros, more = 0, words[2];
-    if (upper) {
-        uint64_t rest = tw_eight_digits(number % 100000000) | signs;
-        text |= rest << 8 * length;
-        more = rest >> (64 - 8 * length);
-        length += 8;
+    uint64_t words[2] = { 0, 0 }, upper = number / 100000000;
+    uint32_t few;
+    if (number < 1000) {
+        memcpy(&few, tw_few_digits[number], 4);
+        words[0] = few >> 24 | (uint64_t)(few & 0xFFFFFF) << 32;
+    } else {
+        const uint64_t signs = 0x3030303030303030;
+        uint64_t first = tw_eight_decimals((uint32_t)(upper ? upper : number)), zeros = (uint64_t)tw_low_zeros(first) / 8;
+        uint64_t length = 8 - zeros, text = (first | signs) >> 8 * zeros, more = 0;
+        if (upper) {
+            uint64_t rest = tw_eight_decimals((uint32_t)(number % 100000000)) | signs;
+            text |= rest << 8 * length;
+            more = rest >> (64 - 8 * length);
+            length += 8;
+        }
+        words[0] = length | text << 32;
+        words[1] = text >> 32 | more << 32;
     }
-    words[0] = length | text << 32;
-    words[1] = text >> 32 | more << 32;
     memcpy(view, words, TW_VIEW);
 }
 
 /* Numbers as texts: as tw_text_columns, with masks of no width where all rows have one. Digits that do not fit into a view go
- * one behind the other into `side`, which has room for TW_DECIMAL bytes a row where there are any. How many are there. */
+ * one behind the other into `side`, which has room for twenty bytes a row where there are any. How many are there. */
 static inline size_t tw_number_column(const uint64_t *numbers, size_t count, const void *masks, int width, int valid,
                                       uint8_t *out, uint8_t *bitmap, uint8_t *side)
 {
-    uint8_t digits[TW_DECIMAL], *end = digits + TW_DECIMAL;
-    size_t used = 0;
+    uint8_t digits[TW_DECIMAL_ROOM];
+    size_t used = 0, size;
     for (size_t row = 0; row < count; row += 64) {
         size_t rows = count - row < 64 ? count - row : 64;
         uint64_t there = ~(uint64_t)0 >> (64 - rows);
@@ -291,10 +280,9 @@ static inline size_t tw_number_column(const uint64_t *numbers, size_t count, con
                 tw_number_view(numbers[at], out + TW_VIEW * at);
                 continue;
             }
-            const uint8_t *start = tw_decimal(numbers[at], end);
-            memcpy(side + used, start, (size_t)(end - start));
-            tw_view_slowly(out + TW_VIEW * at, side, (int64_t)used + TW_DECIMAL, (int64_t)used, end - start, 0);
-            used += (size_t)(end - start);
+            memcpy(side + used, digits, size = tw_put_decimal(digits, numbers[at]));
+            tw_view_slowly(out + TW_VIEW * at, side, (int64_t)(used + size), (int64_t)used, (int64_t)size, 0);
+            used += size;
         }
     }
     return used;

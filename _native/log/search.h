@@ -772,20 +772,15 @@ static csp_window *tw_csp_seek(tw_search *w, const tw_region *r, size_t at)
     return v;
 }
 
-static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
+/* What a message says into row n, which has begun. */
+static void tw_csp_fill(tw_search *w, tw_region *r, int32_t *row, size_t n, uint64_t present)
 {
     tw_lines *k = &w->k;
-    uint64_t present;
     int64_t moment;
-    size_t at = (size_t)row[0], n = tw_row_of(k, r, at, at + (size_t)row[1], &present);
-    if (n == SIZE_MAX) return TW_FULL;
+    size_t at = (size_t)row[0];
     present |= w->csp_present;
     if (k->rows.wire) k->rows.wire[n] = w->csp_code;
     if (w->csp_inside) w->csp_inside[n] = at < r->unclosed;
-    if (k->rows.carrier && !r->level) {      /* a prefix may stand on its first line only */
-        size_t line = tw_line_start(k, r, at), mark = at - line == 3 && k->s[line] == 0xEF ? 3 : 0;
-        k->rows.carrier[n] = at > line + mark ? TW_BY_PREFIX : TW_BY_FILE;
-    }
     if (w->csp_own) w->csp_store(w->csp_own, tw_text(k, r), row, (int64_t)n, k->shift);
     if (w->csp_kind && w->csp_kind->values) ((uint8_t *)w->csp_kind->values)[n] = w->csp_kinds[row[3] & 0xFF];
     for (int i = 0; i < 4; i++) {
@@ -802,7 +797,36 @@ static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
         if (timed) present |= (uint64_t)1 << k->rows.time_bit;
     }
     k->rows.present[n] = present;
+}
+
+static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
+{
+    tw_lines *k = &w->k;
+    uint64_t present;
+    size_t at = (size_t)row[0], n = tw_row_of(k, r, at, at + (size_t)row[1], &present);
+    if (n == SIZE_MAX) return TW_FULL;
+    if (k->rows.carrier && !r->level) {      /* a prefix may stand on its first line only */
+        size_t line = tw_line_start(k, r, at), mark = at - line == 3 && k->s[line] == 0xEF ? 3 : 0;
+        k->rows.carrier[n] = at > line + mark ? TW_BY_PREFIX : TW_BY_FILE;
+    }
+    tw_csp_fill(w, r, row, n, present);
     return TW_FINE;
+}
+
+/* The row of a message at the start of a line of the file, of that number: there is room. */
+static void tw_csp_file_row(tw_search *w, int32_t *row, int64_t line)
+{
+    tw_lines *k = &w->k;
+    size_t n = k->rows.count++;
+    k->rows.offset[n] = k->base + row[0];
+    k->rows.length[n] = row[1];
+    if (k->rows.line) k->rows.line[n] = line;
+    if (k->rows.carrier) k->rows.carrier[n] = TW_BY_FILE;
+    if (k->apart) tw_set_apart(k, n, 1);
+    k->shift = 0;
+    k->counted = (size_t)row[0];
+    k->counted_line = line;
+    tw_csp_fill(w, w->top, row, n, 0);
 }
 
 static void tw_set_tail(tw_search *w, tw_region *r, int tail)
@@ -879,17 +903,14 @@ static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
     if (tw_up_to_taken(&r->taken, q, stop) < stop) return tw_at_message(w, r, at, &around);
     csp_window *v = tw_csp_seek(w, r, q);
     w->reading.number = 0;
-    const int64_t line = k->rows.line && !r->level ? tw_line_of(k, q) : 0;
+    const int64_t line = r->level ? 0 : tw_line_of(k, q);
     for (;;) {
         if (k->rows.room - k->rows.count < TW_CSP_ROWS) return TW_FULL;
         rows = w->csp_spans && !r->level ? w->csp_spans + TW_CSP_ROW * k->rows.count : spare;
         count = csp_fast(v, &w->reading, rows, TW_CSP_ROWS, &why);
         for (int i = 0; i < count; i++, rows += TW_CSP_ROW) {
-            if (k->rows.line && !r->level) { /* lines were counted already */
-                k->counted = (size_t)rows[0];
-                k->counted_line = line + rows[2];
-            }
-            if ((result = tw_csp_row(w, r, rows)) != TW_FINE) return result;
+            if (!r->level) tw_csp_file_row(w, rows, line + rows[2]);
+            else if ((result = tw_csp_row(w, r, rows)) != TW_FINE) return result;
         }
         if (count) {
             *at = r->found_behind = (size_t)w->reading.place;

@@ -767,10 +767,10 @@ cdef class Block:
             position = tw_behind_feed(k.s, 0, min(late))
         if position < stop:
             asked = [one for one in asked if one.here < position]
-            taken, left = own.here < position, own.refused < position
-            own.columns = {name: array[taken] for name, array in own.columns.items()}
-            own.rejects = {name: array[left] for name, array in own.rejects.items()}
-            own.here, own.refused = own.here[taken], own.refused[left]
+            taken, left = np.searchsorted(own.here, position), np.searchsorted(own.refused, position)
+            own.columns = {name: array[:taken] for name, array in own.columns.items()}
+            own.rejects = {name: array[:left] for name, array in own.rejects.items()}
+            own.here, own.refused = own.here[:taken], own.refused[:left]
         self.tell()
         state.since = self.w.since
         state.commit_state(SimpleNamespace(data=self.data), position, rows + bad if alone else len(own.here) + len(own.refused) + len(asked))

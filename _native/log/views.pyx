@@ -3,10 +3,14 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 cdef extern from "_native/json/strings.h" nogil:
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
+
+cdef extern from "_native/json/decimals.h" nogil:
+    void tw_decimal_tables()
+    size_t tw_put_decimal(uint8_t *to, uint64_t number)
 
 cdef extern from "_native/log/arrow_layout.h" nogil:
     unsigned tw_ones(unsigned word)
@@ -39,6 +43,7 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
     size_t tw_number_column(const uint64_t *numbers, size_t count, const void *masks, int width, int valid, uint8_t *out,
                             uint8_t *bitmap, uint8_t *side)
 
+tw_decimal_tables()
 DECIMAL = 20  # digits of the largest u64
 INLINE = 12  # bytes of text that fit into a view itself
 
@@ -202,24 +207,13 @@ def escaped_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int
 def decimals(const uint64_t[::1] numbers, uint8_t[:, ::1] out, int64_t[::1] lengths):
     """Each number as decimal digits at the start of its row of ``out`` (uint8, DECIMAL bytes a row)."""
     cdef Py_ssize_t row, count = numbers.shape[0]
-    cdef int length, place
-    cdef uint64_t number
-    cdef uint8_t digits[20]
+    cdef uint8_t digits[28]
     if out.shape[0] < count or out.shape[1] != 20 or lengths.shape[0] < count:
         raise ValueError("numbers, out and lengths do not match")
     with nogil:
         for row in range(count):
-            number = numbers[row]
-            length = 0
-            while True:
-                digits[length] = <uint8_t>(48 + number % 10)
-                length += 1
-                number //= 10
-                if number == 0:
-                    break
-            for place in range(length):
-                out[row, place] = digits[length - 1 - place]
-            lengths[row] = length
+            lengths[row] = <int64_t>tw_put_decimal(digits, numbers[row])
+            memcpy(&out[row, 0], digits, 20)
 
 
 def number_views(const uint64_t[::1] numbers, masks, int valid, uint8_t[:, ::1] out, uint8_t[::1] bitmap,

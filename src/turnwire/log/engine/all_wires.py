@@ -156,8 +156,8 @@ class Finder:
             self, block, final, line, state, keep, limit, dtypes, memory
         )
         if self._kept is not None:
-            kept = self._kept
-            if rejects or not kept[arrays["wire"][:rows]].all():
+            kept, wires = self._kept, arrays["wire"][:rows]
+            if rejects or not (kept[wires] if self.code is None else wires == self.code).all():
                 arrays, rows, rejects = _only(arrays, rows, rejects, lambda table: kept[table["wire"]])
         if self.located:
             arrays = self._located(arrays, rows)
