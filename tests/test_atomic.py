@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from turnwire import atomic, csp
-from turnwire.atomic import PREFIX, SUFFIX, AtomicFile, explained, keep_access
+from turnwire.atomic import PREFIX, SUFFIX, AtomicFile, keep_access
 from turnwire.errors import NotFlushed, Reason, RuleError
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not hasattr(os, "fchmod"), reason="no permissions to keep")]
@@ -201,11 +201,10 @@ def test_a_name_that_ends_with_a_slash_is_no_name_of_a_file(tmp_path: Path, ther
     for slash in ("/", "//"):
         file = AtomicFile(f"{place}{slash}")
         for begin in (file.__enter__, file.expect):
-            with pytest.raises(IsADirectoryError, match="names a folder, not a file"):
+            with pytest.raises(IsADirectoryError) as caught:
                 begin()
+            assert caught.value.filename == f"{place}{slash}"
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"] * there
-    for number in (errno.EISDIR, errno.ENOTDIR) if there else (errno.EISDIR,):  # systems say this or that of it
-        assert explained(OSError(number, "no"), f"{place}/").strerror == "names a folder, not a file"
 
 
 @pytest.mark.parametrize("there", ["nothing", "file", "folder", "nowhere", "pipe"])

@@ -24,8 +24,6 @@ fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 # What file systems say that cannot flush a directory at all.
 _NO_FLUSH = (errno.EINVAL, errno.ENOTSUP)
 
-_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
-_OF_FOLDERS = "names a folder, not a file"
 _BEHIND_FOLDERS = (os.sep, os.altsep or os.sep)
 """Endings that only the name of a folder has."""
 PREFIX = ".turnwire-"
@@ -207,39 +205,6 @@ def scratch(parent: Path, mode: int = 0o700) -> Iterator[Path]:
         _remove(path)
 
 
-def explained(error: OSError, name: str) -> OSError:
-    """The error of making or opening a file to write, saying which folder is missing or what else is wrong.
-
-    The class and the number stay. Other errors keep the text of the system; ``name`` is the requested file.
-    """
-    text = _why(error.errno, name)
-    return OSError(error.errno, error.strerror if text is None else text, name)
-
-
-def _why(number: int | None, name: str) -> str | None:
-    place = os.path.realpath(name)
-    folder, file = os.path.dirname(place), os.path.basename(place)
-    if number == errno.EISDIR:
-        return "is a folder, not a file" if os.path.isdir(place) else _OF_FOLDERS
-    if os.path.isdir(place):
-        return None
-    if number == errno.ENOENT:
-        missing = not os.path.isdir(folder)
-        return f"the folder {folder} does not exist" if missing else f"cannot create a file in the folder {folder}"
-    if number == errno.ENOTDIR:
-        return _OF_FOLDERS if os.path.lexists(place) else f"{_file_above(folder)} is a file, not a folder"
-    if number in _REFUSED and file and not os.path.lexists(place):
-        return f"the folder {folder}: no new file can be created: {os.strerror(number or 0)}"
-    return None
-
-
-def _file_above(folder: str) -> str:
-    """The nearest that is there of a folder and those above it."""
-    while not os.path.lexists(folder):
-        folder = os.path.dirname(folder)
-    return folder
-
-
 class AtomicFile:
     """A binary file for a ``with`` block: it gets its name when the block succeeds; otherwise nothing changes.
 
@@ -259,11 +224,10 @@ class AtomicFile:
 
     def __enter__(self) -> Self:
         try:
-            self.file = self._opened()
-        except BaseException as error:
+            with _named(self.name):
+                self.file = self._opened()
+        except BaseException:
             self._drop()
-            if isinstance(error, OSError):
-                raise explained(error, self.name) from None
             raise
         return self
 

@@ -113,9 +113,7 @@ def opened(path: str) -> Output:
     try:
         return Output(open(path, "ab"), path)
     except OSError as error:
-        from turnwire.atomic import explained
-
-        raise explained(error, path) from None
+        raise named(error, path) from None
 
 
 def write_whole(path: str | None, pieces: Iterable[bytes]) -> None:

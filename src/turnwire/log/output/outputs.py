@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from turnwire.atomic import AtomicFile, done_before, explained, locked, sweep, sync_directory
+from turnwire.atomic import AtomicFile, done_before, locked, sweep, sync_directory
 from turnwire.contract import Column
 from turnwire.errors import expect_one_of
 from turnwire.log.output.writers import FORMATS, format_of, writer
@@ -223,7 +223,8 @@ class DirectoryOutput:
             if not self._place.is_dir():
                 raise NotADirectoryError(20, "is a file; the output is a folder of parts", self.name) from None
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
-            raise explained(error, self.name) from None
+            error.filename = self.name
+            raise
         else:
             self._is_new = True
             self._stack.push(self._unmake)
