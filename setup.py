@@ -57,7 +57,7 @@ DIRECTIVES = {
 }
 HOTTEST = {f"turnwire._native.{name}" for name in ("nslip.codec", "csp.codec", "log.search", "log.aggregate")}
 """Modules that cost 3 % or more at less than -O3, by instructions of scans and of messages (``make gate``)."""
-ANNOTATED = {f"turnwire._native.{name}" for name in ("nslip.codec", "kick.envelope", "kick.format")}
+ANNOTATED = {f"turnwire._native.{name}" for name in ("nslip.codec", "kick.envelope")}
 """Those with public classes: made as Python makes its own, these have ``__annotations__``, which no static type has."""
 INLINED = (
     *("-O1", "-finline-functions", "-finline-small-functions", "-fpartial-inlining", "-fipa-sra", "-fthread-jumps"),

@@ -175,7 +175,7 @@ def samples(backend: str) -> dict[str, Any]:
         "Envelope": core["kick"].decode(MESSAGES["kick"][0]),
         "Envelope, more": core["kick"].Envelope.from_dict({**json.loads(MESSAGES["kick"][0]), "more": [1]}),
         "Space": kick.parse_space("\u2afbtask/dispatch:WePlan/001\nGo.\n"),
-        "Section": core["space"].Section("task", "dispatch", place="WePlan", index="001", content="Go."),
+        "Section": turnwire.kick.Section("task", "dispatch", place="WePlan", index="001", content="Go."),
         "Section, read": kick.parse_space("\u2afbtask/dispatch:WePlan\nGo.\n\n").sections[0],
         "Task, more": sap.Task.from_dict({**task.to_dict(), "unknownField": {"a": [1]}}),
         "Task, odd": sap.Task.from_dict({**task.to_dict(), "replace": 1, "x-y": 2}),
@@ -208,12 +208,10 @@ _MODULES = {
     "native": {
         "nslip": "turnwire._native.nslip.codec",
         "kick": "turnwire._native.kick.envelope",
-        "space": "turnwire._native.kick.format",
     },
     "pure": {
         "nslip": "turnwire.nslip._codec_py",
         "kick": "turnwire.kick._envelope_py",
-        "space": "turnwire.kick._format_py",
     },
 }
 

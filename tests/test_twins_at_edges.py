@@ -209,14 +209,6 @@ def test_a_field_that_is_taken_away_is_written_no_longer(name: str) -> None:
         assert written.get(name) == (None if name == "correlation_id" else "other")
 
 
-@pytest.mark.parametrize("letter", [0xD800, 0xDFFF, 0xDC00, 0xE000, 0xD7FF])
-@pytest.mark.parametrize("wide", ["", "\u00e9", "\u2afb", "\U0001f600"])
-def test_half_of_a_pair_at_the_end_and_in_front_of_it(letter: int, wide: str) -> None:
-    for size in (*range(10), 15, 16, 17, 31, 32, 33, 63, 64, 65):
-        for text in (f"\u2afba\n{wide}{'x' * size}{chr(letter)}", f"\u2afba\n{wide}{chr(letter)}{'x' * size}"):
-            alike("kick.format", lambda core, text=text: core.opening(text))
-
-
 SSTP = '{"header":{"kind":"intent","actor_id":"a","schema_id":"x","session_id":"s","logical_clock":1},"payload":{%s}}\n'
 
 

@@ -1,6 +1,6 @@
 """Space Format, compiled: finds the sections of a document and judges their headers (see ``kick/_format_py.py``).
 
-A section keeps the document and three offsets, and cuts out its parts on access.
+Of a section the document and three offsets are kept, and its parts are cut out on access.
 """
 
 import os
@@ -11,17 +11,14 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t
 
-from _native.common.adopt cimport adopt, called, put
-from _native.common.text cimport exact_text
+from _native.common.slots cimport fill_slot, new_object, slot_offset
 
 from turnwire.errors import Reason
-from turnwire.kick import section_methods as methods
 from turnwire.kick.faults import space_fault, utf8_fault
+from turnwire.kick.sections import Section, unstuffed
 
 cdef extern from "_native/kick/format.h" nogil:
     enum:
-        TW_PLACE
-        TW_INLINE
         TW_PARTS
     ctypedef struct tw_header:
         Py_ssize_t start[6]
@@ -75,97 +72,42 @@ cdef inline size_t header_end(const uint8_t *text, size_t start, size_t body) no
     return end - 1 if end < body and text[end - 1] == c"\r" else end
 
 
+@cython.final
 @cython.no_gc  # it refers to nothing but text
 @cython.freelist(256)
-cdef class Section:
-    """One section of a Space document: its header's parts and its content.
+cdef class Parts:
+    """The parts of a section that was read, by their places in ``spec.PARTS``; it keeps the whole document alive."""
 
-    Attributes: name, type, qualifier, place, index, inline (str or None where the header has none), content (str,
-    without trailing blank lines), raw (the text as it was read, or None for a section that was built).
-
-    Sections are immutable. A parsed section keeps the whole document alive and extracts its parts on access. The
-    constructor rejects content that ends in a line end or blank lines (EncodeError, trailing_blank) unless ``trim`` is
-    true.
-    """
-
-    cdef public tuple _parts  # of a section that was built
     cdef bytes source
     cdef Py_ssize_t start, body, end
     cdef bint stuffing
     cdef bint is_split
     cdef tw_header split  # of the header, once a part of it was asked for
 
-    def __init__(self, *args, **named):
-        methods.SectionMethods.__init__(self, *args, **named)
-
-    cdef inline const uint8_t *text(self) except NULL:
-        if self.source is None:
-            raise AttributeError("a section that was made without its constructor has no parts")
-        return <const uint8_t *>PyBytes_AS_STRING(self.source)
-
-    cdef object part(self, int which):
-        """A part of the header, by its number."""
-        if self._parts is not None:
-            return self._parts[which]
-        cdef const uint8_t *text = self.text()
-        if not self.is_split:
-            split(text, self.start, self.body, &self.split)
-            self.is_split = True
-        return None if self.split.start[which] < 0 else cut(text, self.split.start[which], self.split.end[which])
-
-    @property
-    def content(self):
-        """The body without its trailing blank lines."""
-        if self._parts is not None:
-            return self._parts[TW_PARTS]
-        cdef const uint8_t *text = self.text()
-        content = cut(text, self.body, tw_content_end(text, self.body, self.end))
-        return methods.unstuffed(content) if self.stuffing else content
-
-    @property
-    def raw(self):
-        """The section exactly as it was read, including line endings and blank lines; None for a constructed one."""
-        return self._parts[TW_PARTS + 1] if self._parts is not None else cut(self.text(), self.start, self.end)
-
-    def __repr__(self):
-        return methods.represent(self)
-
-    def __eq__(self, other):
-        return methods.equal(self, other)
-
-    def __hash__(self):
-        return hash(methods.parts_of(self))
-
-    def __reduce__(self):
-        return type(self), methods.parts_of(self)
+    def __getitem__(self, int which):
+        if self.source is None or not 0 <= which <= TW_PARTS + 1:
+            raise IndexError
+        cdef const uint8_t *text = <const uint8_t *>PyBytes_AS_STRING(self.source)
+        if which < TW_PARTS:
+            if not self.is_split:
+                split(text, self.start, self.body, &self.split)
+                self.is_split = True
+            return None if self.split.start[which] < 0 else cut(text, self.split.start[which], self.split.end[which])
+        if which == TW_PARTS:
+            content = cut(text, self.body, tw_content_end(text, self.body, self.end))
+            return unstuffed(content) if self.stuffing else content
+        return cut(text, self.start, self.end)
 
 
-@cython.final
-cdef class HeaderPart:
-    """A part of the header as an attribute of a section."""
-    cdef int which
-    cdef readonly str __doc__
-
-    def __cinit__(self, int which, str doc):
-        self.which, self.__doc__ = which, doc
-
-    def __get__(self, section, owner):
-        return self if section is None else (<Section?>section).part(self.which)
-
-    def __set__(self, section, value):
-        raise AttributeError("sections are immutable")
+cdef Py_ssize_t PARTS_AT = slot_offset(Section._parts)
 
 
-for _which, (_name, _doc) in enumerate(methods.HEADER_PARTS.items()):
-    put(Section, _name, HeaderPart(_which, _doc))
-adopt(Section, methods.SectionMethods)
-called(Section, methods.PARTS, methods.SectionMethods.__init__)
-
-
-cdef Section found(bytes source, size_t start, size_t body, size_t end, bint stuffing):
-    cdef Section section = Section.__new__(Section)  # without parts, and not split
-    section.source, section.stuffing = source, stuffing
-    section.start, section.body, section.end = start, body, end
+cdef object found(bytes source, size_t start, size_t body, size_t end, bint stuffing):
+    cdef Parts parts = Parts.__new__(Parts)  # not split
+    parts.source, parts.stuffing = source, stuffing
+    parts.start, parts.body, parts.end = start, body, end
+    section = new_object(Section, 0)
+    fill_slot(section, PARTS_AT, parts)
     return section
 
 
@@ -206,28 +148,6 @@ def parse(bytes source not None, bint lenient=False, bint fences=False, bint stu
             PyErr_CheckSignals()
         start = following
     return first, preamble_end, sections, marks
-
-
-def opening(str source not None):
-    """Of the first section, read leniently, its place, and the inline text or else the first line of the content,
-    without white space around it; None where there is no section, or the text cannot be read."""
-    cdef Py_ssize_t length
-    cdef const uint8_t *text = exact_text(source, &length)
-    cdef size_t size = length, start, body
-    cdef tw_header header
-    if text == NULL:
-        return None
-    start = begin(text, tw_mark(text, size), size, NULL)
-    if start >= size:
-        return None
-    body = min(tw_line_end(text, start, size) + 1, size)
-    split(text, start, body, &header)
-    place = None if header.start[TW_PLACE] < 0 else cut(text, header.start[TW_PLACE], header.end[TW_PLACE])
-    if header.start[TW_INLINE] >= 0 and header.start[TW_INLINE] < header.end[TW_INLINE]:
-        return place, cut(text, header.start[TW_INLINE], header.end[TW_INLINE]).strip()
-    if tw_sigil_at(text, body, size):
-        return place, ""
-    return place, cut(text, body, tw_line_end(text, body, size)).strip()
 
 
 cdef size_t begin(const uint8_t *text, size_t line, size_t size, tw_fence *fence) noexcept:

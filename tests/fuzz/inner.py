@@ -69,10 +69,9 @@ def views(package: ModuleType, data: bytes) -> Any:
 
 
 def sections(package: ModuleType, data: bytes) -> Any:
-    """Space documents with all options, and the beginnings of texts."""
+    """Space documents with all options."""
     core, (_, options, level, _), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
     choose_simd(package, level)
-    text = data.decode("utf-8", "replace")
     said = core.parse(data, *(bool(options >> bit & 1) for bit in range(3)))
     parts = [one for part in said for one in (part if isinstance(part, list | tuple) else [part])]
-    return [repr(one.to_dict()) if hasattr(one, "to_dict") else repr(one) for one in parts], repr(core.opening(text))
+    return [repr(one.to_dict()) if hasattr(one, "to_dict") else repr(one) for one in parts]

@@ -327,7 +327,7 @@ def test_buffers(twin: str) -> None:
 
 
 def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
-    made = core("kick.format").Section
+    made = Section
     (parsed,) = core("kick.format").parse("⫻a/b:c/1\nx\n".encode())[2]
     built = made("a", "b", "c/1", content="x", raw="⫻a/b:c/1\nx\n")
     assert parsed == built == pickle.loads(pickle.dumps(parsed)) == copy.copy(parsed)
@@ -359,9 +359,9 @@ def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
 
 @pytest.mark.parametrize("tail", ["\n", "\r\n", " \n", "\n\n", "\n \t\n", "\n\u2003"])
 def test_content_that_would_lose_its_end_is_refused_unless_it_is_to_be_trimmed(
-    core: Callable[[str], ModuleType], tail: str
+    tail: str,
 ) -> None:
-    made = core("kick.format").Section
+    made = Section
     for text in ("x", "\n x", ""):
         kept = f"{text} " if text and tail == " \n" else text
         caught = raised(EncodeError, made, "a", content=text + tail)
@@ -474,17 +474,6 @@ def test_markdown_with_sigils(twin: str) -> None:
     for fences in (False, True):
         assert parse_space(text, mode="lenient", fences=fences).text() == text
     assert parse_space(text.encode().replace(b"\n", b"\r\n"), mode="lenient").text() == text.replace("\n", "\r\n")
-
-
-@given(documents | st.text("\u2afb \na:/\ud800x\r", max_size=20))
-def test_openings_are_those_of_the_first_section(text: str) -> None:
-    try:
-        sections = parse_space(text, mode="lenient").sections
-    except DecodeError:
-        sections = []
-    told = [(one.place, (one.inline or one.content.partition("\n")[0]).strip()) for one in sections[:1]]
-    assert [found for found in (native.opening(text),) if found is not None] == told
-    assert [found for found in (pure.opening(text),) if found is not None] == told
 
 
 # --- fences: which line opens one and which closes one (CommonMark 0.31, section 4.5) ------------------------------

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from turnwire._lazy import Deferred
 from turnwire.contract import DocumentPlan, record_bytes
 from turnwire.errors import DecodeError, Reason
-from turnwire.kick._format_py import header_line, judge
 from turnwire.kick.faults import SPACE_WORDS, input_source, space_fault
+from turnwire.kick.sections import header_line, judge
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import DOCUMENT, SIGIL_BYTES, TYPES, WIRE
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import Issue, Reason, RuleError, expect
 from turnwire.json.pointers import pointer_step
-from turnwire.kick._format_py import has_section
 from turnwire.kick.policy import Policy
+from turnwire.kick.sections import has_section
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import BAD_TYPE, FIELDS, RULES, SIGIL, TYPES, WIRE
 from turnwire.kick.times import is_timestamp

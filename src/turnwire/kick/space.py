@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Any, Self
 from turnwire import _backend, message as contract
 from turnwire.errors import DecodeError, Issue, Reason, expect_one_of
 from turnwire.fences import fence_behind
-from turnwire.kick._format_py import has_section, judge, split
 from turnwire.kick.faults import encode_fault, input_source, space_fault
-from turnwire.kick.section_methods import header_text, parts_of, stuffed
+from turnwire.kick.sections import Section, has_section, header_text, judge, parts_of, split, stuffed
 from turnwire.kick.spec import BOM_ISSUE, DOCUMENT, HEADER_ISSUES, SIGIL, WIRE
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire.kick import _format_py as _core
-    from turnwire.kick._format_py import Section
     from turnwire.kick.codec import Envelope
 else:
     _core = _backend.load("kick.format")
-    Section = _core.Section
 
 ANSWER = "answer"
 """The name of the channel, or the type of the first section, of an answer."""
@@ -210,7 +207,7 @@ def section_text(
 
 
 def _reads_back(section: Section, header: str) -> bool:
-    return "\n" not in header and not header.endswith("\r") and split(header)[:6] == parts_of(section)[:6]
+    return "\n" not in header and not header.endswith("\r") and split(header)[0] == parts_of(section)[:6]
 
 
 def _judge_body(text: str, closed: bool, fences: bool, path: str) -> None:
@@ -225,19 +222,24 @@ def _judge_body(text: str, closed: bool, fences: bool, path: str) -> None:
         raise encode_fault(Reason.UNCLOSED_FENCE, "the code fence is not closed", path)
 
 
-_opening = lru_cache(8)(lambda text: _core.opening(text))  # a report is asked for its task, then for what it says
+@lru_cache(8)  # a report is asked for its task, then for what it says
+def _opening(text: str) -> tuple[str | None, str]:
+    """Of the first section, its place, and the inline text or else the first line of the content, without white space
+    around it."""
+    section = first_section(text)
+    if section is None:
+        return None, ""
+    return section.place, (section.inline or section.content.partition("\n")[0]).strip()
 
 
 def task_name(envelope: Envelope) -> str | None:
     """The task id: the place of the content's first section (⫻task/dispatch:T-7/001)."""
-    found = _opening(envelope.content)
-    return None if found is None else found[0]
+    return _opening(envelope.content)[0]
 
 
 def first_line(envelope: Envelope) -> str:
     """The first content line of the first section (or its inline text), without white space around it."""
-    found = _opening(envelope.content)
-    return "" if found is None else found[1]
+    return _opening(envelope.content)[1]
 
 
 def is_answer(name: str | None, content: str) -> bool:
