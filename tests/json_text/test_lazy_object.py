@@ -20,7 +20,6 @@ from turnwire.contract import LIMITS
 from turnwire.json import _codec_py as pure_codec, _text_py as pure_text, _write_py as pure_write, lazy_object
 from turnwire.sap import messages as sap_messages, rules as sap_rules
 from turnwire.sap.codec import kind_of
-from turnwire.sstp import messages as sstp_messages
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import Kind
 
@@ -168,9 +167,8 @@ def taken_well(package: Any, wire: str, data: str | bytes) -> bool | None:
 
 def is_lazy(message: Any) -> bool:
     """True if the object of a message is still to be made."""
-    owner = sap_messages.JsonObject if isinstance(message, sap_messages.JsonObject) else sstp_messages.Message
     try:
-        owner.__dict__["_fields"].__get__(message)
+        lazy_object.LazyObject.__dict__["_fields"].__get__(message)
     except AttributeError:
         return True
     return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from turnwire import _backend
 from turnwire.json.text import reader
@@ -16,14 +16,81 @@ else:
 copied = _core.copied
 
 
-def maker(cls: type[Any], wire: str, keys: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
+class LazyObject:
+    """A message over its JSON object, or over the text that was read until somebody asks for the object."""
+
+    __slots__ = ("_fields", "_text", "_source")
+    __hash__ = None  # type: ignore[assignment]
+    _fields: dict[str, Any]
+    _text: str | bytes | None
+    """The text of a message that was read, until something that can be changed is handed out or set; else None."""
+    _source: str | bytes | bool | None
+    """Of a message that was read and of which no rule says anything, until then: True, or its text, where writing it
+    gives just that; else None."""
+    _made: ClassVar[Callable[[Any], dict[str, Any]]]
+    """Gives the object, and makes it first where it has to: see :func:`maker`."""
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> Self:
+        """Returns a message that wraps ``fields`` itself, without validation."""
+        made = cls.__new__(cls)
+        set_fields(made, fields)
+        forget_text(made)
+        return made
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The whole JSON object, by the names of the wire and in its own order; changes to it change the message."""
+        fields = type(self)._made(self)
+        forget_text(self)
+        return fields
+
+    @fields.setter
+    def fields(self, fields: dict[str, Any]) -> None:
+        set_fields(self, fields)
+        forget_text(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_fields":  # it is still to be made
+            return type(self)._made(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LazyObject) or type(self) is not type(other):
+            return NotImplemented
+        return self._fields == other._fields
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._text is None:
+            return type(self).of, (self._fields,)
+        return _of_text, (type(self), self._text, self._source)
+
+
+set_fields = LazyObject.__dict__["_fields"].__set__
+"""Puts an object under a message, without the way over ``__setattr__``."""
+set_source = LazyObject.__dict__["_source"].__set__
+set_text = LazyObject.__dict__["_text"].__set__
+
+
+def forget_text(message: LazyObject) -> None:
+    """Drops the text of a message that was changed, or of which something that can be changed was handed out."""
+    set_source(message, None)
+    set_text(message, None)
+
+
+def _of_text(cls: type[LazyObject], text: str | bytes, source: str | bytes | bool | None) -> LazyObject:
+    """A copy of a message that was read and has not changed."""
+    made = cls.__new__(cls)
+    set_text(made, text)
+    set_source(made, source)
+    cls._made(made)
+    return made
+
+
+def maker(wire: str, keys: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
     """Return a function that gives the object of a message, and makes it if the message holds its text only.
 
-    Args:
-        cls: the class of the message, or one above it, with the slots ``_fields`` (the object, not there as yet) and
-            ``_text`` (the text, which was found good).
-        wire, keys: how the text is read, as for :func:`turnwire.json.text.reader`.
-
-    All who ask get the same object, on whatever thread. Raises AttributeError for a message that has neither.
+    ``wire`` and ``keys``: how the text is read, as for :func:`turnwire.json.text.reader`. All who ask get the same
+    object, on whatever thread. Raises AttributeError for a message that has neither.
     """
-    return _core.Maker(cls.__dict__["_fields"], cls.__dict__["_text"], reader(wire, keys).read)
+    return _core.Maker(LazyObject.__dict__["_fields"], LazyObject.__dict__["_text"], reader(wire, keys).read)

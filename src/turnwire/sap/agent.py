@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError, Unreachable, expect, expect_one_of
 from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
-from turnwire.sap.builders import NOT_VETTED, NOTHING, Outcome, Refused, copy_of, nack, result_for, said, thaw
-from turnwire.sap.cache import mode_of
+from turnwire.sap.builders import NOT_VETTED, NOTHING, Outcome, Refused, copy_of, mode_of, nack, result_for, said, thaw
 from turnwire.sap.codec import encode, text_as_read
 from turnwire.sap.handlers import (
     Cancelled,

@@ -27,6 +27,7 @@ from turnwire.sap.messages import (
     Producer,
     Result,
     Task,
+    fields_of,
     plain,
 )
 from turnwire.sap.spec import VERSION, WIRE, AgentKind, Alignment, CacheMode, ErrorCode, PressureLevel, Priority, Status
@@ -313,6 +314,11 @@ def said(error: BaseException) -> str:
 def expects_ack(task: Task) -> bool:
     """replyTo.expectAck; true by default (section 4.1)."""
     return task.reply_to is None or task.reply_to.expect_ack is not False
+
+
+def mode_of(task: Task) -> CacheMode:
+    """The mode of the task's cachePolicy; without one, bypass: nothing is read and nothing written."""
+    return CacheMode(fields_of(task)["constitutionalContext"].get("cachePolicy", {}).get("mode", "bypass"))
 
 
 def _uuid(value: Any) -> str | None:

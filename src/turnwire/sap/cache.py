@@ -16,7 +16,7 @@ from turnwire.errors import EncodeError, expect
 from turnwire.json import text as json_text
 from turnwire.json.text import canonical
 from turnwire.ledger import Ledger
-from turnwire.sap.builders import Outcome, result_for
+from turnwire.sap.builders import Outcome, mode_of, result_for
 from turnwire.sap.judgement import Judgement, judge, judged, require_answer
 from turnwire.sap.messages import CacheEvidence, Producer, Result, Task, fields_of
 from turnwire.sap.spec import WIRE, Alignment, CacheMode, ErrorCode, PressureLevel, RiskTolerance, Status
@@ -344,11 +344,6 @@ class Cache(Store):
     def _admits(self, judgement: Judgement) -> bool:
         """True for what this cache keeps, and answers with."""
         return judgement.stored and (judgement.valid or self._unvetted)
-
-
-def mode_of(task: Task) -> CacheMode:
-    """The mode of the task's cachePolicy; without one, bypass: nothing is read and nothing written."""
-    return CacheMode(fields_of(task)["constitutionalContext"].get("cachePolicy", {}).get("mode", "bypass"))
 
 
 def _moment(now: Moment | None) -> datetime:

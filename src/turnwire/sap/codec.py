@@ -10,6 +10,7 @@ from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import EncodeError, Issue, Reason
 from turnwire.json import text as json_text
 from turnwire.json._codec_py import Kind as SoundKind, Row
+from turnwire.json.lazy_object import set_source, set_text
 from turnwire.sap.messages import (
     KEYS,
     MESSAGES,
@@ -19,9 +20,6 @@ from turnwire.sap.messages import (
     Nack,
     Result,
     Task,
-    set_fields,
-    set_source,
-    set_text,
 )
 from turnwire.sap.spec import ERROR_CODES, MUST, RESULT_MARKS, TASK_MARKS, VERSION, WIRE, Kind, Receipt, Table
 
@@ -127,8 +125,7 @@ def _closer(raw: str | bytes, fields: dict[str, Any], source: str | bytes | None
     sound = kind is not None and not _judged(fields, kind.TABLE)
     if not sound and (found := fault(fields)) is not None:
         raise json_text.refusal(raw, WIRE, *found)
-    message: Task | Result | Ack | Nack = kind.__new__(kind)
-    set_fields(message, fields)
+    message: Task | Result | Ack | Nack = kind.of(fields)
     set_source(message, None if not sound or _is_doubtful(message) else True if source is None else source)
     return message
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overloa
 
 from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason, nearest
-from turnwire.json.lazy_object import copied, maker
+from turnwire.json.lazy_object import LazyObject, copied, forget_text, maker, set_fields
 from turnwire.sap.spec import (
     MAY,
     MUST,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class JsonObject(contract.Serialisable):
+class JsonObject(LazyObject, contract.Serialisable):
     """An object of SAP: a view of a dict, which keeps unknown fields, nulls and the order of keys.
 
     Attributes:
@@ -48,19 +48,11 @@ class JsonObject(contract.Serialisable):
     ``record["name"]``. Nothing is checked before it is written, or by ``check``.
     """
 
-    __slots__ = ("_fields", "_text", "_source")
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ()
     TABLE: ClassVar[Table]
     __match_args__: ClassVar[tuple[str, ...]] = ()
     MEMBERS: ClassVar[dict[str, JsonField[Any]]] = {}
     NAMES: ClassVar[dict[str, JsonField[Any]]] = {}  # the same by their names on the wire
-
-    _fields: dict[str, Any]
-    _text: str | bytes | None
-    """The text of a message that was read, until something that can be changed is handed out or set; else None."""
-    _source: str | bytes | bool | None
-    """Of a message that was read and found sound, until then: True, or its text, where writing it gives just that; else
-    None."""
 
     def __init__(self, **values: Any) -> None:
         set_fields(self, {})
@@ -89,22 +81,7 @@ class JsonObject(contract.Serialisable):
         DecodeError(wrong_type) for anything that is not a mapping."""
         if type(fields) is not dict:
             contract.expect_mapping(fields, WIRE)
-        made = cls.__new__(cls)
-        set_fields(made, fields if isinstance(fields, dict) else dict(fields))
-        forget_text(made)
-        return made
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The underlying dict, with the field names of the wire."""
-        fields = fields_of(self)
-        forget_text(self)
-        return fields
-
-    @fields.setter
-    def fields(self, fields: dict[str, Any]) -> None:
-        set_fields(self, fields)
-        forget_text(self)
+        return cls.of(fields if isinstance(fields, dict) else dict(fields))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns a deep copy of the fields as JSON values."""
@@ -156,22 +133,12 @@ class JsonObject(contract.Serialisable):
         except AttributeError:
             raise AttributeError(_unknown(type(self), name)) from None
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, JsonObject) or type(other) is not type(self):
-            return NotImplemented
-        return self._fields == other._fields
-
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
         return f"{type(self).__name__}({shown})"
 
     def __copy__(self) -> Self:
         return self.from_dict(dict(self.fields))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self._text is None:
-            return type(self).from_dict, (fields_of(self),)
-        return _of_text, (type(self), self._text, self._source)
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
@@ -208,25 +175,6 @@ class _DataclassPart:
 # On the class above all others, as orjson reads the members of a dataclass without a regard to who owns the values.
 for _name in ("__dataclass_fields__", "__dataclass_params__"):
     setattr(JsonObject, _name, _DataclassPart(_name))
-set_fields = JsonObject.__dict__["_fields"].__set__
-"""Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
-set_source = JsonObject.__dict__["_source"].__set__
-set_text = JsonObject.__dict__["_text"].__set__
-
-
-def _of_text(cls: type[JsonObject], text: str | bytes, source: str | bytes | bool | None) -> JsonObject:
-    """A copy of a message that was read and has not changed."""
-    made = cls.__new__(cls)
-    set_text(made, text)
-    set_source(made, source)
-    fields_of(made)
-    return made
-
-
-def forget_text(record: JsonObject) -> None:
-    """Drops the saved text of a record that was changed, or of which a mutable part was returned."""
-    set_source(record, None)
-    set_text(record, None)
 
 
 def _unknown(cls: type[JsonObject], name: str) -> str:
@@ -622,5 +570,5 @@ def _keys(table: Table) -> set[str]:
 KEYS = tuple(sorted(set().union(*map(_keys, MESSAGES))))
 """Every name of a field, for the JSON reader to share."""
 
-fields_of = maker(JsonObject, WIRE, KEYS)
+fields_of = JsonObject._made = maker(WIRE, KEYS)
 """The dict of an object; quicker than ``record._fields`` where it is still to be made."""

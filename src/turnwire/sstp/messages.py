@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from turnwire import message as contract
 from turnwire.errors import DecodeError, Reason
-from turnwire.json.lazy_object import copied, maker
+from turnwire.json.lazy_object import LazyObject, copied, forget_text, maker
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Kind
 
 _KNOWN = frozenset(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields)
@@ -43,7 +43,7 @@ def _header(name: str, words: str) -> Any:
     return property(lambda message: fields_of(message)["header"].get(name), doc=words)
 
 
-class Message(contract.Message):
+class Message(LazyObject, contract.Message):
     """One SSTP message: ``header`` and ``payload`` (dicts), ``extras`` (other keys of the object).
 
     Args:
@@ -55,18 +55,11 @@ class Message(contract.Message):
     compare by value, copy and pickle.
     """
 
-    __slots__ = ("__weakref__", "_fields", "_text", "_source")
+    __slots__ = ("__weakref__",)
     __match_args__ = ("header", "payload")
-    __hash__ = None  # type: ignore[assignment]
 
     __wire__ = WIRE
     KIND: ClassVar[Kind]
-    _fields: dict[str, Any]
-    _text: str | bytes | None
-    """The text of a message that was read, as long as nothing that could be changed has been handed out; else None."""
-    _source: bool | str | bytes | None
-    """None; or, where no rule has a finding and nothing that could be changed has been handed out since, True or the
-    text that was read, where writing the message gives just that."""
     if not TYPE_CHECKING:
         __annotations__ = {"header": Fields, "payload": Fields, "extras": dict[str, Any]}
 
@@ -74,27 +67,7 @@ class Message(contract.Message):
         self, header: Mapping[str, Any], payload: Mapping[str, Any], extras: Mapping[str, Any] | None = None
     ) -> None:
         self._fields = {"header": Fields(header), "payload": Fields(payload), **(extras or {})}
-        self._source = self._text = None
-
-    @classmethod
-    def of(cls, fields: dict[str, Any]) -> Self:
-        """Returns a message that wraps ``fields`` itself, without validation."""
-        message = cls.__new__(cls)
-        message._fields = fields
-        message._source = message._text = None
-        return message
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_fields":  # it is still to be made
-            return fields_of(self)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The whole JSON object, in its own order; changes to the message change it."""
-        fields = fields_of(self)
-        self._source = self._text = None
-        return fields
+        forget_text(self)
 
     @property
     def header(self) -> Fields:
@@ -203,36 +176,18 @@ class Message(contract.Message):
 
         return contract.without_dialect(json_schema(getattr(cls, "KIND", None), strict=False))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Message) or type(self) is not type(other):
-            return NotImplemented
-        return fields_of(self) == other._fields
-
     def __repr__(self) -> str:
         fields = fields_of(self)
         extras = {name: value for name, value in fields.items() if name not in ("header", "payload")}
         tail = f", {extras!r}" if extras else ""
         return f"{type(self).__name__}({dict(fields['header'])!r}, {dict(fields['payload'])!r}{tail})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self._text is None:
-            return type(self).of, (fields_of(self),)
-        return _of_text, (type(self), self._text, self._source)
-
     def __copy__(self) -> Self:
         return self.of({**self.fields, "header": Fields(self.header), "payload": Fields(self.payload)})
 
 
-fields_of = maker(Message, WIRE, KEYS)
+fields_of = Message._made = maker(WIRE, KEYS)
 """The object of a message; quicker than ``message._fields`` where it is still to be made."""
-
-
-def _of_text(cls: type[Message], text: str | bytes, source: bool | str | bytes | None) -> Message:
-    """A copy of a message that was read and has not changed."""
-    made = cls.__new__(cls)
-    made._text, made._source = text, source
-    fields_of(made)
-    return made
 
 
 def _live(fields: dict[str, Any], name: str) -> Fields:
