@@ -326,6 +326,7 @@ def test_a_time_without_a_zone_is_utc(zone: timezone | None) -> None:
     turnwire.register(days((Column("when", "timestamp"),), {"time": "when"}, values=lambda message: {"when": moment}))
     [batch] = turnwire.scan(b"DAY/7 x\n", wire="day")
     there = moment if zone else moment.replace(tzinfo=UTC)
+    assert turnwire.Message.time.__get__(turnwire.decode("DAY/7 x")) == there
     assert batch["time"].tolist() == [(there - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)]
 
 

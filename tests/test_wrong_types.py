@@ -116,8 +116,8 @@ def test_what_is_no_message(data: Any) -> None:
 @pytest.mark.parametrize("wrong", [5, None, 1.5, [], ["@a3"], object(), nslip, nslip.Act.ASK, nslip.SlipMessage])
 def test_only_text_and_bytes_are_read_and_only_messages_written(wrong: Any) -> None:
     calls: list[tuple[Any, type[WireError]]] = [(turnwire.detect, DecodeError), (turnwire.decode, DecodeError)]
-    calls += [(turnwire.encode, EncodeError), (partial(turnwire.encode, strict=False), EncodeError)]
-    calls += [(turnwire.check, EncodeError)] * (wrong is not nslip.Act.ASK)  # which nSLIP refuses by itself
+    writers = turnwire.encode, partial(turnwire.encode, strict=False), turnwire.check
+    calls += [(write, EncodeError) for write in writers]
     for call, error in calls:
         with pytest.raises(error) as caught:
             call(wrong)
@@ -136,11 +136,10 @@ def test_record_bytes() -> None:
 @pytest.mark.parametrize("wrong", [None, 3, "@a3", b"", [], object()])
 def test_check_wants_a_message_of_its_wire(wrong: Any) -> None:
     for package in (nslip, csp, sstp, sap, kick):
-        with pytest.raises(TypeError, match=rf", not {type(wrong).__name__}$"):
-            package.check(wrong)
-        with pytest.raises(EncodeError) as caught:
-            package.encode(wrong)
-        assert caught.value.reason in (Reason.WRONG_TYPE, Reason.UNKNOWN_KIND)
+        for call in (package.check, package.encode):
+            with pytest.raises(EncodeError, match=type(wrong).__name__) as caught:
+                call(wrong)
+            assert caught.value.reason in (Reason.WRONG_TYPE, Reason.UNKNOWN_KIND)
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "text", {}])
@@ -148,10 +147,9 @@ def test_envelopes_on_both_cores(core: Callable[[str], ModuleType], wrong: Any, 
     envelopes = core("kick.envelope")
     monkeypatch.setattr(codec, "_core", envelopes)
     said = type(wrong).__name__
-    with pytest.raises(TypeError, match=f"an envelope, not {said}$"):
-        envelopes.check(wrong)
-    with pytest.raises(EncodeError, match=f"an Envelope, not {said}"):
-        codec.encode(wrong)
+    for call in (envelopes.check, codec.encode):
+        with pytest.raises(EncodeError, match=f"an Envelope, not {said}"):
+            call(wrong)
     monitor = kick.Monitor()
     with pytest.raises(TypeError, match=f"^a monitor accepts only envelopes, not {said}$"):
         monitor.feed(wrong, 1e9)

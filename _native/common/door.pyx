@@ -16,15 +16,14 @@ cdef extern from "Python.h":
     enum:
         METH_FASTCALL, METH_KEYWORDS
     ctypedef struct PyMethodDef:
-        const char *ml_name
+        const char *ml_name, *ml_doc
         void *ml_meth
         int ml_flags
-        const char *ml_doc
     object PyCFunction_NewEx(PyMethodDef *method, PyObject *myself, object module)
     object PyObject_Vectorcall(object function, PyObject *const *arguments, size_t count, PyObject *names)
 
-cdef PyMethodDef CHECK
-cdef bytes check_doc
+cdef PyMethodDef[3] METHODS
+cdef list DOCS = []
 cdef list DECODERS = []
 cdef tuple NAMES = ()
 cdef dict NUMBERS = {}
@@ -39,81 +38,82 @@ def doors(names, loader, classes, decoder, encoder, checker):
     ``registry._own_class`` says, None for what is to be asked about closely each time. decoder, encoder, checker: what
     does the same for everything else.
     """
-    global closely, check_doc, NAMES, NUMBERS, DECODERS, load, known, decode_closely, encode_closely, check_closely
+    global closely, NAMES, NUMBERS, DECODERS, load, known, decode_closely, encode_closely, check_closely
     NAMES = tuple(names)
     NUMBERS = {name: number for number, name in enumerate(names)}
     DECODERS = [None] * len(NAMES)
     load, known, decode_closely, encode_closely, check_closely = loader, classes, decoder, encoder, checker
     closely = decoder, encoder, checker
-    decode.__doc__, encode.__doc__ = decoder.__doc__, encoder.__doc__
-    check_doc = f"check(message, **context)\n--\n\n{checker.__doc__}".encode()
-    CHECK.ml_name, CHECK.ml_meth, CHECK.ml_flags, CHECK.ml_doc = b"check", <void *>check, METH_FASTCALL | METH_KEYWORDS, check_doc
-    return decode, encode, PyCFunction_NewEx(&CHECK, NULL, "turnwire.registry")
+    return (
+        door(&METHODS[0], b"decode", <void *>decode, "(data, wire=None)", decoder),
+        door(&METHODS[1], b"encode", <void *>encode, "(message, strict=True)", encoder),
+        door(&METHODS[2], b"check", <void *>check, "(message, **context)", checker),
+    )
 
 
-cdef object decoder_of(int number):
-    cdef object found = DECODERS[number]
-    if found is None:
-        found = DECODERS[number] = load(NAMES[number])
-    return found
+cdef object door(PyMethodDef *method, const char *name, void *function, str signature, object closely):
+    """Not a function of Cython, which Python would call by a longer way."""
+    doc = name + f"{signature}\n--\n\n{closely.__doc__}".encode()
+    DOCS.append(doc)
+    method.ml_name, method.ml_meth, method.ml_flags, method.ml_doc = name, function, METH_FASTCALL | METH_KEYWORDS, doc
+    return PyCFunction_NewEx(method, NULL, "turnwire.registry")
 
 
-def decode(data, wire=None):
+cdef inline PyObject *second(PyObject *const *arguments, Py_ssize_t count, PyObject *names, str name, object default):
+    """The second argument, with its name or without; NULL where there are others than it and the first."""
+    if names is NULL:
+        return <PyObject *>default if count == 1 else arguments[1] if count == 2 else NULL
+    return arguments[1] if count == 1 and <object>names == (name,) else NULL
+
+
+cdef object decode(PyObject *myself, PyObject *const *arguments, Py_ssize_t count, PyObject *names):
+    cdef PyObject *wire = second(arguments, count, names, "wire", None)
     cdef Py_ssize_t size
     cdef const uint8_t *text
-    cdef int number
-    if type(wire) is str:
-        number = NUMBERS.get(wire, TW_UNSURE)
-        if number < TW_KICK or (number == TW_KICK and opens_object(data)):
-            return decoder_of(number)(data)
-    elif wire is None:
+    cdef int number = TW_UNSURE
+    if wire is not NULL:
+        data = <object>arguments[0]
         text = exact_text(data, &size)
-        if text is not NULL:
+        if type(<object>wire) is str:
+            number = NUMBERS.get(<object>wire, TW_UNSURE)
+            if number == TW_KICK and (text is NULL or size == 0 or text[0] != c"{"):  # a document, not an envelope
+                number = TW_UNSURE
+        elif <object>wire is None and text is not NULL:
             number = tw_wire_of(text, <size_t>size)
-            if number != TW_UNSURE:
-                return decoder_of(number)(data)
-    return decode_closely(data, wire)
+        if number != TW_UNSURE:
+            if DECODERS[number] is None:
+                DECODERS[number] = load(NAMES[number])
+            return DECODERS[number](data)
+    return PyObject_Vectorcall(decode_closely, arguments, <size_t>count, names)
 
 
-cdef inline bint opens_object(object data) except -1:
-    """True if a KickLang record is an envelope, not a document."""
-    cdef Py_ssize_t size
-    cdef const uint8_t *text = exact_text(data, &size)
-    return text is not NULL and size > 0 and text[0] == c"{"
-
-
-def encode(message, strict=True):
-    cdef object text
-    cdef tuple found = WRITERS.get(type(message))
+cdef object encode(PyObject *myself, PyObject *const *arguments, Py_ssize_t count, PyObject *names):
+    cdef PyObject *strict = second(arguments, count, names, "strict", True)
+    cdef tuple found = None if strict is NULL else learned(<object>arguments[0])
     if found is None:
-        found = learned(type(message))
-        if found is None:
-            return encode_closely(message, strict)
+        return PyObject_Vectorcall(encode_closely, arguments, <size_t>count, names)
+    message = <object>arguments[0]
     if found[3] is not None:  # a function in Python around it would cost as much again as the door
-        text = found[3](message, strict)
+        text = found[3](message, <object>strict)
         if text is not None:
             return text
-    if strict is True or found[2]:
+    if <object>strict is True or found[2]:
         return found[0](message)
-    return found[0](message, strict=strict)
+    return found[0](message, strict=<object>strict)
 
 
 cdef object check(PyObject *myself, PyObject *const *arguments, Py_ssize_t count, PyObject *names):
-    """Not a function of Cython, which would make a dict of the context for each call."""
-    cdef tuple found
-    if count != 1 or names is not NULL:
+    cdef tuple found = learned(<object>arguments[0]) if count == 1 and names is NULL else None
+    if found is None:
         return PyObject_Vectorcall(check_closely, arguments, <size_t>count, names)
     message = <object>arguments[0]
-    found = WRITERS.get(type(message))
-    if found is None:
-        found = learned(type(message))
-        if found is None:
-            return check_closely(message)
     return [] if found[4] is not None and found[4](message) is True else found[1](message)
 
 
-cdef tuple learned(object cls):
-    cdef tuple found = known(cls)
-    if found is not None:
-        WRITERS[cls] = found
+cdef inline tuple learned(object message):
+    cdef tuple found = WRITERS.get(type(message))
+    if found is None:
+        found = known(type(message))
+        if found is not None:
+            WRITERS[type(message)] = found
     return found

@@ -50,10 +50,7 @@ static inline unsigned tw_key_mark(const uint8_t *p, const uint8_t *end)
     case 'm': TW_MARK("messageId\"", TW_MESSAGE_ID); return 0;
     case 'A': TW_MARK("ACK\"", TW_ACK); return 0;
     case 'N': TW_MARK("NACK\"", TW_NACK); return 0;
-    case 's':
-        TW_MARK("sender\"", TW_SENDER);
-        TW_MARK("stream\"", TW_PIECE);
-        return 0;
+    case 's': TW_MARK("sender\"", TW_SENDER); TW_MARK("stream\"", TW_PIECE); return 0;
     case '_': TW_MARK("__REALTIME_TIMESTAMP\"", TW_PIECE); return 0;
     case '\\': TW_MARK("\\u", TW_PIECE); return 0;
     case 'r': TW_MARK("receiver\"", TW_RECEIVER); return 0;
@@ -69,18 +66,21 @@ static unsigned tw_marks_in(const uint8_t *p, const uint8_t *end)
 {
     unsigned found = 0;
 #if defined(__SSE2__)
-    const __m128i quote = _mm_set1_epi8('"');
-    for (; end - p > 16; p += 16) {
-        /* A quote, and behind it a byte from "A" to DEL: all keys of the table begin with one of these. */
-        __m128i here = _mm_loadu_si128((const __m128i *)p), next = _mm_loadu_si128((const __m128i *)(p + 1));
-        __m128i quotes = _mm_cmpeq_epi8(here, quote);
-        if (_mm_movemask_epi8(quotes) == 0) continue;
-        __m128i letters = _mm_cmpgt_epi8(next, _mm_set1_epi8('@'));
-        unsigned hits = (unsigned)_mm_movemask_epi8(_mm_and_si128(quotes, letters));
-        while (hits) {
-            unsigned at = (unsigned)__builtin_ctz(hits);
-            hits &= hits - 1;
-            found |= tw_key_mark(p + at + 1, end);
+    /* What is behind the first byte of a key of the table: looked up, for a switch is taken in no order. */
+    static const uint8_t second[2][128] = {
+        {['h'] = 'e', ['o'] = 'r', ['p'] = 'r', ['t'] = 'a', ['m'] = 'e', ['A'] = 'C', ['N'] = 'A', ['s'] = 'e', ['_'] = '_',
+         ['\\'] = 'u', ['r'] = 'e', ['c'] = 'o'},
+        {['s'] = 't', ['c'] = 'h'}};
+    for (; end - p > 65; p += 64) {
+        uint64_t hits = 0;
+        for (int at = 0; at < 64; at += 16) {  /* a quote, and behind it a byte from "A" to DEL */
+            __m128i here = _mm_loadu_si128((const __m128i *)(p + at)), next = _mm_loadu_si128((const __m128i *)(p + at + 1));
+            here = _mm_and_si128(_mm_cmpeq_epi8(here, _mm_set1_epi8('"')), _mm_cmpgt_epi8(next, _mm_set1_epi8('@')));
+            hits |= (uint64_t)(unsigned)_mm_movemask_epi8(here) << at;
+        }
+        for (; hits; hits &= hits - 1) {
+            const uint8_t *key = p + __builtin_ctzll(hits) + 1;
+            if ((key[1] == second[0][*key]) | (key[1] == second[1][*key])) found |= tw_key_mark(key, end);
         }
     }
 #endif

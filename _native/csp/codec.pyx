@@ -339,7 +339,7 @@ def check(message):
     ("info").
 
     ``where`` is a line of the text that ``encode(message, strict=False)`` returns; for warnings from reading, the line
-    where they were found. Raises TypeError for other objects.
+    where they were found. Raises EncodeError(wrong_type) for other objects.
     """
     return [] if clean(message) else long_way().check_closely(message)
 

@@ -7,6 +7,8 @@ from cpython.unicode cimport PyUnicode_DecodeASCII
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint64_t
 
+from turnwire._lazy import require_numpy
+
 cdef extern from "Python.h":
     bint PyLong_CheckExact(object)
     unsigned long long PyLong_AsUnsignedLongLong(object) except? 18446744073709551615
@@ -60,8 +62,7 @@ def encode_array(numbers: object) -> object:
 
     Raises EncodeError(wrong_type|negative|too_large); ``path`` is ``/index`` of the first element that has no digits.
     """
-    import numpy
-
+    numpy = require_numpy()
     cdef const uint64_t[::1] values = _pure().integer_column(numbers)
     cdef Py_ssize_t count = values.shape[0]
     rows = numpy.empty(count * BASE62_WIDTH, dtype=numpy.uint8)
@@ -83,8 +84,7 @@ def decode_array(texts: object) -> object:
     DecodeError(wrong_type|empty_value|bad_digit|too_large); ``path`` is ``/index`` of the first bad element and
     ``offset`` the byte inside it.
     """
-    import numpy
-
+    numpy = require_numpy()
     rows, count, width = _pure().text_rows(texts)
     numbers = numpy.empty(count, dtype=numpy.uint64)
     cdef size_t size = count, row_width = width, good

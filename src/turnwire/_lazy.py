@@ -56,12 +56,12 @@ def explained(missing: ModuleNotFoundError, what: str) -> ImportError:
     return MissingDependency(f"{what} needs the package {missing.name}: pip install 'turnwire[scan]'")
 
 
-def require_numpy() -> None:
-    """For a package all of whose modules stand on NumPy, whichever is asked for first. Raises MissingDependency."""
+def require_numpy() -> Any:
+    """NumPy, for what stands on it: scans, decoders, extraction, arrays of base62. Raises MissingDependency."""
     try:
-        import_module("numpy")
+        return import_module("numpy")
     except ModuleNotFoundError as missing:
-        raise explained(missing, "this (scans, decoders, extraction)") from missing
+        raise explained(missing, "this") from missing
 
 
 def _imported(stub: str) -> dict[str, str]:

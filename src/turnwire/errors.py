@@ -313,14 +313,12 @@ class needs:
             raise MissingDependency(self.text, name=error.name) from error
 
 
-def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str) -> None:
-    """Rejects an argument of the wrong type: TypeError("expected a SAP message, not int").
-
-    ``needed`` is the expected type in that text. Functions that read text or write messages raise DecodeError or
-    EncodeError with the reason wrong_type instead.
-    """
+def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str, wire: str = "") -> None:
+    """Rejects an argument of the wrong type: TypeError("expected a SAP task, not int"). ``needed`` is the expected type
+    in that text. Where it is a message of ``wire``, raises EncodeError(wrong_type)."""
     if not isinstance(value, kind):
-        raise TypeError(f"{needed}, not {type(value).__name__}")
+        text = f"{needed}, not {type(value).__name__}"
+        raise EncodeError(Reason.WRONG_TYPE, text, wire=wire) if wire else TypeError(text)
 
 
 def expect_one_of(value: Any, what: str, known: Iterable[str]) -> None:

@@ -100,9 +100,7 @@ def _scanned(column: str, words: str) -> Any:
             return None
         value = batch[column][0]
         if column == "time":
-            from datetime import UTC
-
-            return value.item().replace(tzinfo=UTC)
+            return moment(microseconds=int(value))
         return value if isinstance(value, str) else int(value)
 
     return property(value_of, doc=words)
@@ -228,12 +226,13 @@ def column(name: str, convert: Callable[[Any], Any], words: str) -> Any:
     return property(lambda message: convert(getattr(message, name)), doc=words)
 
 
-def moment(seconds: float) -> datetime | None:
-    """The moment so many seconds after 1970, in UTC, to the microsecond; None before the year 1 and after 9999."""
+def moment(**after: float) -> datetime | None:
+    """The moment so many ``seconds``, or other parts of a timedelta, after 1970, in UTC, to the microsecond; None
+    before the year 1 and after 9999."""
     from datetime import UTC, datetime, timedelta
 
     try:
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(**after)
     except OverflowError:
         return None
 

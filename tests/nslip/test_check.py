@@ -148,7 +148,7 @@ def test_anything_in_a_message_is_judged(backend: str, header: list[Any], slots:
 
 @pytest.mark.parametrize("message", [None, 7, "@a3|f0|c3|S0|d1|T1#", {}], ids=repr)
 def test_only_messages_are_checked(nslip: Any, message: Any) -> None:
-    with pytest.raises(TypeError, match=f"a SlipMessage, not {type(message).__name__}$"):
+    with pytest.raises(EncodeError, match=f"a SlipMessage, not {type(message).__name__}$"):
         check(message)
 
 

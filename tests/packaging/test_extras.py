@@ -85,6 +85,7 @@ CASES = [
     Case("scan", ("numpy",), "turnwire.scan(b'')"),
     Case("scan", ("numpy",), "turnwire.Decoder('nslip')"),
     Case("scan", ("numpy",), "turnwire.extract('')"),
+    Case("scan", ("numpy",), "turnwire.slip.base62.encode_array([1])"),
     Case("scan", ("msgspec",), "turnwire.ledger.Ledger('a')", "turnwire.ledger"),
     Case("scan", ("msgspec",), "turnwire.sap.Agent", "turnwire.sap.agent"),
     Case("zstd", ("zstandard",), f"list(turnwire.scan({ZSTD}, wire='nslip'))", "turnwire.log.input.compression"),

@@ -12,7 +12,7 @@ from turnwire.csp._objects_py import Spans
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
 from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.messages import AnyBlock, CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Template
-from turnwire.csp.spec import FIELDS, FILE_OPS, MAGIC, MIN_HEREDOC, PREAMBLE, REASONS
+from turnwire.csp.spec import FIELDS, FILE_OPS, MAGIC, MIN_HEREDOC, PREAMBLE, REASONS, WIRE
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect, expect_one_of
 from turnwire.fences import BEGINNING, fence_behind, is_fence
 
@@ -308,9 +308,9 @@ def check(message: Record | Document) -> list[Issue]:
     ("info").
 
     ``where`` is a line of the text that ``encode(message, strict=False)`` returns; for warnings from reading, the line
-    where they were found. Raises TypeError for other objects.
+    where they were found. Raises EncodeError(wrong_type) for other objects.
     """
-    expect(message, Record | Document, "check expects a CSP/1 record or a Document")
+    expect(message, Record | Document, "check expects a CSP/1 record or a Document", WIRE)
     if isinstance(message, Document):
         return [found for record in message.records for found in check(record)]
     try:

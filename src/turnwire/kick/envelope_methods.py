@@ -213,7 +213,7 @@ class EnvelopeMethods(Message):
     def time(self) -> datetime | None:
         """The time of ``timestamp``, UTC by default; None if it is invalid or before the year 1."""
         found = seconds(self.timestamp) if isinstance(self.timestamp, str) else None
-        return None if found is None else moment(found)
+        return None if found is None else moment(seconds=found)
 
     @property
     def space(self) -> Space:

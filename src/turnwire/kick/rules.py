@@ -32,9 +32,9 @@ def judge(envelope: Envelope, policy: Policy, strict: bool) -> list[Issue]:
 def judge_other(message: Any, envelope: type, strict: bool) -> list[Issue]:
     """The issues of a Space document: what lenient reading forgave, and its lints, in the order of their
     lines; ``where`` is a line, in a document with built sections "/sections/N". With ``strict`` the first warning is
-    raised. Raises TypeError for what is neither an envelope nor a document."""
+    raised. Raises EncodeError for what is neither an envelope nor a document."""
     if not isinstance(message, Space):
-        expect(message, envelope, "expected an envelope")
+        expect(message, envelope, "expected an Envelope", WIRE)
     if strict and message.issues:
         reason, where, _, text = message.issues[0]
         raise RuleError(reason, f"line {where}: {text}", rule="004.1", wire=WIRE)

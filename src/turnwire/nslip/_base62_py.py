@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnwire._lazy import require_numpy
 from turnwire.errors import DecodeError, Reason
 from turnwire.nslip.faults import encode_fault
 from turnwire.nslip.spec import BASE62_ALPHABET, MAX_INTEGER, WIRE
@@ -75,9 +76,9 @@ def encode_array(numbers: ArrayLike) -> NDArray[np.bytes_]:
 
     Raises EncodeError(wrong_type|negative|too_large); ``path`` is ``/index`` of the first invalid element.
     """
-    import numpy as np
-
-    return np.array([written(number) for number in integer_column(numbers).tolist()], dtype=f"S{WIDTH}")
+    numpy = require_numpy()
+    made: NDArray[np.bytes_] = numpy.array([written(one) for one in integer_column(numbers).tolist()], f"S{WIDTH}")
+    return made
 
 
 def decode_array(texts: NDArray[np.bytes_]) -> NDArray[np.uint64]:
@@ -87,10 +88,9 @@ def decode_array(texts: NDArray[np.bytes_]) -> NDArray[np.uint64]:
     DecodeError(wrong_type|empty_value|bad_digit|too_large); ``path`` is ``/index`` of the first bad element and
     ``offset`` the byte inside it.
     """
-    import numpy as np
-
+    numpy = require_numpy()
     text_rows(texts)  # refuses what is no column of texts
-    numbers = np.zeros(len(texts), dtype=np.uint64)
+    numbers: NDArray[np.uint64] = numpy.zeros(len(texts), numpy.uint64)
     for index, digits in enumerate(texts.tolist()):
         try:
             numbers[index] = decode(digits.decode("latin-1"))

@@ -28,7 +28,7 @@ _ANNOUNCEMENT = re.compile(r"schema=([1-9][0-9]{0,19})")
 
 def check_closely(message: SlipMessage) -> list[Issue]:
     """The issues of a message that is not surely clean."""
-    expect(message, _core.SlipMessage, "expected a SlipMessage")
+    expect(message, _core.SlipMessage, "expected a SlipMessage", WIRE)
     try:
         _core.encode(message)
     except EncodeError:
@@ -109,7 +109,7 @@ def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHE
 
 def announced(message: SlipMessage) -> int | None:
     """Returns the schema version that a message announces, or None."""
-    expect(message, _core.SlipMessage, "expected a SlipMessage")
+    expect(message, _core.SlipMessage, "expected a SlipMessage", WIRE)
     if (message.act, message.frame) != (Act.META, FrameType.CONTROL):
         return None
     tag = message.get(Slot.TAG)

@@ -17,7 +17,7 @@ from turnwire.json.pointers import pointer_step
 from turnwire.sap.codec import conditions, findings, is_clean, is_quiet
 from turnwire.sap.messages import Ack, JsonObject, Nack, Result, Task
 from turnwire.sap.secrets import URL, secrets
-from turnwire.sap.spec import VERSION, Field, Kind, Table
+from turnwire.sap.spec import VERSION, WIRE, Field, Kind, Table
 from turnwire.sap.times import DIGEST, UUID, read_time, same_id
 
 ERROR, WARNING = "error", "warning"
@@ -44,7 +44,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
     """
     if task is None and is_clean(message):
         return []
-    expect(message, JsonObject, "expected a SAP message")
+    expect(message, JsonObject, "expected a SAP message", WIRE)
     found = findings(message)
     issues = [finding._replace(severity="warning") for finding in found]
     if issues and any(finding.severity == "error" for finding in found):
@@ -67,7 +67,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
 
 def lint(message: JsonObject) -> list[Issue]:
     """Lists questionable content: secrets in a payload, unusual URIs, URIs with credentials (section 11)."""
-    expect(message, JsonObject, "expected a SAP message")
+    expect(message, JsonObject, "expected a SAP message", WIRE)
     fields = message._fields
     issues: list[Issue] = []
     if isinstance(message, Task) and not is_quiet(fields["payload"]):

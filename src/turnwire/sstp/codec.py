@@ -111,7 +111,7 @@ def check(message: Message) -> list[Issue]:
     reading would reject an "error" (in messages built by hand)."""
     if _codec.is_clean(message) or (isinstance(message, Message) and message._source is not None):
         return []
-    expect(message, Message, "expected an SSTP message")
+    expect(message, Message, "expected an SSTP message", WIRE)
     return list(findings(message._fields))
 
 
@@ -125,8 +125,7 @@ def encode(message: Message, strict: bool = True) -> str:
     text = _codec.text(message, strict)
     if text is not None:
         return text  # type: ignore[no-any-return]
-    if not isinstance(message, Message):
-        raise EncodeError(Reason.WRONG_TYPE, f"expected an SSTP message, not {type(message).__name__}", wire=WIRE)
+    expect(message, Message, "expected an SSTP message", WIRE)
     fields = message._fields
     if message._source is None or (strict and "session_id" not in fields["header"]):
         refused = ("error", "warning") if strict else ("error",)
