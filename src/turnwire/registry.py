@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from turnwire import csp, kick, nslip, sap, sstp
     from turnwire.errors import Issue
 
+    Kinds = tuple[dict[str, Wire], int, dict[str, Wire], dict[str, FormatWire], tuple[str, ...], tuple[str, ...]]
+
 _BUILT_IN = {
     "nslip": "turnwire.nslip",
     "csp": "turnwire.csp",
@@ -167,32 +169,38 @@ def _all() -> dict[str, Wire]:
 
 def wires() -> dict[str, Wire]:
     """All wires by name: the five built-in wires, then those of folders, entry points and ``register``."""
-    return {name: found for name, found in _all().items() if not isinstance(found, FormatWire)}
+    return dict(_by_kind()[2])
 
 
 def names() -> tuple[str, ...]:
     """The names of all wires; the place of each is its code in columns."""
-    return _by_kind()[1]
+    return _by_kind()[4]
 
 
-def _by_kind() -> tuple[tuple[Wire, ...], tuple[str, ...], tuple[str, ...]]:
-    """All descriptors, the names of the wires, and those of all wires and formats: each scan asks for them."""
+def _by_kind() -> Kinds:
+    """All descriptors and their number, the wires, the further formats, the names of the wires, and those of wires and
+    formats: made anew where one was added, since each scan asks for them, and readers for each record."""
     global _kinds
-    known = tuple(_all().values())
-    if _kinds[0] != known:
-        names = tuple(found.name for found in known if not isinstance(found, FormatWire))
-        further = (found.name for found in known if isinstance(found, FormatWire))
-        _kinds = known, names, (*names, *_format_names(), *further)
+    known = _all()
+    if _kinds[0] is not known or _kinds[1] != len(known):
+        further = {name: found for name, found in known.items() if isinstance(found, FormatWire)}
+        wires = {name: found for name, found in known.items() if name not in further}
+        _kinds = known, len(known), wires, further, tuple(wires), (*wires, *_format_names(), *further)
     return _kinds
 
 
-_kinds: tuple[tuple[Wire, ...], tuple[str, ...], tuple[str, ...]] = (), (), ()
+_kinds: Kinds = {}, -1, {}, {}, (), ()
 
 
 def formats() -> dict[str, FormatWire]:
     """All formats of real traffic by name: those of ``turnwire.formats``, entry points, registered ones."""
-    further = {name: found for name, found in _all().items() if isinstance(found, FormatWire)}
-    return {**{name: _format(name) for name in _format_names()}, **further}
+    global _made
+    if _made[0] is not (kinds := _by_kind()):
+        _made = kinds, {name: _format(name) for name in _format_names()} | kinds[3]
+    return dict(_made[1])
+
+
+_made: tuple[Any, dict[str, FormatWire]] = None, {}
 
 
 def _format(name: str) -> FormatWire:
@@ -202,7 +210,7 @@ def _format(name: str) -> FormatWire:
 
 def codes() -> tuple[str, ...]:
     """The names of all wires and after them those of all formats; the place of each is its code in columns."""
-    return _by_kind()[2]
+    return _by_kind()[5]
 
 
 def chosen(wires: Iterable[str] | None) -> tuple[str, ...]:
