@@ -15,6 +15,7 @@ import pytest
 from tests.cli.running import turnwire
 from tests.conftest import rounds
 from tests.formats import samples
+from turnwire import registry
 from turnwire.log import group_by, stats
 from turnwire.read.grouping import Stats
 from turnwire.read.usage import usage
@@ -114,6 +115,18 @@ def test_each_call_of_a_record_counts_once_with_its_result(form: str, scan_core:
         assert counted(found) == {name: [asked[name], answered[name], failed[name]] for name in asked}, seed
         pairing = found.pairings[form, "call"]
         assert (pairing.requests, pairing.answered, pairing.orphans) == (asked.total(), answered.total(), 0), seed
+
+
+@pytest.mark.once
+def test_statistics_do_not_depend_on_blocks() -> None:
+    """Nor does their order."""
+    log = samples.text(
+        [line for at in range(20) for name in reversed(registry.formats()) for line in samples.lines(name)[at : at + 1]]
+    )
+    assert (
+        len({json.dumps([*stats(log, wire="formats", batch_bytes=size).rows()]) for size in (900, 20_000, 1 << 20)})
+        == 1
+    )
 
 
 def test_answers_take_as_long_as_each_of_them_took(scan_core: str) -> None:

@@ -243,7 +243,7 @@ class Calls:
             took, shares = self.latencies.get(self._tools[wire, tool]), (("p50", 0.5), ("p95", 0.95))
             seconds = {name: None if took is None else took.quantile(share) / 1e6 for name, share in shares}
             yield {"stat": "tool", "wire": wire, "tool": tool or None, **sums, **seconds}
-        for wire, parents in self._parents.items():
+        for wire, parents in sorted(self._parents.items()):
             if parents:
                 yield {"stat": "tree", "wire": wire, **_tree(parents)}
 

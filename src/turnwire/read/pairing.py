@@ -157,8 +157,8 @@ _OF_PARTS[:, :2] = (0, 1), (1, 0), (1, 1)
 
 
 class Pairs:
-    """All rules of all wires over the records of a log, in their order. ``found``: (wire, rule) -> its pairing; calls:
-    those of formats, whose pairings they are, too."""
+    """All rules of all wires over the records of a log, in their order. ``found``: (wire, rule) -> its pairing, in the
+    order of the registry; calls: those of formats, whose pairings they are, too."""
 
     def __init__(self, room: int = OPEN) -> None:
         self._room = room
@@ -172,7 +172,8 @@ class Pairs:
         """Pairs the records of a wire, if it has rules: formats from their first records on."""
         if wire.pairs:
             self._wires[wire.name] = wire
-            self.found |= {(wire.name, rule.name): Pairing(rule, self._room) for rule in wire.pairs}
+            found = self.found | {(wire.name, rule.name): Pairing(rule, self._room) for rule in wire.pairs}
+            self.found = dict(sorted(found.items(), key=lambda one: registry.codes().index(one[0][0])))
 
     def take(
         self, columns: TextColumns, tags: NDArray[np.uint64] | None = None, of_tools: bool = False
