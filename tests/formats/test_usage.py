@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
+from itertools import permutations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -363,6 +364,12 @@ def test_the_tokens_of_an_agent_count_once_in_its_trace(session: dict[str, str])
     spans = [span(1, "invoke_agent", 10, **session), span(2, "chat", 6), span(3, "chat", 4)]
     total = usage(samples.text(spans)).total
     assert (total["responses"], total["input_tokens"]) == (2, 10)
+    of = "gen_ai.conversation.id"  # an agent of two sessions, of which one has a trace of its own, too
+    spans = [span(1, "invoke_agent", 12), *(span(at, "chat", 3, **{of: f"c{at % 2}"}) for at in (2, 3))]
+    spans += [{**span(4, "chat", 5, **{of: "c1"}), "traceId": "bb"}, {**span(5, "invoke_agent", 2), "traceId": "cc"}]
+    for order in permutations(spans):
+        rows = usage(samples.text(order), "session").rows
+        assert {row["session"]: row["input_tokens"] for row in rows} == {"c0": 3, "c1": 9, "cc": 2}
 
 
 def test_providers_differ_in_whether_cached_tokens_are_input() -> None:

@@ -350,10 +350,8 @@ class UsageSum:
             if self._tests:
                 rows = rows[rows["fits"] & rows["tool_fits"]]
             unusable += int(np.count_nonzero(rows["odd"]))
-            groups = dict(
-                zip((*(name for name in BY if name != "tool"), "origin"), places[rows["place"]].T, strict=True)
-            )
-            groups["tool"] = rows["tool"]
+            groups = dict(zip(_PLACE, places[rows["place"]].T, strict=True)) | {"tool": rows["tool"]}
+            groups["session"] = groups["conversation"]
             tokens, paid, cost, unpriced = self._spent(rows, places, price, mode)
             cost = runs.shared(rows, paid, cost)
             hurt = np.isin(rows["first"], damaged)
@@ -422,11 +420,8 @@ def _without_repeats(kept: list[NDArray[Any]], places: NDArray[np.int64]) -> lis
     again = np.concatenate([rows[rows["rank"] == 3] for rows in kept])
     if not len(again):
         return kept
-    told = places[:, [_PLACE.index(name) for name in ("wire", "conversation", "origin")]]
-    named = {(wire, trace): session for wire, session, trace in told.tolist() if trace != session}
-    numbers: dict[tuple[int, int], int] = {}  # the session of a trace is one that some of its spans name
-    every = [(wire, named.get((wire, session), session)) for wire, session, _ in told.tolist()]
-    sessions = np.array([numbers.setdefault(one, len(numbers)) for one in every])
+    told = places[:, [_PLACE.index(name) for name in ("wire", "conversation", "origin")]].tolist()
+    sessions = np.unique(of_traces(told), return_inverse=True)[1]
     best, beyond = np.full(len(sessions), -1.0), {name: np.zeros(len(sessions)) for name in _COUNTS}
     for name, more in beyond.items():
         np.maximum.at(more, sessions[again["place"]], again[name])
@@ -446,6 +441,24 @@ def _without_repeats(kept: list[NDArray[Any]], places: NDArray[np.int64]) -> lis
             more[session[largest]] = 0
         found.append(rows)
     return found
+
+
+def of_traces(told: list[Sequence[int]]) -> list[int]:
+    """The sessions of (wire, session, trace), as the places of some of each. Spans that name no session have their trace
+    as one, and may be of any that others of it name: these count as one."""
+    above = [*range(len(told))]
+
+    def top(one: int) -> int:
+        while above[one] != one:
+            above[one] = one = above[above[one]]
+        return one
+
+    first: dict[tuple[int, int], int] = {}
+    for number, (wire, session, _) in enumerate(told):
+        above[number] = first.setdefault((wire, session), number)
+    for number, (wire, _, trace) in enumerate(told):
+        above[top(number)] = top(first.get((wire, trace), number) if trace else number)
+    return [*map(top, above)]
 
 
 def _sums(groups: Sequence[NDArray[np.int64]], *added: Any) -> Iterator[tuple[list[int], list[Any]]]:
