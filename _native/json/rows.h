@@ -153,7 +153,7 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         break;
     case TW_FILL_TRUTH:
         if (!(v->b.is & (TW_IS_BOOLEAN | TW_IS_COUNT | TW_IS_NEGATIVE))) return 1;
-        whole = v->b.is & TW_IS_BOOLEAN ? *v->p == 't' : v->p[*v->p == '-'] != '0';
+        whole = v->b.is & TW_IS_BOOLEAN ? *v->p == 't' : v->p[*v->p == '-'] > '0' + fill->constant;
         break;
     case TW_FILL_CONSTANT: case TW_FILL_PRESENT:
         whole = fill->constant;

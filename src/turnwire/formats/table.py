@@ -70,7 +70,7 @@ such as these, which hardly anything else has."""
 
 def _fits(value: Any, column: Column, how: str) -> bool:
     """True if a column can have come from a value."""
-    loose = how in ("digits", "epoch", "between", "word") and isinstance(value, str | int | float)
+    loose = how in ("digits", "epoch", "between", "word", "above") and isinstance(value, str | int | float)
     item = how == "item" and isinstance(value, list) and len(value) == 1
     return value is not None and (loose or item or kind_of(value) in _KINDS_OF[column.kind])
 
@@ -102,7 +102,8 @@ class Source(NamedTuple):
     "loose": a value of that type; "digits": text that may be a whole number, or a number that may be text;
     "epoch": a time as a number since 1970, in seconds to nanoseconds, also as text; "sum": the integers of all values
     at the path, added up; "between": the milliseconds from the time at ``start``; "seconds": a number of them,
-    as milliseconds; "item": the string with which an array begins; "word": the truth by ``words``.
+    as milliseconds; "item": the string with which an array begins; "word": the truth by ``words``; "above": that of a
+    digit above 1.
     """
 
     path: str
@@ -111,10 +112,10 @@ class Source(NamedTuple):
     words: Mapping[str, bool] = {}
 
 
-_LOOSE = ("sum", "between", "word", "seconds", "item")
+_LOOSE = ("sum", "between", "word", "seconds", "item", "above")
 """Ways to read a member of any type, each with a fill of its name."""
 _EVERY_HOW = ("", "loose", "digits", "epoch", *_LOOSE)
-Loose, Digits, Epoch, Sum, Between, Truth, Seconds, Item = (
+Loose, Digits, Epoch, Sum, Between, Truth, Seconds, Item, Above = (
     partial(Source, how=how) for how in ("loose", "digits", "epoch", *_LOOSE)
 )
 Columns = Mapping[str, str | Source | tuple[str | Source, ...]]
@@ -369,8 +370,8 @@ class Compiled:
             if how == "digits":
                 found.append(Fill(column.name, "digits" if column.kind == "text" else "numeral", path))
             given = tuple(map(words.get, values[path], repeat(NO_NUMBER))) if how == "word" else ()
-            how = how if how in ("epoch", *_LOOSE) else _HOW[column.kind]
-            found.append(Fill(column.name, how, path, start, numbers=tuple(map(int, given))))
+            most, how = int(how == "above"), how if how in ("epoch", *_LOOSE[:-1]) else _HOW[column.kind]
+            found.append(Fill(column.name, how, path, start, most, tuple(map(int, given))))
         counted = ((f"{name.removesuffix('_id')}s", self.paths_of(name)) for name in _FIRST)
         return (*found, *(Fill(name, "times", path) for name, paths in counted for path in paths))
 

@@ -136,6 +136,8 @@ def filled(fill: Fill, value: Value | None, raw: bytes, value_span: ValueSpan | 
         return Cell(fill.constant)
     if value_span is None:
         return None
+    if fill.how == "truth":
+        return _truth(fill.constant, raw, *value_span[:3])
     if fill.how == "word":
         result: Any = _word(raw, value_span, value)
     elif fill.how in ("times", "sum"):
@@ -231,12 +233,12 @@ def _numeral(raw: bytes, first: int, start: int, end: int) -> int | Cell | None:
     return _INVALID if number is None else number
 
 
-def _truth(raw: bytes, first: int, start: int, end: int) -> bool | None:
-    """The truth of a boolean; an integer is true unless it is 0."""
+def _truth(most: int, raw: bytes, first: int, start: int, end: int) -> Cell | None:
+    """The truth of a boolean; an integer is true unless it begins with a digit up to ``most``."""
     digits = raw[start:end].removeprefix(b"-")
     if first != 0x22 and digits.isdigit():
-        return digits[0] != 0x30
-    return first == 0x74 if first in b"tf" else None
+        return Cell(digits[0] > 0x30 + most)
+    return Cell(first == 0x74) if first in b"tf" else None
 
 
 def _sections(raw: bytes, first: int, start: int, end: int) -> int | None:
@@ -262,7 +264,6 @@ _FILLS: dict[str, Callable[[bytes, int, int, int], Any]] = {
     "number": lambda raw, first, start, end: float(raw[start:end]) if first in b"-0123456789" else None,
     "time": lambda raw, *value_span: time_of(raw, ValueSpan(*value_span)),
     "epoch": lambda raw, first, start, end: epoch(raw[start:end]),
-    "truth": _truth,
     "numeral": _numeral,
     "item": _item,
     "seconds": _milliseconds,

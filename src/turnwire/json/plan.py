@@ -107,12 +107,13 @@ class Need(NamedTuple):
 class Fill(NamedTuple):
     """The source of a column: ``path``, or ``other`` if that is absent. how: one of ``FILLS``, and of those that
     ``FILLS_OF`` allows for the kind of the column; "constant" is the number ``constant``, which is also added to the
-    number of a word; "present" is that number where a value is there; "truth" is that of a boolean; "digits" is an
-    integer as text, "numeral" such a text as an integer; "epoch" is a time as a number since 1970, seconds to
-    nanoseconds by its size; "times" is how many values there are at the paths of all such fills, "sum" adds up integers
-    (both of a Value with ``every``); "between" are the milliseconds from the time at ``other`` to that at ``path``,
-    "seconds" those of a number of seconds; "item" is the string with which an array begins. A number that is no integer
-    of 64 bits gives none: the column has no value, and its array holds -1.
+    number of a word; "present" is that number where a value is there; "truth" is that of a boolean, or of an integer
+    whose first digit is above ``constant``; "digits" is an integer as text, "numeral" such a text as an integer;
+    "epoch" is a time as a number since 1970, seconds to nanoseconds by its size; "times" is how many values there are
+    at the paths of all such fills, "sum" adds up integers (both of a Value with ``every``); "between" are the
+    milliseconds from the time at ``other`` to that at ``path``, "seconds" those of a number of seconds; "item" is the
+    string with which an array begins. A number that is no integer of 64 bits gives none: the column has no value, and
+    its array holds -1.
     numbers: the number of each word at ``path``, if it is not its place among them plus ``constant``; ``NO_NUMBER``:
     none."""
 

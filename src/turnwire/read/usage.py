@@ -444,7 +444,7 @@ def _without_repeats(kept: list[NDArray[Any]], places: NDArray[np.int64]) -> lis
 
 
 def of_traces(told: list[Sequence[int]]) -> list[int]:
-    """The sessions of (wire, session, trace), as the places of some of each. Spans that name no session have their trace
+    """The sessions of (wire, session, trace), as the places of some of each. Spans without a session have their trace
     as one, and may be of any that others of it name: these count as one."""
     above = [*range(len(told))]
 

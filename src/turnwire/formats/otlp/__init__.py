@@ -2,7 +2,7 @@
 
 from turnwire.formats.openai import chat_parts
 from turnwire.formats.parts import MessageRule, PartRule
-from turnwire.formats.table import Between, Columns, Digits, Epoch, Format, Layout, Loose, Source, Words
+from turnwire.formats.table import Above, Between, Columns, Digits, Epoch, Format, Layout, Loose, Source, Truth, Words
 
 
 def _text(name: str) -> Source:
@@ -13,6 +13,7 @@ def _count(name: str) -> Source:
     return Digits(f"attributes/[{name}]/intValue")
 
 
+_FAILED = Loose("attributes/[turnwire.failed]/boolValue")
 GEN_AI: Columns = {
     "model": (_text("gen_ai.response.model"), _text("gen_ai.request.model")),
     "sender": (_text("gen_ai.agent.name"), _text("turnwire.sender")),
@@ -33,7 +34,7 @@ GEN_AI: Columns = {
     **{name: _count(f"turnwire.{name}") for name in ("cache_write_1h_tokens", "total_tokens", "sequence")},
     "cost": Loose("attributes/[turnwire.cost]/doubleValue"),
     "sidechain": Loose("attributes/[turnwire.sidechain]/boolValue"),
-    "failed": Loose("attributes/[turnwire.failed]/boolValue"),
+    "failed": _FAILED,
 }
 """Columns -> their attributes, the first of which an export writes."""
 _SESSION = (_text("gen_ai.conversation.id"), _text("session.id"))
@@ -103,6 +104,7 @@ TABLE = Format(
                 "time": (Epoch("attributes/[turnwire.time]/intValue"), Epoch("startTimeUnixNano")),
                 "duration_ms": Between("endTimeUnixNano", start="startTimeUnixNano"),
                 "error": (Loose("status/message"), _text("error.type")),
+                "failed": (_FAILED, Above("status/code"), Truth("status/code", words={"STATUS_CODE_ERROR": True})),
                 "text": tuple(_text(f"gen_ai.{said}.0.content") for said in ("completion", "prompt")),
             },
             needs={"spanId": ("string",)},
