@@ -129,6 +129,7 @@ class Calls:
         self._unnamed: dict[str, Unnamed] = defaultdict(Unnamed)
         self._made: dict[str, set[int]] = defaultdict(set)  # wire -> calls of which only their results tell
         self._parents: dict[str, dict[int, int]] = defaultdict(dict)  # wire -> span -> its parent, 0 for none
+        self.further: list[tuple[NDArray[np.int64], list[str]]] = []  # rows taken last, and tools behind a first
 
     def take(self, wire: FormatWire, columns: TextColumns, mine: NDArray[np.bool_]) -> Told:
         """Adds the records of a format in a batch."""
@@ -155,6 +156,10 @@ class Calls:
         found = np.stack([np.arange(len(rows)), ids.view(np.int64), tools, failed, results, of_tools], 1)
         if len(several := np.flatnonzero(~(plain & single)) if rules else rows[:0]):
             parts = self._parts(wire.name, rules, found[several], batch.raws(rows[several]))
+            said = np.unique(parts[:, [0, 2]], axis=0)
+            said = said[(said[:, 1] != tools[said[:, 0]]) & (said[:, 1] != self._number(wire.name, None))]
+            names_of = [tool for _, tool in self._tools]
+            self.further.append((rows[said[:, 0]], [names_of[number] for number in said[:, 1].tolist()]))
             found = np.concatenate([np.delete(found, several, 0), parts])
             found = found[np.argsort(found[:, 0], kind="stable")]
         # A result with an id and a tool says that this call was made; where its call is there, this is a copy.

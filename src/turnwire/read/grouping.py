@@ -201,14 +201,23 @@ class Aggregation:
         """Adds the records of a batch."""
         columns = TextColumns(batch)
         wires = batch.codes("wire")
-        measures = batch["length"], *columns.times
+        lengths, (moments, timed) = batch["length"], columns.times
         tokens = tokens_of(batch, self._tokenizer)
-        keys = [groups.add(wires, _values_by(name, columns), *measures, tokens) for name, groups in self.groups.items()]
+        keys = [
+            groups.add(wires, _values_by(name, columns), lengths, moments, timed, tokens)
+            for name, groups in self.groups.items()
+        ]
         first = next(iter(self.groups.values())) if self._latencies else None
         tags = keys[0] if self._latencies else None
-        for _, settled in self.pairs.take(columns, tags, first is not None and first is self.groups.get("tool")):
+        tools, further = self.groups.get("tool"), self.pairs.calls.further
+        further.clear()
+        for _, settled in self.pairs.take(columns, tags, first is not None and first is tools):
             if first is not None and len(settled):
                 first.answered(settled)
+        for rows, names in further:
+            if tools is not None:
+                spent = None if tokens is None else tokens[rows]
+                tools.add(wires[rows], coded(names), lengths[rows], moments[rows], timed[rows], spent)
 
     def read(self, source: Any, wire: str | None, options: dict[str, Any]) -> Counts:
         """Adds the records of a scan with these options. Returns its counts. Raises what a scan raises."""
@@ -294,7 +303,7 @@ def group_by(
 
     source, wire, options: those of :func:`turnwire.scan`, such as ``where`` and ``threads``. by: "conversation" (or
     "session"), "sender", "receiver", "kind", "wire", "model" (the JSON value under that key), "day" (in UTC) or "tool"
-    (of several in a record the first); records without that value are in no group. tokenizer: as
+    (a record that calls several is in the group of each); records without that value are in no group. tokenizer: as
     :func:`turnwire.tokens.load` takes it; its tokens are also counted. room: the minimum number of values that are
     counted separately (see :class:`Groups`); open_requests: how many open requests are tracked at once. Raises the
     errors of a scan, and UnknownName for another ``by``.
