@@ -159,17 +159,17 @@ class Format(NamedTuple):
     a record with another subject near them. totals: kinds of records whose cost is that of all responses of their
     session so far. repeats: kinds of records whose tokens are those of responses in their session. follows: kinds of
     objects that other programs write, too: where all formats are read, records only behind another one in their input.
-    ids_restart: whether the ids of calls begin anew with each connection, of each side;
-    back: the subjects of requests that the other side makes, and the kinds of the answers to them. carried: the text
-    columns that a record inherits from the one before it in its input, unless it is of one of the kinds ``begins``;
-    archive: the ending of archives whose files are one input for this. gathered: the columns of texts and integers of
-    which a record of the kind "usage" has the first value since the usage or the beginning before it. exit_code: the
-    exit code in the text of an answer, which tells whether the call failed. cached_is_input: whether ``input_tokens``
-    includes cached tokens; None if ``total_tokens`` of the record tells. folders: the usual folders of the format's
-    files; home: an environment variable that may name other parent folders. asks, answers: the kinds of records that
-    make and that answer a call, by its ``call_id``. parts: rules for the texts, calls and results in a record.
-    messages: rules for the messages in a record that holds several. enclosing: the members around records, each an
-    array of objects, the outermost first; what else is in these objects is about all records in them. provider:
+    ids_restart: whether the ids of calls begin anew with each connection, of each side; back: the subjects of requests
+    that the other side makes, and the kinds of the answers to them. carried: the text columns that a record inherits
+    from the one before it in its input, unless it is of one of the kinds ``begins``; archive: the ending of archives
+    whose files are one input for this. gathered: the columns of texts and integers of which a record of the kind
+    "usage" has the first value since the usage or the beginning before it. exit_code: the exit code in the text of an
+    answer, which tells whether the call failed. cached_is_input: whether ``input_tokens`` includes cached tokens; None
+    if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home: an environment
+    variable that may name other parent folders. asks, answers: the kinds of records that make and that answer a call,
+    by its ``call_id``; errors: the format whose records its errors are. parts: rules for the texts, calls and results
+    in a record. messages: rules for the messages in a record that holds several. enclosing: the members around records,
+    each an array of objects, the outermost first; what else is in these objects is about all records in them. provider:
     OpenTelemetry's name for the provider, if the format contains only its models. embeds: True if its records hold
     those of other formats, whose signs are in damaged ones, too.
     """
@@ -196,6 +196,7 @@ class Format(NamedTuple):
     home: str | None = None
     asks: tuple[str, ...] = ("tool_call",)
     answers: tuple[str, ...] = ("tool_result",)
+    errors: str = ""
     parts: tuple[PartRule, ...] = ()
     messages: tuple[MessageRule, ...] = ()
     enclosing: tuple[tuple[str, ...], ...] = ()

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,8 @@ import numpy as np
 from turnwire import registry
 from turnwire.contract import FormatWire
 from turnwire.pairs import FIELDS, Key, MemberWork, PairRule, folded
-from turnwire.read.calls import Calls
-from turnwire.read.coding import TextColumns, Texts, core, number_of
+from turnwire.read.calls import MOST, Calls
+from turnwire.read.coding import TextColumns, Texts, core, ids_of, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,6 +166,7 @@ class Pairs:
         self._wires: dict[str, Wire] = {}
         self.calls = Calls()
         self.found: dict[tuple[str, str], Pairing] = {}
+        self._asked: dict[int, int] = {}  # a call that a shared error may answer -> the code of its format
         for wire in registry.wires().values():
             self._know(wire)
 
@@ -183,17 +185,13 @@ class Pairs:
         record; of_tools: a call of a format has the number of its tool and wire."""
         batch = columns.batch
         kind, wire = batch.column("kind"), batch.column("wire")
-        wires, kinds = batch.codes("wire"), columns.kinds
+        kinds, wires = columns.kinds, self._of_calls(columns)
         met = wires.tobytes()
         for code, name in enumerate(wire.names):
-            if code not in met:
-                continue
-            if name not in self._wires and isinstance(found := registry.wire(name), FormatWire):
-                self._know(found)
-            if name not in self._wires:
+            if code not in met or name not in self._wires:
                 continue
             if isinstance(found := self._wires[name], FormatWire):
-                yield from self._of_format(found, code, columns, tags, of_tools)
+                yield from self._of_format(found, code, columns, wires == code, tags, of_tools)
                 continue
             tables = [_table(rule, kind.names) for rule in self._wires[name].pairs]
             concerned = np.logical_or.reduce([(table[0] | table[1]) != 0 for table in tables])
@@ -202,10 +200,34 @@ class Pairs:
             if len(rows):
                 yield from self._take(name, tables, columns, rows, tags)
 
+    def _of_calls(self, columns: TextColumns) -> NDArray[np.uint8]:
+        """The wires of records. Of errors that are records of one format, whatever the format of their calls
+        (``Format.errors``), those of the calls."""
+        batch = columns.batch
+        wires, names, kinds = batch.codes("wire"), batch.column("wire").names, batch.column("kind").names
+        for name in (names[code] for code in np.flatnonzero(np.bincount(wires)).tolist()):
+            if name not in self._wires and isinstance(found := registry.wire(name), FormatWire):
+                self._know(found)
+        tables = {one.name: one.table for one in self._wires.values() if isinstance(one, FormatWire)}
+        pairs = [(name, table.errors) for name, table in tables.items() if table.errors in names]
+        if not pairs:
+            return wires
+        concerned = {names.index(name): tables[name].asks if name in tables else () for name in chain(*pairs)}
+        asks = {(code, kinds.index(kind)) for code, several in concerned.items() for kind in several}
+        rows = np.flatnonzero(np.isin(wires, [*concerned]) & batch.valid("call_id"))
+        told = (column[rows].tolist() for column in (wires, columns.kinds, ids_of(columns["call_id"])))
+        wires, error = wires.copy(), kinds.index("error")
+        for row, code, kind, call in zip(rows.tolist(), *told, strict=True):
+            if kind == error:
+                wires[row] = self._asked.get(call, code)
+            elif (code, kind) in asks and len(self._asked) < MOST:
+                self._asked[call] = code
+        return wires
+
     def _of_format(
-        self, wire: FormatWire, code: int, columns: TextColumns, tags: Any, of_tools: bool
+        self, wire: FormatWire, code: int, columns: TextColumns, mine: Any, tags: Any, of_tools: bool
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        told = self.calls.take(wire, columns, columns.batch.codes("wire") == code)
+        told = self.calls.take(wire, columns, mine)
         if not wire.table.asks or not len(told.rows):
             return
         size = len(told.rows)

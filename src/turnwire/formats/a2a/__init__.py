@@ -118,7 +118,8 @@ TABLE = Format(
     keys=("messageId", "params/message/messageId", "result/messageId"),
     ids_restart=True,
     asks=("request",),
-    answers=("task", "message", "status", "artifact", "response"),
+    answers=("task", "message", "status", "artifact", "response", "error"),
+    errors="mcp",
     parts=tuple(
         rule
         for start in ("", "message/", "result/", "result/message/", "params/message/", *_ARTIFACTS)
