@@ -145,6 +145,30 @@ def test_tokens_are_those_of_usage(log: bytes, to: str, scan_core: str) -> None:
     assert again["cost"] == pytest.approx(want["cost"]) and again["responses"] == want["responses"]
 
 
+def test_tokens_that_only_a_whole_session_has_are_told(scan_core: str) -> None:
+    """Those of an agent's span or of a result beyond those of the responses, wherever they stand."""
+    times = {"startTimeUnixNano": "1700000000000000000", "endTimeUnixNano": "1700000001000000000"}
+
+    def span(number: int, operation: str, tokens: int, trace: str) -> dict[str, Any]:
+        said = [attribute("gen_ai.operation.name", operation), attribute("gen_ai.usage.input_tokens", tokens)]
+        return {"traceId": trace, "spanId": str(number), "name": "x", **times, "attributes": said}
+
+    session = {"type": "result", "subtype": "success", "usage": {"input_tokens": 9, "output_tokens": 4}}
+    responses = [json.loads(one) for one in _responses(1, 2)]
+    counts = {"input_tokens": 5, "output_tokens": 10_000}
+    log = [
+        *(span(1, "invoke_agent", 10, "aa"), span(2, "chat", 6, "aa"), span(3, "invoke_agent", 7, "bb")),
+        *({**session, "session_id": one} for one in ("s", "other")),
+        *responses,
+        {**session, "session_id": "s", "usage": counts},
+    ]
+    for order in (log, log[::-1]):
+        data = samples.text(order)
+        said, want = lines(data, "jsonl")[0], usage(data).total
+        for name in TOKENS:
+            assert sum(turn.get(name, 0) for turn in said) == want[name] > 0 or name not in counts
+
+
 def test_an_absurd_count_is_left_out_and_named(scan_core: str) -> None:
     """As usage leaves it out: a negative count, or a cost that is no response's."""
     made, log, named = Random(1), [], []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -91,13 +92,16 @@ def written(events: list[dict[str, Any]], sse: bool) -> bytes:
     return "".join(f"event: {one.get('type')}\ndata: {json.dumps(one)}\n\n" for one in events).encode()
 
 
-@pytest.mark.parametrize("stream", [anthropic, openai])
+@pytest.mark.parametrize(("stream", "mixed"), [(anthropic, False), (openai, False), (openai, True)])
 @pytest.mark.parametrize("sse", [False, True])
-def test_a_stream_is_what_its_pieces_were_made_of(stream: Any, sse: bool, scan_core: str) -> None:
+def test_a_stream_is_what_its_pieces_were_made_of(stream: Any, mixed: bool, sse: bool, scan_core: str) -> None:
+    """Also of streams at one time, where each piece has the id of its response."""
     for seed in range(rounds(12)):
         made = Random(seed)
         said = responses(made)
-        data = written([one for response in said for one in stream(response, made)], sse)
+        events = [[*stream(response, made)] for response in said]
+        each = zip_longest(*events) if mixed else events
+        data = written([one for several in each for one in several if one], sse)
         cached = 3 if stream is anthropic else 0
         found = usage(data, "model")
         for name in NAMES:

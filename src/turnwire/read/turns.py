@@ -18,7 +18,7 @@ from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_o
 from turnwire.formats.table import COLUMNS as EVERY, Compiled
 from turnwire.json.text import write as _write
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.usage import MOST_COST, TOKENS as COUNTED, uncached_input
+from turnwire.read.usage import MOST_COST, TOKENS as COUNTED, of_traces, uncached_input
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -51,9 +51,10 @@ class Turn:
 
     columns: column -> value in a scan, from the first record that has one; times are i64 microseconds. role: "user",
     "assistant", "system", "tool", or None for other records. tokens: column -> count, excluding tokens that were
-    counted before. record: the object of its first record, None for a message in one. left: the members of its records
-    that are in no column and no part. held: the members around its record (``Format.enclosing``), each with what else
-    is in its object, None if that cannot be told.
+    counted before; repeated: those of all responses of its session (``Format.repeats``). record: the object of its
+    first record, None for a message in one. left: the members of its records that are in no column and no part. held:
+    the members around its record (``Format.enclosing``), each with what else is in its object, None if that cannot be
+    told.
     """
 
     columns: dict[str, Any]
@@ -63,6 +64,7 @@ class Turn:
     record: dict[str, Any] | None = None
     left: dict[str, None] = field(default_factory=dict)
     held: tuple[tuple[str, dict[str, Any]], ...] = ()
+    repeated: dict[str, int] = field(default_factory=dict)
 
     def text(self) -> str:
         """Its text, without reasoning, calls and results."""
@@ -245,8 +247,7 @@ class Turns:
             for number, (row, raw) in enumerate(zip(rows, map(bytes, batch.raws()), strict=True)):
                 columns = dict(zip(names, (batch.file, *row), strict=True))
                 table, layouts = _tables(columns["wire"])
-                again = TOKENS if columns["kind"] in table.repeats else ()
-                columns |= {name: None for name in _COUNTED if name in again or not _fits(columns[name], name)}
+                columns |= {name: None for name in _COUNTED if not _fits(columns[name], name)}
                 fields = msgspec.json.decode(raw)
                 if self._told.add(hash(raw)) and table.is_known(fields):  # of a session that was resumed
                     continue
@@ -278,6 +279,10 @@ class Turns:
         reader, tokens = Reader(), {name: columns[name] for name in TOKENS if columns[name] is not None}
         if tokens and table.cached_is_input is not False:
             tokens["input_tokens"] = int(uncached_input(table, Counter(tokens), columns["total_tokens"] or 0))
+        repeated: dict[str, int] = {}
+        if columns["kind"] in table.repeats:
+            repeated, tokens = tokens, {}
+            columns |= dict.fromkeys((*TOKENS, "total_tokens"))
         every = list(messages_of(fields, table.messages, reader)) if table.messages else []
         messages = list(self._untold(columns, every, reader)) if table.messages else []
         answers = [number for number, one in enumerate(messages) if one.role == "assistant"]
@@ -289,7 +294,7 @@ class Turns:
         if piece := table.is_piece(fields):
             parts = [part._replace(block=part.block or ()) if part.kind in _SAID else part for part in parts]
         own = _own(columns, parts, said.role or ("assistant" if piece else None))
-        own.tokens, own.record, own.held = tokens, fields, held
+        own.tokens, own.repeated, own.record, own.held = tokens, repeated, fields, held
         found = [own if number == last else _within(columns, one) for number, one in enumerate(messages)]
         for turn, one in zip(found, messages, strict=True):
             for name, (place, value) in one.columns.items():
@@ -438,28 +443,78 @@ def turns(source: Any, *, wire: str | None = None, conversation: str | None = No
 
 
 def merged(found: Iterable[Turn]) -> Iterator[Turn]:
-    """Merges the turns of one response that follow each other, or have results of its calls and events between them."""
-    told = _Told()
+    """Merges the turns of one response that follow each other, or have results of its calls and events between them, or
+    pieces of other responses with ids. The tokens that only records of whole sessions have are turns at the end."""
+    told, again = _Told(), _Repeated()
     run: list[Turn] = []  # a turn, and behind one of a response what neither a user nor a model said
+    streams: dict[tuple[Any, ...], list[Turn]] = {}  # responses in pieces that may go on, one of which is the run
     open_key: tuple[Any, ...] = ()
     for turn in found:
         table = _tables(turn.columns["wire"])[0]
         # In a damaged line of a session a message of the API may be found: its key is the first id alone.
         key = (table.provider or table.name, *(turn.columns[name] for name in table.copy_of))
         known = turn.record is not None and key[1:2] not in ((), (None,), ("",))  # an empty id is none
+        if known and key != open_key and table.is_piece(turn.record):
+            yield from () if streams else _closed(run)
+            run, open_key = streams.setdefault(key, []), key
+            yield from _closed(streams.pop(next(iter(streams)))) if len(streams) > _NEAR else ()
         same = known and key[:2] == open_key[:2] and (key == open_key or len(key) != len(open_key))
         goes_on = bool(run) and (same or len(run) == 1) and _continues(run[0], turn, same)
         if known and turn.tokens:
             turn.tokens = told.added(open_key if same else key, turn.tokens)
+        if table.repeats:
+            again.add(turn)
         if goes_on:
             _add(run[0], turn)
             open_key = key if turn.columns["kind"] == "usage" else open_key
+        elif not run:
+            run.append(turn)
+            open_key = key if known else ()
         elif open_key and turn.role not in ("assistant", "user") and run[0].role == "assistant" and len(run) < _NEAR:
             run.append(turn)
         else:
-            yield from _closed(run)
-            run, open_key = [turn], key if known else ()
-    yield from _closed(run)
+            for one in [*streams.values()] or [run]:
+                yield from _closed(one)
+            streams, run, open_key = {}, [turn], key if known else ()
+    for one in [*streams.values()] or [run]:
+        yield from _closed(one)
+    yield from again.left()
+
+
+class _Repeated:
+    """The tokens of records of whole sessions, and of the other responses of these, as ``turnwire.read.usage`` counts
+    them."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[Any, ...], Counter[str]] = {}
+        self._again: list[tuple[tuple[Any, ...], Turn]] = []
+
+    def add(self, turn: Turn) -> None:
+        session = tuple(turn.columns[name] for name in ("wire", "conversation", "origin"))
+        if turn.tokens:
+            self._said.setdefault(session, Counter()).update(turn.tokens)
+        if turn.repeated and len(self._again) < MOST:
+            of = _within(turn.columns, Said({}, "assistant", []))
+            of.columns["kind"], of.tokens = turn.columns["kind"], turn.repeated
+            self._again.append((session, of))
+
+    def left(self) -> Iterator[Turn]:
+        """The tokens that no response has: of those of a session the most of each."""
+        sessions = [*dict.fromkeys((*self._said, *(session for session, _ in self._again)))]
+        numbers = dict(zip(sessions, of_traces(sessions), strict=True))
+        said, most = dict[int, Counter[str]](), dict[int, Turn]()
+        for session, tokens in self._said.items():
+            said.setdefault(numbers[session], Counter()).update(tokens)
+        for session, turn in self._again:
+            if (number := numbers[session]) not in said:
+                yield turn
+            else:
+                first = most.setdefault(number, turn)
+                first.tokens = dict(Counter(first.tokens) | Counter(turn.tokens))
+        for number, turn in most.items():
+            turn.tokens = dict(Counter(turn.tokens) - said[number])
+            if turn.tokens:
+                yield turn
 
 
 def _closed(run: list[Turn]) -> list[Turn]:

@@ -443,7 +443,7 @@ def _without_repeats(kept: list[NDArray[Any]], places: NDArray[np.int64]) -> lis
     return found
 
 
-def of_traces(told: list[Sequence[int]]) -> list[int]:
+def of_traces(told: list[Any]) -> list[int]:
     """The sessions of (wire, session, trace), as the places of some of each. Spans without a session have their trace
     as one, and may be of any that others of it name: these count as one."""
     above = [*range(len(told))]
@@ -453,7 +453,7 @@ def of_traces(told: list[Sequence[int]]) -> list[int]:
             above[one] = one = above[above[one]]
         return one
 
-    first: dict[tuple[int, int], int] = {}
+    first: dict[Any, int] = {}
     for number, (wire, session, _) in enumerate(told):
         above[number] = first.setdefault((wire, session), number)
     for number, (wire, _, trace) in enumerate(told):
