@@ -114,6 +114,8 @@ class Reader:
         value, steps = fields, _steps(path)
         for number, step in enumerate(steps):
             if type(value) is not dict or step not in value:
+                if type(value) is dict and step != "{}" and not _is_wrapped(value):
+                    return []
                 found = [(place, value)]
                 for further in steps[number:]:
                     found = [one for place, value in found for one in self._within(place, value, further)]
@@ -254,7 +256,7 @@ def parts_of(fields: Any, rules: tuple[PartRule, ...], reader: Reader | None = N
     found: list[Part] = []
     places: dict[str, list[PartRule]] = {}
     for rule in rules:
-        if applies(fields, rule, reader):
+        if not _is_barred(fields, rule, reader) and _is_one(fields, rule, reader):
             places.setdefault(rule.at, []).append(rule)
     results = [rule for rule in rules if rule.kind == "result" and rule.at in places]
     told = {f"{rule.at}/{text}".lstrip("/") for rule in results for text in _several(rule.text)}
@@ -281,10 +283,14 @@ def _joined(pieces: list[Part]) -> Part:
     return Part(kind, "".join(piece.text for piece in pieces), of, name, arguments, failed)
 
 
-def applies(fields: Any, rule: PartRule | MessageRule, reader: Reader) -> bool:
-    """True if a record is one of those that a rule is for."""
-    if rule.unless and any(value not in (None, [], "") for _, value in reader.values(fields, rule.unless)):
-        return False
+def _is_barred(fields: Any, rule: PartRule | MessageRule, reader: Reader) -> bool:
+    """True if a record has what those of a rule lack."""
+    path = rule.unless
+    return bool(path) and any(value not in (None, [], "") for _, value in reader.values(fields, path))
+
+
+def _is_one(fields: Any, rule: PartRule | MessageRule, reader: Reader) -> bool:
+    """True if a record or a message is one of those that a rule is for."""
     if rule.when is None:
         return True
     found = [place for place, value in reader.values(fields, rule.when[0]) if value == rule.when[1]]
@@ -319,9 +325,10 @@ def shape_of(value: Any, words: frozenset[str]) -> Any:
 def messages_of(fields: Any, rules: tuple[MessageRule, ...], reader: Reader) -> Iterator[Said]:
     """The messages in a record, those of one place in the order in which they stand."""
     for at, here in groupby(rules, attrgetter("at")):
-        several = [rule for rule in here if applies(fields, rule._replace(when=None), reader)]
-        for place, value in reader.values(fields, at) if several else ():
-            rule = next((one for one in several if applies(value, one._replace(unless=""), reader)), None)
+        values = reader.values(fields, at)
+        several = [rule for rule in here if not _is_barred(fields, rule, reader)] if values else []
+        for place, value in values if several else ():
+            rule = next((one for one in several if _is_one(value, one, reader)), None)
             if isinstance(value, str) and rule:
                 reader.take(place)
                 yield Said({}, rule.role or "user", [Part("text", value)] if value else [])
