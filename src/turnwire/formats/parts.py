@@ -111,7 +111,7 @@ class Reader:
         """The values at a path of an object, each with its place: of all items, where "*" stands in it. JSON in a text
         of OTLP is read where the path goes on in it."""
         place: Place = (0, None)
-        value, steps = fields, _steps(path)
+        value, steps = fields, steps_of(path)
         for number, step in enumerate(steps):
             if type(value) is not dict or step not in value:
                 if type(value) is dict and step != "{}" and not _is_wrapped(value):
@@ -213,7 +213,7 @@ class Reader:
 
 
 @lru_cache(4096)
-def _steps(path: str) -> tuple[str, ...]:
+def steps_of(path: str) -> tuple[str, ...]:
     """The steps of a path; a key in brackets may have slashes."""
     found: list[str] = []
     for step in path.split("/") if path else ():
@@ -298,30 +298,6 @@ def _is_one(fields: Any, rule: PartRule | MessageRule, reader: Reader) -> bool:
     return bool(found)
 
 
-def values_at(fields: Any, path: str) -> list[Any]:
-    """The values at a path of an object: of all items, where "*" stands in it."""
-    if "[" in path or "{" in path:
-        return [value for _, value in Reader().values(fields, path)]
-    found = [fields]
-    for step in _steps(path):
-        if step == "*":
-            found = [item for value in found if type(value) is list for item in value]
-        else:
-            found = [value[step] for value in found if type(value) is dict and step in value]
-    return found
-
-
-def shape_of(value: Any, words: frozenset[str]) -> Any:
-    """An object without its values, apart from those of some members: objects of one shape are read alike."""
-    if type(value) is dict:
-        return tuple(
-            [(key, one if key in words and type(one) is str else shape_of(one, words)) for key, one in value.items()]
-        )
-    if type(value) is list:
-        return tuple([shape_of(one, words) for one in value])
-    return bool(value) if type(value) is str else type(value)
-
-
 def messages_of(fields: Any, rules: tuple[MessageRule, ...], reader: Reader) -> Iterator[Said]:
     """The messages in a record, those of one place in the order in which they stand."""
     for at, here in groupby(rules, attrgetter("at")):
@@ -404,13 +380,11 @@ def as_text(value: Any) -> str:
 
 def _loaded(arguments: Any) -> Any:
     """Arguments that some formats write as the text of JSON."""
+    import msgspec  # which only reading of parts needs
+
     if isinstance(arguments, str):
         try:
-            return json.loads(arguments, parse_constant=_refuse)
-        except (ValueError, RecursionError):
+            return msgspec.json.decode(arguments)
+        except (msgspec.DecodeError, RecursionError):
             return arguments
     return arguments
-
-
-def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is not JSON")

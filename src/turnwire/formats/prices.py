@@ -38,7 +38,7 @@ class ModelPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hour if kind == "cache_write_1h" else float(getattr(self, kind))
 
 
-_MADE = re.compile(r"(?:@|-)(?:20\d{6}|20\d\d-\d\d-\d\d|latest)(?:-v\d+(?::\d+)?)?$")
+_MADE = re.compile(r"(?:@|-)(?:20\d{6}|20\d\d-\d\d-\d\d|latest|0)(?:-v\d+(?::\d+)?)?$")
 _OF = re.compile(r"^(?:.*/|(?:[a-z]{2,6}\.)?(?:anthropic|openai)\.)")
 
 

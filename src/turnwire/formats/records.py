@@ -28,15 +28,10 @@ def kind_of(value: Any) -> str:
     return _KINDS[type(value)]
 
 
-_WORDS = {
-    **{"string": "a string", "object": "an object", "array": "an array", "boolean": "true or false", "null": "null"},
-    **dict.fromkeys(("count", "negative", "fraction"), "a number"),
-}
-
-
-def in_words(kinds: Sequence[str]) -> str:
+def _in_words(*kinds: str) -> str:
     """Kinds of JSON values, for people."""
-    return " or ".join(dict.fromkeys(_WORDS[kind] for kind in kinds))
+    names = dict.fromkeys("number" if kind in ("count", "negative", "fraction") else kind for kind in kinds)
+    return " or ".join(f"{'an' if name[0] in 'ao' else 'a'} {name}" for name in names)
 
 
 class Record(Message):
@@ -138,8 +133,8 @@ class Reading:
             return None
         path, kinds = broken
         there = value_at(fields, path) is not MISSING
-        told = f"{path} is {in_words((kind_of(value_at(fields, path)),)) if there else 'missing'}"
-        text = f"{told}; it must be {in_words(kinds)}" if kinds else f"{told}; it must be missing"
+        told = f"{path} is {_in_words(kind_of(value_at(fields, path))) if there else 'missing'}"
+        text = f"{told}; it must be {_in_words(*kinds)}" if kinds else f"{told}; it must be missing"
         return Reason.WRONG_TYPE if there else Reason.MISSING_FIELD, text, f"/{path}"
 
     def encode(self, message: Record, strict: bool = True) -> str:

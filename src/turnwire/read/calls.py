@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 
 from turnwire import registry
-from turnwire.formats.parts import MessageRule, PartRule, id_of, values_at
+from turnwire.formats.parts import MessageRule, PartRule, Reader, id_of, steps_of
 from turnwire.formats.table import KINDS, sources_of
 from turnwire.json.text import read_object
 from turnwire.read.coding import TextColumns, ids_of, mixed, number_of, numbers_of
@@ -319,11 +319,11 @@ def _add_calls(found: list[Any], row: int, fields: Any, rules: list[tuple[str, l
     """Appends (row, is a result, call id, tool, failure value) for each call and result in an object."""
     for at, several in rules:
         several = [one for one in several if not one[0].unless or _fits(fields, one[0].unless, None)]
-        for message in values_at(fields, at) if several else ():
+        for message in _values_at(fields, at) if several else ():
             told = next((places for rule, places in several if _fits(message, "", rule.when)), ())
             for where, parts in told:
                 here = [one for one in parts if _fits(message, one[0].unless, one[0].when)]
-                for value in values_at(message, where) if here else ():
+                for value in _values_at(message, where) if here else ():
                     if type(value) is not dict:
                         continue
                     word = value.get("type")
@@ -338,14 +338,27 @@ def _add_calls(found: list[Any], row: int, fields: Any, rules: list[tuple[str, l
                         break
 
 
+def _values_at(fields: Any, path: str) -> list[Any]:
+    """The values at a path of an object: of all items, where "*" stands in it."""
+    if "[" in path or "{" in path:
+        return [value for _, value in Reader().values(fields, path)]
+    found = [fields]
+    for step in steps_of(path):
+        if step == "*":
+            found = [item for value in found if type(value) is list for item in value]
+        else:
+            found = [value[step] for value in found if type(value) is dict and step in value]
+    return found
+
+
 def _last(value: dict[str, Any], path: str | None) -> Any:
-    return None if path is None else [None, *values_at(value, path)][-1]
+    return None if path is None else [None, *_values_at(value, path)][-1]
 
 
 def _fits(fields: Any, unless: str, when: tuple[str, str] | None) -> bool:
-    if unless and any(value not in (None, [], "") for value in values_at(fields, unless)):
+    if unless and any(value not in (None, [], "") for value in _values_at(fields, unless)):
         return False
-    return when is None or when[1] in values_at(fields, when[0])
+    return when is None or when[1] in _values_at(fields, when[0])
 
 
 def _tree(parents: dict[int, int]) -> dict[str, int]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import FORMATS, LIMITS
-from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_of, parts_of, shape_of
+from turnwire.formats.parts import ROLES, Part, Reader, Said, joined, messages_of, parts_of
 from turnwire.formats.table import COLUMNS as EVERY, Compiled
 from turnwire.json.text import write as _write
 from turnwire.log.scanning import Counts, scan
@@ -336,7 +336,7 @@ class Turns:
         """The members of a record that nothing took; records of one shape without messages have the same."""
         key = None
         if not table.messages:
-            key = hash((shape_of(fields, _words(table.name)), *[columns[name] is None for name in COLUMNS]))
+            key = hash((_shape(fields, _words(table.name)), *[columns[name] is None for name in COLUMNS]))
             if (known := self._left.get(key)) is not None:
                 return known
         for layout in layouts:
@@ -406,6 +406,17 @@ def _within(record: dict[str, Any], said: Said) -> Turn:
     calls = any(part.kind == "call" for part in said.parts)
     columns["kind"] = "tool_call" if calls else _KINDS.get(said.role or "", "message")
     return Turn(columns, said.role, said.parts, {})
+
+
+def _shape(value: Any, words: frozenset[str]) -> Any:
+    """An object without its values, apart from those of some members: objects of one shape are read alike."""
+    if type(value) is dict:
+        return tuple(
+            [(key, one if key in words and type(one) is str else _shape(one, words)) for key, one in value.items()]
+        )
+    if type(value) is list:
+        return tuple([_shape(one, words) for one in value])
+    return bool(value) if type(value) is str else type(value)
 
 
 @lru_cache(64)
