@@ -288,6 +288,28 @@ def test_a_call_fails_by_its_exit_code(payload: dict[str, Any], failed: bool | N
     assert [part.failed for turn in turns(data) for part in turn.parts] == [False, failed is True]
 
 
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "continued"])
+def test_a_running_total_is_what_it_grew_by(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scan_core: str
+) -> None:
+    """Where nothing else has the tokens of a response; totals that begin anew, and counts that are written twice."""
+    lines, expected = [dict[str, Any](line) for line in ROLLOUTS], list[Any]()
+    total = dict[str, int]()
+    for line in lines:
+        payload = line.get("payload", {})
+        if line.get("type") in ("session_meta", "thread.started"):
+            total = {}
+        if payload.get("type") == "token_count" and (info := payload.get("info")):
+            last, total = info["last_token_usage"], info["total_token_usage"]
+            line["payload"] = {"type": "token_count", "info": {"total_token_usage": total}}
+            expected.append((last["input_tokens"], last["output_tokens"], last["total_tokens"], total["total_tokens"]))
+    assert len(expected) > 10
+    monkeypatch.setitem(globals(), "SESSION", samples.text(lines))
+    monkeypatch.setitem(globals(), "COLUMNS", ["kind", "input_tokens", "output_tokens", "total_tokens", "sequence"])
+    found = [row for row in rows(WAYS[way](tmp_path / "a.jsonl")) if row[3]]
+    assert found == expected
+
+
 def test_no_column_has_a_running_total_of_tokens(scan_core: str) -> None:
     [batch] = turnwire.scan(samples.text(samples.codex(5)), wire="codex", where={"kind": "usage"})
     assert (batch["total_tokens"] == batch["input_tokens"] + batch["output_tokens"]).all()

@@ -13,7 +13,6 @@ import msgspec
 FAST = "-fast"
 """Behind the name of a model: it ran in the mode that answers faster and costs more."""
 
-
 Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 

@@ -115,9 +115,7 @@ class Source(NamedTuple):
 _LOOSE = ("sum", "between", "word", "seconds", "item", "above")
 """Ways to read a member of any type, each with a fill of its name."""
 _EVERY_HOW = ("", "loose", "digits", "epoch", *_LOOSE)
-Loose, Digits, Epoch, Sum, Between, Truth, Seconds, Item, Above = (
-    partial(Source, how=how) for how in ("loose", "digits", "epoch", *_LOOSE)
-)
+Loose, Digits, Epoch, Sum, Between, Truth, Seconds, Item, Above = (partial(Source, how=how) for how in _EVERY_HOW[1:])
 Columns = Mapping[str, str | Source | tuple[str | Source, ...]]
 
 
@@ -163,15 +161,17 @@ class Format(NamedTuple):
     that the other side makes, and the kinds of the answers to them. carried: the text columns that a record inherits
     from the one before it in its input, unless it is of one of the kinds ``begins``; archive: the ending of archives
     whose files are one input for this. gathered: the columns of texts and integers of which a record of the kind
-    "usage" has the first value since the usage or the beginning before it. exit_code: the exit code in the text of an
-    answer, which tells whether the call failed. cached_is_input: whether ``input_tokens`` includes cached tokens; None
-    if ``total_tokens`` of the record tells. folders: the usual folders of the format's files; home: an environment
-    variable that may name other parent folders. asks, answers: the kinds of records that make and that answer a call,
-    by its ``call_id``; errors: the format whose records its errors are. parts: rules for the texts, calls and results
-    in a record. messages: rules for the messages in a record that holds several. enclosing: the members around records,
-    each an array of objects, the outermost first; what else is in these objects is about all records in them. provider:
-    OpenTelemetry's name for the provider, if the format contains only its models. embeds: True if its records hold
-    those of other formats, whose signs are in damaged ones, too.
+    "usage" has the first value since the usage or the beginning before it. running: the columns that are running totals
+    in such a record without ``sequence``: a scan has what each adds to the one before it, and ``total_tokens`` as
+    ``sequence``. exit_code: the exit code in the text of an answer, which tells whether the call failed.
+    cached_is_input: whether ``input_tokens`` includes cached tokens; None if ``total_tokens`` of the record tells.
+    folders: the usual folders of the format's files; home: an environment variable that may name other parent folders.
+    asks, answers: the kinds of records that make and that answer a call, by its ``call_id``; errors: the format whose
+    records its errors are. parts: rules for the texts, calls and results in a record. messages: rules for the messages
+    in a record that holds several. enclosing: the members around records, each an array of objects, the outermost
+    first; what else is in these objects is about all records in them. provider: OpenTelemetry's name for the provider,
+    if the format contains only its models. embeds: True if its records hold those of other formats, whose signs are in
+    damaged ones, too.
     """
 
     name: str
@@ -190,6 +190,7 @@ class Format(NamedTuple):
     begins: tuple[str, ...] = ("session",)
     archive: str = ""
     gathered: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
     exit_code: Callable[[Any], int | None] | None = None
     cached_is_input: bool | None = False
     folders: tuple[str, ...] = ()
@@ -268,7 +269,11 @@ def _faults(table: Format) -> Iterator[str]:
         ("kind of records", kinds, KINDS),
         ("type of JSON values", types, _ANY),
         ("kind of parts", {part.kind for part in rules}, KINDS_OF_PARTS),
-        ("column", {*table.copy_of, *table.carried, *table.gathered}, [column.name for column in COLUMNS]),
+        (
+            "column",
+            {*table.copy_of, *table.carried, *table.gathered, *table.running},
+            [column.name for column in COLUMNS],
+        ),
     ):
         yield from (f"{one!r} is no {what}; there are {', '.join(known)}" for one in sorted(given - {*known}))
 

@@ -149,6 +149,19 @@ TABLE = Format(
             needs={"payload": ("object",), "timestamp": ("string",)},
             marks=_MARKS,
         ),
+        Layout(  # of older versions, without the counts of a response
+            signs={"type": ("event_msg",), "payload/info/total_token_usage": (), "timestamp": ()},
+            kind="usage",
+            columns={
+                "time": "timestamp",
+                "subject": Loose("payload/type"),
+                "model": Loose("payload/info/model"),
+                **_counts("payload/info/total_token_usage"),
+                "total_tokens": "payload/info/total_token_usage/total_tokens",
+            },
+            marks=_MARKS,
+            without=("payload/info/last_token_usage/input_tokens",),
+        ),
         *_with_unnamed(
             "payload/type",
             Layout(
@@ -185,7 +198,9 @@ TABLE = Format(
                     "error": Loose("payload/result/Err"),
                     **_counts("payload/info/last_token_usage"),
                     "total_tokens": "payload/info/last_token_usage/total_tokens",
-                    "sequence": "payload/info/total_token_usage/total_tokens",  # repeated counts share it
+                    "sequence": tuple(  # repeated counts share it
+                        f"payload/info/{of}_token_usage/total_tokens" for of in ("total", "last")
+                    ),
                 },
                 needs={"payload": ("object",), "timestamp": ("string",)},
                 marks=_MARKS,
@@ -252,6 +267,7 @@ TABLE = Format(
     follows=("status",),
     carried=("conversation", "origin", "model", "project"),
     gathered=("tool",),
+    running=(*_counts(""), "total_tokens"),
     exit_code=exit_code,
     cached_is_input=True,
     parts=(*_item_parts("payload"), *_item_parts(""), *_EXECUTED_PARTS),

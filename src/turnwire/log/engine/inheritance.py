@@ -19,7 +19,7 @@ from turnwire.log.search.rows import REJECT_DTYPES
 from turnwire.log.search.texts import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,7 +41,8 @@ def handed_on(inherited: dict[str, dict[str, str]], before: str | None, now: str
 
 
 class Inheritance:
-    """The rules of the formats in a scan, by their tables: ``Format.carried``, ``gathered`` and ``exit_code``.
+    """The rules of the formats in a scan, by their tables: ``Format.carried``, ``gathered``, ``running`` and
+    ``exit_code``.
 
     asked: the columns that the scan looks at; every: what else is inherited is read, too, so that a later scan may
     continue with other columns. columns: those that the rules need, () if records inherit nothing.
@@ -49,16 +50,18 @@ class Inheritance:
 
     def __init__(self, finder: Finder, asked: set[str], every: bool) -> None:
         self._finder = finder
-        self._rules: list[tuple[int, Any, list[str], list[str], bool]] = []
+        self._rules: list[tuple[int, Any, list[str], list[str], tuple[str, ...], bool]] = []
         names: set[str] = set()
         for wire in finder.wires if of_formats(finder.wire) else ():
             found: Any = registry.wire(wire)
             table = found.table
             carried, gathered = ([one for one in of if every or one in asked] for of in (table.carried, table.gathered))
             judged = table.exit_code is not None and "failed" in asked
-            if carried or gathered or judged or table.follows:
-                self._rules.append((registry.codes().index(wire), table, carried, gathered, judged))
-                names |= {"kind", *carried, *gathered, *(("text", "failed") if judged else ())}
+            totals = (*table.running, "sequence")
+            running = totals if table.running and (every or asked & {*totals}) else ()
+            if carried or gathered or running or judged or table.follows:
+                self._rules.append((registry.codes().index(wire), table, carried, gathered, running, judged))
+                names |= {"kind", *carried, *gathered, *running, *(("text", "failed") if judged else ())}
         self.columns = tuple(column for column in finder.columns if column.name in names)
 
     def belonging(self, found: BlockResult) -> Mask | None:
@@ -76,7 +79,7 @@ class Inheritance:
         """Adds to the records of a block what they inherit, and moves ``found.state.inherited`` to the end of it."""
         kinds = next((column.names for column in self.columns if column.name == "kind"), ())
         rows = _Rows(found, self._finder)
-        for code, table, carried, gathered, judged in self._rules:
+        for code, table, carried, gathered, running, judged in self._rules:
             if table.name not in found.wires:
                 continue
             rows.of_wire(code)
@@ -84,6 +87,8 @@ class Inheritance:
             before = found.state.inherited.get(table.name, {})
             after = {name: rows.carry(name, begun, before.get(name)) for name in carried}
             after |= {name: rows.gather(name, begun, counted, before.get(name)) for name in gathered}
+            if running:
+                after |= rows.subtract(running[:-1], begun, counted, before)
             if judged:
                 rows.judge(np.isin(rows.kinds, [kinds.index(kind) for kind in table.answers]), table.exit_code)
             every = {**before, **after}
@@ -294,6 +299,31 @@ class _Rows:
         heirs &= first[:-1] < ends
         self._give(name, self._at[ends[heirs]], first[:-1][heirs], np.arange(1 + heirs.sum()) > 0, None)
         return None if first[-1] == len(has) else self._text(int(first[-1]), name)
+
+    def subtract(
+        self, names: Sequence[str], begun: Mask, counted: Mask, before: dict[str, str]
+    ) -> dict[str, str | None]:
+        """Makes running totals what each adds to the one before it, and ``total_tokens`` the ``sequence``. Returns the
+        last totals, each with what it added; None behind a beginning. Equal totals are the same count, again; smaller
+        ones begin anew."""
+        rows = np.flatnonzero(counted & self._has("total_tokens") & ~self._has("sequence"))
+        at, ends = self._at[rows], np.flatnonzero(begun)
+        known = {name: [*map(int, (before.get(name) or "0 0").split())] for name in names}
+        total = self._arrays["total_tokens"][at]
+        last = np.append(known["total_tokens"][0], total)
+        sessions = np.searchsorted(ends, np.append(-1, rows), "right")
+        anew = (np.diff(sessions) > 0) | (np.diff(last) < 0)
+        runs = np.cumsum(anew | (np.diff(last) != 0))
+        starts = np.searchsorted(runs, np.arange(1, runs.max(initial=0) + 1))
+        self._arrays["sequence"][at] = total
+        self._arrays["present"][at] |= self._bits("sequence")[0]
+        for name, (least, added) in known.items():
+            totals = np.append(least, self._arrays[name][at][starts])
+            more = np.append(added, np.maximum(totals[1:] - np.where(anew[starts], 0, totals[:-1]), 0))
+            self._arrays[name][at] = more[runs]
+            known[name] = [int(totals[-1]), int(more[-1])]
+        over = len(ends) and (not len(rows) or ends[-1] > rows[-1])
+        return {name: f"{one[0]} {one[1]}" if one[0] and not over else None for name, one in known.items()}
 
     def judge(self, answers: Mask, exit_code: Any) -> None:
         """Sets ``failed`` of answers to calls by the exit code in their text, where no member tells."""
