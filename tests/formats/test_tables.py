@@ -233,6 +233,25 @@ def test_damage_is_named_by_the_lines_around_it(name: str, batch_bytes: int, sca
                 assert sum(map(len, alone)) == 0
 
 
+@pytest.mark.parametrize("value", ["NaN", "1e999", '"\\ud800"', '1,"value":1', '"\t"', "'a'", "{},"])
+def test_whole_lines_of_other_programs_are_text(value: str, scan_core: str) -> None:
+    """Even if they begin as records do, and are no strict JSON; those of the format have its signs."""
+    line = samples.text(samples.lines("codex")[2:3])
+    other = b'%b,"value":%b}\n' % (line[: line.index(b",")], value.encode())
+    found = turnwire.scan(line + other + line[:40] + b"\n" + other + line, wire=FORMATS)
+    assert sum(map(len, found)) == 2 and [one["line"] for one in found.rejects.rows()] == [3]
+
+
+@pytest.mark.parametrize("name", ["codex", "claude_code", "mcp"])
+def test_damage_ends_behind_a_colon(name: str, scan_core: str) -> None:
+    """The next line is no value of a line that was cut off, whatever it begins with."""
+    whole = samples.text(samples.lines(name)[2:3])
+    cut = whole[: whole.rindex(b":", 0, len(whole) * 2 // 3) + 1]
+    for text in ("null", "true story", "2025-09-01 started", '"quoted" text', '{"a":1} x', "-5 degrees"):
+        found = turnwire.scan(whole + cut + b"\n%b\nmore\n" % text.encode() + whole, wire=name)
+        assert sum(map(len, found)) == 2 and [bytes(one["raw"]) for one in found.rejects.rows()] == [cut]
+
+
 @pytest.mark.parametrize(
     "put", ["{0}\0{0}", "{0}{0}\0\n{0}", "{0}{1}\0\n{0}", "{0}{0}\0", "\ufeff{0}{2}\n{0}", "{0}{2}\n{0}"]
 )
