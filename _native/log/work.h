@@ -84,15 +84,15 @@ static inline void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
     }
 }
 
-/* --- CSP/1: the first line of a TASK, a RESULT or an ERROR, a STATUS that is PARTIAL, and the task that an ERROR is AT -- */
+/* --- CSP/1: the head of a TASK, a RESULT or an ERROR, a STATUS that is PARTIAL, and the task that an ERROR is AT -- */
 
 static inline int tw_is_space(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 static inline void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
 {
     const uint8_t *end = p + size, *at = NULL;
-    size_t at_size = 0;
-    int block = 0, error = 0, partial = 0;
+    size_t at_size = 0, word = 0;
+    int blank = 0, partial = 0;
     while (p < end) {
         const uint8_t *stop = memchr(p, '\n', (size_t)(end - p));
         const uint8_t *line = p;
@@ -103,38 +103,28 @@ static inline void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
             return;
         }
         n -= n && line[n - 1] == '\r';
-        switch (n ? *line : 0) {
-        case 'T':
-        case 'R':
-        case 'E': {
-            const size_t word = block ? 0 : n > 5 && !memcmp(line, "TASK ", 5) ? 5 : n > 7 && !memcmp(line, "RESULT ", 7) ? 7
+        if (!word) {                         /* the block begins with the first line behind the blank one */
+            while (to < n && tw_is_space(line[to])) to++;
+            if (to == n) blank = 1;
+            if (to == n || !blank) continue;
+            word = n > 5 && !memcmp(line, "TASK ", 5) ? 5 : n > 7 && !memcmp(line, "RESULT ", 7) ? 7
                 : n > 6 && !memcmp(line, "ERROR ", 6) ? 6 : 0;
-            for (to = word; word && to < n && !tw_is_space(line[to]); to++) {}
-            if (!word || to < n) break;
-            block = 1;
-            error = word == 6;
-            w->task = error ? NULL : line + word;
+            if (!word) return;
+            w->task = word == 6 ? NULL : line + word;
             w->task_size = n - word;
-            break;
-        }
-        case 'S':
+        } else if (*line == 'S') {
             partial |= tw_same(line, n, "STATUS PARTIAL");
-            break;
-        case 'A':
-            if (at || n <= 4 || memcmp(line, "AT T", 4)) break;
+        } else if (!at && n > 4 && !memcmp(line, "AT T", 4)) {
             for (to = 4; to < n && line[to] >= '0' && line[to] <= '9'; to++) {}
-            if (to < n) break;
+            if (to < n) continue;
             at = line + 3;
             at_size = n - 3;
-            break;
-        default:
-            break;
         }
     }
-    if (error) {
+    if (word == 6) {
         w->task = at;
         w->task_size = at_size;
-    } else if (block && partial) {
+    } else if (word && partial) {
         w->bits &= ~(unsigned)TW_FINAL;
     }
 }

@@ -335,6 +335,7 @@ def test_the_oldest_requests_are_given_up(backend: str, monkeypatch: pytest.Monk
 BLOCKS = {
     "TASK T1": (("REQ TASK T9", "REQ\n<<<\nTASK T3\n>>>"), ("IN AT T7", "IN x")),
     "RESULT T2": (("STATUS PARTIAL", "STATUS OK"), ("DATA STATUS PARTIAL", "DATA\n<<<\nRESULT T9\n>>>", "DATA AT T7")),
+    "MEM M1": (("TASK T5", "RESULT T5", "ERROR T5"), ("STATUS PARTIAL", "AT T7")),
     "ERROR E1": (("AT T7", "AT x", "AT T7x"), ("CAUSE AT T8", "CAUSE\n<<<\nAT T8\n>>>")),
 }
 ACTS, SLOTS = (

@@ -25,7 +25,7 @@ from turnwire.log.engine.columns import REASONS
 from turnwire.log.engine.inheritance import Inheritance, handed_on
 from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import Blocks, InputBlock, Reading, Stop, Stopped, stream_blocks
+from turnwire.log.input.reading import AHEAD, Blocks, InputBlock, Reading, Stop, Stopped, stream_blocks
 from turnwire.log.input.rotated_names import forget
 from turnwire.log.input.rotation import Bookmarks, file_blocks
 from turnwire.log.input.sources import ReadOptions, found_sources, sources
@@ -405,6 +405,9 @@ class Run:
         data: Any
         if reading.memory is not None:
             data = reading.memory[left.base : left.base + size]
+        elif block.memory is not None and not reading.pending[1:] and left.size <= AHEAD:
+            data = block.memory[AHEAD - left.size :]
+            data[: left.size] = np.frombuffer(left.data, np.uint8)
         else:
             data = self._pool.take(size)
             at = 0

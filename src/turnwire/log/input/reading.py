@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _BACK = 1 << 16
 _NEWLINE = 10
 _FIRST_READ = 1 << 16
+AHEAD = 1 << 16
 IDLE = 0.2
 """Seconds without a byte after which a pipe's complete lines are handed on."""
 
@@ -41,7 +42,7 @@ class InputBlock(NamedTuple):
     data: the bytes (a uint8 array that owns its memory, or a view); size: how many of them are input; base: offset of
     the first one in the input; last: whether the input ends with it; taken: how many bytes of the input as it is
     stored (compressed, perhaps) are read by now; within: whether the block before ended within a line, so that what
-    is found in this one by itself does not count.
+    is found in this one by itself does not count; memory: data behind ``AHEAD`` bytes for what the block before leaves.
     """
 
     data: Any
@@ -50,6 +51,7 @@ class InputBlock(NamedTuple):
     last: bool
     taken: int = 0
     within: bool = False
+    memory: Any = None
 
 
 class Stopped(Exception):
@@ -338,7 +340,8 @@ class Reading:
         """The next block that ends with a line, or is full; None if there is none yet."""
         # A line is carried over from nearly every block: with room for one, all of them are of one size.
         size, most = len(self._carried), self._job.batch_bytes
-        data = self._job.pool.take(most + max(size, 1))
+        memory = self._job.pool.take(AHEAD + most + max(size, 1))
+        data = memory[AHEAD:]
         view = memoryview(data.data)[: most + size]
         view[:size] = self._carried
         last, full = False, True
@@ -357,8 +360,8 @@ class Reading:
         self._base += stop
         within, self._within = self._within, stop > 0 and view[stop - 1] != _NEWLINE
         if not full and 2 * size < len(view):
-            data = data[:size].copy()  # whoever keeps it keeps no more than what was read
-        return InputBlock(data, stop, self._base - stop, last, self.raw.taken, within)
+            data, memory = data[:size].copy(), None  # whoever keeps it keeps no more than what was read
+        return InputBlock(data, stop, self._base - stop, last, self.raw.taken, within, memory)
 
     def _taken(self, block: InputBlock | None) -> None:
         """Keeps the last bytes that were read."""
