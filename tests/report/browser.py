@@ -187,10 +187,6 @@ class Page:
         """A PNG of what the window shows."""
         return base64.b64decode(self.send("Page.captureScreenshot")["data"])
 
-    def print(self) -> bytes:
-        """The page as PDF."""
-        return base64.b64decode(self.send("Page.printToPDF", printBackground=True)["data"])
-
     @property
     def errors(self) -> list[str]:
         """Exceptions, errors and warnings so far."""

@@ -1,4 +1,4 @@
-"""How the page looks and reads: colours, narrow windows, print, names for those who listen, empty logs."""
+"""How the page looks and reads: colours, narrow windows, names for those who listen, empty logs."""
 
 from __future__ import annotations
 
@@ -45,16 +45,6 @@ def test_nothing_sticks_out_of_the_window(opened: Open, path: Path) -> None:
         page.resize(width)
         assert page.run("[innerWidth, document.documentElement.scrollWidth <= innerWidth]") == [width, True]
         assert page.run(wide) == 0
-
-
-def test_it_prints_without_the_controls(opened: Open, path: Path) -> None:
-    page = opened(path, scheme="dark")
-    page.send("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
-    assert (
-        page.run("[...document.querySelectorAll('.no-print, .pager')].filter(one => one.checkVisibility()).length") == 0
-    )
-    assert page.run("getComputedStyle(document.body).color") == "rgb(26, 31, 39)"
-    assert page.print().startswith(b"%PDF-")
 
 
 def test_those_who_listen_hear_what_everything_is(opened: Open, path: Path) -> None:

@@ -51,7 +51,7 @@ function drawVolume(holder, view) {
   });
   timeLabels(chart, inner, TOP + tall, height);
   const gap = inner / D.time.buckets > 5 ? 1 : 0, thick = Math.min(WIDEST_BAR, inner / D.time.buckets - gap);
-  const readout = el("p", { class: "readout no-print" }, hint());
+  const readout = el("p", { class: "readout" }, hint());
   for (let bucket = 0; bucket < D.time.buckets; bucket += 1) {
     let base = 0;
     const parts = [];
@@ -77,7 +77,7 @@ function drawVolume(holder, view) {
   const names = { [EARLIER]: "before the chart begins", [LATER]: "after the chart ends", [NO_TIME]: "without a time" };
   holder.replaceChildren(legend(view), chart, readout,
     ...(strays.length ? [note(`Not drawn: ${strays.map(([bucket, records]) => `${plural(records, "record")} ${names[bucket]}`).join(", ")}.${strays.some(([bucket]) => bucket !== NO_TIME) ? ` Times run from ${moment(D.time.first)} to ${moment(D.time.last)}.` : ""}`)] : []),
-    el("details", { class: "data no-print", "aria-label": "Records over time as a table" }, el("summary", {}, "Show as a table"),
+    el("details", { class: "data", "aria-label": "Records over time as a table" }, el("summary", {}, "Show as a table"),
       scroller("Records over time", table("", [{ name: "Time (UTC)" }, { name: "Records", number: true }], rows))));
 }
 

@@ -55,10 +55,9 @@ addEventListener("resize", () => {
   draw();
 });
 
-// What is sticky below the bar of filters begins where the bar ends. On paper all that is closed is open.
+// What is sticky below the bar of filters begins where the bar ends.
 const filterBar = document.getElementById("filter-fold");
 function placeBar() {
   document.documentElement.style.setProperty("--bar", getComputedStyle(filterBar).position === "sticky" ? `${filterBar.offsetHeight}px` : "0px");
 }
 new ResizeObserver(placeBar).observe(filterBar);
-addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details.reject")) one.open = true; });

@@ -6,7 +6,7 @@ function drawRejects(holder, view) {
   if (!allRejects) return holder.replaceChildren(empty("Nothing is damaged: everything that begins like a record is valid."));
   const wires = new Set([...filter.wires].map(wireName));
   const counts = D.reject_counts.filter(([wire]) => !wires.size || wires.has(wire));
-  const reasons = el("div", { class: "chips reasons no-print", role: "group", "aria-label": "Reasons" }, counts.map(([wire, reason, number]) => {
+  const reasons = el("div", { class: "chips reasons", role: "group", "aria-label": "Reasons" }, counts.map(([wire, reason, number]) => {
     const name = `${wire} ${reason}`;
     return el("button", { type: "button", class: `chip wire wire-${wire}`, "aria-pressed": String(chosenReasons.has(name)),
       onclick: () => { if (!chosenReasons.delete(name)) chosenReasons.add(name); drawRejects(holder, view); } },
