@@ -205,21 +205,6 @@ def test_the_sides_of_a_connection_have_ids_of_their_own(client: Any, server: An
             assert (least.count, least.least) == (1, 30_000_000)
 
 
-def test_an_error_answers_the_request_of_its_format(scan_core: str) -> None:
-    """Errors of JSON-RPC are records of MCP; those of requests of A2A answer these, however the blocks end."""
-    asks = {"mcp": "tools/call", "a2a": "tasks/get"}
-    for order in ("mcp", "a2a"), ("a2a", "mcp"):
-        log = [rpc(at, {"method": asks[name], "params": {"name": "add", "id": "t"}}) for at, name in enumerate(order)]
-        refusal = {"error": {"code": -32001, "message": "Task not found"}}
-        log = [log[0], rpc(10, refusal), log[1], rpc(40, refusal), rpc(40, refusal)]
-        for size in (100, 1 << 20):
-            pairings = stats(samples.text(log), wire="formats", batch_bytes=size).pairings
-            for name, took in zip(order, (10_000_000, 39_000_000), strict=True):
-                found = pairings[name, "call"]
-                assert (found.requests, found.answered, found.orphans) == (1, 1, 0)
-                assert (found.latencies.count, found.latencies.most) == (1, took)
-
-
 def chat(number: int, tools: list[str]) -> dict[str, Any]:
     """A chat completion that calls some tools."""
     calls = [
