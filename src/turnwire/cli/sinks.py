@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from turnwire.cli.output import Output
 from turnwire.cli.terminal import milliseconds, table
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class NullSink:
-    """Drops all batches; the base of the other sinks. In a ``with`` block, ``take`` each batch, then ``finish``."""
+    """Drops all batches; the base of the other sinks. ``take`` each batch, then ``finish``."""
 
     prints = False
     """True if rows go to standard output, which may be the terminal that shows progress."""
@@ -25,12 +26,6 @@ class NullSink:
     """True if ``commit`` should end the open part, even if no further batch comes."""
     paths: tuple[str, ...] = ()
     """Files that were written."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        """Does nothing: there is nothing to release."""
 
     def take(self, batch: Batch) -> None:
         """Writes the requested rows of a batch."""
@@ -115,10 +110,10 @@ class TableSink(JsonSink):
 
 
 class FileSink(NullSink):
-    """Writes to a file or a directory, which appears only if the ``with`` block ends without an error.
+    """Writes to a file or a directory.
 
-    output: of ``turnwire.log.output``. grows: it is a directory of parts, each of which appears by ``commit`` together
-    with the position after its records. Whoever made that has entered it, so such a sink is used without ``with``.
+    output: of ``turnwire.log.output``, within its ``with`` block. grows: it is a directory of parts, each of which
+    appears by ``commit`` together with the position after its records.
     """
 
     full = False
@@ -127,13 +122,6 @@ class FileSink(NullSink):
         self._output = output
         self._grows = grows
         self.take = output.take  # type: ignore[method-assign]
-
-    def __enter__(self) -> Self:
-        self._output.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._output.__exit__(*error)
 
     @property
     def paths(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -154,21 +142,18 @@ class FileSink(NullSink):
 
 
 class PipeSink(NullSink):
-    """Writes a file format, such as CSV or Parquet, to standard output or a pipe."""
+    """Writes a file format, such as CSV or Parquet, to standard output or a pipe. The ``stack`` ends it."""
 
     prints = True
     full = False
 
-    def __init__(self, found: Scan, output: Output, format: str, formulas: str) -> None:
+    def __init__(self, found: Scan, output: Output, format: str, formulas: str, stack: ExitStack) -> None:
         from turnwire.log.output.writers import writer
 
         self._output = output
         self._writer = writer(output, found.columns, format, formulas=formulas, stream=True)
         self.take = self._writer.take  # type: ignore[method-assign]
-
-    def __exit__(self, *error: Any) -> None:
-        if error[0] is not None:
-            self._writer.abandon()
+        stack.callback(self._writer.abandon)
 
     def finish(self) -> None:
         """Writes the end of the format, such as the footer of Parquet."""

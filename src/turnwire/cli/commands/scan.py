@@ -112,7 +112,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
                 parts.begin(found.columns)
             sink: NullSink = FileSink(parts, grows=True)
         elif settings["output"] is not None:
-            sink = stack.enter_context(_file_sink(found, settings))
+            sink = _file_sink(found, settings, stack)
         else:
             sink = _shown_sink(found, wire, columns is None, len(inputs.files(names)), settings)
         stands = _run(found, sink, quarantine, progress, settings)
@@ -202,22 +202,25 @@ def _shown_sink(found: Scan, wire: str | None, choose: bool, files: int, setting
     return TableSink(found, standard_output(), SHOWN_ROWS if limit is None else limit, hidden)
 
 
-def _file_sink(found: Scan, settings: dict[str, Any]) -> NullSink:
+def _file_sink(found: Scan, settings: dict[str, Any], stack: ExitStack) -> NullSink:
+    """The sink of a file or a directory that is there when the ``stack`` ends well, or of a pipe."""
     from turnwire.log.output.outputs import DirectoryOutput, FileOutput, format_of_file
 
     path, named, formulas = settings["output"], settings["format"], settings["formulas"]
+    output: Any = None
     with usage_errors():
         if settings["partition_by"] is not None:
             output = DirectoryOutput(path, named, settings["partition_by"], formulas)
             output.begin(found.columns)
-            return FileSink(output)
-        if path != "-":
-            return FileSink(FileOutput(path, found.columns, format_of_file(path, named), formulas))
+        elif path != "-":
+            output = FileOutput(path, found.columns, format_of_file(path, named), formulas)
+    if output is not None:
+        return FileSink(stack.enter_context(output))
     if named is None:
         raise click.UsageError("--output - needs a --format")
     if named in ("parquet", "arrow") and sys.stdout is not None and sys.stdout.isatty():
         raise click.UsageError(f"a terminal cannot show {named}; send it to a file or a pipe")
-    return PipeSink(found, standard_output(shown=True), named, formulas)
+    return PipeSink(found, standard_output(shown=True), named, formulas, stack)
 
 
 # --- while it runs --------------------------------------------------------------------------------------------------
