@@ -16,7 +16,8 @@ cdef extern from "Python.h":
     enum:
         METH_FASTCALL, METH_KEYWORDS
     ctypedef struct PyMethodDef:
-        const char *ml_name, *ml_doc
+        const char *ml_name
+        const char *ml_doc
         void *ml_meth
         int ml_flags
     object PyCFunction_NewEx(PyMethodDef *method, PyObject *myself, object module)

@@ -26,6 +26,7 @@ cdef extern from "_native/log/work.h" nogil:
         size_t id_size
         unsigned bits
         const uint8_t *limit
+        const uint8_t *subject
         const uint8_t *lower
     void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
     void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
@@ -277,11 +278,11 @@ def codes(const uint64_t[::1] numbers, int64_t[::1] out):
     return first
 
 
-def works(wire, buffer, arena, offsets, lengths, const int64_t[::1] rows, const uint8_t[::1] needs,
-          const uint8_t[::1] kinds, uint64_t[::1] tasks, uint64_t[::1] ids, uint8_t[::1] bits):
+def works(wire, buffer, arena, offsets, lengths, const int64_t[::1] subjects, const int64_t[::1] rows,
+          const uint8_t[::1] needs, const uint8_t[::1] kinds, uint64_t[::1] tasks, uint64_t[::1] ids, uint8_t[::1] bits):
     """The work that records tell of: the numbers of its id and of their own, 0 for none, and FINAL, ASKS and ODD,
-    which leaves a record to the ``work`` of its wire. wire: its name, or a ``MemberWork``. Returns whether it is known
-    here."""
+    which leaves a record to the ``work`` of its wire. wire: its name, or a ``MemberWork``; subjects: where their texts of
+    that column begin, or None. Returns whether it is known here."""
     cdef Spans s = spans_of(buffer, arena, b"", offsets, lengths)
     cdef void (*read)(const uint8_t *, size_t, tw_work *) noexcept nogil
     cdef tw_string[3] names
@@ -308,7 +309,8 @@ def works(wire, buffer, arena, offsets, lengths, const int64_t[::1] rows, const 
         words = ends
     else:
         return False
-    if not tasks.shape[0] == ids.shape[0] == bits.shape[0] == rows.shape[0] or kinds.shape[0] != s.count:
+    if not tasks.shape[0] == ids.shape[0] == bits.shape[0] == rows.shape[0] or kinds.shape[0] != s.count \
+            or (subjects is not None and subjects.shape[0] != s.count):
         raise ValueError("there is a task, an id and a byte of bits for each record")
     for i in range(rows.shape[0]):
         if not 0 <= rows[i] < s.count or kinds[rows[i]] >= needs.shape[0]:
@@ -318,6 +320,9 @@ def works(wire, buffer, arena, offsets, lengths, const int64_t[::1] rows, const 
             w.task, w.id, w.bits = NULL, NULL, TW_FINAL | TW_ASKS
             p = span(&s, rows[i])
             size = <size_t>s.lengths[rows[i]]
+            w.subject = NULL
+            if subjects is not None and s.offsets[rows[i]] < subjects[rows[i]] < s.offsets[rows[i]] + s.lengths[rows[i]]:
+                w.subject = p + (subjects[rows[i]] - s.offsets[rows[i]])
             w.limit = s.data[0] + s.sizes[0]
             if not s.data[0] <= p < w.limit:
                 w.limit = s.data[1] + s.sizes[1]

@@ -924,7 +924,7 @@ cdef class Beginning:
     what was read counts only if no other thread has fed in the meantime."""
 
     cdef list decoders
-    cdef object load, decode
+    cdef object load, decode, decode_lines
     cdef int code
     cdef Py_ssize_t limit, room
     cdef size_t version
@@ -954,16 +954,18 @@ cdef class Beginning:
         cdef const uint8_t *end
         cdef const uint8_t *stop
         cdef const uint8_t *newline
+        cdef const uint8_t *tried
         cdef int code, waits = 0
         cdef bint mid = self.mid, touched = False, tail = False
         cdef Py_ssize_t line = self.line
         cdef size_t version = self.version
         cdef list found = []
+        cdef list some
         cdef bytes text
         if type(data) is not bytes or not self.plain or len(<bytes>data) + len(self.held) > self.room:
             return False
         text = self.held + <bytes>data if self.held else <bytes>data
-        s = p = text
+        s = p = tried = text
         end = s + len(text)
         while p < end:
             newline = <const uint8_t *>memchr(p, c"\n", <size_t>(end - p))
@@ -990,6 +992,14 @@ cdef class Beginning:
                 continue
             else:
                 break
+            if code == TW_NSLIP and p >= tried and self.code >= 0:  # many lines at once take half the time
+                tried = behind_lines(p, end, self.limit)
+                some = self.read_lines(text[p - s : tried - s]) if tried > stop + 1 else None
+                if some is not None:
+                    found += some if self.code == TW_NSLIP or self.code == TW_UNSURE else []
+                    p, mid, touched = tried, False, True
+                    line += len(some)
+                    continue
             if code < 0 or stop - p > self.limit or not self.read(found, text, p - s, stop - s, code):
                 break
             touched = True
@@ -1033,6 +1043,27 @@ cdef class Beginning:
         if wanted or self.code < 0:
             found.append(message)
         return True
+
+
+    cdef list read_lines(self, bytes lines):
+        """The messages of lines of nSLIP; None if one is damaged."""
+        if self.decode_lines is None:
+            self.decode_lines = self.load(TW_NSLIP, True)
+        try:
+            return self.decode_lines(lines)
+        except DecodeError:
+            return None
+
+
+cdef const uint8_t *behind_lines(const uint8_t *p, const uint8_t *end, Py_ssize_t limit) noexcept:
+    """Behind the last of the whole lines from p on that begin as messages of nSLIP, and are not too long."""
+    cdef const uint8_t *newline
+    while end - p > 1 and p[0] == c"@" and p[1] == c"a":
+        newline = <const uint8_t *>memchr(p, c"\n", <size_t>(end - p))
+        if newline is NULL or newline - p > limit:
+            break
+        p = newline + 1
+    return p
 
 
 cdef int json_wire(const uint8_t *p, const uint8_t *end) noexcept:

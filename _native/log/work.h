@@ -15,6 +15,7 @@ typedef struct {
     size_t task_size, id_size;
     unsigned bits;
     const uint8_t *limit; /* the end of what can be read */
+    const uint8_t *subject; /* where the text begins that the scan has read as its subject; NULL: nobody knows */
     uint8_t lower[64]; /* a task in small letters, if it is written otherwise */
 } tw_work;
 
@@ -270,13 +271,41 @@ static inline int tw_opening(const tw_string *s, tw_string *type, tw_string *pla
     return 0;
 }
 
+/* The text of the member at p, if that has this name; else NULL. */
+static inline const uint8_t *tw_text_of(const uint8_t *p, const uint8_t *end, const tw_string *name)
+{
+    const size_t size = name->size;
+    if ((size_t)(end - p) < size + 4 || *p != '"' || memcmp(p + 1, name->p, size) || p[size + 1] != '"') return NULL;
+    p = tw_behind_space(tw_behind_space(p + size + 2) + 1); /* behind the colon */
+    return *p == '"' ? p + 1 : NULL;
+}
+
+/* The same members where most writers put them, the id first and the content behind the channel, which the scan has found: of
+ * the content no more than its first section's header and line. 0 where they are not there, or written with escapes. */
+static inline int tw_usual_members(const uint8_t *p, const uint8_t *end, const uint8_t *channel, const tw_string names[3],
+                                   tw_string members[3])
+{
+    const uint8_t *id = tw_text_of(tw_behind_space(tw_behind_space(p) + 1), end, &names[0]), *stop, *close, *content;
+    if (!id || *(stop = tw_plain(id, end)) != '"' || !channel || end - channel < 16 || memcmp(channel, tw_sigil, 3)) return 0;
+    if (*(close = tw_plain(channel + 3, end)) != '"' || *(content = tw_behind_space(close + 1)) != ',') return 0;
+    content = tw_text_of(tw_behind_space(content + 1), end, &names[2]);
+    if (!content || end - content < 3 || memcmp(content, tw_sigil, 3)) return 0;
+    members[0] = (tw_string){ id, (size_t)(stop - id), 0 };
+    members[1] = (tw_string){ channel, (size_t)(close - channel), 0 };
+    close = tw_closing_quote(stop = content, end);
+    for (int lines = 0; lines < 2 && (stop = tw_slash(stop, close)) < close; lines += stop[1] == 'n', stop += 2)
+        if (stop[1] == 'u') return 0;
+    members[2] = (tw_string){ content, (size_t)(stop - content), 0 };
+    return 1;
+}
+
 static inline void tw_kick_work(const uint8_t *p, size_t size, tw_work *w)
 {
     static const tw_string names[] = { TW_STRING("id"), TW_STRING("channel"), TW_STRING("content") };
     tw_string members[3] = { { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 } };
     tw_string type = { NULL, 0, 0 }, place = { NULL, 0, 0 }, line = { NULL, 0, 0 };
     w->bits |= TW_ODD;
-    if (!tw_members(p, p + size, names, 7, 1, members)) return;
+    if (!tw_usual_members(p, p + size, w->subject, names, members) && !tw_members(p, p + size, names, 7, 1, members)) return;
     const tw_string *id = &members[0], *channel = &members[1], *content = &members[2];
     if (!channel->p || !content->p || id->escaped || channel->escaped || channel->size < 5) return;
     if (memcmp(channel->p, tw_sigil, 3)) return;

@@ -396,8 +396,10 @@ def records_of(wire: str, chance: random.Random) -> Iterator[bytes]:
 
 
 @needs_both
-@pytest.mark.parametrize("wire", ["nslip", "csp", "kick", "sap"])
-def test_the_core_reads_work_as_the_wire_does(wire: str) -> None:
+@pytest.mark.parametrize(
+    ("wire", "subjected"), [("nslip", False), ("csp", False), ("kick", False), ("kick", True), ("sap", False)]
+)
+def test_the_core_reads_work_as_the_wire_does(wire: str, subjected: bool) -> None:
     core = core_module("native", "log.aggregate")
     work = registry.wire(wire).work
     assert work is not None
@@ -407,8 +409,10 @@ def test_the_core_reads_work_as_the_wire_does(wire: str) -> None:
     tasks, ids, bits = (np.zeros(len(records), dtype) for dtype in (np.uint64, np.uint64, np.uint8))
     known = work if isinstance(work, MemberWork) else wire
     kinds = np.arange(len(records), dtype=np.uint8) % 2
-    read = np.arange(len(records)), np.array([2, 3], np.uint8), kinds
-    assert core.works(known, buffer, b"", np.cumsum(lengths) - lengths, lengths, *read, tasks, ids, bits)
+    offsets = np.cumsum(lengths) - lengths
+    subjects = offsets + np.array([record.find("\u2afb".encode()) for record in records])  # often that of the channel
+    read = subjects if subjected else None, np.arange(len(records)), np.array([2, 3], np.uint8), kinds
+    assert core.works(known, buffer, b"", offsets, lengths, *read, tasks, ids, bits)
     odd = 0
     every = core.FINAL | core.ASKS
     masks = np.where((kinds == 0) & (wire == "sap"), core.ASKS, every).tolist()  # if one is no answer that ends a task

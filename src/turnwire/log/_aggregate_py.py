@@ -88,6 +88,7 @@ def works(
     arena: Any,
     offsets: Any,
     lengths: Any,
+    subjects: Any,
     rows: Any,
     needs: Any,
     kinds: Any,

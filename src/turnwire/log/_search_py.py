@@ -65,9 +65,10 @@ class Beginning:
     """Reads whole messages at the beginning of what is fed, as long as each is on a line of its own (of CSP/1: on
     several, up to the one that ends it). That takes a hundredth of the time of a search, for which it leaves the rest.
 
-    load: (number of a built-in wire) -> its decode of one message. decode: that of the wire that is read, or of all,
-    for what first bytes do not tell. code: the number of the wire whose messages to give; None for all, -1 for one that
-    is not built in. limit: bytes of a message; room: bytes that may wait.
+    load: (number of a built-in wire) -> its decode of one message, and for nSLIP and True that of many lines. decode:
+    that of the wire that is read, or of all, for what first bytes do not tell. code: the number of the wire whose
+    messages to give; None for all, -1 for one that is not built in. limit: bytes of a message; room: bytes that may
+    wait.
 
     plain: nothing waits but ``held``, and nothing that was searched goes on. held: what waits: the start of a message,
     which is read again with each piece, so it is short; or what is left to search. messages: those to give next. mid:

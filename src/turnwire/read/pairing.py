@@ -254,7 +254,9 @@ class Pairs:
         if wire.has("work"):
             own = tasks.copy()
             needs = np.bitwise_or.reduce([(table[0] != 0) | table[1] << 1 for table in tables])
-            _read_work(wire, batch, rows, needs, kinds, tasks, own, bits)
+            asks_subject = any(way.subject for rule in wire.pairs for way in rule.ways)
+            subjects = np.ascontiguousarray(batch["subject"].offsets, np.int64) if asks_subject else None
+            _read_work(wire, batch, subjects, rows, needs, kinds, tasks, own, bits)
         used = {
             field for rule in wire.pairs for way in rule.ways for key in (*way.ask, way.reply) for field in key.fields
         }
@@ -269,13 +271,15 @@ class Pairs:
             yield self.found[name, rule.name].take(rows, tuple(fields), tasks, own, *told)
 
 
-def _read_work(wire: Any, batch: Any, rows: Any, needs: Any, kinds: Any, tasks: Any, ids: Any, bits: Any) -> None:
+def _read_work(
+    wire: Any, batch: Any, subjects: Any, rows: Any, needs: Any, kinds: Any, tasks: Any, ids: Any, bits: Any
+) -> None:
     """Fills in what records say of a piece of work; what the core cannot read of them, the wire itself does."""
     records = batch.spans()
     buffer, arena = (np.frombuffer(part, np.uint8) for part in (records.buffer, records.arena))
     offsets, lengths = (np.ascontiguousarray(part, np.int64) for part in (records.offsets, records.lengths))
     known = wire.work if isinstance(wire.work, MemberWork) else wire.name
-    if core.works(known, buffer, arena, offsets, lengths, rows, needs, kinds, tasks, ids, bits):
+    if core.works(known, buffer, arena, offsets, lengths, subjects, rows, needs, kinds, tasks, ids, bits):
         odd = np.flatnonzero(bits & core.ODD)
     else:
         odd = np.arange(len(rows))

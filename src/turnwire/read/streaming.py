@@ -25,6 +25,7 @@ from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.carriers import CRI
 from turnwire.log.search.state import SearchState
 from turnwire.log.search.texts import BOM
+from turnwire.nslip.codec import decode_many
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -210,9 +211,9 @@ class BlockStream:
         front.passed = front.touched = front.tail = False
         self._append(held)
 
-    def _decoder(self, code: int) -> Any:
-        """The decode of a built-in wire."""
-        decode = registry.own_decode(registry.names()[code])
+    def _decoder(self, code: int, lines: bool = False) -> Any:
+        """The decode of a built-in wire; lines: that of many messages of nSLIP."""
+        decode = decode_many if lines else registry.own_decode(registry.names()[code])
         return partial(decode, unknown="keep") if self._keep and code == finder(None).nslip else decode
 
     def close(self) -> list[Any]:
