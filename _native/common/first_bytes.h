@@ -66,7 +66,7 @@ static unsigned tw_marks_in(const uint8_t *p, const uint8_t *end)
 {
     unsigned found = 0;
 #if defined(__SSE2__)
-    /* What is behind the first byte of a key of the table: looked up, for a switch is taken in no order. */
+    /* The table of what is behind the first byte of a key: looked up, since a switch cannot be predicted. */
     static const uint8_t second[2][128] = {
         {['h'] = 'e', ['o'] = 'r', ['p'] = 'r', ['t'] = 'a', ['m'] = 'e', ['A'] = 'C', ['N'] = 'A', ['s'] = 'e', ['_'] = '_',
          ['\\'] = 'u', ['r'] = 'e', ['c'] = 'o'},
