@@ -777,7 +777,7 @@ static csp_window *tw_csp_seek(tw_search *w, const tw_region *r, size_t at)
     return v;
 }
 
-/* What a message says into row n, which has begun. */
+/* Writes the values of a message into row n, which has begun. */
 static void tw_csp_fill(tw_search *w, tw_region *r, int32_t *row, size_t n, uint64_t present)
 {
     tw_lines *k = &w->k;
