@@ -16,8 +16,9 @@ from tests.log.ordinary import MAIL, MARKDOWN
 from turnwire import DecodeError, registry
 from turnwire.contract import FORMATS
 from turnwire.formats.parts import MessageRule, PartRule
-from turnwire.formats.table import Format, Layout, Loose, Present, Source, Words
+from turnwire.formats.table import COLUMNS, Format, Layout, Loose, Present, Source, Words
 from turnwire.log import stats
+from turnwire.read.usage import usage
 
 LINES: dict[str, list[dict[str, Any]]] = {"claude_code": samples.claude_code(), "codex": samples.codex()}
 OLD_ROLLOUT: list[dict[str, Any]] = [
@@ -373,6 +374,15 @@ def test_each_id_of_a_call_is_counted(rule: PartRule, registering: None, scan_co
     log = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
     [tool] = stats(log, wire="mini").calls.rows(3)
     assert (tool["tool"], tool["calls"], tool["answered"]) == ("a", 50, 50)
+
+
+@pytest.mark.parametrize("name", ["parent", "error", "failed", "duration_ms", "sequence", "id", "cost"])
+def test_any_column_tells_copies(name: str, registering: None) -> None:
+    path = {"text": "ref", "bool": "no"}.get(next(one.kind for one in COLUMNS if one.name == name), "n")
+    reply = Layout(signs={"ev": ("reply",), "n": ()}, kind="usage", columns={"output_tokens": "n", name: path})
+    turnwire.register(Format("mini", "Mini", (reply,), copy_of=(name,)).descriptor())
+    line = {"ev": "reply", "n": 7, "ref": "k", "no": False}
+    assert usage(samples.text([line, line]), wire="mini").total["responses"] == 1
 
 
 @pytest.mark.parametrize("name", registry.formats())

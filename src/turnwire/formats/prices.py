@@ -56,13 +56,14 @@ def price_of(model: str, prices: Mapping[str, ModelPrice]) -> ModelPrice | None:
 
 
 def priced(table: Mapping[str, Any] | None) -> dict[str, ModelPrice]:
-    """Reads a user's prices: model -> a table with the members of :class:`ModelPrice` (``input`` and ``output`` are
-    required) in US dollars per million tokens, and optionally a "date". None returns the packaged prices. Raises
-    ValueError for an invalid table."""
+    """Reads a user's prices: model, or several with commas and spaces between -> a table with the members of
+    :class:`ModelPrice` (``input`` and ``output`` are required) in US dollars per million tokens, and optionally a
+    "date". None returns the packaged prices. Raises ValueError for an invalid table."""
     found: dict[str, ModelPrice] = {}
     for model, price in (_PACKAGED if table is None else table).items():
         try:
-            found |= {} if model == "date" else {model: msgspec.convert(price, ModelPrice)}
+            names = [] if model == "date" else model.split(", ")
+            found |= {name: msgspec.convert(price, ModelPrice) for name in names}
         except msgspec.ValidationError as error:
             raise ValueError(f"the price of {model!r}, in dollars per million tokens: {error}") from error
     return found

@@ -47,11 +47,9 @@ history comes from, or the trace of a span; ``calls`` counts the ids of calls in
 ``cost`` is in US dollars."""
 
 _KINDS_OF = {
-    "text": ("string", "null"),
-    "i64": ("count", "negative", "fraction", "null"),
-    "f64": ("count", "negative", "fraction", "null"),
+    **dict.fromkeys(("text", "timestamp"), ("string", "null")),
+    **dict.fromkeys(("i64", "f64"), ("count", "negative", "fraction", "null")),
     "bool": ("boolean", "null"),
-    "timestamp": ("string", "null"),
 }
 """Kind of a column -> the kinds of values that a member may have from which it comes."""
 _FIRST = ("call_id", "tool")

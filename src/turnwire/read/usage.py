@@ -15,7 +15,7 @@ from turnwire import registry
 from turnwire.contract import FORMATS
 from turnwire.errors import Reason, expect_one_of
 from turnwire.formats.prices import FAST, ModelPrice, price_of, priced
-from turnwire.formats.table import KINDS, sources_of
+from turnwire.formats.table import COLUMNS as OF_FORMATS, KINDS, sources_of
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.columns import chosen
 from turnwire.log.engine.where import compiled
@@ -100,12 +100,16 @@ class UsageSum:
         compiled(where or {}, scanner)  # one that is no mapping is refused
         self._tests = {name: compiled({name: wanted}, scanner) for name, wanted in (where or {}).items()}
         looked = (column.name for test in self._tests.values() for column in test.columns)
-        self.columns = tuple(dict.fromkeys((*COLUMNS, *looked)))
+        self._tables = {name: found.table for name, found in registry.formats().items()}
+        told = [name for table in self._tables.values() for name in table.copy_of]  # by which copies are known
+        texts = {column.name for column in OF_FORMATS if column.kind == "text"}
+        self._texts_read = tuple(dict.fromkeys((*_TEXTS, *(name for name in told if name in texts))))
+        self._values_read = tuple(dict.fromkeys((*_VALUES, *(name for name in told if name not in texts))))
+        self.columns = tuple(dict.fromkeys((*COLUMNS, *told, *looked)))
         self._names: dict[str | None, int] = {None: 0}  # values of all groups -> their numbers, 0 for none
         self._texts: dict[int, int] = {0: 0}  # numbers of texts of this process -> those of names
         self._places: dict[tuple[int, ...], int] = {}  # numbers of _PLACE -> the number of them together
         self._columns, self._bits = {one.name: one for one in chosen(scanner, self.columns)}, scanner.bits
-        self._tables = {name: found.table for name, found in registry.formats().items()}
         names = self._columns["wire"].names
         self._by_code = {code: self._tables[name] for code, name in enumerate(names) if name in self._tables}
         self._read: list[dict[str, NDArray[Any]]] = []  # responses as they were read; texts are numbers of this process
@@ -174,7 +178,7 @@ class UsageSum:
             self._since = int(np.clip(batch["time"][timed[0]] // 1_000_000, 0, _NEVER - 1))
         there: Any = batch.validity_of(self._columns["cost"])
         counted = there.masks & self._bits_of(*TOKENS) != 0
-        values = {name: batch.values(self._columns[name]) for name in _VALUES}
+        values = {name: batch.values(self._columns[name]) for name in self._values_read}
         for name in TOKENS:
             counted |= values[name] < 0  # -1: no such count
         counted &= ~self._quoted
@@ -188,14 +192,14 @@ class UsageSum:
         fits = {name: test.mask(batch)[rows] for name, test in self._tests.items()}
         read["tool_fits"] = fits.pop("tool", np.ones(len(rows), bool))
         read["fits"] = np.logical_and.reduce([*fits.values()]) if fits else np.ones(len(rows), bool)
-        texts = [batch.values(self._columns[name]) for name in _TEXTS]
+        texts = [batch.values(self._columns[name]) for name in self._texts_read]
         numbers = hashed(texts, wanted)[0][:, rows]
         names = numbers[: len(_NAMED)].ravel()
         for place in core.codes(names, np.empty(len(names), np.int64)):
             if (number := int(names[place])) not in self._texts:
                 text = named(texts[place // len(rows)][rows[place % len(rows)]])
                 self._texts[number] = self._names.setdefault(text, len(self._names))
-        self._read.append(read | dict(zip(_TEXTS, numbers, strict=True)))
+        self._read.append(read | dict(zip(self._texts_read, numbers, strict=True)))
         self._unsettled += len(rows)
         if self._unsettled > _SETTLE:
             self._settle()
@@ -308,7 +312,7 @@ class UsageSum:
 
     def _part(self, read: dict[str, NDArray[Any]], name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """A column that tells copies as numbers, and the rows that have one; an empty id is none."""
-        if name in _TEXTS:
+        if name in self._texts_read:
             numbers = read[name] if name in _NAMED else np.where(read[name] == _EMPTY, np.uint64(0), read[name])
             return numbers, numbers != 0
         there = read["present"] & self._bits_of(name) != 0

@@ -13,6 +13,7 @@ _METHODS = (
 )
 _KINDS = {"task": "task", "message": "message", "status-update": "status", "artifact-update": "artifact"}
 _WRAPPERS = {"task": "task", "message": "message", "statusUpdate": "status", "artifactUpdate": "artifact"}
+_ROLES = ("user", "agent", "ROLE_USER", "ROLE_AGENT")
 _MARKS = (2, ("messageId", "contextId", "taskId"))
 
 
@@ -43,7 +44,7 @@ _REQUEST: Columns = {
 }
 
 _MESSAGE = {"sender": "role", "id": "messageId", "conversation": "contextId", "parent": "taskId"}
-_TASKS = ("", "task/", "statusUpdate/", "result/", "result/task/", "result/statusUpdate/", "result/tasks/*/")
+_TASKS = tuple(f"{at}{one}" for at in ("", "result/") for one in ("", "task/", "statusUpdate/", "tasks/*/"))
 """The paths of tasks and of their updates."""
 _ARTIFACTS = ("artifact/", "artifactUpdate/artifact/", "result/artifact/", "result/artifactUpdate/artifact/")
 
@@ -63,18 +64,20 @@ TABLE = Format(
             kind="request",
             columns=_REQUEST,
         ),
-        Layout(
-            signs={"jsonrpc": ("2.0",), "result/kind": tuple(_KINDS)},
-            kind="response",
-            kinds=(Words("result/kind", _KINDS),),
-            columns={**_object("result/"), "call_id": Digits("id")},
-            marks=_MARKS,
-        ),
-        Layout(
-            signs={"jsonrpc": ("2.0",), "result/contextId": (), "result/status/state": ()},
-            kind="task",
-            columns={**_object("result/"), "call_id": Digits("id")},
-            without=("result/kind",),
+        *(
+            Layout(
+                signs={**rpc, **signs},
+                kind="task",
+                kinds=(Words(f"{at}kind", _KINDS),),
+                columns={**_object(at), **call},
+                without=() if f"{at}kind" in signs else (f"{at}kind",),
+                marks=_MARKS,
+            )
+            for at, rpc, call in (("", {}, {}), ("result/", {"jsonrpc": ("2.0",)}, {"call_id": Digits("id")}))
+            for signs in (
+                {f"{at}kind": tuple(_KINDS), **({} if at else {"contextId": ()})},
+                {f"{at}{member}": () for member in ("contextId", "id", "status/state")},
+            )
         ),
         Layout(
             signs={"jsonrpc": ("2.0",), "id": ()},
@@ -86,29 +89,22 @@ TABLE = Format(
             kinds=tuple(Present(f"result/{member}", kind) for member, kind in _WRAPPERS.items()),
             columns={**_wrapped("result/"), "call_id": Digits("id")},
         ),
-        Layout(
-            signs={},
-            one_of=tuple(f"{member}/contextId" for member in _WRAPPERS),
-            kind="event",
-            kinds=tuple(Present(member, kind) for member, kind in _WRAPPERS.items()),
-            columns=_wrapped(""),
+        *(
+            Layout(
+                signs=signs,
+                one_of=one_of,
+                kind="response",
+                kinds=tuple(Present(member, kind) for member, kind in _WRAPPERS.items()),
+                columns=_wrapped(""),
+            )
+            for signs, one_of in (
+                ({}, tuple(f"{member}/contextId" for member in _WRAPPERS)),
+                ({"message/messageId": (), "message/role": _ROLES, "message/parts": ()}, ()),
+                ({"tasks/*/contextId": (), "tasks/*/status/state": ()}, ()),
+            )
         ),
         Layout(
-            signs={"kind": ("task", "status-update", "artifact-update"), "contextId": ()},
-            kind="task",
-            kinds=(Words("kind", _KINDS),),
-            columns=_object(""),
-            marks=_MARKS,
-        ),
-        Layout(
-            signs={"contextId": (), "id": (), "status/state": ()},
-            kind="task",
-            columns=_object(""),
-            without=("kind",),
-            marks=_MARKS,
-        ),
-        Layout(
-            signs={"messageId": (), "role": ("user", "agent", "ROLE_USER", "ROLE_AGENT"), "parts": ()},
+            signs={"messageId": (), "role": _ROLES, "parts": ()},
             kind="message",
             columns=_object(""),
             needs={"parts": ("array",)},

@@ -16,6 +16,7 @@ USAGE = {
     "output_tokens": "usage/output_tokens",
     "cache_read_tokens": "usage/cache_read_input_tokens",
     "cache_write_tokens": "usage/cache_creation_input_tokens",
+    "reasoning_tokens": "usage/output_tokens_details/thinking_tokens",
 }
 """The columns of tokens -> their paths in a message."""
 _TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens")
@@ -65,7 +66,8 @@ def message_parts(at: str) -> tuple[PartRule, ...]:
 
 def _blocks(at: str) -> tuple[PartRule, ...]:
     """The parts that are blocks at a path."""
-    results = ("tool_result", "mcp_tool_result", "web_search_tool_result", "code_execution_tool_result")
+    several = ("mcp", "web_search", "web_fetch", "code_execution", "bash_code_execution", "text_editor_code_execution")
+    results = ("tool_result", *(f"{tool}_tool_result" for tool in (*several, "tool_search", "advisor")))
     return (
         PartRule(at, "text", ("text",), text="text"),
         PartRule(at, "reasoning", ("thinking",), text="thinking"),
@@ -102,7 +104,7 @@ TABLE = Format(
             kind="message",
             kinds=(Words("role", {"user": "user", "assistant": "assistant"}), Words("content/*/type", BLOCKS)),
             columns={**message(""), "failed": Loose("content/*/is_error")},
-            without=("type", "model", "usage", "tool_calls", "tool_call_id"),
+            without=("type", "model", "usage", "tool_calls", "tool_call_id", "object"),
         ),
         Layout(
             signs={"max_tokens": (), "messages/*/role": ()},

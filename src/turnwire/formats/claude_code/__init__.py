@@ -40,20 +40,24 @@ TABLE = Format(
             needs={"message": ("object",), "timestamp": ("string",)},
             marks=_MARKS,
         ),
-        Layout(  # as ccusage counts them
-            signs={"sessionId": (), "timestamp": (), "message/usage/input_tokens": ()},
-            kind="assistant",
-            columns=_SAID,
-            without=("type",),
-        ),
-        Layout(  # in an export of the web
-            signs={"timestamp": (), "type": ("user", "assistant"), "message/role": (), "message/content": ()},
-            kind="message",
-            kinds=_SPOKEN,
-            columns=_SAID,
-            needs={"timestamp": ("string",)},
-            without=("sessionId", "session_id"),
-            nested="loglines",
+        *(
+            Layout(
+                signs={"timestamp": (), **signs},
+                kind="assistant",
+                kinds=_SPOKEN,
+                columns=_SAID,
+                needs={"timestamp": ("string",)},
+                without=without,
+                nested="loglines",
+            )
+            for signs, without in (
+                ({"message/usage/input_tokens": ()}, ("type",)),  # as ccusage counts them
+                ({"message/usage/input_tokens": (), "type": ("user", "assistant")}, ("session_id",)),
+                (
+                    {"type": ("user", "assistant"), "message/role": (), "message/content": ()},
+                    ("sessionId", "session_id"),
+                ),
+            )
         ),
         Layout(
             signs={"type": ("system", "attachment", "progress"), "sessionId": (), "uuid": ()},

@@ -4,16 +4,13 @@ import json
 import re
 from typing import Any
 
+from turnwire.formats.openai import CALLS, RESULTS, UNNAMED, item_parts
 from turnwire.formats.parts import PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Truth, Words
 
-_UNNAMED = ("local_shell_call", "web_search_call")
-"""Calls of a tool that has no other name than their type."""
-_CALLS = ("function_call", "custom_tool_call", *_UNNAMED)
-_RESULTS = ("function_call_output", "custom_tool_call_output")
 _ITEMS = {
-    **dict.fromkeys(_CALLS, "tool_call"),
-    **dict.fromkeys(_RESULTS, "tool_result"),
+    **dict.fromkeys((*CALLS, *UNNAMED), "tool_call"),
+    **dict.fromkeys(RESULTS, "tool_result"),
     **{"reasoning": "reasoning", "message": "message"},
 }
 _EVENTS = {
@@ -87,21 +84,18 @@ def _executed(kind: str, line: str, types: tuple[str, ...], tool: str, *texts: s
 
 
 def _with_unnamed(path: str, layout: Layout) -> tuple[Layout, Layout]:
-    """A layout, and before it that of ``_UNNAMED`` calls. path: that of their type."""
-    signs, columns = {**layout.signs, path: _UNNAMED}, {**layout.columns, "tool": Loose(path)}
+    """A layout, and before it that of ``UNNAMED`` calls. path: that of their type."""
+    signs, columns = {**layout.signs, path: UNNAMED}, {**layout.columns, "tool": Loose(path)}
     return layout._replace(signs=signs, columns=columns), layout
 
 
 def _item_parts(at: str) -> tuple[PartRule, ...]:
     """The parts of an item, "" or "payload": an item with a text, a call, or the result of one."""
     within = f"{at}/" if at else ""
-    arguments = ("arguments", "input", "action/command", "action")
     return (
         PartRule(f"{within}content/*", "text", text="text"),
         PartRule(f"{within}summary/*", "reasoning", text="text"),
-        PartRule(at, "call", _UNNAMED, id="call_id", name="type", arguments=arguments),
-        PartRule(at, "call", _CALLS, id="call_id", name="name", arguments=arguments),
-        PartRule(at, "result", _RESULTS, text="output", id="call_id"),
+        *item_parts(at),
         PartRule(at, "text", ("user_message", "agent_message", "error", "stream_error"), text="message"),
         PartRule(at, "reasoning", ("agent_reasoning", "agent_reasoning_raw_content"), text="text"),
         PartRule(at, "text"),
@@ -195,7 +189,7 @@ TABLE = Format(
                         Loose("payload/result/Ok/isError"),
                         Truth("payload/status", words=_ENDED),
                     ),
-                    "error": Loose("payload/result/Err"),
+                    "error": (Loose("payload/result/Err"), Loose("payload/error/message")),
                     **_counts("payload/info/last_token_usage"),
                     "total_tokens": "payload/info/last_token_usage/total_tokens",
                     "sequence": tuple(  # repeated counts share it
@@ -239,7 +233,7 @@ TABLE = Format(
         *_with_unnamed(
             "type",
             Layout(
-                signs={"type": (*_CALLS, *_RESULTS), "call_id": ()},
+                signs={"type": (*CALLS, *UNNAMED, *RESULTS), "call_id": ()},
                 kind="message",
                 kinds=(Words("type", _ITEMS),),
                 columns={"tool": Loose("name"), "call_id": "call_id", "text": (Loose("output"), Loose("arguments"))},

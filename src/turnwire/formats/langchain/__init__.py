@@ -1,6 +1,6 @@
-"""LangChain: messages as ``dumps`` and ``messages_to_dict`` write them."""
+"""LangChain: messages as ``dumps``, ``messages_to_dict`` and ``model_dump`` write them."""
 
-from turnwire.formats.parts import PartRule
+from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Truth, Words
 
 _TYPES = {
@@ -36,13 +36,15 @@ def _message(at: str) -> Columns:
 def _message_parts(at: str) -> tuple[PartRule, ...]:
     """The parts of a message whose members stand at a path that ends with a slash."""
     results = tuple(word for word, kind in _TYPES.items() if kind == "tool_result")
-    record = at.removesuffix("/")
+    any_of = PartRule(at.removesuffix("/"), "text", unless="" if at else "data")
     return (
-        PartRule(record, "result", results, text="content", id="tool_call_id", name="name", failed="status"),
-        PartRule(record, "text"),  # of the others, which is told by what follows
+        any_of._replace(kind="result", types=results, text="content", id="tool_call_id", name="name", failed="status"),
+        any_of,  # of the others, which is told by what follows
         PartRule(f"{at}content", "text"),
         PartRule(f"{at}content/*", "text", ("text",), text="text"),
-        PartRule(f"{at}content/*", "reasoning", ("reasoning", "thinking"), text="thinking"),
+        PartRule(f"{at}content/*", "reasoning", ("reasoning", "thinking"), text=("thinking", "reasoning")),
+        PartRule(f"{at}content/*", "call", ("server_tool_call",), id="id", name="name", arguments=("args",)),
+        PartRule(f"{at}content/*", "result", ("server_tool_result",), text="output", id="tool_call_id"),
         PartRule(f"{at}content/*", "text", ("tool_use", "tool_call")),  # they are in tool_calls, too
         PartRule(f"{at}tool_calls/*", "call", id="id", name="name", arguments=("args",)),
     )
@@ -52,26 +54,27 @@ TABLE = Format(
     "langchain",
     "Messages of LangChain",
     (
-        Layout(
-            signs={"lc": (), "type": ("constructor",), "kwargs": ()},
-            kind="event",
-            kinds=(Words("kwargs/type", _TYPES), Present("kwargs/tool_calls/*/id", "tool_call")),
-            columns=_message("kwargs/"),
-            needs={"kwargs": ("object",)},
-            marks=(2, ("lc", "kwargs")),
-        ),
-        Layout(
-            signs={"type": tuple(_TYPES), "data/content": ()},
-            kind="message",
-            kinds=(Words("type", _TYPES), Present("data/tool_calls/*/id", "tool_call")),
-            columns=_message("data/"),
-            marks=(2, ("additional_kwargs", "response_metadata")),
+        *(
+            Layout(
+                signs=signs,
+                kind="event",
+                kinds=(Words(f"{at}type", _TYPES), Present(f"{members}tool_calls/*/id", "tool_call")),
+                columns=_message(members),
+                marks=(2, ("lc", "kwargs", "additional_kwargs", "response_metadata")),
+                nested="response_metadata",
+            )
+            for at, members, signs in (
+                ("kwargs/", "kwargs/", {"lc": (), "type": ("constructor",), "kwargs": ()}),
+                ("", "data/", {"type": tuple(_TYPES), "data/content": ()}),
+                ("", "", {"type": tuple(_TYPES), "content": (), "additional_kwargs": (), "response_metadata": ()}),
+            )
         ),
     ),
     copy_of=("id",),
-    keys=("kwargs/id", "data/id"),
+    keys=("kwargs/id", "data/id", "id"),
     pieces=dict.fromkeys(("kwargs/type", "type"), tuple(word for word in _TYPES if word.endswith("Chunk"))),
-    parts=(*_message_parts("kwargs/"), *_message_parts("data/")),
+    parts=tuple(rule for at in ("kwargs/", "data/", "") for rule in _message_parts(at)),
+    messages=(MessageRule("kwargs/messages/*", _message_parts("kwargs/"), {"sender": "kwargs/type"}, retold=True),),
     cached_is_input=True,
 )
 DESCRIPTOR = TABLE.descriptor()

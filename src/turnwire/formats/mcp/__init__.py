@@ -7,7 +7,7 @@ _METHODS = (
     *("tools/list", "resources/list", "resources/read", "resources/templates/list"),
     *("prompts/list", "prompts/get", "completion/complete"),
     *("roots/list", "sampling/createMessage", "elicitation/create", "tasks/list"),
-    *("server/discover", "subscriptions/listen"),
+    *("server/discover", "subscriptions/listen", "notifications/tasks", "tasks/update"),
     *("notifications/initialized", "notifications/cancelled", "notifications/message", "notifications/progress"),
     *("notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/resources/updated"),
     *("notifications/prompts/list_changed", "notifications/roots/list_changed", "notifications/tasks/status"),

@@ -5,6 +5,9 @@ from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Columns, Epoch, Format, Layout, Loose, Present, Words
 
 
+_TEXTS = ("choices/*/text", "output/*/content/*/text")
+
+
 def _object(at: str) -> Columns:
     """The columns of a chat completion or a response at a path, "" or one that ends with a slash."""
     said, usage = (f"{at}choices/*/message", f"{at}choices/*/delta"), f"{at}usage"
@@ -13,7 +16,7 @@ def _object(at: str) -> Columns:
         "model": f"{at}model",
         "time": tuple(Epoch(f"{at}{name}") for name in ("created", "created_at")),
         "sender": tuple(Loose(f"{one}/role") for one in (*said, f"{at}output/*")),
-        "text": (*(Loose(f"{one}/content") for one in said), Loose(f"{at}output/*/content/*/text")),
+        "text": (*(Loose(f"{one}/content") for one in said), *(Loose(f"{at}{path}") for path in _TEXTS)),
         "tool": (*(Loose(f"{one}/tool_calls/*/function/name") for one in said), Loose(f"{at}output/*/name")),
         "call_id": (*(Loose(f"{one}/tool_calls/*/id") for one in said), Loose(f"{at}output/*/call_id")),
         "stop_reason": (Loose(f"{at}choices/*/finish_reason"), Loose(f"{at}status")),
@@ -27,6 +30,11 @@ def _object(at: str) -> Columns:
 
 
 _STATES = ("created", "queued", "in_progress", "completed", "incomplete", "failed")
+_HOSTED = ("local_shell", "shell", "apply_patch", "computer", "web_search", "file_search", "code_interpreter")
+UNNAMED = tuple(f"{tool}_call" for tool in (*_HOSTED, "image_generation", "tool_search"))
+"""Calls of tools that have no other name than their type."""
+CALLS, _KINDS = ("function_call", "custom_tool_call"), dict.fromkeys((*UNNAMED, "mcp_call"), "tool_call")
+RESULTS = (*(f"{call}_output" for call in (*CALLS, *UNNAMED[:4])), "tool_search_output")
 _CALL = PartRule("tool_calls/*", "call", id="id", name="function/name", arguments=("function/arguments",))
 
 
@@ -40,13 +48,23 @@ def chat_parts(member: str) -> tuple[PartRule, ...]:
     )
 
 
+def item_parts(at: str) -> tuple[PartRule, ...]:
+    """The parts of items that are calls and results, at a path."""
+    arguments = ("arguments", "input", "action/command", "action", "code", "queries", "operation")
+    return (
+        PartRule(at, "call", UNNAMED, id="call_id", name="type", arguments=arguments),
+        PartRule(at, "call", CALLS, id="call_id", name="name", arguments=arguments),
+        PartRule(at, "result", RESULTS, text=("output", "tools"), id="call_id"),
+    )
+
+
 def _response_parts(at: str) -> tuple[PartRule, ...]:
     """The parts of a response at a path."""
     items = f"{at}output/*"
     return (
         PartRule(f"{items}/summary/*", "reasoning", text="text"),
         PartRule(f"{items}/content/*", "text", ("output_text", "text"), text="text"),
-        PartRule(items, "call", ("function_call",), id="call_id", name="name", arguments=("arguments",)),
+        *item_parts(items),
         PartRule(items, "call", ("mcp_call",), id="id", name="name", arguments=("arguments",), text="output"),
         PartRule(items, "text", ("message", "reasoning")),
     )
@@ -54,8 +72,7 @@ def _response_parts(at: str) -> tuple[PartRule, ...]:
 
 _MESSAGE_PARTS = (
     PartRule("", "result", text="content", id="tool_call_id", when=("role", "tool")),
-    PartRule("", "result", ("function_call_output",), text="output", id="call_id"),
-    PartRule("", "call", ("function_call",), id="call_id", name="name", arguments=("arguments",)),
+    *item_parts(""),
     PartRule("", "text"),
     *chat_parts("{}"),
 )
@@ -66,7 +83,7 @@ TABLE = Format(
     "Objects of OpenAI's API",
     (
         Layout(
-            signs={"object": ("chat.completion", "chat.completion.chunk"), "choices": ()},
+            signs={"object": ("chat.completion", "chat.completion.chunk", "text_completion"), "choices": ()},
             kind="assistant",
             kinds=(
                 Words("object", {"chat.completion.chunk": "event"}),
@@ -78,9 +95,9 @@ TABLE = Format(
             nested="response",
         ),
         Layout(
-            signs={"object": ("response",), "output": ()},
+            signs={"object": ("response", "response.compaction"), "output": ()},
             kind="assistant",
-            kinds=(Words("output/*/type", {"mcp_call": "tool_call"}), Present("output/*/call_id", "tool_call")),
+            kinds=(Words("output/*/type", _KINDS), Present("output/*/call_id", "tool_call")),
             columns=_object(""),
             needs={"output": ("array",)},
             marks=(2, ("created_at", "incomplete_details", "previous_response_id", "parallel_tool_calls")),
@@ -112,7 +129,7 @@ TABLE = Format(
             signs={"model": (), "input": ()},
             one_of=(
                 *("input/*/role", "instructions", "max_output_tokens", "previous_response_id", "reasoning/effort"),
-                *("text/format", "text/verbosity"),
+                *("text/format", "text/verbosity", "tools/*/type"),
             ),
             kind="request",
             columns={
@@ -150,7 +167,7 @@ TABLE = Format(
     parts=(
         *(rule for at in ("", "response/body/") for rule in chat_parts(f"{at}choices/*/message/{{}}")),
         *(rule for at in ("", "response/", "response/body/") for rule in _response_parts(at)),
-        PartRule("choices/*", "text", text="delta/content", block=("index",)),
+        PartRule("choices/*", "text", text=("delta/content", "text"), block=("index",)),
         _CALL._replace(at="choices/*/delta/tool_calls/*", block=("/choices/*/index", "index")),
     ),
     messages=(

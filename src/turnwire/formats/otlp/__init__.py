@@ -1,5 +1,6 @@
 """OTLP in JSON: the spans and logs of OpenTelemetry."""
 
+from turnwire.formats import table
 from turnwire.formats.openai import chat_parts
 from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Above, Between, Columns, Digits, Epoch, Format, Layout, Loose, Source, Truth, Words
@@ -9,8 +10,8 @@ def _text(name: str) -> Source:
     return Loose(f"attributes/[{name}]/stringValue")
 
 
-def _count(name: str) -> Source:
-    return Digits(f"attributes/[{name}]/intValue")
+def _counts(*names: str, at: str = "gen_ai.usage") -> tuple[Source, ...]:
+    return tuple(Digits(f"attributes/[{at}.{name}]/intValue") for name in names)
 
 
 _FAILED = Loose("attributes/[turnwire.failed]/boolValue")
@@ -24,15 +25,15 @@ GEN_AI: Columns = {
         Loose("attributes/[gen_ai.response.finish_reasons]/arrayValue/values/*/stringValue"),
         _text("gen_ai.completion.0.finish_reason"),
     ),
-    "input_tokens": (_count("gen_ai.usage.input_tokens"), _count("gen_ai.usage.prompt_tokens")),
-    "output_tokens": (_count("gen_ai.usage.output_tokens"), _count("gen_ai.usage.completion_tokens")),
-    "cache_read_tokens": _count("gen_ai.usage.cache_read.input_tokens"),
-    "cache_write_tokens": _count("gen_ai.usage.cache_creation.input_tokens"),
-    "reasoning_tokens": _count("gen_ai.usage.reasoning.output_tokens"),
+    "input_tokens": _counts("input_tokens", "prompt_tokens"),
+    "output_tokens": _counts("output_tokens", "completion_tokens"),
+    "cache_read_tokens": _counts("cache_read.input_tokens", "cache_read_input_tokens", "details.cache_read_tokens"),
+    "cache_write_tokens": _counts(*(f"cache_creation{dot}input_tokens" for dot in "._"), "details.cache_write_tokens"),
+    "reasoning_tokens": _counts("reasoning.output_tokens", "reasoning_tokens", "details.reasoning_tokens"),
     "project": _text("process.working_directory"),
     **{name: _text(f"turnwire.{name}") for name in ("receiver", "origin", "speed")},
-    **{name: _count(f"turnwire.{name}") for name in ("cache_write_1h_tokens", "total_tokens", "sequence")},
-    "cost": Loose("attributes/[turnwire.cost]/doubleValue"),
+    **{name: _counts(name, at="turnwire") for name in ("cache_write_1h_tokens", "total_tokens", "sequence")},
+    "cost": tuple(Loose(f"attributes/[{name}.cost]/doubleValue") for name in ("turnwire", "operation")),
     "sidechain": Loose("attributes/[turnwire.sidechain]/boolValue"),
     "failed": _FAILED,
 }
@@ -93,7 +94,7 @@ TABLE = Format(
         Layout(
             signs={"traceId": (), "spanId": (), "startTimeUnixNano": ()},
             kind="span",
-            kinds=(_OPERATIONS,),
+            kinds=(table.Present("attributes/[agent_name]/stringValue", "turn"), _OPERATIONS),  # of older Pydantic AI
             columns={
                 **GEN_AI,
                 "conversation": (*_SESSION, "traceId"),
