@@ -292,7 +292,7 @@ def test_a_call_fails_by_its_exit_code(payload: dict[str, Any], failed: bool | N
 def test_a_running_total_is_what_it_grew_by(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scan_core: str
 ) -> None:
-    """Where nothing else has the tokens of a response; totals that begin anew, and counts that are written twice."""
+    """Only if nothing else has the tokens of a response; totals that begin anew, and counts that are written twice."""
     lines, expected = [dict[str, Any](line) for line in ROLLOUTS], list[Any]()
     total = dict[str, int]()
     for line in lines:
