@@ -128,11 +128,11 @@ def table_of(names: tuple[str, ...]) -> Texts:
     return Texts(np.array([*map(core.hash_of, encoded)], np.uint64), lambda: spans)
 
 
-def texts(batch: Batch, name: str) -> Texts:
-    """A column of text or an enum of a batch."""
+def texts(batch: Batch, name: str, wanted: NDArray[np.bool_] | None = None) -> Texts:
+    """A column of text or an enum of a batch; of texts no more than those of wanted records need be read."""
     column = batch.column(name)
     if column.kind == "text":
-        return _of_text(batch[name])
+        return _of_text(batch[name], wanted)
     return texts_of_codes(column.names, codes_of(batch, name))
 
 
@@ -203,10 +203,10 @@ def days(
     return Coded(names, codes)
 
 
-def _of_text(column: TextColumn) -> Texts:
+def _of_text(column: TextColumn, wanted: NDArray[np.bool_] | None) -> Texts:
     if isinstance(column, NumberColumn):
         return _of_numbers(column)
-    (numbers,), odd = hashed([column])
+    (numbers,), odd = hashed([column], wanted)
 
     @cache
     def spans() -> Spans:

@@ -22,7 +22,7 @@ from turnwire import registry
 from turnwire.contract import FormatWire
 from turnwire.pairs import FIELDS, Key, MemberWork, PairRule, folded
 from turnwire.read.calls import MOST, Calls
-from turnwire.read.coding import TextColumns, Texts, core, ids_of, number_of
+from turnwire.read.coding import TextColumns, Texts, core, ids_of, number_of, texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -267,7 +267,7 @@ class Pairs:
         times, timed = columns.times
         tags = np.zeros(len(batch), np.uint64) if tags is None else tags
         for rule, table in zip(wire.pairs, tables, strict=True):
-            told = bits, kinds, table, _ways(rule, columns), times, timed.view(np.uint8), tags.view(np.int64)
+            told = bits, kinds, table, _ways(rule, batch, rows), times, timed.view(np.uint8), tags.view(np.int64)
             yield self.found[name, rule.name].take(rows, tuple(fields), tasks, own, *told)
 
 
@@ -297,11 +297,13 @@ def _folded(column: Texts) -> NDArray[np.uint64]:
     return found
 
 
-def _ways(rule: PairRule, columns: TextColumns) -> NDArray[np.uint8]:
-    """The ways of a rule in which a record may answer by its subject, as bits."""
+def _ways(rule: PairRule, batch: Any, rows: Any) -> NDArray[np.uint8]:
+    """The ways of a rule in which each of these records may answer by its subject, as bits."""
     if not any(way.subject for way in rule.ways):
-        return np.full(len(columns.batch), 255, np.uint8)
-    names, codes = columns["subject"].coded()
+        return np.full(len(batch), 255, np.uint8)
+    wanted = np.zeros(len(batch), np.bool_)
+    wanted[rows] = True
+    names, codes = texts(batch, "subject", wanted).coded()
     found = [sum(1 << n for n, way in enumerate(rule.ways) if name.startswith(way.subject)) for name in (*names, "")]
     ways: NDArray[np.uint8] = np.array(found, np.uint8)[codes]  # code -1 picks the last
     return ways
