@@ -25,6 +25,7 @@ cdef extern from "_native/log/work.h" nogil:
         size_t task_size
         size_t id_size
         unsigned bits
+        int answers
         const uint8_t *limit
         const uint8_t *subject
         const uint8_t *lower
@@ -34,7 +35,7 @@ cdef extern from "_native/log/work.h" nogil:
     ctypedef struct tw_string:
         const uint8_t *p
         size_t size
-    void tw_member_work(const uint8_t *p, size_t size, const tw_string *names, const char *ends, int answers, tw_work *w)
+    void tw_member_work(const uint8_t *p, size_t size, const tw_string *names, const char *ends, tw_work *w)
 
 cdef extern from "_native/log/tables.h" nogil:
     enum: TW_FIELDS, TW_WAYS, TW_KEYS, TW_KEY_FIELDS, TW_COUNTS, TW_ASKED, TW_ANSWERED, TW_WAITING, TW_GIVEN_UP
@@ -62,6 +63,7 @@ cdef extern from "_native/log/tables.h" nogil:
                         const uint8_t *wires, const int64_t *sizes, const int64_t *times, const uint8_t *timed,
                         const int64_t *tokens, uint64_t *keys)
     tw_group *tw_group_of(tw_tally *t, uint64_t key, uint8_t wire, const uint8_t *name, size_t size)
+    void tw_tally_keep(tw_tally *t, const int64_t *places, size_t count)
     void tw_tally_free(tw_tally *t)
     uint64_t tw_mixed(uint64_t h, uint64_t more)
     ctypedef struct tw_key:
@@ -320,7 +322,7 @@ def works(wire, buffer, arena, offsets, lengths, const int64_t[::1] subjects, co
             w.task, w.id, w.bits = NULL, NULL, TW_FINAL | TW_ASKS
             p = span(&s, rows[i])
             size = <size_t>s.lengths[rows[i]]
-            w.subject = NULL
+            w.subject, w.answers = NULL, needs[kinds[rows[i]]] & 1
             if subjects is not None and s.offsets[rows[i]] < subjects[rows[i]] < s.offsets[rows[i]] + s.lengths[rows[i]]:
                 w.subject = p + (subjects[rows[i]] - s.offsets[rows[i]])
             w.limit = s.data[0] + s.sizes[0]
@@ -331,7 +333,7 @@ def works(wire, buffer, arena, offsets, lengths, const int64_t[::1] subjects, co
             elif read != NULL:
                 read(p, size, &w)
             else:
-                tw_member_work(p, size, names, words, needs[kinds[rows[i]]] & 1, &w)
+                tw_member_work(p, size, names, words, &w)
             tasks[i] = 0 if w.task == NULL else hashed(w.task, w.task_size) if w.task == w.lower else \
                 number_of(met, w.task, w.task_size)
             ids[i] = hashed(w.id, w.id_size) if w.id != NULL and needs[kinds[rows[i]]] & 2 else 0
@@ -401,25 +403,12 @@ cdef class Tally:
             view[2, i] = self.tally.groups[i].tokens
         return found
 
-    def keep(self, const int64_t[::1] order):
-        cdef tw_tally kept
+    def keep(self, const int64_t[::1] places):
         cdef Py_ssize_t i
-        cdef tw_group *one
-        cdef tw_group *copy
-        memset(&kept, 0, sizeof(kept))
-        for i in range(order.shape[0]):
-            if not 0 <= order[i] < <int64_t>self.tally.count:
-                raise ValueError("there is no such group")
-        for i in range(order.shape[0]):
-            one = &self.tally.groups[order[i]]
-            copy = tw_group_of(&kept, one.key, one.wire, self.tally.names + one.name, one.size)
-            if copy == NULL:
-                tw_tally_free(&kept)
-                raise MemoryError
-            copy.records, copy.bytes, copy.tokens, copy.first, copy.last = \
-                one.records, one.bytes, one.tokens, one.first, one.last
-        tw_tally_free(&self.tally)
-        self.tally = kept
+        for i in range(places.shape[0]):
+            if not (places[i - 1] if i else -1) < places[i] < <int64_t>self.tally.count:
+                raise ValueError("there is no such group, or it is not behind the one before")
+        tw_tally_keep(&self.tally, &places[0] if places.shape[0] else NULL, <size_t>places.shape[0])
 
 
 cdef int fill_key(tw_key *key, tuple spec) except -1:

@@ -159,6 +159,22 @@ static inline size_t tw_tally_add(tw_tally *t, size_t row, size_t count, const u
     return row;
 }
 
+/* Forgets all groups but those at these places, which ascend, in the memory that there is. */
+static inline void tw_tally_keep(tw_tally *t, const int64_t *places, size_t count)
+{
+    t->used = 0;
+    if (t->table.entries) memset(t->table.entries, 0, (t->table.mask + 1) * sizeof(tw_entry));
+    for (size_t i = 0; i < count; i++) {
+        tw_group one = t->groups[places[i]];
+        if (one.size) memmove(t->names + t->used, t->names + one.name, one.size);
+        one.name = t->used;
+        t->used += one.size;
+        t->groups[i] = one;
+        tw_table_place(&t->table, one.key, (uint32_t)i + 1);
+    }
+    t->count = t->table.count = count;
+}
+
 static inline void tw_tally_free(tw_tally *t)
 {
     free(t->table.entries);

@@ -14,6 +14,7 @@ typedef struct {
     const uint8_t *task, *id; /* NULL: none */
     size_t task_size, id_size;
     unsigned bits;
+    int answers; /* it may be an answer, of which TW_FINAL is asked */
     const uint8_t *limit; /* the end of what can be read */
     const uint8_t *subject; /* where the text begins that the scan has read as its subject; NULL: nobody knows */
     uint8_t lower[64]; /* a task in small letters, if it is written otherwise */
@@ -113,6 +114,7 @@ static inline void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
             if (!word) return;
             w->task = word == 6 ? NULL : line + word;
             w->task_size = n - word;
+            if (word == 5 && !w->answers) return;
         } else if (*line == 'S') {
             partial |= tw_same(line, n, "STATUS PARTIAL");
         } else if (!at && n > 4 && !memcmp(line, "AT T", 4)) {
@@ -191,14 +193,13 @@ static inline int tw_members(const uint8_t *p, const uint8_t *end, const tw_stri
 
 /* The members of turnwire.pairs.MemberWork: the first that is a text is the task, the third its status, which is read of
  * answers; ends: words with a zero behind each, and another at the end. */
-static inline void tw_member_work(const uint8_t *p, size_t size, const tw_string names[3], const char *ends, int answers,
-                                  tw_work *w)
+static inline void tw_member_work(const uint8_t *p, size_t size, const tw_string names[3], const char *ends, tw_work *w)
 {
     tw_string members[3] = { { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 } };
     const tw_string *task = &members[0], *status = &members[2];
     unsigned big = 0;
     w->bits |= TW_ODD;
-    if (!tw_members(p, p + size, names, answers ? 7 : 3, 3, members)) return;
+    if (!tw_members(p, p + size, names, w->answers ? 7 : 3, 3, members)) return;
     if (!task->p) task++;
     for (size_t i = 0; i < task->size; i++) big |= (uint8_t)(task->p[i] - 'A') < 26;
     if (status->escaped || (big && task->size > sizeof w->lower)) return;

@@ -158,10 +158,10 @@ class Tally:
         """The records, bytes and tokens of each group, one row for each of the three."""
         return np.array([group[2:5] for group in self._groups.values()], np.int64).reshape(-1, 3).T
 
-    def keep(self, order: Any) -> None:
-        """Forgets all groups but these, by their places, in this order."""
+    def keep(self, places: Any) -> None:
+        """Forgets all groups but those at these places, which ascend."""
         groups = list(self._groups.items())
-        self._groups = dict(groups[place] for place in order.tolist())
+        self._groups = dict(groups[place] for place in places.tolist())
 
 
 # --- requests and their answers -------------------------------------------------------------------------------------

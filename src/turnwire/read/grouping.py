@@ -145,7 +145,7 @@ class Groups:
         self._tally.add(values.numbers, places, values.spans, wires, *measures, spent, keys)
         if len(self._tally) > 2 * self._room:
             records = self._tally.sums()[0]
-            order = np.argsort(-records, kind="stable")[: self._room]
+            order = np.sort(np.argsort(-records, kind="stable")[: self._room])
             self.folded += int(records.sum() - records[order].sum())
             self._tally.keep(order)
             if self._latencies:
