@@ -415,7 +415,8 @@ def test_the_core_reads_work_as_the_wire_does(wire: str, subjected: bool) -> Non
     assert core.works(known, buffer, b"", offsets, lengths, *read, tasks, ids, bits)
     odd = 0
     every = core.FINAL | core.ASKS
-    masks = np.where((kinds == 0) & (wire in ("sap", "csp")), core.ASKS, every).tolist()  # if one is no answer that ends a task
+    unanswering = (kinds == 0) & (wire in ("sap", "csp"))  # if one is no answer that ends a task
+    masks = np.where(unanswering, core.ASKS, every).tolist()
     for record, mask, *found in zip(records, masks, tasks.tolist(), ids.tolist(), bits.tolist(), strict=True):
         odd += found[2] & core.ODD != 0
         if found[2] & core.ODD or ((told := work(record)) is None and wire == "sap"):  # whose search knows it is good
