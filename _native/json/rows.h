@@ -156,6 +156,7 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         whole = v->b.is & TW_IS_BOOLEAN ? *v->p == 't' : v->p[*v->p == '-'] > '0' + fill->constant;
         break;
     case TW_FILL_CONSTANT: case TW_FILL_PRESENT:
+        if (fill->fill == TW_FILL_PRESENT && v->b.is & TW_IS_NULL) return 1;
         whole = fill->constant;
         break;
     case TW_FILL_NUMBER: case TW_FILL_SECONDS: {
@@ -177,6 +178,7 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         if (!tw_integer(v->p, v->size, &whole)) goto invalid;
         break;
     case TW_FILL_TIMES:                      /* of all fills of this kind together */
+        if (v->b.is & TW_IS_NULL && v->count < 2) return 1;
         whole = (v->count ? v->count : 1) + (*present >> c->valid & 1 ? ((int64_t *)c->values)[row] : 0);
         break;
     case TW_FILL_SUM:                        /* one that does not fit is none, whatever another source says */

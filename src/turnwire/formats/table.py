@@ -87,7 +87,7 @@ class Words(NamedTuple):
 
 
 class Present(NamedTuple):
-    """The kind of objects that have a member."""
+    """The kind of objects that have a member that is not null."""
 
     path: str
     kind: str

@@ -132,10 +132,12 @@ class Cell(NamedTuple):
 
 def filled(fill: Fill, value: Value | None, raw: bytes, value_span: ValueSpan | None) -> Cell | None:
     """The cell that a fill makes of a value, or None for nothing."""
-    if fill.how == "constant" or (fill.how == "present" and value_span is not None):
+    if fill.how == "constant":
         return Cell(fill.constant)
     if value_span is None:
         return None
+    if fill.how == "present":
+        return None if value_span.first == 0x6E else Cell(fill.constant)  # null is nothing
     if fill.how == "truth":
         return _truth(fill.constant, raw, *value_span[:3])
     if fill.how == "word":
@@ -162,7 +164,7 @@ def _every(how: str, raw: bytes, value_span: ValueSpan) -> int | Cell | None:
     """How many values there are, or the sum of the numbers, as :func:`_integer`."""
     every = [*value_span.every()][::-1]
     if how == "times":
-        return len(every)
+        return None if len(every) == 1 and value_span.first == 0x6E else len(every)
     total: int | None = None
     for first, start, end, _ in every:
         number = _integer(raw, first, start, end)
