@@ -107,8 +107,8 @@ class Need(NamedTuple):
 class Fill(NamedTuple):
     """The source of a column: ``path``, or ``other`` if that is absent. how: one of ``FILLS``, and of those that
     ``FILLS_OF`` allows for the kind of the column; "constant" is the number ``constant``, which is also added to the
-    number of a word; "present" is that number where a value other than null is; "truth" is that of a boolean, or of an
-    integer whose first digit is above ``constant``; "digits" is an integer as text, "numeral" such a text as an integer;
+    number of a word; "present" is that number where a value but null is; "truth" is that of a boolean, or of an integer
+    whose first digit is above ``constant``; "digits" is an integer as text, "numeral" such a text as an integer;
     "epoch" is a time as a number since 1970, seconds to nanoseconds by its size; "times" is how many values there are
     at the paths of all such fills, "sum" adds up integers (both of a Value with ``every``); "between" are the
     milliseconds from the time at ``other`` to that at ``path``, "seconds" those of a number of seconds; "item" is the
