@@ -74,14 +74,14 @@ def _events(at: str, name: str, *members: str) -> tuple[MessageRule, ...]:
     )
 
 
+_TOOL, _ANSWERS = "attributes/[gen_ai.tool", ("tool_call_response", "server_tool_call_response")
 _PARTS = (
     PartRule("parts/*", "text", ("text",), text="content"),
     PartRule("parts/*", "reasoning", ("reasoning",), text="content"),
-    PartRule("parts/*", "call", ("tool_call",), id="id", name="name", arguments=("arguments",)),
-    PartRule("parts/*", "result", ("tool_call_response",), id="id", text=("response", "result")),
+    PartRule("parts/*", "call", ("tool_call", "server_tool_call"), "", "id", "name", ("arguments", "server_tool_call")),
+    PartRule("parts/*", "result", _ANSWERS, id="id", text=("response", "result", _ANSWERS[1])),
 )
 """The parts of a message in the attributes."""
-_TOOL = "attributes/[gen_ai.tool"
 _CALL = PartRule("", "call", (), "", f"{_TOOL}.call.id]", f"{_TOOL}.name]", (f"{_TOOL}.call.arguments]",))
 _TEXT = (PartRule("", "text", text="content"),)
 _ROLES = {"user": "user", "system": "system", "assistant": "assistant", "tool_result": "tool"}
