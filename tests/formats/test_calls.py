@@ -248,20 +248,6 @@ def test_tokens_go_to_the_first_tool(scan_core: str) -> None:
             assert usage(log, "tool", where={"tool": {row["tool"]}}, batch_bytes=900).rows == [row], seed
 
 
-def test_the_shell_of_rollouts_is_a_tool(scan_core: str) -> None:
-    call = {
-        "type": "local_shell_call",
-        "call_id": "c1",
-        "status": "completed",
-        "action": {"type": "exec", "command": ["ls"]},
-    }
-    result = {"type": "function_call_output", "call_id": "c1", "output": "x"}
-    lines = [{"timestamp": moment(at), "type": "response_item", "payload": one} for at, one in ((0, call), (3, result))]
-    for log in (lines, [call, result]):
-        found = stats(samples.text(log), wire="codex")
-        assert counted(found) == {"local_shell_call": [1, 1, 0]} and found.pairings["codex", "call"].answered == 1
-
-
 @pytest.mark.once
 def test_a_session_and_a_conversation_are_one_value(tmp_path: Any) -> None:
     """As a word of --by, and in Python."""
