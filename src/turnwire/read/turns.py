@@ -493,8 +493,8 @@ def merged(found: Iterable[Turn]) -> Iterator[Turn]:
 
 
 class _Repeated:
-    """The tokens of records of whole sessions, and of the other responses of these, as ``turnwire.read.usage`` counts
-    them."""
+    """The tokens of records of whole sessions, and of the responses of these, as ``turnwire.read.usage`` counts them;
+    of the first ``MOST`` sessions."""
 
     def __init__(self) -> None:
         self._said: dict[tuple[Any, ...], Counter[str]] = {}
@@ -502,26 +502,25 @@ class _Repeated:
 
     def add(self, turn: Turn) -> None:
         session = tuple(turn.columns[name] for name in ("wire", "conversation", "origin"))
-        if turn.tokens:
+        if (turn.tokens or turn.repeated) and (len(self._said) < MOST or session in self._said):
             self._said.setdefault(session, Counter()).update(turn.tokens)
-        if turn.repeated and len(self._again) < MOST:
-            of = _within(turn.columns, Said({}, "assistant", []))
-            of.columns["kind"], of.tokens = turn.columns["kind"], turn.repeated
-            self._again.append((session, of))
+            if turn.repeated and len(self._again) < MOST:
+                alone = _within(turn.columns, Said({}, "assistant", []))
+                alone.columns["kind"], alone.tokens = turn.columns["kind"], turn.repeated
+                self._again.append((session, alone))
 
     def left(self) -> Iterator[Turn]:
         """The tokens that no response has: of those of a session the most of each."""
-        sessions = [*dict.fromkeys((*self._said, *(session for session, _ in self._again)))]
-        numbers = dict(zip(sessions, of_traces(sessions), strict=True))
+        numbers = dict(zip(self._said, of_traces([*self._said]), strict=True))
         said, most = dict[int, Counter[str]](), dict[int, Turn]()
         for session, tokens in self._said.items():
             said.setdefault(numbers[session], Counter()).update(tokens)
         for session, turn in self._again:
-            if (number := numbers[session]) not in said:
-                yield turn
-            else:
-                first = most.setdefault(number, turn)
+            if said[numbers[session]]:
+                first = most.setdefault(numbers[session], turn)
                 first.tokens = dict(Counter(first.tokens) | Counter(turn.tokens))
+            else:
+                yield turn
         for number, turn in most.items():
             turn.tokens = dict(Counter(turn.tokens) - said[number])
             if turn.tokens:
