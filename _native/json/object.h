@@ -157,7 +157,7 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
     x->ahead = ahead;
     x->is = TW_IS_ARRAY;
     if (!(seen & ~(uint32_t)(TW_IS_STRING | TW_IS_GOOD))) x->is |= TW_IS_TEXTS;
-    if (!(seen & ~(uint32_t)(TW_IS_OBJECT | TW_IS_NUMBERS)) && !bad) x->is |= TW_IS_RECORDS;
+    if (!(seen & ~(uint32_t)(TW_IS_OBJECT | TW_IS_NUMBERS | TW_IS_EMPTY)) && !bad) x->is |= TW_IS_RECORDS;
     return p;
 }
 
@@ -274,7 +274,7 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
         if (p < x->end && *p == '}') { p++; break; }
     }
     x->name_count = first;
-    x->is = TW_IS_OBJECT;
+    x->is = TW_IS_OBJECT | (seen ? 0 : TW_IS_EMPTY);
     if (table == TW_NO_TABLE && !(seen & ~(uint32_t)(TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_MINUS_ZERO | TW_IS_FRACTION)))
         x->is |= TW_IS_NUMBERS;
     return p;

@@ -18,7 +18,8 @@ enum {
     TW_IS_RECORDS = 512,                     /* an array of objects only, their known members strings */
     TW_IS_NUMBERS = 1024,                    /* an object of numbers only */
     TW_IS_GOOD = 2048,                       /* a string of the form that its node asks for */
-    TW_IS_MINUS_ZERO = 4096                  /* beside TW_IS_NEGATIVE: -0, which JSON's readers take for no integer */
+    TW_IS_MINUS_ZERO = 4096,                 /* beside TW_IS_NEGATIVE: -0, which JSON's readers take for no integer */
+    TW_IS_EMPTY = 8192                       /* an object without members */
 };
 enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL };
 enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512,

@@ -57,10 +57,6 @@ class Record(Message):
     def __reduce__(self) -> tuple[Any, ...]:
         return _of, (self.__wire__, self.fields)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The object itself."""
-        return self.fields
-
     def replace(self, **changes: Any) -> Self:
         """A copy with some members of the object replaced or added. Raises DecodeError."""
         return self.from_dict({**self.fields, **changes})

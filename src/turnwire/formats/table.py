@@ -127,11 +127,12 @@ class Layout(NamedTuple):
     """One form of a format's objects, such as a version of it.
 
     signs: up to four members whose combination identifies such an object: path -> the allowed words; () for any value.
-    one_of: up to eight further members, at least one of which is present. without: members that must be absent. kind:
-    that of its records, unless ``kinds`` (the last that applies) sets another. columns: column -> its path, or several
-    paths, of which the first one present is used. needs: path -> the allowed JSON types of a required member, or also
-    "missing" for one that need not be there. marks: keys that identify damaged bytes, and how many are required.
-    nested: a key; other valid objects with it are searched for records inside.
+    one_of: up to eight further members, at least one of which is present. without: members that must be absent. empty:
+    signs that are objects without members. kind: that of its records, unless ``kinds`` (the last that applies) sets
+    another. columns: column -> its path, or several paths, of which the first one present is used. needs: path -> the
+    allowed JSON types of a required member, or also "missing" for one that need not be there. marks: keys that identify
+    damaged bytes, and how many are required. nested: a key; other valid objects with it are searched for records
+    inside.
     """
 
     signs: Mapping[str, tuple[str, ...]]
@@ -142,6 +143,7 @@ class Layout(NamedTuple):
     marks: tuple[int, tuple[str, ...]] = (0, ())
     nested: str = ""
     without: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
 
 
@@ -208,8 +210,7 @@ class Format(NamedTuple):
 
     def is_known(self, fields: dict[str, Any]) -> bool:
         """True if a record has an id, so that an equal one is a copy of it."""
-        known = any(value_at(fields, path) not in (MISSING, None, "") for path in self.keys)
-        return known and not self.is_piece(fields)
+        return not self.is_piece(fields) and any(value_at(fields, at) not in (MISSING, None, "") for at in self.keys)
 
     def descriptor(self) -> Wire:
         """Returns the wire descriptor that the table compiles to. Raises ValueError for an invalid table."""
@@ -230,7 +231,7 @@ class Format(NamedTuple):
             message=reading.message,
             check=lambda message: [],  # nothing is doubtful about what was read
             prompt=lambda: f"{self.title}: one JSON object a line.\n",
-            plain=reading.message.to_dict,
+            plain=lambda message: message.fields,
             plan=plans,
             bulk=scanner(plans, COLUMNS, decode=reading.decode, common={}, fault=reading.fault),
             pairs=(PairRule("call", frozenset(self.asks), (answer,)),),
@@ -324,7 +325,7 @@ class Compiled:
                 kinds = tuple(dict.fromkeys((*kinds, "string", "count", "negative", "fraction")))
             found[path] = _ANY if loose else kinds
         for sign, words in self.layout.signs.items():
-            found[sign] = ("string",) if words else found.get(sign, _ANY)
+            found[sign] = ("string",) if words else ("object",) if sign in self.layout.empty else found.get(sign, _ANY)
         needs = {path: tuple(kind for kind in kinds if kind != _MISSING) for path, kinds in self.layout.needs.items()}
         return {**found, **needs, **dict.fromkeys(self.layout.without, ())}
 
@@ -332,9 +333,9 @@ class Compiled:
     def needs(self) -> tuple[Need, ...]:
         """The requirements of the plan."""
         must = {*self.layout.signs, *(path for path, kinds in self.layout.needs.items() if _MISSING not in kinds)}
-        words = self.layout.signs
+        words, empty = self.layout.signs, dict.fromkeys(self.layout.empty, ("empty",))
         return tuple(
-            Need(path, ("good",) if words.get(path) else kinds, path in must, words.get(path, ()))
+            Need(path, ("good",) if words.get(path) else (empty.get(path) or kinds), path in must, words.get(path, ()))
             for path, kinds in self.asked.items()
             if not (path in words and "/*" in path)
         )
@@ -387,7 +388,7 @@ class Compiled:
             Sign((path.rpartition("/")[2],), values=tuple(dict.fromkeys(map(_beginning, words))))
             for path, words in self.layout.signs.items()
         )
-        if any("/*" in path for path in self.layout.signs):  # damaged bytes do not show what is in an array
+        if self.layout.empty or any("/*" in path for path in self.layout.signs):  # which damaged bytes do not show
             signs = ()
         elif self.layout.one_of:  # by the longest key of each path, which others hardly have
             signs += (Sign(tuple(dict.fromkeys(max(path.split("/"), key=len) for path in self.layout.one_of))),)
@@ -425,6 +426,7 @@ class Compiled:
         """The signs of the layout, as of an object."""
         words = self.layout.signs.items()
         found = [Sign((path,), values=tuple(f'{word}"' for word in known)) for path, known in words]
+        found += [Sign((path,), values=("{}",)) for path in self.layout.empty]
         if self.layout.one_of:
             found.append(Sign(self.layout.one_of))
         if self.layout.without:
@@ -435,7 +437,7 @@ class Compiled:
         """True if an object has the identifying members of the layout."""
         for path, words in self.layout.signs.items():
             value = value_at(fields, path)
-            if value is MISSING or (words and value not in words):
+            if value is MISSING or (words and value not in words) or (path in self.layout.empty and value != {}):
                 return False
         if self.layout.one_of and all(value_at(fields, path) is MISSING for path in self.layout.one_of):
             return False

@@ -41,12 +41,14 @@ KINDS = {
             "records",
             "numbers",
             "good",
+            "",  # which says more of a number
+            "empty",
         ]
     )
 }
 """The types of a value, as the bits of json/parse.h. count and negative: an integer without and with a minus; texts: an
 array of strings only; records: an array of objects only whose known members are strings; numbers: an object of numbers
-only; good: a string of the form that its :class:`Value` names."""
+only; good: a string of the form that its :class:`Value` names; empty: an object without members."""
 
 FORMS = ("", "uuid", "time", "word", "channel")
 FILLS = (
@@ -141,7 +143,7 @@ class Sign(NamedTuple):
     small ones there.
 
     In an object, keys are paths, of which ``most`` are there at most, and ``others`` further members at most (255: any
-    number). With ``values``, only strings count that begin so, and for the value "{" objects.
+    number). With ``values``, only strings count that begin so, and for the value "{" objects, for "{}" empty ones.
     """
 
     keys: tuple[str, ...]
@@ -164,8 +166,8 @@ class Sign(NamedTuple):
         return self.least <= count <= self.most and (self.others == 255 or len(fields) - count <= self.others)
 
     def _begins(self, value: Any) -> bool:
-        if not isinstance(value, str) or "{" in self.values:
-            return isinstance(value, dict) and "{" in self.values
+        if not isinstance(value, str) or self.values[0][0] == "{":
+            return isinstance(value, dict) and ("{" in self.values or (not value and "{}" in self.values))
         text, values = value.encode("utf-8", "surrogatepass"), [value.encode() for value in self.values]
         if not self.cased:
             text, values = text.lower(), [value.lower() for value in values]

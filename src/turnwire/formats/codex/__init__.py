@@ -153,7 +153,6 @@ TABLE = Format(
                 **_counts("payload/info/total_token_usage"),
                 "total_tokens": "payload/info/total_token_usage/total_tokens",
             },
-            marks=_MARKS,
             without=("payload/info/last_token_usage/input_tokens",),
         ),
         *_with_unnamed(

@@ -4,9 +4,9 @@ from turnwire.formats.parts import MessageRule, PartRule
 from turnwire.formats.table import Columns, Digits, Format, Layout, Loose, Present
 
 _METHODS = (
-    *("tools/list", "resources/list", "resources/read", "resources/templates/list"),
-    *("prompts/list", "prompts/get", "completion/complete"),
-    *("roots/list", "sampling/createMessage", "elicitation/create", "tasks/list"),
+    *("tools/list", "resources/list", "resources/read", "resources/templates/list", "resources/subscribe"),
+    *("prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "ping"),
+    *("roots/list", "sampling/createMessage", "elicitation/create", "tasks/list", "resources/unsubscribe"),
     *("server/discover", "subscriptions/listen", "notifications/tasks", "tasks/update"),
     *("notifications/initialized", "notifications/cancelled", "notifications/message", "notifications/progress"),
     *("notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/resources/updated"),
@@ -43,9 +43,6 @@ _KINDS = (
 )
 _BACK = ("assistant", "roots", "elicitation")
 """The kinds of answers of clients, to requests of servers."""
-_UNANSWERED = ("ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe")
-"""Requests whose results are empty, which those of any protocol may be."""
-
 _PART = PartRule("content/*", "text", ("text",), text="text")
 
 TABLE = Format(
@@ -58,7 +55,6 @@ TABLE = Format(
             kinds=(Present("id", "request"),),
             columns=_REQUEST,
         ),
-        Layout(signs={**_RPC, "method": _UNANSWERED}, kind="notification", columns={"subject": "method"}),
         Layout(
             signs={**_RPC, "method": ("tools/call",)},
             kind="tool_call",
@@ -87,6 +83,12 @@ TABLE = Format(
             )
             for members in _RESULTS
         ),
+        Layout(  # those of any protocol may be
+            signs={**_RPC, "id": (), "result": ()},
+            kind="status",
+            columns={"call_id": Digits("id")},
+            empty=("result",),
+        ),
         Layout(
             signs={**_RPC, "error/code": ()},
             kind="error",
@@ -94,10 +96,11 @@ TABLE = Format(
             needs={"error/message": ("string",)},
         ),
     ),
+    follows=("status",),
     ids_restart=True,
     back=(("roots/list", "sampling/createMessage", "elicitation/create"), _BACK),
     asks=("request", "tool_call"),
-    answers=("response", "tool_result", "tools", *_BACK, "error"),
+    answers=("response", "tool_result", "tools", "status", *_BACK, "error"),
     parts=(
         PartRule("params", "call", name="name", arguments=("arguments",), when=("method", "tools/call")),
         PartRule("params", "data", name="params", unless="params/messages"),
