@@ -153,20 +153,16 @@ def test_tokens_that_only_a_whole_session_has_are_told(scan_core: str) -> None:
         said = [attribute("gen_ai.operation.name", operation), attribute("gen_ai.usage.input_tokens", tokens)]
         return {"traceId": trace, "spanId": str(number), "name": "x", **times, "attributes": said}
 
-    session = {"type": "result", "subtype": "success", "usage": {"input_tokens": 9, "output_tokens": 4}}
-    responses = [json.loads(one) for one in _responses(1, 2)]
-    counts = {"input_tokens": 5, "output_tokens": 10_000}
-    log = [
-        *(span(1, "invoke_agent", 10, "aa"), span(2, "chat", 6, "aa"), span(3, "invoke_agent", 7, "bb")),
-        *({**session, "session_id": one} for one in ("s", "other")),
-        *responses,
-        {**session, "session_id": "s", "usage": counts},
-    ]
-    for order in (log, log[::-1]):
-        data = samples.text(order)
+    def result(session: str, fresh: int, said: int) -> dict[str, Any]:
+        counts = {"input_tokens": fresh, "output_tokens": said}
+        return {"type": "result", "subtype": "success", "session_id": session, "usage": counts}
+
+    log = [span(1, "invoke_agent", 10, "aa"), span(2, "chat", 6, "aa"), span(3, "invoke_agent", 7, "bb")]
+    log += [result("s", 9, 4), result("other", 9, 4), *map(json.loads, _responses(1, 2)), result("s", 5, 10_000)]
+    for data in map(samples.text, (log, log[::-1])):
         said, want = lines(data, "jsonl")[0], usage(data).total
-        for name in TOKENS:
-            assert sum(turn.get(name, 0) for turn in said) == want[name] > 0 or name not in counts
+        assert want["input_tokens"] == 10 + 7 + 9 + 9 and want["output_tokens"] == 10_004
+        assert all(sum(turn.get(name, 0) for turn in said) == want[name] for name in TOKENS)
 
 
 def test_an_absurd_count_is_left_out_and_named(scan_core: str) -> None:

@@ -289,18 +289,13 @@ def test_a_call_fails_by_its_exit_code(payload: dict[str, Any], failed: bool | N
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "continued"])
-def test_a_running_total_is_what_it_grew_by(
-    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scan_core: str
-) -> None:
+def test_a_running_total_is_what_it_grew_by(way: str, tmp_path: Path, monkeypatch: Any, scan_core: str) -> None:
     """Only if nothing else has the tokens of a response; totals that begin anew, and counts that are written twice."""
     lines, expected = [dict[str, Any](line) for line in ROLLOUTS], list[Any]()
-    total = dict[str, int]()
     for line in lines:
         payload = line.get("payload", {})
-        if line.get("type") in ("session_meta", "thread.started"):
-            total = {}
-        if payload.get("type") == "token_count" and (info := payload.get("info")):
-            last, total = info["last_token_usage"], info["total_token_usage"]
+        if payload.get("type") == "token_count":
+            last, total = (payload["info"][f"{of}_token_usage"] for of in ("last", "total"))
             line["payload"] = {"type": "token_count", "info": {"total_token_usage": total}}
             expected.append((last["input_tokens"], last["output_tokens"], last["total_tokens"], total["total_tokens"]))
     assert len(expected) > 10

@@ -243,16 +243,6 @@ def test_whole_lines_of_other_programs_are_text(value: str, scan_core: str) -> N
     assert sum(map(len, found)) == 2 and [one["line"] for one in found.rejects.rows()] == [3]
 
 
-@pytest.mark.parametrize("name", ["codex", "claude_code", "mcp"])
-def test_damage_ends_behind_a_colon(name: str, scan_core: str) -> None:
-    """The next line is no value of a line that was cut off, whatever it begins with."""
-    whole = samples.text(samples.lines(name)[2:3])
-    cut = whole[: whole.rindex(b":", 0, len(whole) * 2 // 3) + 1]
-    for text in ("null", "true story", "2025-09-01 started", '"quoted" text', '{"a":1} x', "-5 degrees"):
-        found = turnwire.scan(whole + cut + b"\n%b\nmore\n" % text.encode() + whole, wire=name)
-        assert sum(map(len, found)) == 2 and [bytes(one["raw"]) for one in found.rejects.rows()] == [cut]
-
-
 @pytest.mark.parametrize(
     "put", ["{0}\0{0}", "{0}{0}\0\n{0}", "{0}{1}\0\n{0}", "{0}{0}\0", "\ufeff{0}{2}\n{0}", "{0}{2}\n{0}"]
 )
