@@ -84,31 +84,34 @@ cdef object decode(PyObject *myself, PyObject *const *arguments, Py_ssize_t coun
         if number != TW_UNSURE:
             if DECODERS[number] is None:
                 DECODERS[number] = load(NAMES[number])
-            return DECODERS[number](data)
+            return PyObject_Vectorcall(DECODERS[number], arguments, 1, NULL)
     return PyObject_Vectorcall(decode_closely, arguments, <size_t>count, names)
 
 
 cdef object encode(PyObject *myself, PyObject *const *arguments, Py_ssize_t count, PyObject *names):
-    cdef PyObject *strict = second(arguments, count, names, "strict", True)
-    cdef tuple found = None if strict is NULL else learned(<object>arguments[0])
+    cdef PyObject *strict
+    cdef tuple found = learned(<object>arguments[0]) if count > 0 else None
     if found is None:
         return PyObject_Vectorcall(encode_closely, arguments, <size_t>count, names)
-    message = <object>arguments[0]
+    if found[3] is None and found[2] is False:
+        return PyObject_Vectorcall(found[0], arguments, <size_t>count, names)
+    strict = second(arguments, count, names, "strict", True)
+    if strict is NULL:
+        return PyObject_Vectorcall(encode_closely, arguments, <size_t>count, names)
     if found[3] is not None:  # a function in Python around it would cost as much again as the door
-        text = found[3](message, <object>strict)
+        text = found[3](<object>arguments[0], <object>strict)
         if text is not None:
             return text
-    if <object>strict is True or found[2]:
-        return found[0](message)
-    return found[0](message, strict=<object>strict)
+    return PyObject_Vectorcall(found[0], arguments, 1 if found[2] else <size_t>count, NULL if found[2] else names)
 
 
 cdef object check(PyObject *myself, PyObject *const *arguments, Py_ssize_t count, PyObject *names):
     cdef tuple found = learned(<object>arguments[0]) if count == 1 and names is NULL else None
     if found is None:
         return PyObject_Vectorcall(check_closely, arguments, <size_t>count, names)
-    message = <object>arguments[0]
-    return [] if found[4] is not None and found[4](message) is True else found[1](message)
+    if found[4] is not None and found[4](<object>arguments[0]) is True:
+        return []
+    return PyObject_Vectorcall(found[1], arguments, 1, NULL)
 
 
 cdef inline tuple learned(object message):
