@@ -340,7 +340,7 @@ class Reading:
         """The next block that ends with a line, or is full; None if there is none yet."""
         # A line is carried over from nearly every block: with room for one, all of them are of one size.
         size, most = len(self._carried), self._job.batch_bytes
-        memory = self._job.pool.take(AHEAD + most + max(size, 1))
+        memory: Any = self._job.pool.take(AHEAD + most + max(size, 1))
         data = memory[AHEAD:]
         view = memoryview(data.data)[: most + size]
         view[:size] = self._carried
