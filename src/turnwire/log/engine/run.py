@@ -25,7 +25,7 @@ from turnwire.log.engine.columns import REASONS
 from turnwire.log.engine.inheritance import Inheritance, handed_on
 from turnwire.log.input.bookmarks import TAIL, Bookmark, Gap
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import AHEAD, Blocks, InputBlock, Reading, Stop, Stopped, stream_blocks
+from turnwire.log.input.reading import Blocks, InputBlock, Reading, Stop, Stopped, stream_blocks
 from turnwire.log.input.rotated_names import forget
 from turnwire.log.input.rotation import Bookmarks, file_blocks
 from turnwire.log.input.sources import ReadOptions, found_sources, sources
@@ -405,8 +405,8 @@ class Run:
         data: Any
         if reading.memory is not None:
             data = reading.memory[left.base : left.base + size]
-        elif block.memory is not None and not reading.pending[1:] and left.size <= AHEAD:
-            data = block.memory[AHEAD - left.size :]
+        elif len(reading.pending) == 1 and 0 <= (room := _room(block) - left.size):
+            data = block.memory[room:]
             data[: left.size] = np.frombuffer(left.data, np.uint8)
         else:
             data = self._pool.take(size)
@@ -477,6 +477,11 @@ def _nothing() -> None:
 def _most_in_flight(threads: int) -> int:
     """So many blocks are worked on or wait for the consumer: none of the threads has to wait for it."""
     return 1 if threads == 1 else 2 * threads + 1
+
+
+def _room(block: InputBlock) -> int:
+    """The bytes in front of a block that are free; -1 where none are kept."""
+    return -1 if block.memory is None else block.memory.size - block.data.size
 
 
 def _tail(found: BlockResult, position: int) -> InputBlock:

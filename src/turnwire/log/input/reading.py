@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _BACK = 1 << 16
 _NEWLINE = 10
 _FIRST_READ = 1 << 16
-AHEAD = 1 << 16
+_AHEAD = 1 << 16
+"""Bytes in front of a block, at most, for what the block before leaves."""
 IDLE = 0.2
 """Seconds without a byte after which a pipe's complete lines are handed on."""
 
@@ -42,7 +43,7 @@ class InputBlock(NamedTuple):
     data: the bytes (a uint8 array that owns its memory, or a view); size: how many of them are input; base: offset of
     the first one in the input; last: whether the input ends with it; taken: how many bytes of the input as it is
     stored (compressed, perhaps) are read by now; within: whether the block before ended within a line, so that what
-    is found in this one by itself does not count; memory: data behind ``AHEAD`` bytes for what the block before leaves.
+    is found in this one by itself does not count; memory: data behind room for what the block before leaves.
     """
 
     data: Any
@@ -340,8 +341,9 @@ class Reading:
         """The next block that ends with a line, or is full; None if there is none yet."""
         # A line is carried over from nearly every block: with room for one, all of them are of one size.
         size, most = len(self._carried), self._job.batch_bytes
-        memory: Any = self._job.pool.take(AHEAD + most + max(size, 1))
-        data = memory[AHEAD:]
+        ahead = min(_AHEAD, most)
+        memory: Any = self._job.pool.take(ahead + most + max(size, 1))
+        data = memory[ahead:]
         view = memoryview(data.data)[: most + size]
         view[:size] = self._carried
         last, full = False, True
