@@ -405,7 +405,7 @@ class Run:
         data: Any
         if reading.memory is not None:
             data = reading.memory[left.base : left.base + size]
-        elif len(reading.pending) == 1 and 0 <= (room := _room(block) - left.size):
+        elif len(reading.pending) == 1 and (room := _room(block) - left.size) >= 0:
             data = block.memory[room:]
             data[: left.size] = np.frombuffer(left.data, np.uint8)
         else:
