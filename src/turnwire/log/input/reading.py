@@ -361,7 +361,7 @@ class Reading:
             return None
         self._base += stop
         within, self._within = self._within, stop > 0 and view[stop - 1] != _NEWLINE
-        if not full and 4 * size < len(view):
+        if not full and 2 * size < len(view):
             data, memory = data[:size].copy(), None  # whoever keeps it keeps no more than what was read
         return InputBlock(data, stop, self._base - stop, last, self.raw.taken, within, memory)
 
