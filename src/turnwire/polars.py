@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from turnwire.log import Batch
 
-_BATCH_BYTES = 4 << 20
+_BATCH_BYTES = 2 << 20
 _LEAST_BATCH_BYTES = 64 << 10
 _BYTES_A_ROW = 256
 _ROW = "turnwire row"

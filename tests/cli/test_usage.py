@@ -40,7 +40,7 @@ USUAL = {
     "unknown": "error",
     "fences": False,
     "borrow": False,
-    "batch_bytes": 4 << 20,
+    "batch_bytes": 2 << 20,
     "where": None,
     "wire": None,
 }

@@ -174,7 +174,7 @@ _SCAN_OPTIONS = (
         help="Map files into memory: fastest, but a file that shrinks meanwhile kills the process.",
     ),
     click.option(
-        "--batch-bytes", type=click.IntRange(1, 1 << 30), default=4 << 20, help="Bytes of input read at once."
+        "--batch-bytes", type=click.IntRange(1, 1 << 30), default=2 << 20, help="Bytes of input read at once."
     ),
 )
 

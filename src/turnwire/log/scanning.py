@@ -343,7 +343,7 @@ def scan(
     where: Mapping[str, Any] | None = None,
     errors: str = "collect",
     threads: int = 1,
-    batch_bytes: int = 4 << 20,
+    batch_bytes: int = 2 << 20,
     resume: Any = None,
     follow: bool = False,
     progress: Tell | bool | None = None,

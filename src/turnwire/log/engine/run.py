@@ -36,7 +36,7 @@ from turnwire.log.search.rows import REJECT_DTYPES
 _THREAD = "turnwire-scan"
 _PATIENCE = 1.0
 """Seconds that closing waits for the thread that reads: one that waits for a file of the caller's cannot be woken."""
-IN_FLIGHT = 256 << 20
+IN_FLIGHT = 128 << 20
 """Bytes of blocks and their columns that threads may work on at the same time, about."""
 USUAL_RECORD = 32
 

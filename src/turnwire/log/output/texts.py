@@ -216,7 +216,7 @@ def cut(buffer: memoryview, arena: memoryview, starts: NDArray[Any], lengths: ND
 Filled = tuple[int, tuple[Any, ...], "tuple[int, tuple[Any, ...]] | None"]
 """A column as the core exports it: how many nulls, its buffers, and its dictionary."""
 _VIEW = 16
-_LARGEST_VIEWS = 4 << 20
+_LARGEST_VIEWS = 2 << 20
 _view_memory = Pool(keep=64, largest=_LARGEST_VIEWS)
 """String views, a block for each text column of a batch: taken again once the consumer has let go of it, which is when
 it has the next batch."""
