@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import needs_both
+from tests.conftest import BACKENDS, needs_both
 from tests.fuzz.messages import MESSAGES
 from tests.levels import each_level, levels_of
 from tests.test_twins_at_edges import HEAD, both
 from turnwire import WIRES, DecodeError, Reason, kick
+from turnwire._backend import core_module
 
 FIRST = bytes.fromhex("80 8F BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8")
 """First bytes at the edges of what begins a character of two, three or four, or none."""
@@ -76,6 +77,11 @@ def test_every_wire_takes_what_python_takes(wire: str) -> None:
 CUT = (b"\xff", b"\x80", b"\xc3", b"\xe3\x83", b"\xf0\x9f\x98")
 
 
+MODULES = {"kick": "kick.format"}
+"""Chooses among the code for several processors; the JSON of the others is tested over every place in
+``log/test_json_steps.py``."""
+
+
 @needs_both
 @pytest.mark.parametrize("bad", CUT)
 @pytest.mark.parametrize("wire", WIRES)
@@ -83,7 +89,7 @@ def test_bytes_that_are_none_at_every_place_of_long_text(wire: str, bad: bytes) 
     """Between bytes that are, of which many are looked at together."""
     text = next(text for text in MESSAGES[wire] if WORDS[wire] in text).encode()
     place = text.index(WORDS[wire].encode()) + len(WORDS[wire])
-    module = import_module("turnwire._native.log.search")
+    module = import_module(f"turnwire._native.{MODULES.get(wire, 'log.search')}")
     behind = b"x" * 300 + text[place:]
     for level in each_level(module):
         for pad in range(0, 300, 1 if bad in CUT[1:3] else 7):
@@ -91,6 +97,20 @@ def test_bytes_that_are_none_at_every_place_of_long_text(wire: str, bad: bytes) 
             with pytest.raises(DecodeError) as caught:
                 turnwire.decode(front + bad + behind, wire=wire)
             assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, len(front)), (level, pad)
+
+
+@pytest.mark.parametrize("core", BACKENDS)
+@pytest.mark.parametrize("bad", CUT)
+def test_bytes_that_are_none_at_every_place_of_a_document(core: str, bad: bytes) -> None:
+    parse = core_module(core, "kick.format").parse
+    front, behind = "\u2afba\n".encode(), b"x" * 300 + b"\n"
+    for level in each_level(core_module(core, "kick.format")):
+        for pad in range(0, 300, 1 if level else 7):
+            for text in (b"y" * pad, ("\u00e9" * pad).encode()[:pad]):
+                if is_good(text):
+                    assert parse(front + text + behind)
+                    with pytest.raises(ValueError):
+                        parse(front + text + bad + behind)
 
 
 @pytest.mark.parametrize("letters", ["y", "\u00e9", "\u2014", "y\u2014", "\U0001f600"])
@@ -166,7 +186,7 @@ def test_a_bad_byte_at_each_place_of_a_block_of_lines(bad: bytes) -> None:
             assert [native.tables(data, level=level) for level in (0, 1)] == [wanted] * 2, before
 
 
-NAMES = ("log.search",)
+NAMES = ("log.search", "kick.format")
 
 
 @pytest.fixture(params=NAMES)

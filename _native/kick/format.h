@@ -3,6 +3,7 @@
 #define TURNWIRE_KICK_FORMAT_H
 
 #include "_native/common/fence.h"
+#include "_native/common/utf8.h"
 
 /* Issues of a header, in the order in which they are reported. */
 enum {

@@ -3,6 +3,8 @@
 Of a section the document and three offsets are kept, and its parts are cut out on access.
 """
 
+import os
+
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
@@ -12,7 +14,7 @@ from libc.stdint cimport uint8_t
 from _native.common.slots cimport fill_slot, new_object, slot_offset
 
 from turnwire.errors import Reason
-from turnwire.kick.faults import space_fault
+from turnwire.kick.faults import space_fault, utf8_fault
 from turnwire.kick.sections import Section, unstuffed
 
 cdef extern from "_native/kick/format.h" nogil:
@@ -24,7 +26,9 @@ cdef extern from "_native/kick/format.h" nogil:
         int issues
     ctypedef struct tw_fence:
         size_t run
+    int tw_level()
     size_t tw_mark(const uint8_t *d, size_t n)
+    bint tw_utf8_valid(const uint8_t *d, size_t n, int level)
     size_t tw_next(const uint8_t *d, size_t first, size_t n)
     size_t tw_next_outside(const uint8_t *d, size_t first, size_t n, tw_fence *fence)
     size_t tw_line_end(const uint8_t *d, size_t first, size_t n)
@@ -32,6 +36,22 @@ cdef extern from "_native/kick/format.h" nogil:
     int tw_split(const uint8_t *d, size_t a, size_t b, tw_header *header)
     size_t tw_content_end(const uint8_t *d, size_t a, size_t b)
     bint tw_sigil_at(const uint8_t *d, size_t i, size_t n)
+
+cdef int LEVEL
+
+
+def choose_simd(str most="avx2"):
+    """Chooses the fastest code for this processor, "avx2" or "scalar", but none beyond ``most``, and says which; for
+    tests."""
+    global LEVEL
+    LEVEL = min(LEVELS.index(most), tw_level())
+    return LEVELS[LEVEL]
+
+
+LEVELS = ("scalar", "avx2")
+# TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the others are tested against.
+SIMD = choose_simd("avx2" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
+
 
 cdef enum:
     PATIENCE = 1 << 10  # sections between two looks for Ctrl-C
@@ -92,11 +112,12 @@ cdef object found(bytes source, size_t start, size_t body, size_t end, bint stuf
 
 
 def parse(bytes source not None, bint lenient=False, bint fences=False, bint stuffing=False):
-    """Finds the sections of a document, which is UTF-8.
+    """Finds the sections of a document.
 
     Returns (length of the byte order mark, end of the preamble, sections, marks), all in bytes; marks are
-    (place of the sigil, bits) of the headers with issues, bits as in ``spec.HEADER_ISSUES``. Raises, in strict mode,
-    DecodeError(bom|empty_header|bad_header) at the first fault.
+    (place of the sigil, bits) of the headers with issues, bits as in ``spec.HEADER_ISSUES``. Raises
+    DecodeError(bad_utf8), and in strict mode bom, empty_header and bad_header, at the first fault; bad_utf8 is judged
+    before everything else.
     """
     cdef const uint8_t *text = <const uint8_t *>PyBytes_AS_STRING(source)
     cdef size_t size = PyBytes_GET_SIZE(source), start, following, body
@@ -106,6 +127,8 @@ def parse(bytes source not None, bint lenient=False, bint fences=False, bint stu
     cdef tw_header header
     cdef Py_ssize_t fault
     cdef bint empty
+    if not tw_utf8_valid(text, size, LEVEL):
+        raise utf8_fault(source)
     if first and not lenient:
         raise space_fault(source, Reason.BOM, 0)
     fence.run = 0

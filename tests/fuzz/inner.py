@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-LEVELLED = ("log.search",)
+LEVELLED = ("log.search", "kick.format")
 """Modules that choose among SIMD code."""
 
 
@@ -70,7 +70,8 @@ def views(package: ModuleType, data: bytes) -> Any:
 
 def sections(package: ModuleType, data: bytes) -> Any:
     """Space documents with all options."""
-    core, (_, options, *_), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
-    said = core.parse(data.decode("utf-8", "replace").encode(), *(bool(options >> bit & 1) for bit in range(3)))
+    core, (_, options, level, _), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
+    choose_simd(package, level)
+    said = core.parse(data, *(bool(options >> bit & 1) for bit in range(3)))
     parts = [one for part in said for one in (part if isinstance(part, list | tuple) else [part])]
     return [repr(one.to_dict()) if hasattr(one, "to_dict") else repr(one) for one in parts]

@@ -17,6 +17,7 @@ from hypothesis import given, settings, strategies as st
 import turnwire.kick._format_py as pure
 from tests import vectors
 from tests.conftest import BACKENDS, needs_both, raised
+from tests.levels import each_level
 from turnwire import kick
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick import Section, Space, lint, parse_space, space
@@ -208,8 +209,9 @@ def test_stuffing(twin: str) -> None:
 def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffing: bool) -> None:
     options = {"mode": mode, "fences": fences, "stuffing": stuffing}
     of_text, of_bytes = outcome(pure, text, **options), outcome(pure, text.encode(), **options)
-    assert outcome(native, text, **options) == of_text
-    assert outcome(native, text.encode(), **options) == of_bytes
+    for _ in each_level(native):
+        assert outcome(native, text, **options) == of_text
+        assert outcome(native, text.encode(), **options) == of_bytes
 
 
 @needs_both
@@ -222,7 +224,9 @@ def test_twins_agree_on_damage(text: str, data: st.DataObject) -> None:
         raw[place] ^= 1 << data.draw(st.integers(0, 7))
     damaged = bytes(raw)
     for mode in ("strict", "lenient"):
-        assert outcome(native, damaged, mode=mode) == outcome(pure, damaged, mode=mode)
+        expected = outcome(pure, damaged, mode=mode)
+        for _ in each_level(native):
+            assert outcome(native, damaged, mode=mode) == expected
     for cut in range(0, len(damaged), 5):
         assert outcome(native, damaged[:cut], mode="lenient") == outcome(pure, damaged[:cut], mode="lenient")
 
@@ -247,11 +251,12 @@ def test_what_is_built_reads_back_or_is_refused(content: str, fences: bool, stuf
 def test_every_place_in_a_block(twin: str, filler: str) -> None:
     """A header right at, before and after the edges of the vectors and windows of the native search."""
     edges = [*range(20, 70), *range(120, 140), *range(250, 262), *range(16370, 16400)]
-    for edge in edges:
-        for tail in (0, 1, 40, 300):
-            text = f"⫻a\n{filler * edge}\n⫻b\n{filler * tail}"
-            assert [section.name for section in parse_space(text).sections] == ["a", "b"]
-            assert [section.name for section in parse_space(text.encode()).sections] == ["a", "b"]
+    for _ in each_level(space._core):
+        for edge in edges:
+            for tail in (0, 1, 40, 300):
+                text = f"⫻a\n{filler * edge}\n⫻b\n{filler * tail}"
+                assert [section.name for section in parse_space(text).sections] == ["a", "b"]
+                assert [section.name for section in parse_space(text.encode()).sections] == ["a", "b"]
 
 
 BAD_UTF8 = [
@@ -270,20 +275,23 @@ BAD_UTF8 = [
 ]
 
 
-def test_bad_utf8_is_found_anywhere(twin: str) -> None:
-    for size in (*range(3), 255, 40000):
-        for piece in BAD_UTF8:
-            for tail in (b"", b"\n", b"x" * 150):
-                data = "⫻a\n".encode() + b"y" * size + piece + tail
-                caught = raised(DecodeError, parse_space, data, mode="lenient")
-                assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 5 + size)
-    for good in ("é", "€", "😀", "\ud7ff", "\ue000", "\U0010ffff", "\x7f\u0080\u07ff\u0800\uffff\U00010000"):
-        data = ("⫻a\n" + good * 9000).encode()
-        assert parse_space(data, mode="lenient").sections[0].content == good * 9000
+def test_bad_utf8_is_found_anywhere(core: Callable[[str], ModuleType]) -> None:
+    module = core("kick.format")
+    for level in each_level(module):
+        sizes = (*range(0, 137 if level else 3), 255, 256, 16380, 16384, 40000)
+        for size in sizes:
+            for piece in BAD_UTF8:
+                for tail in (b"", b"\n", b"x" * 150):
+                    data = "⫻a\n".encode() + b"y" * size + piece + tail
+                    caught = raised(DecodeError, module.parse, data, True)
+                    assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 5 + size)
+        for good in ("é", "€", "😀", "\ud7ff", "\ue000", "\U0010ffff", "\x7f\u0080\u07ff\u0800\uffff\U00010000"):
+            data = ("⫻a\n" + good * 9000).encode()
+            assert module.parse(data, True)[2][0].content == good * 9000
 
 
-def test_bad_utf8_comes_before_a_bad_header(twin: str) -> None:
-    caught = raised(DecodeError, parse_space, "⫻ a\n".encode() + b"x" * 40000 + b"\xff")
+def test_bad_utf8_comes_before_a_bad_header(core: Callable[[str], ModuleType]) -> None:
+    caught = raised(DecodeError, core("kick.format").parse, "⫻ a\n".encode() + b"x" * 40000 + b"\xff")
     assert (caught.reason, caught.offset) == (Reason.BAD_UTF8, 40006)
 
 

@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 
 from turnwire.errors import Reason
 from turnwire.fences import fence_behind
-from turnwire.kick.faults import space_fault
+from turnwire.kick.faults import space_fault, utf8_fault
 from turnwire.kick.sections import AT_LINE_START, BOM, Section, content_end, header_line, judge, split, unstuffed
 from turnwire.kick.spec import SIGIL
 
@@ -22,13 +22,17 @@ from turnwire.kick.spec import SIGIL
 def parse(
     source: bytes, lenient: bool = False, fences: bool = False, stuffing: bool = False
 ) -> tuple[int, int, list[Section], list[tuple[int, int]]]:
-    """Finds the sections of a document, which is UTF-8.
+    """Finds the sections of a document.
 
     Returns (length of the byte order mark, end of the preamble, sections, marks), all in bytes; marks are
-    (place of the sigil, bits) of the headers with issues, bits as in ``spec.HEADER_ISSUES``. Raises, in strict mode,
-    DecodeError(bom|empty_header|bad_header) at the first fault.
+    (place of the sigil, bits) of the headers with issues, bits as in ``spec.HEADER_ISSUES``. Raises
+    DecodeError(bad_utf8), and in strict mode bom, empty_header and bad_header, at the first fault; bad_utf8 is judged
+    before everything else.
     """
-    text = source.decode()
+    try:
+        text = source.decode()
+    except UnicodeDecodeError:
+        raise utf8_fault(source) from None
     first = 1 if text.startswith(BOM) else 0
     if first and not lenient:
         raise space_fault(text, Reason.BOM, 0)

@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire._lazy import Deferred
-from turnwire.contract import DocumentPlan, input_bytes, record_bytes
+from turnwire.contract import DocumentPlan, record_bytes
 from turnwire.errors import DecodeError, Reason
-from turnwire.kick.faults import SPACE_WORDS, space_fault
+from turnwire.kick.faults import SPACE_WORDS, input_source, space_fault
 from turnwire.kick.sections import header_line, judge
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import DOCUMENT, SIGIL_BYTES, TYPES, WIRE
@@ -101,7 +101,7 @@ def columns(data: Buffer, *, fences: bool = False) -> dict[str, int | tuple[int,
     """Returns the columns that a document has in a scan: ``type`` (its code among the kinds), ``sections`` (their
     number), and, as (offset, length) in its bytes, ``content`` (the whole document) and ``subject`` (its first header
     line). Raises DecodeError(bad_utf8)."""
-    raw = input_bytes(data, WIRE)
+    raw = input_source(data)
     space = parse_space(raw, mode="lenient", fences=fences)
     start = len(_BOM) * space.bom + len(space.preamble.encode())
     stop = raw.find(b"\n", start)

@@ -25,18 +25,23 @@ def space_fault(source: str | bytes, reason: Reason, place: int) -> DecodeError:
     return DecodeError(reason, SPACE_WORDS[reason], offset=offset, line=line, wire=WIRE)
 
 
-def input_source(data: object) -> bytes:
-    """The UTF-8 of a str, or that of a contiguous buffer. Raises DecodeError(wrong_type|bad_utf8|lone_surrogate)."""
+def utf8_fault(source: bytes) -> DecodeError:
+    """The DecodeError bad_utf8 of bytes that are not UTF-8, at the first bad one."""
     try:
-        if isinstance(data, str):
-            return data.encode()
-        source = input_bytes(data, WIRE)
         source.decode()
-        return source
     except UnicodeDecodeError as error:
-        raise space_fault(error.object, Reason.BAD_UTF8, error.start) from None
+        return space_fault(source, Reason.BAD_UTF8, error.start)
+    raise AssertionError("utf8_fault is called for bytes that are not UTF-8")
+
+
+def input_source(data: object) -> bytes:
+    """The UTF-8 of a str, or the bytes of a contiguous buffer. Raises DecodeError(wrong_type|lone_surrogate)."""
+    if not isinstance(data, str):
+        return input_bytes(data, WIRE)
+    try:
+        return data.encode()
     except UnicodeEncodeError as error:
-        raise space_fault(error.object, Reason.LONE_SURROGATE, error.start) from None
+        raise space_fault(data, Reason.LONE_SURROGATE, error.start) from None
 
 
 def encode_fault(reason: Reason, text: str, path: str | None = None) -> EncodeError:
